@@ -1,0 +1,55 @@
+// Package connectors says what joins a platform to the gateway.
+package connectors
+
+import (
+	"context"
+	"log/slog"
+	"net"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// Handler takes one inbound event. When it returns nil the event is safe, and only then may the platform be told so;
+// an error means that it is not, and that the event must come again.
+type Handler func(ctx context.Context, in core.Inbound) (core.Accepted, error)
+
+// Connector brings what happens on a platform into the gateway.
+type Connector interface {
+	// Name is how addresses and the log call it.
+	Name() string
+	// Run hands every event to h, in order within a room, until ctx is done; then it returns nil. Any other return
+	// is an error: it is started again after a while, unless it is a [Fatal].
+	Run(ctx context.Context, h Handler) error
+}
+
+// Poster opens conversations on platforms that have messages of their own. Where a connector lacks it, people watch
+// the answer itself.
+type Poster interface {
+	// Open may fail with core.ErrUnreached.
+	Open(ctx context.Context, a core.Address) (progressive.Sink, error)
+}
+
+// Checker tries a connector's settings for real. A connector that lacks it is not checked.
+type Checker interface {
+	// Check returns what it found in one line, or an error that says the next step.
+	Check(ctx context.Context) (string, error)
+}
+
+// Fatal is an error that no new start can mend: a wrong token, a missing right. Its text tells the person who runs the
+// gateway what to do.
+type Fatal struct{ Err error }
+
+func (f Fatal) Error() string { return f.Err.Error() }
+
+func (f Fatal) Unwrap() error { return f.Err }
+
+// Deps is what every connector is given.
+type Deps struct {
+	Log *slog.Logger
+	// Dial opens connections to the platform.
+	Dial Dialer
+}
+
+// Dialer is the form of net.Dialer.DialContext.
+type Dialer func(ctx context.Context, network, address string) (net.Conn, error)

@@ -1,0 +1,120 @@
+package core
+
+import "strings"
+
+// Cursor is a position in an answer's changes: text counts its bytes, everything else one. It is the same on every
+// replica, so a reader may go on elsewhere with the cursor it has.
+type Cursor uint64
+
+// Change is one step of an answer. It is what answers, the bus and live streams have in common.
+type Change struct {
+	End     Cursor   `json:"end"` // where the answer stands after it; the answer sets it where the writer left it 0
+	Kind    Kind     `json:"kind"`
+	Step    int      `json:"step,omitempty"`    // of Text: the round of the model that wrote it
+	Call    string   `json:"call,omitempty"`    // of Callback and ToolStage
+	Text    string   `json:"text,omitempty"`    // Text: what is added; Callback: what the call now says
+	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
+	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
+}
+
+// Kind is the kind of a [Change].
+type Kind string
+
+// The kinds of changes.
+const (
+	Text      Kind = "text"     // adds to the text of a step
+	Callback  Kind = "callback" // replaces what a call says
+	ToolStage Kind = "tool"     // moves a call on
+	Ended     Kind = "ended"    // the last
+)
+
+// Stage is how far a call has come.
+type Stage string
+
+// The stages of a call, in order. StageStreaming and StageRunning may come again, StageEnd comes once.
+const (
+	StageStart     Stage = "start"
+	StageStreaming Stage = "streaming"
+	StageRunning   Stage = "running"
+	StageEnd       Stage = "end"
+)
+
+// Tool is what a reader may know of a call.
+type Tool struct {
+	Name            string `json:"name"`
+	Stage           Stage  `json:"stage"`
+	Parameters      string `json:"parameters,omitempty"`      // JSON, once they are complete
+	ParametersChunk string `json:"parametersChunk,omitempty"` // of StageStreaming: what was added
+	Result          string `json:"result,omitempty"`
+	ShortResult     string `json:"shortResult,omitempty"` // one line
+	Success         bool   `json:"success,omitempty"`
+	Error           string `json:"error,omitempty"` // a sentence, for people
+}
+
+// Status is how a run ended.
+type Status string
+
+// The ways a run ends. The empty Status has not.
+const (
+	Completed  Status = "completed"
+	Ignored    Status = "ignored"
+	Superseded Status = "superseded"
+	Stopped    Status = "stopped"
+	Failed     Status = "failed"
+	TimedOut   Status = "timeout"
+)
+
+// Outcome is how an answer ended. The zero Outcome has not.
+type Outcome struct {
+	Status  Status      `json:"status"`
+	Failure FailureKind `json:"failure,omitempty"`
+	// Withdrawn says that nothing of the answer is to stay in sight: what was shown is deleted.
+	Withdrawn bool `json:"withdrawn,omitempty"`
+}
+
+// Done says that there is an outcome.
+func (o Outcome) Done() bool { return o.Status != "" }
+
+// Interrupted says that the text is not the whole answer.
+func (o Outcome) Interrupted() bool { return o.Done() && o.Status != Completed && o.Status != Ignored }
+
+// size is how far c moves the cursor.
+func (c Change) size() Cursor {
+	if c.Kind == Text {
+		return Cursor(len(c.Text))
+	}
+	return 1
+}
+
+// View is the whole of an answer at one moment. It is never changed.
+type View struct {
+	At       Cursor
+	Segments []Segment // in the order in which they began
+	History  []string  // what calls said, oldest first, without immediate repeats
+	Outcome  Outcome
+}
+
+// Segment is the text of one step, or one call with its stage and what it last said.
+type Segment struct {
+	Call string // empty for the text of a step
+	Tool Tool
+	Text string
+}
+
+// Text is all that the agent says: the segments in order, a blank line between those that say something.
+func (v View) Text() string {
+	if len(v.Segments) == 1 {
+		return v.Segments[0].Text
+	}
+	var b strings.Builder
+	for _, s := range v.Segments {
+		if s.Text == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(s.Text)
+	}
+	return b.String()
+}

@@ -1,0 +1,78 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What the ports answer, and why contexts are cancelled.
+var (
+	ErrSuperseded = errors.New("superseded by a later turn")
+	ErrStopped    = errors.New("stopped")
+	ErrTimeout    = errors.New("the run took too long")
+	ErrStalled    = errors.New("the model fell silent")
+	ErrBusy       = errors.New("another run has the room")       // its holder looks again when that ends
+	ErrLost       = errors.New("the run is not this holder's")   // finished, or adopted by another
+	ErrNotFound   = errors.New("not found")                      // there is no such room, run or memory
+	ErrShutdown   = errors.New("the gateway shuts down")         // runs that it cuts off are adopted at the next start
+	ErrCrashed    = errors.New("the process is taken for dead")  // what a dead node's ports answer, in tests
+	ErrUnreached  = errors.New("no such conversation any more")  // an address that cannot be opened, now or later
+	ErrTooLarge   = errors.New("larger than this place accepts") // of text and of addresses
+)
+
+// FailureKind says why there is no answer, in the words that the web API uses. People read its Sentence.
+type FailureKind string
+
+// The kinds of failures.
+const (
+	InsufficientCredits FailureKind = "insufficient_credits"
+	NoProvider          FailureKind = "no_provider"
+	LocalInference      FailureKind = "local_inference"
+	RateLimited         FailureKind = "rate_limited"
+	GenerationTimeout   FailureKind = "generation_timeout"
+	ProviderIssue       FailureKind = "provider_issue"
+)
+
+// Sentence is what people read: short, true, and with what to do (LM-14).
+func (k FailureKind) Sentence() string {
+	switch k {
+	case InsufficientCredits:
+		return "The model's account has run out of credit. Whoever runs this agent can top it up."
+	case NoProvider:
+		return "The model did not let this agent in. Whoever runs it can check the key and the model's name."
+	case LocalInference:
+		return "The local model can't be reached. Whoever runs this agent can start it and try again."
+	case RateLimited:
+		return "The model is busy right now. Please try again in a minute."
+	case GenerationTimeout:
+		return "The model took too long. Please try again."
+	default:
+		return "Something went wrong on the way to the model. Please try again."
+	}
+}
+
+// Failure is an error of a model. Err is for the log; Kind decides what people read.
+type Failure struct {
+	Kind FailureKind
+	// Retry says that the same request may do better later, not before After.
+	Retry bool
+	After time.Duration
+	Err   error
+}
+
+func (f *Failure) Error() string { return fmt.Sprintf("%s: %v", f.Kind, f.Err) }
+
+func (f *Failure) Unwrap() error { return f.Err }
+
+// failureKind sorts any error for people.
+func failureKind(err error) FailureKind {
+	var f *Failure
+	switch {
+	case errors.As(err, &f):
+		return f.Kind
+	case errors.Is(err, ErrStalled), errors.Is(err, ErrTimeout):
+		return GenerationTimeout
+	}
+	return ProviderIssue
+}

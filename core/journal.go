@@ -1,0 +1,115 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+// Store is all that is remembered and owed. Its methods are safe for concurrent use, each is one transaction, and
+// what one has returned survives a crash of the process.
+type Store interface {
+	Memories
+	Rooms
+	Journal
+}
+
+// Memories knows what was said.
+type Memories interface {
+	// Recent returns the last limit memories of room whose turn is at most upTo (0: any), oldest first: in the
+	// order of their turns, and within a turn as they were stored. An answer belongs to the turn of its run.
+	Recent(ctx context.Context, room RoomID, upTo ResponseID, limit int) ([]Memory, error)
+	// Memory returns one memory, or [ErrNotFound].
+	Memory(ctx context.Context, id MemoryID) (Memory, error)
+}
+
+// Rooms knows the places.
+type Rooms interface {
+	// Room returns one room, or [ErrNotFound].
+	Room(ctx context.Context, id RoomID) (Room, error)
+	// SaveRoom stores r, in place of an earlier room with its id, whose Created it keeps.
+	SaveRoom(ctx context.Context, r Room) error
+}
+
+// Journal knows what is owed: who holds which run, and how far it came.
+type Journal interface {
+	// Accept stores in once by its id, with its room if that is new or changed, and gives the room's next turn number.
+	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
+	// ready at the time of the call, or any under j.Collect), whose Address and readiness become the newer ones,
+	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number.
+	// A message known already changes nothing, whatever j says.
+	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
+	// Run returns one run, open or not, or [ErrNotFound].
+	Run(ctx context.Context, id RunID) (Run, error)
+	// OpenRuns returns the runs of room that have not finished, in turn order.
+	OpenRuns(ctx context.Context, room RoomID) ([]Run, error)
+	// OpenRooms returns the rooms that have open runs.
+	OpenRooms(ctx context.Context) ([]RoomID, error)
+	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
+	// Inputs are all it will have. [ErrBusy] if another run of the room was started and has not finished, or if
+	// this one is held by another owner who is alive; [ErrLost] if it has finished.
+	Start(ctx context.Context, id RunID, owner string) (Run, error)
+	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
+	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
+	// Finish ends a run, stores what was said if out has an id, and frees the room. [ErrLost] as with Note.
+	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
+	// Beat says that owner is alive until then. A process beats before it starts a run.
+	Beat(ctx context.Context, owner string, until time.Time) error
+}
+
+// JoinRule says which messages become one run.
+type JoinRule struct {
+	NoRun   bool // the message is only remembered
+	Window  time.Duration
+	Collect bool
+}
+
+// Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
+// only think that they are.
+type Epoch int
+
+// Run is one attempt to answer the messages of one turn.
+type Run struct {
+	ID       RunID
+	Response ResponseID
+	Room     RoomID
+	Kind     RoomKind // of the room, when the run was opened
+	Address  Address  // of its newest input
+	Inputs   []MemoryID
+	Opened   time.Time // when its first input was accepted
+	Ready    time.Time // not to be started before
+	Epoch    Epoch
+	Held     bool    // it was started and its holder is alive
+	Outcome  Outcome // zero while it is open
+
+	// What was noted:
+	Shown   []Shown // by part
+	Text    string  // so far
+	Acting  string  // the call of a writing action that has begun
+	Acted   string  // the last such call that was done, as its result
+	Verdict *Verdict
+}
+
+// Note is what a run's holder must not forget. A zero field says nothing new.
+type Note struct {
+	Shown   []Shown // each replaces the one of its part; Gone removes it
+	Text    string
+	Acting  string
+	Acted   string
+	Verdict *Verdict
+}
+
+// Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the
+// same.
+type Verdict struct {
+	Outcome Outcome
+	Text    string
+	History []string
+}
+
+// Shown is one message of an answer as the journal knows it. Without an ID it is about to be created, or nobody knows
+// whether it was.
+type Shown struct {
+	Part int    `json:"part"`
+	ID   string `json:"id,omitempty"`
+	Gone bool   `json:"gone,omitempty"` // taken back
+}

@@ -1,0 +1,79 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Model writes text and asks for actions.
+type Model interface {
+	// Generate yields what the model says, piece by piece, until it has no more, fails, or ctx is done. Only what
+	// the model itself produced is yielded: no piece stands for a keep-alive, so that silence can be told (LM-03).
+	// An error is the last thing yielded; it is a [*Failure] unless ctx was done. A reader that stops the loop
+	// cancels the request. Implementations make one attempt: retries are the caller's. Safe for concurrent use.
+	Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error]
+}
+
+// Request is one call of a model.
+type Request struct {
+	System string
+	Turns  []Turn // oldest first
+	Tools  []ActionSpec
+}
+
+// Role says who speaks in a [Turn].
+type Role string
+
+// The roles.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+	ToolRole  Role = "tool"
+)
+
+// Turn is one message of a prompt.
+type Turn struct {
+	Role  Role
+	Text  string
+	Calls []ToolCall // of Assistant: what it asked for, after the text
+	Call  string     // of ToolRole: the id of the call whose result Text is
+}
+
+// ToolCall is a model's wish for an action.
+type ToolCall struct {
+	ID         string
+	Name       string
+	Parameters json.RawMessage // as the model wrote them: not yet known to be valid
+}
+
+// Chunk is one piece of what a model says. Its fields are independent; unset ones say nothing.
+type Chunk struct {
+	Text   string
+	Call   *CallDelta
+	Finish FinishReason // why it stopped; at most once, near the end
+	Usage  *Usage       // at most once
+	Alive  bool         // reasoning and the like: not for people, but proof that the model is at work
+}
+
+// CallDelta is one piece of a call. Pieces of parallel calls come mixed; Index tells them apart.
+type CallDelta struct {
+	Index      int
+	ID         string // in the first piece
+	Name       string // in the first piece
+	Parameters string // what is added
+}
+
+// FinishReason is why a model stopped.
+type FinishReason string
+
+// The reasons, as chat completions name them.
+const (
+	FinishStop   FinishReason = "stop"
+	FinishLength FinishReason = "length"
+	FinishCalls  FinishReason = "tool_calls"
+	FinishFilter FinishReason = "content_filter"
+)
+
+// Usage is what a call cost, in tokens.
+type Usage struct{ Prompt, Completion int }

@@ -1,0 +1,130 @@
+// Package progressive shows an answer in messages that change while they are being read.
+package progressive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// Sink is one conversation on one platform. Its methods make one request each, at once: they wait for nothing but the
+// platform's reply. They are called by one goroutine at a time.
+//
+// Their errors decide what happens next: a [RetryAfter] is a refusal for now; [ErrGone] and [ErrForbidden] are
+// final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
+// any other error means that it certainly did not.
+type Sink interface {
+	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same view gives
+	// the same parts. It is called for interim views too.
+	Render(v core.View) []Part
+	// Post creates a message and returns its id. A nonce is always the same for one part of one run; where the
+	// platform knows nonces, one that was used before gives the message that has it already, with its old text.
+	Post(ctx context.Context, p Part, nonce string) (id string, err error)
+	// Scopes says whose budgets a request spends, the narrowest first: chat, bot, route.
+	Scopes(op Op) []Scope
+}
+
+// Editor changes what was posted. A sink without it is shown only the last word.
+type Editor interface {
+	// Edit makes the message say p. Asking for what it says already succeeds (TR-07).
+	Edit(ctx context.Context, id string, p Part) error
+}
+
+// Deleter takes a message back. With a sink that lacks it, a part that is no longer wanted stays.
+type Deleter interface {
+	// Delete succeeds if the message was gone already.
+	Delete(ctx context.Context, id string) error
+}
+
+// Typer shows that an answer is coming. With a sink that lacks it, nothing says so before the first text.
+type Typer interface {
+	// Typing shows the sign once and says how long it stays.
+	Typing(ctx context.Context) (stays time.Duration, err error)
+}
+
+// NonceKeeper says that posting again with the same nonce is safe, within the time it returns after the first try. A
+// sink that lacks it is never asked to repeat a create whose fate is unknown (TR-12).
+type NonceKeeper interface {
+	NonceWindow() time.Duration
+}
+
+// Part is one platform message.
+type Part struct {
+	Text    string // in the platform's dialect
+	Plain   string // the same without any markup, for a platform that refuses Text
+	ReplyTo bool   // it stands below the message that the address names
+}
+
+// Op is a kind of request.
+type Op uint8
+
+// The kinds of requests.
+const (
+	Post Op = iota
+	Edit
+	Delete
+	Typing
+)
+
+func (o Op) String() string { return [...]string{"post", "edit", "delete", "typing"}[o] }
+
+// Scope names a budget: a chat, a bot, a route. The part before the first "/" is its kind, by which its [Budget] is
+// found.
+type Scope string
+
+// RetryAfter is a refusal that says when to try again, and in which scope.
+type RetryAfter struct {
+	Scope Scope
+	After time.Duration
+	Err   error
+}
+
+func (r RetryAfter) Error() string {
+	return fmt.Sprintf("%s asks to wait %v: %v", r.Scope, r.After, r.Err)
+}
+
+func (r RetryAfter) Unwrap() error { return r.Err }
+
+// What the platform's answers come down to.
+var (
+	ErrGone       = errors.New("the message is gone")
+	ErrForbidden  = errors.New("the chat can't be written to")
+	ErrUnparsable = errors.New("the platform can't read the markup")
+	ErrAmbiguous  = errors.New("the platform may or may not have done it")
+)
+
+// Gate keeps requests within every budget they spend. It is the only thing that waits.
+type Gate interface {
+	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its
+	// error, once, as soon as it returns: nobody knows when the platform counted, so a budget's time counts from
+	// then, and a [RetryAfter] closes its scope. It fails with the cause of ctx. Safe for concurrent use.
+	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
+}
+
+// Ticket is one wish for a permit.
+type Ticket struct {
+	Scopes   []Scope
+	Priority Priority
+	// Stale says how old is what the reader sees; of equal priority the stalest goes first. It must not block.
+	Stale func() time.Duration
+}
+
+// Priority orders tickets: the greater goes first.
+type Priority uint8
+
+// The priorities.
+const (
+	Sign    Priority = iota // typing
+	Interim                 // an edit on the way
+	First                   // the first text of an answer
+	Final                   // its last word
+)
+
+// Budget is how many requests a scope allows in any window of time. A Budget with N 0 allows any number.
+type Budget struct {
+	N   int
+	Per time.Duration
+}
