@@ -162,6 +162,17 @@ func (a *Answer) after(at Cursor) int {
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.sinceLocked(at), a.at
+}
+
+// Read returns what changed after at, and the whole at the same moment, for readers that need both.
+func (a *Answer) Read(at Cursor) ([]Change, View) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sinceLocked(at), a.viewLocked()
+}
+
+func (a *Answer) sinceLocked(at Cursor) []Change {
 	var out []Change
 	for _, e := range a.log[a.after(at):] {
 		c := e.change
@@ -178,13 +189,17 @@ func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 		}
 		out = append(out, c)
 	}
-	return out, a.at
+	return out
 }
 
 // View returns the whole. Its cost is that of the segments, not of their text.
 func (a *Answer) View() View {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.viewLocked()
+}
+
+func (a *Answer) viewLocked() View {
 	v := View{At: a.at, History: slices.Clip(a.history), Outcome: a.outcome}
 	for _, s := range a.segs {
 		if s.call != "" {

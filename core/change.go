@@ -98,7 +98,7 @@ type View struct {
 type Segment struct {
 	Call string // empty for the text of a step
 	Tool Tool
-	Text string
+	Text string // of a step it only grows from view to view; of a call it is replaced
 }
 
 // Text is all that the agent says: the segments in order, a blank line between those that say something.

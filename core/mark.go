@@ -1,0 +1,31 @@
+package core
+
+import "errors"
+
+var (
+	errNothingToSay = errors.New("nothing to say")
+	errCutOff       = errors.New("the process died while an action wrote")
+)
+
+// Steps of text that no round of the model wrote come after all rounds.
+const markStep = 1 << 20
+
+// mark is the short text that tells people why an answer is not whole, after text or alone. It is part of what is
+// stored, so that the next prompt tells the model too.
+func mark(o Outcome, err error, alone bool) string {
+	sentence := ""
+	switch {
+	case errors.Is(err, errCutOff):
+		sentence = "A restart cut this off. What had been begun was not done again."
+	case o.Status == Stopped:
+		sentence = "Stopped."
+	case o.Status == Superseded:
+		sentence = "Interrupted by a newer message."
+	case o.Failure != "":
+		sentence = o.Failure.Sentence()
+	}
+	if sentence == "" || alone {
+		return sentence
+	}
+	return "_(" + sentence + ")_"
+}

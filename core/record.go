@@ -1,0 +1,90 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// noteEvery is how often the text so far is journalled, so that a run that dies can be brought to an end that holds it.
+const noteEvery = 5 * time.Second
+
+// note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
+func (x *execution) note(n Note) error {
+	if err := x.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
+		return fmt.Errorf("note %s: %w", x.run.ID, err)
+	}
+	return nil
+}
+
+// persist repeats f while the store is down: what was decided must not be decided twice. It gives up when the run is
+// lost or the process ends.
+func (x *execution) persist(f func() error) error {
+	for wait := sweep / 10; ; wait = min(2*wait, sweep) {
+		err := f()
+		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrNotFound) || x.life.Err() != nil {
+			return err
+		}
+		x.cfg.Log.Error("the store does not take what must be stored; trying again", "run", x.run.ID, "err", err)
+		select {
+		case <-time.After(x.jitter(wait)):
+		case <-x.life.Done():
+			return errors.Join(err, context.Cause(x.life))
+		}
+	}
+}
+
+// noteShown guards what the run creates: the first message needs the room, each is journalled before and after. Once
+// the verdict stands nobody is asked any more: the last word is owed.
+func (x *execution) noteShown(s Shown) error {
+	if !x.seen() && !x.answer.View().Outcome.Done() {
+		if err := settled(x.settle()); err != nil {
+			x.quit(err)
+			return err
+		}
+	}
+	if err := x.note(Note{Shown: []Shown{s}}); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.posted = true
+	return nil
+}
+
+// seen says whether anything of the answer is, or may be, in sight.
+func (x *execution) seen() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.posted
+}
+
+// noteText journals the text so far with each beat, until the returned function is called, which waits for it.
+func (x *execution) noteText() (stop func()) {
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(noteEvery)
+		defer tick.Stop()
+		var at Cursor
+		for {
+			select {
+			case <-tick.C:
+			case <-quit:
+				return
+			}
+			v := x.answer.View()
+			if v.At == at {
+				continue
+			}
+			if err := x.note(Note{Text: v.Text()}); err == nil {
+				at = v.At
+			} else if errors.Is(err, ErrLost) {
+				x.quit(ErrLost)
+				return
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}

@@ -1,0 +1,218 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// little is how much text may vanish when a run is superseded, in characters.
+const little = 24
+
+// Said is the id of the memory that holds what the run said.
+func (r Run) Said() MemoryID { return MemoryID(r.ID) }
+
+// begun says that an earlier holder has left traces.
+func (r Run) begun() bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
+
+// execution is one holder's work on one run.
+type execution struct {
+	*Runtime
+	run    Run
+	answer *Answer
+	life   context.Context         // of the process
+	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
+	quit   context.CancelCauseFunc // ends work
+	posts  bool                    // the answer is shown in messages of its own
+
+	mu     sync.Mutex
+	posted bool // there is, or may be, a message in sight
+}
+
+// execute answers run: it claims, generates and acts, decides how the run ended, shows that, and finishes. An error
+// leaves the run to whoever looks next.
+func (rt *Runtime) execute(life context.Context, run Run) error {
+	life, done := context.WithCancel(life)
+	defer done()
+	a := rt.live.hold(run.ID, run.Epoch)
+	defer rt.live.release(run.ID, a)
+	x := &execution{Runtime: rt, run: run, answer: a, life: life, posted: len(run.Shown) > 0}
+
+	refused := x.claim()
+	defer x.quit(nil)
+	if refused != nil && !run.begun() {
+		return x.finish(Verdict{Outcome: Outcome{Status: status(refused), Withdrawn: true}})
+	}
+	surface, err := rt.cfg.Open(life, run)
+	if errors.Is(err, ErrUnreached) {
+		return x.finish(Verdict{Outcome: Outcome{Status: Failed, Withdrawn: true}})
+	} else if err != nil {
+		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
+	}
+	x.posts = surface != nil
+	var side sync.WaitGroup
+	defer side.Wait()
+	defer done()
+	side.Go(func() { rt.publish(life, run, a) })
+	return x.answerAndShow(surface, refused)
+}
+
+// answerAndShow writes the answer while surface shows it. The verdict is journalled before anybody sees it.
+func (x *execution) answerAndShow(surface Surface, refused error) error {
+	show, hide := context.WithCancelCause(x.life)
+	defer hide(nil)
+	shown := make(chan error, 1)
+	if surface != nil {
+		go func() { shown <- surface.Show(show, x.answer, x.noteShown) }()
+	}
+	stopNotes := x.noteText()
+	v, err := x.write(refused)
+	stopNotes()
+	if err == nil && x.run.Verdict == nil {
+		err = x.persist(func() error { return x.note(Note{Verdict: &v}) })
+	}
+	if err != nil { // no last word: whoever adopts the run has it
+		hide(err)
+		if surface != nil {
+			<-shown
+		}
+		return err
+	}
+	if surface == nil { // finished first: who reads the end finds the answer stored
+		return x.finish(v)
+	}
+	x.answer.End(v.Outcome)
+	if err := <-shown; errors.Is(err, ErrLost) || x.life.Err() != nil {
+		return errors.Join(err, context.Cause(x.life))
+	} else if err != nil && settled(err) == nil {
+		x.cfg.Log.Error("the last word could not be shown", "run", x.run.ID, "err", err)
+	}
+	return x.finish(v)
+}
+
+// claim takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
+// of a room at a time anyway.
+func (x *execution) claim() (refused error) {
+	base, cancel := context.WithTimeoutCause(x.life, x.cfg.Turns.Limit, ErrTimeout)
+	base, quit := context.WithCancelCause(base)
+	x.quit = func(cause error) { quit(cause); cancel() }
+	x.work = base
+	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.Response)
+	if refused = settled(err); refused != nil {
+		quit(refused)
+	} else if err == nil {
+		x.work = claimed
+	}
+	return refused
+}
+
+// write makes the answer and says how it ends. An error means that this holder has no say any more.
+func (x *execution) write(refused error) (Verdict, error) {
+	run := x.run
+	err := refused
+	switch {
+	case run.Verdict != nil:
+		x.answer.tell(run.Verdict.Text, run.Verdict.History)
+		return *run.Verdict, nil
+	case refused != nil:
+		x.answer.tell(run.Text, nil)
+	case run.Acting != "": // it may have happened, and must not happen again
+		x.answer.tell(run.Text, nil)
+		err = errCutOff
+	default:
+		err = x.generate(x.work)
+	}
+	if x.life.Err() != nil {
+		return Verdict{}, context.Cause(x.life)
+	}
+	if err == nil {
+		err = settled(x.settle())
+	}
+	if cause := context.Cause(x.work); cause != nil {
+		err = cause
+	}
+	return x.verdict(err), nil
+}
+
+// settle asks whether the turn still has the room.
+func (x *execution) settle() error {
+	ctx, cancel := context.WithTimeout(x.life, hurry)
+	defer cancel()
+	return x.cfg.Tracker.Settle(ctx, x.cfg.Agent.ID, x.run.Room, x.run.Response)
+}
+
+// verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
+func (x *execution) verdict(err error) Verdict {
+	o := Outcome{Status: status(err)}
+	if o.Status == Failed || o.Status == TimedOut {
+		o.Failure = failureKind(err)
+		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
+	}
+	v := x.answer.View()
+	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little)
+	if m := mark(o, err, v.Text() == ""); m != "" && !o.Withdrawn {
+		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
+		v = x.answer.View()
+	}
+	return Verdict{Outcome: o, Text: v.Text(), History: v.History}
+}
+
+// said counts what the model has written, in characters. Statuses don't count.
+func said(v View) (n int) {
+	for _, s := range v.Segments {
+		if s.Call == "" {
+			n += utf8.RuneCountInString(s.Text)
+		}
+	}
+	return n
+}
+
+// status sorts the ways in which a run ends.
+func status(err error) Status {
+	switch {
+	case err == nil:
+		return Completed
+	case errors.Is(err, errNothingToSay):
+		return Ignored
+	case errors.Is(err, ErrSuperseded):
+		return Superseded
+	case errors.Is(err, ErrStopped):
+		return Stopped
+	case errors.Is(err, ErrTimeout):
+		return TimedOut
+	}
+	return Failed
+}
+
+// finish ends the run and stores what it said, then ends the answer for those who watch it.
+func (x *execution) finish(v Verdict) error {
+	out := Memory{}
+	if v.Text != "" && !v.Outcome.Withdrawn {
+		out = Memory{
+			ID: x.run.Said(), Room: x.run.Room, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, Text: v.Text,
+			At: time.Now(), History: v.History, Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
+		}
+		if n := len(x.run.Inputs); n > 0 {
+			out.InReplyTo = x.run.Inputs[n-1]
+		}
+	}
+	err := x.persist(func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", x.run.ID, err)
+	}
+	x.answer.End(v.Outcome)
+	return nil
+}
+
+// tell writes what an earlier holder said.
+func (a *Answer) tell(text string, history []string) {
+	a.mu.Lock()
+	a.history = history
+	a.mu.Unlock()
+	if text != "" {
+		a.Apply(Change{Kind: Text, Text: text})
+	}
+}

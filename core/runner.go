@@ -1,0 +1,83 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// serve runs the room's turns one after the other, until none is open or another replica has the room. That one looks
+// again when its run ends, and what was accepted before that it sees: so no wake-up is lost (IN-08).
+func (rt *Runtime) serve(stop, life context.Context, room RoomID, again <-chan struct{}) {
+	for {
+		wait, err := rt.turn(stop, life, room)
+		if err == nil {
+			select {
+			case <-time.After(wait):
+				continue
+			case <-again:
+				continue
+			case <-stop.Done():
+			}
+		}
+		if rt.release(stop, room, again) {
+			rt.report(room, err)
+			return
+		}
+	}
+}
+
+// release lets go of room, unless somebody has asked to look again.
+func (rt *Runtime) release(stop context.Context, room RoomID, again <-chan struct{}) bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	select {
+	case <-again:
+		if stop.Err() == nil {
+			return false
+		}
+	default:
+	}
+	delete(rt.rooms, room)
+	return true
+}
+
+// report logs why a room was let go, unless that is the usual course of things.
+func (rt *Runtime) report(room RoomID, err error) {
+	for _, usual := range []error{nil, errIdle, ErrBusy, ErrLost, ErrShutdown, context.Canceled} {
+		if errors.Is(err, usual) {
+			return
+		}
+	}
+	rt.cfg.Log.Error("a turn could not be taken; the next sweep tries again", "room", room, "err", err)
+}
+
+var errIdle = errors.New("no open run")
+
+// turn starts the run that is due and sees it through, or says how long until one is. An error means that there is
+// nothing to do, or nothing that can be done before the next sweep.
+func (rt *Runtime) turn(stop, life context.Context, room RoomID) (wait time.Duration, err error) {
+	if stop.Err() != nil {
+		return 0, ErrShutdown
+	}
+	open, err := rt.cfg.Store.OpenRuns(life, room)
+	if err != nil {
+		return 0, err
+	}
+	if len(open) == 0 {
+		return 0, errIdle
+	}
+	policy := rt.cfg.Turns.policy(open[0].Kind)
+	if last := open[len(open)-1]; policy == Supersede && last.Epoch == 0 {
+		rt.announce(life, room, last.Response) // once more: the tracker may have forgotten, or been away
+	}
+	next, wait := due(open, policy, time.Now())
+	if wait > 0 {
+		return wait, nil
+	}
+	run, err := rt.cfg.Store.Start(life, next.ID, rt.cfg.Owner)
+	if err != nil {
+		return 0, err
+	}
+	return 0, rt.execute(life, run)
+}

@@ -1,0 +1,187 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const (
+	alive  = 15 * time.Second // how long an owner is believed alive after its last beat
+	sweep  = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
+	hurry  = time.Second      // how long the tracker may take before the journal goes on alone
+	window = 32               // memories in a prompt
+)
+
+// Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
+type Config struct {
+	Agent   Agent
+	Owner   string // names this process, unlike any other before or beside it
+	Store   Store
+	Tracker Tracker
+	Bus     Bus
+	Model   Model
+	Plugins []Plugin // may be empty
+	Open    Opener
+	Turns   Turns
+	Access  Access
+	Grace   time.Duration // how long runs may go on after Run was told to end
+	Log     *slog.Logger
+	Rand    *rand.Rand // jitter; nil takes the global source. Used under a lock.
+}
+
+// Agent is who answers.
+type Agent struct {
+	ID     AgentID
+	Name   string
+	System string // the system prompt
+}
+
+// entity is the agent as an author.
+func (a Agent) entity() EntityID { return EntityID(a.ID) }
+
+// Runtime answers messages.
+type Runtime struct {
+	cfg      Config
+	actions  map[string]Action
+	live     live
+	work     sync.WaitGroup // rooms being served
+	watching sync.WaitGroup // answers of elsewhere being mirrored
+
+	mu     sync.Mutex
+	closed bool
+	rooms  map[RoomID]chan struct{} // rooms served here; a token makes the runner look again
+	woken  map[RoomID]struct{}      // rooms that Run shall serve
+	signal chan struct{}
+}
+
+// New makes a runtime. It answers nothing before Run.
+func New(cfg Config) (*Runtime, error) {
+	rt := &Runtime{
+		cfg: cfg, actions: map[string]Action{}, live: live{runs: map[RunID]*liveRun{}},
+		rooms: map[RoomID]chan struct{}{}, woken: map[RoomID]struct{}{}, signal: make(chan struct{}, 1),
+	}
+	for _, p := range cfg.Plugins {
+		for _, a := range p.Actions {
+			name := a.Spec().Name
+			if rt.actions[name] != nil {
+				return nil, fmt.Errorf("plugin %s: there is an action %s already", p.Name, name)
+			}
+			rt.actions[name] = a
+		}
+	}
+	return rt, nil
+}
+
+// Run adopts what an earlier process left, and answers until ctx is done. Then it starts nothing new, lets runs end
+// within the grace, cuts off the others with [ErrShutdown] (they are adopted at the next start), and returns when every
+// room has let go and every context given to Watch is done. It is called once.
+func (rt *Runtime) Run(ctx context.Context) error {
+	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer abort(nil)
+	tick := time.NewTicker(sweep)
+	defer tick.Stop()
+	rt.look(life)
+	var grace <-chan time.Time
+	idle, stop := make(chan struct{}), ctx.Done()
+	for {
+		select {
+		case <-rt.signal:
+			rt.serveWoken(ctx, life)
+		case <-tick.C:
+			rt.look(life)
+		case <-stop:
+			stop = nil
+			rt.close()
+			grace = time.After(rt.cfg.Grace)
+			go func() { rt.work.Wait(); close(idle) }()
+		case <-grace:
+			abort(ErrShutdown)
+		case <-idle:
+			rt.watching.Wait()
+			return nil
+		}
+	}
+}
+
+// look beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
+// again.
+func (rt *Runtime) look(ctx context.Context) {
+	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(alive)); err != nil {
+		rt.cfg.Log.Error("can't tell the store that this process is alive", "err", err)
+		return
+	}
+	rooms, err := rt.cfg.Store.OpenRooms(ctx)
+	if err != nil {
+		rt.cfg.Log.Error("can't look for open runs", "err", err)
+		return
+	}
+	for _, room := range rooms {
+		rt.wake(room)
+	}
+}
+
+// close makes Submit refuse, so that what comes now comes again after the next start.
+func (rt *Runtime) close() {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.closed = true
+}
+
+// wake makes sure that somebody here looks at room after this call.
+func (rt *Runtime) wake(room RoomID) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	if again, ok := rt.rooms[room]; ok {
+		poke(again)
+		return
+	}
+	rt.woken[room] = struct{}{}
+	poke(rt.signal)
+}
+
+// poke leaves a token, unless one is there.
+func poke(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// serveWoken gives each woken room a runner. A runner ends when its room is idle: no goroutine waits for a room that
+// nobody writes in.
+func (rt *Runtime) serveWoken(stop, life context.Context) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for room := range rt.woken {
+		delete(rt.woken, room)
+		if rt.closed || rt.rooms[room] != nil {
+			continue
+		}
+		again := make(chan struct{}, 1)
+		rt.rooms[room] = again
+		rt.work.Go(func() { rt.serve(stop, life, room, again) })
+	}
+}
+
+// settled lets a tracker that is down pass: then the journal decides alone.
+func settled(err error) error {
+	if errors.Is(err, ErrSuperseded) || errors.Is(err, ErrStopped) {
+		return err
+	}
+	return nil
+}
+
+// jitter spreads d over [d/2, d).
+func (rt *Runtime) jitter(d time.Duration) time.Duration {
+	if rt.cfg.Rand == nil {
+		return d/2 + rand.N(d/2)
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return d/2 + time.Duration(rt.cfg.Rand.Int64N(int64(d/2)))
+}

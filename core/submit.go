@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Submit returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
+// means that in is not safe and must come again; after Run was told to end it is [ErrShutdown].
+func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
+	rt.mu.Lock()
+	closed := rt.closed
+	rt.mu.Unlock()
+	if closed {
+		return Accepted{}, ErrShutdown
+	}
+	switch in := in.(type) {
+	case Message:
+		return rt.accept(ctx, in)
+	case Command:
+		return Accepted{}, rt.command(ctx, in)
+	default:
+		return Accepted{}, fmt.Errorf("unknown inbound %T", in)
+	}
+}
+
+// accept stores a message and opens its run. Nothing that can fail stands between the two.
+func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
+	if len(m.Address.Own) > MaxOwn {
+		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
+	}
+	if m.Author == rt.cfg.Agent.entity() || strings.TrimSpace(m.Text) == "" {
+		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
+	}
+	policy := rt.cfg.Turns.policy(m.Place.Kind)
+	rule := JoinRule{NoRun: rt.cfg.Access.decide(m) == ignore, Collect: policy == Collect}
+	acc, err := rt.cfg.Store.Accept(ctx, m, rule)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if acc.Run != "" && !acc.Duplicate {
+		if policy == Supersede {
+			rt.announce(ctx, m.Room, acc.Response)
+		}
+		rt.wake(m.Room)
+	}
+	return acc, nil
+}
+
+// announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.
+func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+	defer cancel()
+	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
+		rt.cfg.Log.Warn("can't announce a turn; earlier runs end in their own time", "room", room, "err", err)
+	}
+}
+
+func (rt *Runtime) command(ctx context.Context, c Command) error {
+	if c.Name != Stop {
+		return fmt.Errorf("unknown command %q", c.Name)
+	}
+	open, err := rt.cfg.Store.OpenRuns(ctx, c.Room)
+	if err != nil {
+		return fmt.Errorf("stop %s: %w", c.Room, err)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	defer rt.wake(c.Room)
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, c.Room, open[len(open)-1].Response); err != nil {
+		return fmt.Errorf("stop %s: %w", c.Room, err)
+	}
+	return nil
+}

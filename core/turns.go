@@ -1,0 +1,40 @@
+package core
+
+import "time"
+
+// Turns says what becomes of a run when a later message arrives, and how long a run may take.
+type Turns struct {
+	Direct Policy        // in private rooms
+	Group  Policy        // everywhere else
+	Limit  time.Duration // of a whole run
+	First  time.Duration // until the model's first word
+	Idle   time.Duration // between two words
+}
+
+// Policy is a way to order the turns of a room.
+type Policy string
+
+// The policies.
+const (
+	Supersede Policy = "supersede" // the later turn takes the room at once
+	Queue     Policy = "queue"     // one after the other
+	Collect   Policy = "collect"   // all that wait are answered together
+)
+
+func (t Turns) policy(k RoomKind) Policy {
+	if k.Private() {
+		return t.Direct
+	}
+	return t.Group
+}
+
+// due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
+// oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
+func due(open []Run, p Policy, now time.Time) (next Run, wait time.Duration) {
+	next = open[0]
+	taken := p == Supersede && len(open) > 1
+	if next.Epoch > 0 || taken {
+		return next, 0
+	}
+	return next, max(0, next.Ready.Sub(now))
+}
