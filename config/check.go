@@ -1,0 +1,176 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// check reports what is well-formed and still wrong.
+func (d *decoder) check(c *Config) {
+	if strings.TrimSpace(c.Agent.Name) == "" {
+		d.reject("agent.name", "is empty", "give the agent a name")
+	}
+	d.checkModels(c)
+	d.checkWeb(c.Web)
+	d.checkTokens(c)
+	d.checkAddresses(c)
+	d.checkTimes(c)
+}
+
+func (d *decoder) checkModels(c *Config) {
+	const path = "models.large."
+	if m := c.Models.Large; m.MaxTokens < 0 {
+		d.reject(path+"max_tokens", "is negative", "write 0 for the provider's own limit")
+	} else if t := m.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
+		d.reject(path+"temperature", "is not between 0 and 2", "write auto for the provider's own setting")
+	}
+	if c.Models.Large.Provider == ProviderOpenAI && !c.OpenAIOn() && !d.broken("providers") {
+		d.reject(path+"provider", "is a provider that is off", openAISection(*c).howOn())
+	}
+}
+
+func (d *decoder) checkTokens(c *Config) {
+	for _, s := range c.sections() {
+		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
+			d.reject(s.path+".enabled", "has nothing to connect with", s.howOn()+", or write enabled: auto")
+		}
+	}
+	d.checkSecret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "write the key alone, without spaces or line ends")
+	d.checkSecret("connectors.discord.token", c.Connectors.Discord.Token, nil, "write the token alone, without the word Bot before it")
+	d.checkSecret("connectors.telegram.token", c.Connectors.Telegram.Token, telegramToken, "copy it whole from @BotFather: digits, a colon, letters")
+}
+
+var telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+
+// checkSecret keeps out what would break a header or a URL, where the platform's
+// client might put it into an error.
+func (d *decoder) checkSecret(path string, s Secret, shape *regexp.Regexp, hint string) {
+	unfit := func(r rune) bool { return r <= ' ' || r > '~' }
+	if s != "" && (strings.ContainsFunc(s.Reveal(), unfit) || shape != nil && !shape.MatchString(s.Reveal())) {
+		d.reject(path, "does not look like a token or key", hint)
+	}
+}
+
+func (d *decoder) checkAddresses(c *Config) {
+	for path, address := range map[string]string{
+		"providers.openai.base_url":   c.Providers.OpenAI.BaseURL,
+		"connectors.discord.api_url":  c.Connectors.Discord.APIURL,
+		"connectors.telegram.api_url": c.Connectors.Telegram.APIURL,
+	} {
+		if address != "" && !plainURL(address) {
+			d.reject(path, "is not a plain address of a server",
+				"write http:// or https://, a host and perhaps a path; a key has its own place")
+		}
+	}
+	if path, _ := strings.CutPrefix(c.Store.Reveal(), "sqlite:"); c.Store.Scheme() != "sqlite" || path == "" {
+		d.reject("store", "is not a store that this program has", "write sqlite: and the path of a file, such as sqlite:parley.db")
+	}
+	if !sharedAddress(c.Shared) {
+		d.reject("shared", "is not a place to share state", "write inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
+	}
+}
+
+// plainURL accepts neither passwords nor parameters: such addresses are shown in logs.
+func plainURL(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(address, "#")
+}
+
+func sharedAddress(shared DSN) bool {
+	if shared == "inmem:" {
+		return true
+	}
+	u, err := url.Parse(shared.Reveal())
+	return err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != ""
+}
+
+func (d *decoder) checkTimes(c *Config) {
+	const longest = time.Hour
+	if t := c.Turns.Timeout; t < time.Second || t > longest {
+		d.reject("turns.timeout", "is not between 1s and 60m", "no answer may take longer than an hour")
+	}
+	for path, t := range map[string]time.Duration{"turns.first_event": c.Turns.FirstEvent, "turns.idle": c.Turns.Idle} {
+		if t <= 0 {
+			d.reject(path, "is not longer than zero", "write how long to wait, such as 90s")
+		}
+	}
+	if c.Shutdown.Grace < 0 {
+		d.reject("shutdown.grace", "is negative", "write 0s to end at once")
+	}
+}
+
+func (d *decoder) checkWeb(w Web) {
+	for i, origin := range w.Origins {
+		if exact, ok := exactOrigin(origin); !ok || exact != origin {
+			d.reject(fmt.Sprintf("web.origins[%d]", i), "is not an origin as a browser names it",
+				"write scheme://host or scheme://host:port in small letters, without a path, a slash at the end, or the usual port")
+		}
+	}
+	for path, n := range map[string]int{
+		"web.limits.messages_per_minute":    w.Limits.MessagesPerMinute,
+		"web.limits.conversations_per_hour": w.Limits.ConversationsPerHour,
+	} {
+		if n < 0 {
+			d.reject(path, "is negative", "write 0 for no limit")
+		}
+	}
+	local, ok := listensLocally(w.Listen)
+	if !ok {
+		d.reject("web.listen", "is not a host and a port", "write them with a colon, such as 127.0.0.1:8080")
+		return
+	}
+	if !d.broken("web") {
+		d.checkExposure(w, local)
+	}
+}
+
+// checkExposure wants it said three times before strangers can spend the owner's money.
+func (d *decoder) checkExposure(w Web, local bool) {
+	switch {
+	case !local && !w.Public:
+		d.reject("web.listen", "can be reached from other machines",
+			"listen on 127.0.0.1, or set web.public: true with web.origins and web.limits")
+	case w.Public && len(w.Origins) == 0:
+		d.reject("web.public", "lets strangers in, but there is no origin", `set web.origins, such as ["https://chat.example.org"]`)
+	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0):
+		d.reject("web.public", "lets strangers in, but there are no limits", "set both numbers of web.limits above 0")
+	}
+}
+
+func listensLocally(listen string) (local, ok bool) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false, false
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil || strings.ContainsAny(host, " /@?#") {
+		return false, false
+	}
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), true
+}
+
+// exactOrigin rebuilds an origin the way browsers write it.
+func exactOrigin(origin string) (string, bool) {
+	u, err := url.Parse(origin)
+	if err != nil || u.Hostname() == "" || u.User != nil || strings.ContainsAny(u.Host, "*, ") {
+		return "", false
+	}
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	if usual == "" {
+		return "", false
+	}
+	host := strings.ToLower(u.Host)
+	host = strings.TrimSuffix(host, ":")
+	return u.Scheme + "://" + strings.TrimSuffix(host, ":"+usual), isASCII(host)
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > '~' })
+}

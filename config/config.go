@@ -1,0 +1,160 @@
+// Package config reads config.yaml: strict keys, errors that name file, line,
+// column and key, references to the environment and to files, secrets that
+// never print themselves.
+//
+// The structs below are the one source of the file's shape. Their tags hold the
+// defaults, their comments become the descriptions in schema.json.
+package config
+
+import (
+	"net/netip"
+	"time"
+)
+
+// Config is a whole configuration, checked and with every reference resolved.
+type Config struct {
+	// Who the agent is.
+	Agent Agent `yaml:"agent"`
+	// Where language models are reached.
+	Providers Providers `yaml:"providers"`
+	// Which model does which work.
+	Models Models `yaml:"models"`
+	// The accounts that own this gateway and may do everything.
+	Owner []Account `yaml:"owner"`
+	// The accounts that may talk to the agent without the owner's word.
+	Allow []Account `yaml:"allow"`
+	// The web chat and its API.
+	Web Web `yaml:"web"`
+	// The chat platforms.
+	Connectors Connectors `yaml:"connectors"`
+	// How questions become answers.
+	Turns Turns `yaml:"turns"`
+	// Where conversations are kept: sqlite:PATH, relative to the directory the gateway is started in.
+	Store DSN `yaml:"store" default:"sqlite:parley.db"`
+	// What several processes share: inmem: for a single one, redis://HOST or rediss://HOST for more.
+	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}"`
+	// How the gateway ends.
+	Shutdown Shutdown `yaml:"shutdown"`
+	// What the gateway writes about its own work.
+	Log Log `yaml:"log"`
+}
+
+// Agent says who the agent is.
+type Agent struct {
+	// The agent's name, as people see it.
+	Name string `yaml:"name" default:"Parley"`
+	// The instructions that stand before every conversation.
+	System string `yaml:"system" default:"You are a helpful assistant in a chat. Answer in the language of the question, briefly and plainly. When you do not know something, say so."`
+}
+
+// Providers lists the ways to reach language models.
+type Providers struct {
+	// OpenAI, or any server that speaks its API (Ollama, LM Studio, vLLM, ...).
+	OpenAI OpenAI `yaml:"openai"`
+}
+
+// OpenAI is a server that speaks the OpenAI API.
+type OpenAI struct {
+	// auto: on when there is a key or a base_url. true: an error without either. false: off.
+	Enabled *bool `yaml:"enabled"`
+	// The server's address. Empty: OpenAI itself, when there is a key. A server of your own may need no key.
+	BaseURL string `yaml:"base_url" default:"${env:OPENAI_BASE_URL:-}"`
+	// The key that the server asks for.
+	APIKey Secret `yaml:"api_key" default:"${env:OPENAI_API_KEY:-}"`
+}
+
+// Models gives each kind of work its model.
+type Models struct {
+	// The model that answers.
+	Large Model `yaml:"large"`
+}
+
+// Model is one model and how it is asked.
+type Model struct {
+	// Who runs the model: openai, demo, or empty for openai when it is on and demo otherwise.
+	Provider Provider `yaml:"provider"`
+	// The model's name as its provider knows it. Empty: the only one that the server lists.
+	Model string `yaml:"model" default:"${env:OPENAI_MODEL:-}"`
+	// The longest answer, in tokens. 0: the provider's own limit.
+	MaxTokens int `yaml:"max_tokens"`
+	// From 0 (sober) to 2 (wild). auto: the provider's own setting.
+	Temperature *float64 `yaml:"temperature"`
+}
+
+// Web is the web chat and its API.
+type Web struct {
+	// The host and port to listen on. Beyond this machine it needs public, origins and limits.
+	Listen string `yaml:"listen" default:"127.0.0.1:8080"`
+	// true says that strangers may reach the web chat.
+	Public bool `yaml:"public"`
+	// The sites that may hold the chat, exactly as a browser names them: scheme://host or scheme://host:port.
+	Origins []string `yaml:"origins"`
+	// The address ranges of your own proxies, whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
+	// How much one visitor may ask for.
+	Limits Limits `yaml:"limits"`
+}
+
+// Limits bounds what one address may ask of the web chat. 0 means no limit.
+type Limits struct {
+	// Messages in a minute from one address. 0: no limit.
+	MessagesPerMinute int `yaml:"messages_per_minute" default:"30"`
+	// New conversations in an hour from one address. 0: no limit.
+	ConversationsPerHour int `yaml:"conversations_per_hour" default:"60"`
+}
+
+// Connectors lists the chat platforms.
+type Connectors struct {
+	// The agent's account on Discord.
+	Discord Discord `yaml:"discord"`
+	// The agent's account on Telegram.
+	Telegram Telegram `yaml:"telegram"`
+}
+
+// Discord is the agent's account on Discord.
+type Discord struct {
+	// auto: on when there is a token. true: an error without one. false: off.
+	Enabled *bool `yaml:"enabled"`
+	// The bot's token, from the Bot page of the application at discord.com/developers.
+	Token Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
+	// Another address for the platform's API, for tests and proxies. Empty: Discord's own.
+	APIURL string `yaml:"api_url"`
+}
+
+// Telegram is the agent's account on Telegram.
+type Telegram struct {
+	// auto: on when there is a token. true: an error without one. false: off.
+	Enabled *bool `yaml:"enabled"`
+	// The bot's token, as @BotFather gives it.
+	Token Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
+	// Another address for the platform's API, for a Bot API server of your own. Empty: Telegram's own.
+	APIURL string `yaml:"api_url"`
+}
+
+// Turns says what happens when questions and answers meet, and how long they may take.
+type Turns struct {
+	// A new message in a direct chat while an answer is being written.
+	Direct TurnRule `yaml:"direct" default:"supersede"`
+	// The same in a group.
+	Group TurnRule `yaml:"group" default:"queue"`
+	// The longest time for one answer, at most 60m.
+	Timeout time.Duration `yaml:"timeout" default:"15m"`
+	// The longest wait for the model's first sign of life.
+	FirstEvent time.Duration `yaml:"first_event" default:"90s"`
+	// The longest silence of the model after that.
+	Idle time.Duration `yaml:"idle" default:"75s"`
+}
+
+// Shutdown says how the gateway ends.
+type Shutdown struct {
+	// How long answers that are being written may take to finish.
+	Grace time.Duration `yaml:"grace" default:"20s"`
+}
+
+// Log says what the gateway writes about its own work.
+type Log struct {
+	// The least important line that is written.
+	Level LogLevel `yaml:"level" default:"info"`
+	// text for people, json for machines, auto for text on a terminal and json elsewhere.
+	Format LogFormat `yaml:"format" default:"auto"`
+}

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// mark remembers where a key's value stands and how it may be called.
+type mark struct {
+	line, column int
+	subject      string // how a message calls the value without giving it away
+	bad          bool   // a problem is reported already
+}
+
+// decoder fills structs from nodes and gathers every problem on the way.
+type decoder struct {
+	file     string
+	refs     resolver
+	marks    map[string]*mark
+	problems Problems
+}
+
+// reject reports what is wrong with the value at path, the first time only: the
+// rest usually follows from it.
+func (d *decoder) reject(path, what, hint string) {
+	m := d.marks[path]
+	if m == nil || m.bad {
+		return // it, or the section around it, is reported already
+	}
+	m.bad = true
+	d.report(m.line, m.column, path, m.subject+" "+what, hint)
+}
+
+// broken reports whether one of paths, or a key below it, is rejected already.
+func (d *decoder) broken(paths ...string) bool {
+	for key, m := range d.marks {
+		for _, path := range paths {
+			if m.bad && (key == path || strings.HasPrefix(key, path+".") || strings.HasPrefix(key, path+"[")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (d *decoder) report(line, column int, path, message, hint string) {
+	d.problems = append(d.problems,
+		Problem{File: d.file, Line: line, Column: column, Key: path, Message: message, Hint: hint})
+}
+
+func (d *decoder) decode(path string, n *node, into reflect.Value) {
+	form := formOf(into.Type())
+	d.marks[path] = &mark{line: n.line, column: n.column, subject: form.subject(n)}
+	switch {
+	case n.kind == nothing:
+		d.reject(path, "has no value", "give it one, or remove the line")
+	case n.kind == strange:
+		d.reject(path, "uses "+n.text+", which a configuration does not have", "write the value plainly")
+	case form.kind == section && (n.kind == section || n.kind == absent):
+		d.section(path, n, into)
+	case form.kind == list && (n.kind == list || n.kind == absent):
+		d.list(path, n, into)
+	case form.kind == section || form.kind == list || n.kind == section || n.kind == list:
+		d.mismatch(path, n, form)
+	default:
+		d.scalar(path, n, into, form)
+	}
+}
+
+func (d *decoder) mismatch(path string, n *node, form form) {
+	d.reject(path, fmt.Sprintf("is %v where %s belongs", n.kind, form.name), form.hint)
+}
+
+func (d *decoder) section(path string, n *node, into reflect.Value) {
+	given := d.fields(path, n, into.Type())
+	for i := range into.NumField() {
+		structField := into.Type().Field(i)
+		key := structField.Tag.Get("yaml")
+		value, ok := given[key]
+		if !ok {
+			value = &node{text: structField.Tag.Get("default")} // without a place: it is not in the file
+		}
+		d.decode(join(path, key), value, into.Field(i))
+	}
+}
+
+// fields returns the known keys of a section and reports the others.
+func (d *decoder) fields(path string, n *node, of reflect.Type) map[string]*node {
+	known := keysOf(of)
+	given := make(map[string]*node, len(n.fields))
+	lines := make(map[string]int, len(n.fields))
+	for _, f := range n.fields {
+		first, twice := lines[f.key]
+		switch {
+		case f.value.kind == strange && f.key == "":
+			d.report(f.line, f.column, path, "a key uses "+f.value.text+", which a configuration does not have", "write the key plainly")
+		case !slices.Contains(known, f.key):
+			d.report(f.line, f.column, join(path, shorten(f.key)), "is not a known key", suggest(f.key, known))
+		case twice:
+			d.report(f.line, f.column, join(path, f.key), fmt.Sprintf("stands here a second time, first in line %d", first), "keep one of the two")
+		default:
+			given[f.key], lines[f.key] = f.value, f.line
+		}
+	}
+	return given
+}
+
+func (d *decoder) list(path string, n *node, into reflect.Value) {
+	for i, item := range n.items {
+		element := reflect.New(into.Type().Elem()).Elem()
+		d.decode(fmt.Sprintf("%s[%d]", path, i), item, element)
+		into.Set(reflect.Append(into, element))
+	}
+}
+
+func (d *decoder) scalar(path string, n *node, into reflect.Value, form form) {
+	value, first := n.text, ""
+	if n.kind == text || n.kind == absent {
+		resolved, used, wrong := d.refs.resolve(n.text)
+		if wrong != nil {
+			d.marks[path].bad = true
+			d.report(n.line, n.column, path, wrong.message, wrong.hint)
+			return
+		}
+		value, first = resolved, used
+	}
+	if first != "" {
+		d.marks[path].subject = "the value of " + first
+	}
+	isAuto := into.Kind() == reflect.Pointer && (value == "auto" || n.kind == absent)
+	switch {
+	case isAuto:
+	case n.kind == absent && n.text == "": // the zero value is the default
+	case n.kind != form.kind && n.kind != absent && first == "":
+		d.mismatch(path, n, form)
+	case !form.set(into, value):
+		d.reject(path, "is not "+form.name, form.hint)
+	}
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,56 @@
+package config
+
+// enum is a word out of a closed list.
+type enum interface{ words() []string }
+
+// TurnRule says what a new message does to an answer that is being written.
+type TurnRule string
+
+// The rules of turns.
+const (
+	Supersede TurnRule = "supersede" // the new message ends the old answer
+	Queue     TurnRule = "queue"     // the new message waits for its own answer
+	Collect   TurnRule = "collect"   // all that wait get one answer together
+)
+
+func (TurnRule) words() []string {
+	return []string{string(Supersede), string(Queue), string(Collect)}
+}
+
+// Provider names who runs a model.
+type Provider string
+
+// The providers.
+const (
+	ProviderAuto   Provider = "" // ProviderOpenAI when it is on, else ProviderDemo
+	ProviderOpenAI Provider = "openai"
+	ProviderDemo   Provider = "demo" // built in, answers without a model
+)
+
+func (Provider) words() []string {
+	return []string{string(ProviderAuto), string(ProviderOpenAI), string(ProviderDemo)}
+}
+
+// LogLevel is the least important kind of line that is written.
+type LogLevel string
+
+func (LogLevel) words() []string { return []string{"debug", "info", "warn", "error"} }
+
+// LogFormat is how log lines look.
+type LogFormat string
+
+// The formats. LogAuto is text on a terminal and JSON elsewhere.
+const (
+	LogAuto LogFormat = "auto"
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+func (LogFormat) words() []string {
+	return []string{string(LogAuto), string(LogText), string(LogJSON)}
+}
+
+// Account is a person or chat on a platform, such as "telegram:123456789".
+// It is text because the platforms' numbers have up to 64 bits, more than many
+// readers of YAML and JSON keep.
+type Account string

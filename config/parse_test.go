@@ -1,0 +1,182 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+var update = flag.Bool("update", false, "rewrite schema.json and the golden files")
+
+// environment is a getenv over a fixed set of variables.
+func environment(variables map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		value, ok := variables[name]
+		return value, ok
+	}
+}
+
+var exact = cmp.Options{cmpopts.EquateComparable(), cmp.Comparer(func(a, b Secret) bool { return a == b })}
+
+func parse(t *testing.T, yaml string, variables map[string]string) Config {
+	t.Helper()
+	c, err := Parse("config.yaml", []byte(yaml), t.TempDir(), environment(variables))
+	if err != nil {
+		t.Fatalf("Parse: %v", err)
+	}
+	return c
+}
+
+func TestDeliveredFileEqualsDefault(t *testing.T) {
+	environments := map[string]map[string]string{
+		"nothing set": {},
+		"set but empty": {
+			"OPENAI_API_KEY": "", "OPENAI_BASE_URL": "", "OPENAI_MODEL": "",
+			"DISCORD_TOKEN": "", "TELEGRAM_TOKEN": "", "REDIS_URL": "",
+		},
+		"all set": {
+			"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1", "OPENAI_MODEL": "m",
+			"DISCORD_TOKEN": "abc.def", "TELEGRAM_TOKEN": "1:a", "REDIS_URL": "rediss://u:p@cache:6379/1",
+		},
+		"key only": {"OPENAI_API_KEY": "key"},
+	}
+	for name, variables := range environments {
+		t.Run(name, func(t *testing.T) {
+			fromFile, err := Load("../config.yaml", environment(variables))
+			if err != nil {
+				t.Fatalf("Load: %v", err)
+			}
+			inCode, err := Default(environment(variables))
+			if err != nil {
+				t.Fatalf("Default: %v", err)
+			}
+			if diff := cmp.Diff(inCode, fromFile, exact); diff != "" {
+				t.Errorf("config.yaml (+) differs from Default (-):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	c, err := Default(environment(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Agent.Name != "Parley" || c.Web.Listen != "127.0.0.1:8080" || c.Turns.Timeout != 15*time.Minute ||
+		c.Shared != "inmem:" || c.Store != "sqlite:parley.db" || c.Providers.OpenAI.BaseURL != "" {
+		t.Errorf("unexpected defaults: %+v", c)
+	}
+	withKey, err := Default(environment(map[string]string{"OPENAI_API_KEY": "k"}))
+	if err != nil || withKey.Providers.OpenAI.BaseURL != "https://api.openai.com/v1" {
+		t.Errorf("with a key: base_url %q, error %v", withKey.Providers.OpenAI.BaseURL, err)
+	}
+}
+
+func TestParseReadsEveryType(t *testing.T) {
+	c := parse(t, `
+agent: {name: "A", system: "B"}
+models: {large: {provider: demo, max_tokens: 500, temperature: 1}}
+owner: [telegram:123456789, "discord:80351110224678912"]
+allow:
+  - "telegram:-1001234567890"
+web:
+  listen: "[::1]:0"
+  public: true
+  origins: ["https://chat.example.org", "http://localhost:3000"]
+  trusted_proxies: [10.0.0.0/8, "fd00::/8"]
+connectors: {telegram: {enabled: false, token: "1:a"}}
+turns: {direct: collect, idle: 1m30s}
+log: {level: debug}
+`, nil)
+	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Allow) != 1 {
+		t.Errorf("accounts: %v %v", c.Owner, c.Allow)
+	}
+	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
+		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)
+	}
+	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || c.TelegramOn() || c.Turns.Direct != Collect {
+		t.Errorf("others: %+v", c)
+	}
+	if c.Turns.Group != Queue {
+		t.Errorf("a key beside those given lost its default: %q", c.Turns.Group)
+	}
+}
+
+func TestEmptyFileIsTheDefault(t *testing.T) {
+	want, _ := Default(environment(nil))
+	for _, empty := range []string{"", "\n", "# only a comment\n", "---\n", "\ufeff# with a byte order mark\n", "{}"} {
+		if diff := cmp.Diff(want, parse(t, empty, nil), exact); diff != "" {
+			t.Errorf("%q: %s", empty, diff)
+		}
+	}
+}
+
+func TestLoadSaysWhichFileIsMissing(t *testing.T) {
+	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"), environment(nil))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "absent.yaml") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestErrorsReadWell covers SE-14, DR-28 and the configuration's part of SE-02.
+// Each testdata/*.yaml is wrong; the .txt beside it is the message for it.
+func TestErrorsReadWell(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases in testdata (%v)", err)
+	}
+	const secret = "hunter2-never-shown"
+	variables := map[string]string{"SECRET": secret, "EMPTY": "", "TELEGRAM_TOKEN": secret, "WORD": secret}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			values := variables
+			if !strings.Contains(string(data), "TELEGRAM_TOKEN") {
+				values = map[string]string{"SECRET": secret, "EMPTY": "", "WORD": secret}
+			}
+			_, err = Parse("config.yaml", data, "testdata", environment(values))
+			if _, ok := errors.AsType[Problems](err); !ok {
+				t.Fatalf("error %v is not Problems", err)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("SE-02: the message gives a secret away: %v", err)
+			}
+			compareGolden(t, strings.TrimSuffix(file, ".yaml")+".txt", err.Error()+"\n")
+		})
+	}
+}
+
+func compareGolden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s is stale (go test ./config -update rewrites it):\n%s", file, diff)
+	}
+}
+
+func TestProblemsCanBeTakenApart(t *testing.T) {
+	_, err := Parse("f.yaml", []byte("log:\n  level: loud\nweb:\n  public: 3\n"), "", environment(nil))
+	problem, ok := errors.AsType[Problem](err)
+	if !ok || problem.File != "f.yaml" || problem.Line != 2 || problem.Column != 10 || problem.Key != "log.level" {
+		t.Errorf("first problem: %+v", problem)
+	}
+}

@@ -1,0 +1,153 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxReferenced bounds a file behind ${file:PATH}: it holds a secret or a prompt.
+const maxReferenced = 64 << 10
+
+// fault is what is wrong with a value, to be completed with its place.
+type fault struct{ message, hint string }
+
+// resolver replaces references in single values. Because it runs after the YAML
+// is parsed, nothing in a variable or a file can become a key.
+type resolver struct {
+	dir    string // where relative paths of ${file:PATH} start
+	getenv func(string) (string, bool)
+}
+
+// resolve replaces every reference in text; "$${" gives a plain "${". What a
+// reference gives is not looked through again. first is the first reference, as
+// it may be shown; it is empty when there was none.
+func (r resolver) resolve(text string) (resolved, first string, wrong *fault) {
+	var b strings.Builder
+	for {
+		start := strings.Index(text, "${")
+		if start < 0 {
+			b.WriteString(text)
+			return b.String(), first, nil
+		}
+		if start > 0 && text[start-1] == '$' {
+			b.WriteString(text[:start] + "{")
+			text = text[start+2:]
+			continue
+		}
+		length := strings.IndexByte(text[start:], '}')
+		if length < 0 {
+			return "", first, &fault{"a ${ has no closing }", "close it, or write $${ for the plain characters"}
+		}
+		value, shown, wrong := r.lookUp(text[start+2 : start+length])
+		if wrong != nil {
+			return "", first, wrong
+		}
+		if first == "" {
+			first = shown
+		}
+		b.WriteString(text[:start] + value)
+		text = text[start+length+1:]
+	}
+}
+
+func (r resolver) lookUp(reference string) (value, shown string, wrong *fault) {
+	if strings.Contains(reference, "${") {
+		return "", "", &fault{"a reference stands inside another one", "use one at a time"}
+	}
+	kind, rest, _ := strings.Cut(reference, ":")
+	switch kind {
+	case "env":
+		return r.variable(rest)
+	case "file":
+		shown = "${file:" + rest + "}"
+		value, wrong = r.file(rest)
+		return value, shown, wrong
+	}
+	return "", "", &fault{fmt.Sprintf("${%s} is not a reference", shorten(reference)),
+		"write ${env:NAME}, ${env:NAME:-default} or ${file:PATH}, or $${ for the plain characters"}
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+func (r resolver) variable(text string) (value, shown string, wrong *fault) {
+	name, fallback, hasFallback := strings.Cut(text, ":-")
+	if !variableName.MatchString(name) {
+		return "", "", &fault{fmt.Sprintf("%q is not a name of an environment variable", shorten(name)),
+			"write ${env:NAME} or ${env:NAME:-default}"}
+	}
+	shown = "${env:" + name + "}"
+	if value, _ = r.getenv(name); value != "" {
+		return value, shown, nil
+	}
+	if hasFallback {
+		return fallback, shown, nil
+	}
+	return "", "", &fault{"the environment variable " + name + " is not set, or is empty",
+		"set it, or write ${env:" + name + ":-default}"}
+}
+
+func (r resolver) file(path string) (string, *fault) {
+	if path == "" {
+		return "", &fault{"${file:} names no file", "write ${file:PATH}"}
+	}
+	shown := path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.dir, path)
+	}
+	data, err := readRegular(path, maxReferenced)
+	text := strings.TrimRight(string(data), "\r\n")
+	switch {
+	case err != nil:
+		return "", &fault{fmt.Sprintf("the file %q cannot be read: %v", shown, err),
+			"relative paths start in the folder of the configuration"}
+	case text == "":
+		return "", &fault{fmt.Sprintf("the file %q is empty", shown), "put the value into it"}
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", &fault{fmt.Sprintf("the file %q is not text", shown), "save it as UTF-8"}
+	}
+	return text, nil
+}
+
+// readRegular refuses pipes and devices, which could block for ever.
+func readRegular(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer file.Close()
+	return readAtMost(file, limit)
+}
+
+func readAtMost(from io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(from, limit+1))
+	if err != nil {
+		return nil, reason(err)
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("larger than %d KiB", limit>>10)
+	}
+	return data, nil
+}
+
+// reason leaves out the operation and path of an error from the file system.
+func reason(err error) error {
+	var inPath *fs.PathError
+	if errors.As(err, &inPath) {
+		return inPath.Err
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/invopop/jsonschema"
+)
+
+// Patterns of the values that are text in the file but not any text.
+const (
+	durationPattern  = `^[0-9.]+(ns|us|ms|s|m|h)([0-9.]+(ns|us|ms|s|m|h))*$|^0$`
+	prefixPattern    = `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`
+	referencePattern = `\$\{` // anywhere: telegram:${env:ID} is fine
+)
+
+// orReference allows a reference where the value is not free text anyway.
+func orReference(s *jsonschema.Schema) *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "string", Pattern: referencePattern}}}
+}
+
+// schemaOf maps the types that stand for one value; nil leaves structs and lists to the reflector.
+func schemaOf(t reflect.Type) *jsonschema.Schema {
+	switch zero := reflect.Zero(t).Interface().(type) {
+	case time.Duration:
+		return orReference(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
+	case netip.Prefix:
+		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
+	case Account:
+		return orReference(&jsonschema.Schema{Type: "string", Pattern: accountID.String()})
+	case enum:
+		var words []any
+		for _, word := range zero.words() {
+			words = append(words, word)
+		}
+		return orReference(&jsonschema.Schema{Type: "string", Enum: words})
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return orReference(&jsonschema.Schema{Type: "boolean"})
+	case reflect.Int:
+		return orReference(&jsonschema.Schema{Type: "integer", Minimum: "0"})
+	case reflect.Float64:
+		return orReference(&jsonschema.Schema{Type: "number"})
+	case reflect.String:
+		return &jsonschema.Schema{Type: "string"}
+	}
+	return nil
+}
+
+// generate builds the schema from the structs, their tags and their comments.
+func generate(t *testing.T) []byte {
+	t.Helper()
+	r := jsonschema.Reflector{FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: schemaOf}
+	if err := r.AddGoComments("parley/config", ".", jsonschema.WithFullComment()); err != nil {
+		t.Fatal(err)
+	}
+	schema := r.Reflect(Config{})
+	schema.Title = "The configuration of Parley"
+	complete(schema, reflect.TypeFor[Config]())
+	out, err := json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(out, '\n')
+}
+
+// complete adds what the reflector does not know: defaults, and auto for what may be absent.
+func complete(schema *jsonschema.Schema, of reflect.Type) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		property, _ := schema.Properties.Get(field.Tag.Get("yaml"))
+		form := formOf(field.Type)
+		switch {
+		case form.kind == section:
+			complete(property, field.Type)
+		case form.kind == list:
+			property.Default = []any{}
+		case field.Type.Kind() == reflect.Pointer:
+			property.AnyOf = append(property.AnyOf, &jsonschema.Schema{Type: "string", Enum: []any{"auto"}})
+			property.Default = "auto"
+		default:
+			property.Default = defaultOf(field, form)
+		}
+	}
+}
+
+func defaultOf(field reflect.StructField, form form) any {
+	written := field.Tag.Get("default")
+	if written == "" {
+		return reflect.Zero(field.Type).Interface()
+	}
+	if form.kind == text {
+		return written
+	}
+	value, _ := form.parse(written)
+	return value
+}
+
+func TestSchemaIsCurrent(t *testing.T) {
+	got := generate(t)
+	if strings.Count(string(got), `"description"`) < 20 {
+		t.Errorf("the comments of the structs are missing:\n%s", got)
+	}
+	compareGolden(t, "schema.json", string(got))
+}
+
+func readSchema(t *testing.T) *shape {
+	t.Helper()
+	data, err := os.ReadFile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shape{}
+	if err := s.UnmarshalJSON(data); err != nil {
+		t.Fatalf("the schema uses a keyword that the test does not check: %v", err)
+	}
+	return s
+}
+
+func violations(t *testing.T, s *shape, document string) []string {
+	t.Helper()
+	var value any
+	if err := yaml.Unmarshal([]byte(document), &value); err != nil {
+		t.Fatalf("%v in\n%s", err, document)
+	}
+	return s.check("", value)
+}
+
+func TestSchemaAcceptsTheDeliveredFile(t *testing.T) {
+	data, err := os.ReadFile("../config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong := violations(t, readSchema(t), string(data)); len(wrong) > 0 {
+		t.Errorf("config.yaml against schema.json:\n%s", strings.Join(wrong, "\n"))
+	}
+	if !strings.HasPrefix(string(data), "# yaml-language-server: $schema=config/schema.json\n") {
+		t.Error("config.yaml does not point editors at its schema")
+	}
+}
+
+// TestSchemaAgreesWithParse: an editor and the gateway must not contradict each other.
+func TestSchemaAgreesWithParse(t *testing.T) {
+	schema := readSchema(t)
+	tests := []struct {
+		document string
+		valid    bool
+	}{
+		{"web: {public: '${env:T}', origins: ['https://a.example']}", true},
+		{"web: {public: true, origins: ['https://a.example'], limits: {messages_per_minute: '${env:N:-3}'}}", true},
+		{"models: {large: {temperature: 0.5}}", true},
+		{"models: {large: {temperature: auto, provider: ''}}", true},
+		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
+		{"owner: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']", true},
+		{"connectors: {discord: {enabled: false, token: abc}}", true},
+		{"wbe: {}", false},
+		{"web: {pubic: true}", false},
+		{"web: {public: 'true'}", false},
+		{"web: {public: }", false},
+		{"web: {public: auto}", false},
+		{"web: {limits: {messages_per_minute: '3'}}", false},
+		{"web: {limits: {messages_per_minute: -3}}", false},
+		{"web: {trusted_proxies: [10.0.0.1]}", false},
+		{"turns: {idle: 30}", false},
+		{"turns: {idle: long}", false},
+		{"turns: {direct: later}", false},
+		{"owner: [123456789]", false},
+		{"owner: ['123456789']", false},
+		{"owner: telegram:1", false},
+		{"log: text", false},
+		{"agent: {name: 3}", false},
+	}
+	variables := environment(map[string]string{"T": "true"})
+	for _, test := range tests {
+		wrong := violations(t, schema, test.document)
+		_, err := Parse("", []byte(test.document), "", variables)
+		if (len(wrong) == 0) != test.valid || (err == nil) != test.valid {
+			t.Errorf("%s: valid %v, schema says %q, Parse says %v", test.document, test.valid, wrong, err)
+		}
+	}
+}

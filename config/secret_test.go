@@ -1,0 +1,99 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+)
+
+// printings lists every way a value of the configuration may reach a reader.
+func printings(t *testing.T, value any) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%e", "%U", "%10.5s", "%T"} {
+		out[verb] = fmt.Sprintf(verb, value)
+	}
+	out["Sprint"] = fmt.Sprint(value)
+	out["Errorf"] = fmt.Errorf("value: %v", value).Error()
+	var lines bytes.Buffer
+	slog.New(slog.NewTextHandler(&lines, nil)).Info("m", "value", value)
+	slog.New(slog.NewJSONHandler(&lines, nil)).Info("m", "value", value, slog.Group("g", "value", value))
+	out["slog"] = lines.String()
+	asJSON, err := json.Marshal(map[string]any{"value": value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := yaml.Marshal(map[string]any{"value": value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out["JSON"], out["YAML"] = string(asJSON), string(asYAML)
+	return out
+}
+
+// TestNothingPrintsASecret covers SE-02: the token, its halves and its hex form.
+func TestNothingPrintsASecret(t *testing.T) {
+	const secret = "hunter2correcthorse"
+	c := parse(t, "shared: redis://user:${env:S}@cache:6379/0\n", map[string]string{
+		"S": secret, "DISCORD_TOKEN": secret, "OPENAI_API_KEY": secret, "TELEGRAM_TOKEN": "1:" + secret,
+	})
+	token := c.Connectors.Discord.Token
+	values := map[string]any{
+		"Secret": token, "pointer": &token, "DSN": c.Shared, "Config": c, "Off": c.Off(),
+		"slice": []Secret{token}, "struct": struct{ T Secret }{token}, "map": map[string]DSN{"k": c.Shared},
+	}
+	for name, value := range values {
+		for way, printed := range printings(t, value) {
+			for _, part := range []string{"hunter2", "horse", fmt.Sprintf("%x", "hunter2"), fmt.Sprintf("%X", "hunter2")} {
+				if strings.Contains(printed, part) {
+					t.Errorf("%s by %s shows %s: %s", name, way, part, printed)
+				}
+			}
+		}
+	}
+	if token.Reveal() != secret || !strings.Contains(c.Shared.Reveal(), secret) {
+		t.Error("Reveal does not reveal")
+	}
+}
+
+func TestSecretTellsWhetherItIsEmpty(t *testing.T) {
+	for way, printed := range printings(t, Secret("x")) {
+		if way == "%v" && printed != "***" || way == "JSON" && printed != `{"value":"***"}` || way == "YAML" && !strings.Contains(printed, "***") {
+			t.Errorf("%s: %s", way, printed)
+		}
+	}
+	if s := fmt.Sprintf("%v|%#v|%q", Secret(""), Secret(""), Secret("")); s != `|""|""` {
+		t.Errorf("empty: %s", s)
+	}
+}
+
+func TestDSNKeepsItsHost(t *testing.T) {
+	tests := map[DSN]string{
+		"":                                   "",
+		"inmem:":                             "inmem:",
+		"sqlite:parley.db":                   "sqlite:parley.db",
+		"sqlite:parley.db?_key=hunter2":      "sqlite:parley.db?***",
+		"redis://cache:6379/1":               "redis://cache:6379/1",
+		"redis://user:hunter2@cache:6379/1":  "redis://***@cache:6379/1",
+		"rediss://:hunter2@cache":            "rediss://***@cache",
+		"redis://:1/hunter2@cache":           "redis://***@cache",
+		"redis://:p#hunter2@cache":           "redis://***@cache",
+		"redis://:p?hunter2@cache":           "redis://***@cache",
+		"redis://:p@hunter2@cache":           "redis://***@cache",
+		"redis://cache/0?password=hunter2":   "redis://cache/0?***",
+		"redis:hunter2@cache":                "redis:***@cache",
+		"hunter2":                            "***",
+		"hunter2://cache":                    "***",
+		"postgres://user:hunter2@db/parley?": "***",
+	}
+	for dsn, want := range tests {
+		if got := dsn.String(); got != want {
+			t.Errorf("%q prints as %q, want %q", string(dsn), got, want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package config
+
+import "fmt"
+
+const openAIBase = "https://api.openai.com/v1"
+
+// toggle is a part of the gateway that is on when it has something to connect with.
+type toggle struct {
+	name, path, secret string
+	variables          string // how to turn it on without touching the file
+	without            string // what happens meanwhile
+	enabled            *bool
+	given              bool
+}
+
+func (t toggle) on() bool { return t.given && (t.enabled == nil || *t.enabled) }
+
+func (t toggle) secretPath() string { return t.path + "." + t.secret }
+
+func (t toggle) howOn() string {
+	if t.given && t.enabled != nil && !*t.enabled {
+		return fmt.Sprintf("set %s.enabled to auto", t.path)
+	}
+	return fmt.Sprintf("set %s, or %s in the file", t.variables, t.secretPath())
+}
+
+func openAISection(c Config) toggle {
+	o := c.Providers.OpenAI
+	return toggle{"OpenAI", "providers.openai", "api_key",
+		"OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own)", ", the demo model answers",
+		o.Enabled, o.APIKey != "" || o.BaseURL != ""}
+}
+
+func discordSection(c Config) toggle {
+	s := c.Connectors.Discord
+	return toggle{"Discord", "connectors.discord", "token", "DISCORD_TOKEN", "", s.Enabled, s.Token != ""}
+}
+
+func telegramSection(c Config) toggle {
+	s := c.Connectors.Telegram
+	return toggle{"Telegram", "connectors.telegram", "token", "TELEGRAM_TOKEN", "", s.Enabled, s.Token != ""}
+}
+
+func (c Config) sections() []toggle {
+	return []toggle{openAISection(c), discordSection(c), telegramSection(c)}
+}
+
+// OpenAIOn reports whether the OpenAI provider has a key or a server and is not turned off.
+func (c Config) OpenAIOn() bool { return openAISection(c).on() }
+
+// DiscordOn reports whether Discord has a token and is not turned off.
+func (c Config) DiscordOn() bool { return discordSection(c).on() }
+
+// TelegramOn reports whether Telegram has a token and is not turned off.
+func (c Config) TelegramOn() bool { return telegramSection(c).on() }
+
+// LargeProvider returns who runs the large model: ProviderOpenAI or ProviderDemo, never ProviderAuto.
+func (c Config) LargeProvider() Provider {
+	switch {
+	case c.Models.Large.Provider != ProviderAuto:
+		return c.Models.Large.Provider
+	case c.OpenAIOn():
+		return ProviderOpenAI
+	}
+	return ProviderDemo
+}
+
+// Off returns one line for each part that is off and how to turn it on.
+func (c Config) Off() []string {
+	var lines []string
+	for _, s := range c.sections() {
+		if !s.on() {
+			lines = append(lines, fmt.Sprintf("%s is off%s: %s", s.name, s.without, s.howOn()))
+		}
+	}
+	return lines
+}

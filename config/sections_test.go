@@ -1,0 +1,53 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
+	const discord, telegram, openai = "Discord", "Telegram", "OpenAI"
+	tests := []struct {
+		name, yaml string
+		variables  map[string]string
+		on         []string
+		provider   Provider
+	}{
+		{"nothing", "", nil, nil, ProviderDemo},
+		{"tokens", "", map[string]string{"DISCORD_TOKEN": "a", "TELEGRAM_TOKEN": "1:a"}, []string{discord, telegram}, ProviderDemo},
+		{"key", "", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderOpenAI},
+		{"server without a key", "", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1234/v1"}, []string{openai}, ProviderOpenAI},
+		{"demo although there is a key", "models: {large: {provider: demo}}", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderDemo},
+		{"turned off", "connectors: {discord: {enabled: false}}\nproviders: {openai: {enabled: false}}",
+			map[string]string{"DISCORD_TOKEN": "a", "OPENAI_API_KEY": "a"}, nil, ProviderDemo},
+		{"wanted and given", "connectors: {discord: {enabled: true}}", map[string]string{"DISCORD_TOKEN": "a"}, []string{discord}, ProviderDemo},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := parse(t, test.yaml, test.variables)
+			for name, on := range map[string]bool{discord: c.DiscordOn(), telegram: c.TelegramOn(), openai: c.OpenAIOn()} {
+				if on != slices.Contains(test.on, name) {
+					t.Errorf("%s is on: %v", name, on)
+				}
+				said := slices.ContainsFunc(c.Off(), func(line string) bool { return strings.HasPrefix(line, name+" is off") })
+				if said == on {
+					t.Errorf("%s is on: %v, but Off says %q", name, on, c.Off())
+				}
+			}
+			if got := c.LargeProvider(); got != test.provider {
+				t.Errorf("provider %q, want %q", got, test.provider)
+			}
+		})
+	}
+}
+
+func TestOffSaysHowToTurnOn(t *testing.T) {
+	got := strings.Join(parse(t, "connectors: {discord: {enabled: false, token: a}}", nil).Off(), "\n")
+	want := `OpenAI is off, the demo model answers: set OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own), or providers.openai.api_key in the file
+Discord is off: set connectors.discord.enabled to auto
+Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}

@@ -1,0 +1,62 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// keysOf returns the keys of a section in the order of the struct.
+func keysOf(t reflect.Type) []string {
+	keys := make([]string, t.NumField())
+	for i := range keys {
+		keys[i] = t.Field(i).Tag.Get("yaml")
+	}
+	return keys
+}
+
+// suggest names the known key that was probably meant, or all of them.
+func suggest(key string, known []string) string {
+	best, distance := "", 3
+	key = strings.ToLower(shorten(key))
+	for _, candidate := range known {
+		if d := editDistance(key, candidate); d < distance && d < len(candidate) {
+			best, distance = candidate, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("did you mean %s?", best)
+	}
+	return "known here: " + strings.Join(known, ", ")
+}
+
+// editDistance counts the letters to add, drop or change between a and b (Levenshtein).
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// shorten keeps what a message repeats from the file in one short line.
+func shorten(text string) string {
+	const most = 40
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return string(runes)
+}
