@@ -1,0 +1,154 @@
+package modelfake
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Request is one request for a completion, as the server saw it. Maps and slices are shared and not to be changed.
+type Request struct {
+	Number int       // 1 is the first
+	At     time.Time // arrival
+	Header http.Header
+	Raw    json.RawMessage
+	Body
+
+	Rejected string // why the request was refused as malformed or unauthorized; "" if it was not
+
+	Status    int       // of the answer, at its end
+	Ended     time.Time // of the answer; zero while it goes on
+	Cancelled time.Time // when the client left (or the server was stopped) before the end; zero otherwise
+	Events    int       // data events sent by the end, without [DONE]; a whole answer counts what a stream would have had
+	Usage     Usage     // what a provider would charge, also for a cancelled answer; set at the end
+}
+
+// Body is the decoded body. Raw has what is not here.
+type Body struct {
+	Model         string    `json:"model"`
+	Messages      []Message `json:"messages"`
+	Tools         []Tool    `json:"tools"`
+	Stream        bool      `json:"stream"`
+	StreamOptions *struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
+	N                   *int            `json:"n"`
+	MaxTokens           *int            `json:"max_tokens"`
+	MaxCompletionTokens *int            `json:"max_completion_tokens"`
+	Temperature         *float64        `json:"temperature"`
+	TopP                *float64        `json:"top_p"`
+	ToolChoice          json.RawMessage `json:"tool_choice"`
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
+}
+
+// Message is one message of the conversation.
+type Message struct {
+	Role       string
+	Content    string // the text; of a message in parts, its text parts joined
+	Parts      []Part // of a message in parts, all of them
+	Name       string
+	ToolCalls  []Call
+	ToolCallID string
+
+	content, calls json.RawMessage // as they came; nil if they did not
+}
+
+// Part of a message's content.
+type Part struct {
+	Type     string `json:"type"` // text, image_url, input_audio, file, refusal
+	Text     string `json:"text"`
+	ImageURL struct {
+		URL string `json:"url"`
+	} `json:"image_url"`
+}
+
+// Tool is a function that the model may call.
+type Tool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	} `json:"function"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	Prompt     int
+	Completion int
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var wire struct {
+		Role       string          `json:"role"`
+		Content    json.RawMessage `json:"content"`
+		Name       string          `json:"name"`
+		ToolCallID string          `json:"tool_call_id"`
+		ToolCalls  json.RawMessage `json:"tool_calls"`
+	}
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	*m = Message{Role: wire.Role, Name: wire.Name, ToolCallID: wire.ToolCallID, content: present(wire.Content), calls: present(wire.ToolCalls)}
+	var calls []wireCall
+	if m.calls != nil {
+		if err := json.Unmarshal(m.calls, &calls); err != nil {
+			return err
+		}
+	}
+	for _, c := range calls {
+		m.ToolCalls = append(m.ToolCalls, c.call())
+	}
+	switch {
+	case m.content == nil:
+		return nil
+	case m.content[0] == '[':
+		err := json.Unmarshal(m.content, &m.Parts)
+		var text strings.Builder
+		for _, p := range m.Parts {
+			text.WriteString(p.Text)
+		}
+		m.Content = text.String()
+		return err
+	default:
+		return json.Unmarshal(m.content, &m.Content)
+	}
+}
+
+func present(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}
+
+// LastUser is the text of the last user message, or "".
+func (b Body) LastUser() string {
+	for i := len(b.Messages) - 1; i >= 0; i-- {
+		if b.Messages[i].Role == "user" {
+			return b.Messages[i].Content
+		}
+	}
+	return ""
+}
+
+// System is the text of all system and developer messages, one a line.
+func (b Body) System() string {
+	var texts []string
+	for _, m := range b.Messages {
+		if m.Role == "system" || m.Role == "developer" {
+			texts = append(texts, m.Content)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Last is the last message; a test that plays tool calls looks here whether the result has come.
+func (b Body) Last() Message {
+	if len(b.Messages) == 0 {
+		return Message{}
+	}
+	return b.Messages[len(b.Messages)-1]
+}
