@@ -1,0 +1,62 @@
+package inmem
+
+import (
+	"context"
+	"sync"
+
+	"parley/core"
+)
+
+// backlog is how many frames wait for a slow reader.
+const backlog = 64
+
+// Bus is a [core.Bus] for one process. A reader who is too slow misses the oldest frames, so that the newest shows it
+// the gap. Frames are shared between readers, who must not change them. It is safe for concurrent use.
+type Bus struct {
+	mu      sync.Mutex
+	readers map[core.RoomID]map[chan core.Frame]struct{}
+}
+
+var _ core.Bus = (*Bus)(nil)
+
+// NewBus has no readers.
+func NewBus() *Bus { return &Bus{readers: map[core.RoomID]map[chan core.Frame]struct{}{}} }
+
+// Publish implements [core.Bus]. It never fails.
+func (b *Bus) Publish(_ context.Context, room core.RoomID, f core.Frame) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for ch := range b.readers[room] {
+		if len(ch) == cap(ch) {
+			select {
+			case <-ch:
+			default: // the reader was faster
+			}
+		}
+		ch <- f // there is space: only Publish fills it, one call at a time
+	}
+	return nil
+}
+
+// Subscribe implements [core.Bus]. It never fails, and the channel is not closed early.
+func (b *Bus) Subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+	ch := make(chan core.Frame, backlog)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.readers[room] == nil {
+		b.readers[room] = map[chan core.Frame]struct{}{}
+	}
+	b.readers[room][ch] = struct{}{}
+	context.AfterFunc(ctx, func() { b.leave(room, ch) })
+	return ch, nil
+}
+
+func (b *Bus) leave(room core.RoomID, ch chan core.Frame) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.readers[room], ch)
+	if len(b.readers[room]) == 0 {
+		delete(b.readers, room)
+	}
+	close(ch)
+}

@@ -1,0 +1,73 @@
+package inmem
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"parley/core"
+)
+
+// A slow reader keeps the newest: so it sees that something is missing.
+func TestSlowReaderHearsTheNewest(t *testing.T) {
+	b := NewBus()
+	ch, err := b.Subscribe(t.Context(), "room")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * backlog {
+		if err := b.Publish(t.Context(), "room", core.Frame{From: core.Cursor(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := 2 * backlog; i < 3*backlog; i++ {
+		if f := <-ch; f.From != core.Cursor(i) {
+			t.Fatalf("heard %d, want %d", f.From, i)
+		}
+	}
+}
+
+func TestBusForgetsReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBus()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 10 {
+			if _, err := b.Subscribe(ctx, "room"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cancel()
+		synctest.Wait()
+		if len(b.readers) != 0 {
+			t.Errorf("rooms with readers: %d", len(b.readers))
+		}
+		ch, err := b.Subscribe(ctx, "room") // already done
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := <-ch; ok {
+			t.Error("heard something after the end")
+		}
+	})
+}
+
+func BenchmarkPublish(b *testing.B) {
+	f := core.Frame{Run: "run", Changes: []core.Change{{Kind: core.Text, Text: "word"}}}
+	b.Run("nobody", func(b *testing.B) {
+		bus := NewBus()
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = bus.Publish(context.Background(), "room", f)
+		}
+	})
+	b.Run("one slow reader", func(b *testing.B) {
+		bus := NewBus()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		_, _ = bus.Subscribe(ctx, "room")
+		b.ReportAllocs()
+		for b.Loop() {
+			_ = bus.Publish(context.Background(), "room", f)
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package inmem
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+// Remembered is how long a room's marks are kept after its last use: longer than any run, so that a late, smaller id
+// finds them.
+const Remembered = 24 * time.Hour
+
+// Tracker is a [core.Tracker] for one process. It is safe for concurrent use.
+type Tracker struct {
+	mu    sync.Mutex
+	rooms map[place]*room
+	held  map[*room]struct{} // those with claims
+	aged  list.List          // of *room: the one that was left alone longest comes first
+}
+
+var _ core.Tracker = (*Tracker)(nil)
+
+type place struct {
+	agent core.AgentID
+	room  core.RoomID
+}
+
+type room struct {
+	place
+	marks   Marks
+	claims  map[*claim]struct{}
+	touched time.Time
+	age     *list.Element
+}
+
+type claim struct {
+	id     core.ResponseID
+	cancel context.CancelCauseFunc
+}
+
+// NewTracker knows no turn.
+func NewTracker() *Tracker { return &Tracker{rooms: map[place]*room{}, held: map[*room]struct{}{}} }
+
+// Claim implements [core.Tracker].
+func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.enter(place{agent, in})
+	if err := r.marks.Settle(id); err != nil {
+		return nil, err
+	}
+	r.raise(Marks{Latest: id})
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &claim{id, cancel}
+	r.claims[c] = struct{}{}
+	t.held[r] = struct{}{}
+	context.AfterFunc(ctx, func() { t.release(r, c) })
+	return ctx, nil
+}
+
+// Settle implements [core.Tracker]. It never fails otherwise.
+func (t *Tracker) Settle(_ context.Context, agent core.AgentID, in core.RoomID, id core.ResponseID) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.rooms[place{agent, in}]
+	if r == nil {
+		return nil
+	}
+	t.touch(r)
+	return r.marks.Settle(id)
+}
+
+// Stop implements [core.Tracker]. It never fails.
+func (t *Tracker) Stop(_ context.Context, agent core.AgentID, in core.RoomID, upTo core.ResponseID) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.enter(place{agent, in}).raise(Marks{Stopped: upTo})
+	return nil
+}
+
+// Learn raises the marks of a room to m where m knows more, and cancels the claims that this ends. Of rooms that this
+// tracker was never asked about it learns nothing.
+func (t *Tracker) Learn(agent core.AgentID, in core.RoomID, m Marks) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.rooms[place{agent, in}]; r != nil {
+		r.raise(m)
+	}
+}
+
+// Held is a turn whose claim was not let go.
+type Held struct {
+	Agent core.AgentID
+	Room  core.RoomID
+	ID    core.ResponseID
+}
+
+// Held lists the latest held turn of each room that has one, in no order.
+func (t *Tracker) Held() []Held {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]Held, 0, len(t.held))
+	for r := range t.held {
+		var latest core.ResponseID
+		for c := range r.claims {
+			latest = max(latest, c.id)
+		}
+		all = append(all, Held{r.agent, r.room, latest})
+	}
+	return all
+}
+
+// enter finds or makes the entry of p, and makes room by forgetting old ones.
+func (t *Tracker) enter(p place) *room {
+	r := t.rooms[p]
+	if r == nil {
+		r = &room{place: p, claims: map[*claim]struct{}{}}
+		r.age = t.aged.PushBack(r)
+		t.rooms[p] = r
+	}
+	t.touch(r)
+	t.forget()
+	return r
+}
+
+func (t *Tracker) touch(r *room) {
+	r.touched = time.Now()
+	t.aged.MoveToBack(r.age)
+}
+
+// forget drops at most two rooms that nobody holds and nobody used for long. Two for each that may come: so the table
+// shrinks, and no call pays for all.
+func (t *Tracker) forget() {
+	for range 2 {
+		r := t.aged.Front().Value.(*room)
+		if time.Since(r.touched) < Remembered {
+			return
+		}
+		if len(r.claims) > 0 {
+			t.touch(r)
+			continue
+		}
+		t.aged.Remove(r.age)
+		delete(t.rooms, r.place)
+	}
+}
+
+// release lets a claim go. The marks stay: whoever was late stays late.
+func (t *Tracker) release(r *room, c *claim) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(r.claims, c)
+	if len(r.claims) == 0 {
+		delete(t.held, r)
+	}
+	t.touch(r)
+}
+
+// raise never lowers a mark. Claims are cancelled before it returns.
+func (r *room) raise(m Marks) {
+	r.marks = r.marks.Raised(m)
+	for c := range r.claims {
+		if err := r.marks.Settle(c.id); err != nil {
+			c.cancel(err)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package inmem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+func TestMarksAreKeptForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := NewTracker()
+		mustClaim(t, tr, t.Context(), "old", 5)
+		ctx, cancel := context.WithCancel(t.Context())
+		mustClaim(t, tr, ctx, "left", 5)
+		cancel()
+		time.Sleep(Remembered - time.Second)
+		if _, err := tr.Claim(t.Context(), "a", "left", 4); !errors.Is(err, core.ErrSuperseded) {
+			t.Errorf("a late turn within a day: %v", err)
+		}
+		time.Sleep(Remembered - time.Second)
+		if err := tr.Settle(t.Context(), "a", "left", 4); !errors.Is(err, core.ErrSuperseded) {
+			t.Errorf("the refused turn did not keep the marks alive: %v", err)
+		}
+	})
+}
+
+func TestIdleRoomsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := NewTracker()
+		const rooms = 1000
+		for i := range rooms {
+			ctx, cancel := context.WithCancel(t.Context())
+			mustClaim(t, tr, ctx, core.RoomID(fmt.Sprint(i)), 1)
+			cancel()
+		}
+		held := mustClaim(t, tr, t.Context(), "held", 7)
+		time.Sleep(Remembered)
+		for range rooms/2 + 1 { // each use forgets two
+			mustClaim(t, tr, t.Context(), "new", 1)
+		}
+		if len(tr.rooms) != 2 || tr.aged.Len() != 2 {
+			t.Errorf("%d rooms are remembered, want the held one and the new one", len(tr.rooms))
+		}
+		if held.Err() != nil || !errors.Is(tr.Settle(t.Context(), "a", "held", 6), core.ErrSuperseded) {
+			t.Error("a held room was forgotten")
+		}
+	})
+}
+
+// Whoever only asks leaves no trace.
+func TestSettleMakesNoEntry(t *testing.T) {
+	tr := NewTracker()
+	if err := tr.Settle(t.Context(), "a", "room", 3); err != nil || len(tr.rooms) != 0 {
+		t.Errorf("settle: %v, %d rooms", err, len(tr.rooms))
+	}
+	tr.Learn("a", "room", Marks{Latest: 4})
+	if len(tr.rooms) != 0 {
+		t.Error("learnt of a room that nobody here was in")
+	}
+}
+
+func TestHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := NewTracker()
+		ctx, cancel := context.WithCancel(t.Context())
+		mustClaim(t, tr, ctx, "room", 3)
+		mustClaim(t, tr, ctx, "room", 3)
+		mustClaim(t, tr, t.Context(), "room", 4)
+		synctest.Wait()
+		if got := tr.Held(); len(got) != 1 || got[0] != (Held{"a", "room", 4}) {
+			t.Errorf("held: %v", got)
+		}
+		tr.Learn("a", "room", Marks{Latest: 9})
+		synctest.Wait()
+		if got := tr.Held(); len(got) != 0 {
+			t.Errorf("held after a later turn elsewhere: %v", got)
+		}
+		if err := tr.Settle(t.Context(), "a", "room", 4); !errors.Is(err, core.ErrSuperseded) {
+			t.Errorf("settle: %v", err)
+		}
+		cancel()
+	})
+}
+
+func mustClaim(t *testing.T, tr *Tracker, ctx context.Context, in core.RoomID, id core.ResponseID) context.Context {
+	t.Helper()
+	claimed, err := tr.Claim(ctx, "a", in, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claimed
+}
+
+func BenchmarkClaim(b *testing.B) {
+	tr := NewTracker()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	rooms := make([]core.RoomID, 1024)
+	for i := range rooms {
+		rooms[i] = core.RoomID(fmt.Sprint(i))
+	}
+	b.ReportAllocs()
+	var id core.ResponseID
+	for b.Loop() {
+		id++
+		if _, err := tr.Claim(ctx, "a", rooms[id%1024], id); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"parley/core"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Bus checks all that [core.Bus] promises, and one thing more: a reader who keeps up misses nothing while nothing is
+// broken. newReplicas makes n buses that carry to each other; it cleans up after itself.
+func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []core.Bus) {
+	stories := []struct {
+		name string
+		tell func(*testing.T, buses)
+	}{
+		{"everybody hears", everybodyHears},
+		{"in the publisher's order", inOrder},
+		{"rooms are apart", roomsApart},
+		{"nothing is retained", nothingRetained},
+		{"slow readers miss frames", slowReader},
+		{"done closes", doneCloses},
+		{"one leaves and the others stay", othersStay},
+		{"frames arrive as they were", framesExact},
+		{"nobody listens", nobodyListens},
+	}
+	for _, n := range []int{1, 3} {
+		for _, s := range stories {
+			t.Run(fmt.Sprintf("%s/%d", s.name, n), func(t *testing.T) { s.tell(t, newReplicas(t, n)) })
+		}
+	}
+}
+
+// buses are asked in turn, as replicas are.
+type buses []core.Bus
+
+func (b buses) at(i int) core.Bus { return b[i%len(b)] }
+
+func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room core.RoomID) <-chan core.Frame {
+	t.Helper()
+	ch, err := b.at(i).Subscribe(ctx, room)
+	if err != nil {
+		t.Fatalf("subscribe to %s: %v", room, err)
+	}
+	return ch
+}
+
+func (b buses) publish(t *testing.T, i int, room core.RoomID, f core.Frame) {
+	t.Helper()
+	if err := b.at(i).Publish(t.Context(), room, f); err != nil {
+		t.Errorf("publish to %s: %v", room, err)
+	}
+}
+
+// next is the next frame, and whether there is one.
+func next(t *testing.T, ch <-chan core.Frame) (core.Frame, bool) {
+	t.Helper()
+	select {
+	case f, ok := <-ch:
+		return f, ok
+	case <-patient():
+		t.Fatal("nothing is heard")
+		return core.Frame{}, false
+	}
+}
+
+func heard(t *testing.T, ch <-chan core.Frame, want core.Frame) {
+	t.Helper()
+	got, ok := next(t, ch)
+	if !ok {
+		t.Fatal("closed early, though nothing is broken")
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("heard something else (-want +got):\n%s", d)
+	}
+}
+
+func numbered(run core.RunID, i int) core.Frame { return core.Frame{Run: run, From: core.Cursor(i)} }
+
+func everybodyHears(t *testing.T, b buses) {
+	var readers []<-chan core.Frame
+	for i := range 2 * len(b) {
+		readers = append(readers, b.subscribe(t, t.Context(), i, "room"))
+	}
+	for i := range b {
+		b.publish(t, i, "room", numbered("run", i))
+		for _, ch := range readers {
+			heard(t, ch, numbered("run", i))
+		}
+	}
+}
+
+// inOrder has each replica publish at once with the others: each one's own order is kept.
+func inOrder(t *testing.T, b buses) {
+	const frames = 500
+	for i := range b {
+		ch := b.subscribe(t, t.Context(), i, "room")
+		var wg sync.WaitGroup
+		for p := range b {
+			wg.Go(func() {
+				for n := range frames {
+					b.publish(t, p, "room", numbered(core.RunID(fmt.Sprint(p)), n))
+				}
+			})
+		}
+		ascending(t, ch, frames-1)
+		wg.Wait()
+	}
+}
+
+// ascending reads until it has heard last from somebody.
+func ascending(t *testing.T, ch <-chan core.Frame, last core.Cursor) (frames int) {
+	t.Helper()
+	at := map[core.RunID]core.Cursor{}
+	for {
+		f, ok := next(t, ch)
+		if !ok {
+			t.Fatal("closed early, though nothing is broken")
+		}
+		frames++
+		if before, seen := at[f.Run]; seen && f.From <= before {
+			t.Fatalf("publisher %s: %d after %d", f.Run, f.From, before)
+		}
+		at[f.Run] = f.From
+		if f.From == last {
+			return frames
+		}
+	}
+}
+
+func roomsApart(t *testing.T, b buses) {
+	rooms := []core.RoomID{"a", "a/b", "{a}", "*", ""}
+	readers := map[core.RoomID]<-chan core.Frame{}
+	for i, room := range rooms {
+		readers[room] = b.subscribe(t, t.Context(), i, room)
+	}
+	for i, room := range rooms {
+		b.publish(t, i, room, core.Frame{Run: "run/" + core.RunID(room)})
+		b.publish(t, i, room, core.Frame{Run: "end/" + core.RunID(room)})
+	}
+	for _, room := range rooms {
+		heard(t, readers[room], core.Frame{Run: "run/" + core.RunID(room)})
+		heard(t, readers[room], core.Frame{Run: "end/" + core.RunID(room)})
+	}
+}
+
+func nothingRetained(t *testing.T, b buses) {
+	witness := b.subscribe(t, t.Context(), 0, "room")
+	b.publish(t, 0, "room", numbered("run", 1))
+	heard(t, witness, numbered("run", 1))
+	late := b.subscribe(t, t.Context(), 1, "room")
+	b.publish(t, 0, "room", numbered("run", 2))
+	heard(t, late, numbered("run", 2))
+}
+
+func slowReader(t *testing.T, b buses) {
+	const frames = 2000
+	slow := b.subscribe(t, t.Context(), 0, "room")
+	brisk := b.subscribe(t, t.Context(), 0, "room")
+	for i := range frames {
+		b.publish(t, 1, "room", numbered("run", i))
+		heard(t, brisk, numbered("run", i)) // the slow one keeps nobody waiting
+	}
+	if n := ascending(t, slow, frames-1); n == frames {
+		t.Errorf("a reader who slept through %d frames missed none: somebody keeps them all", frames)
+	}
+	b.publish(t, 1, "room", numbered("run", frames))
+	heard(t, slow, numbered("run", frames))
+}
+
+func doneCloses(t *testing.T, b buses) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ch := b.subscribe(t, ctx, 0, "room")
+	b.publish(t, 1, "room", numbered("run", 1))
+	heard(t, ch, numbered("run", 1))
+	cancel()
+	if f, ok := next(t, ch); ok {
+		t.Errorf("heard %v, want a closed channel", f)
+	}
+	b.publish(t, 0, "room", numbered("run", 2)) // must not panic
+	again := b.subscribe(t, t.Context(), 0, "room")
+	b.publish(t, 1, "room", numbered("run", 3))
+	heard(t, again, numbered("run", 3))
+}
+
+func othersStay(t *testing.T, b buses) {
+	ctx, cancel := context.WithCancel(t.Context())
+	leaves, stays := b.subscribe(t, ctx, 0, "room"), b.subscribe(t, t.Context(), 0, "room")
+	cancel()
+	for ok := true; ok; {
+		_, ok = next(t, leaves)
+	}
+	b.publish(t, 1, "room", numbered("run", 1))
+	heard(t, stays, numbered("run", 1))
+}
+
+func framesExact(t *testing.T, b buses) {
+	ch := b.subscribe(t, t.Context(), 0, "room")
+	for _, f := range everyFrame() {
+		b.publish(t, 1, "room", f)
+		heard(t, ch, f)
+	}
+}
+
+func nobodyListens(t *testing.T, b buses) {
+	for i := range 1000 {
+		b.publish(t, i, core.RoomID(fmt.Sprintf("room/%d", i)), numbered("run", i))
+	}
+}
+
+// everyFrame holds every kind of change, with all that its fields may say.
+func everyFrame() []core.Frame {
+	tool := core.Tool{
+		Name: "SEARCH", Stage: core.StageEnd, Parameters: `{"q":"<a&b>"}`, ParametersChunk: `b>"}`,
+		Result: "two\nlines", ShortResult: "one line", Success: true, Error: "It was not found.",
+	}
+	changes := []core.Change{
+		{End: 7, Kind: core.Text, Step: 2, Text: "¿<b>\u2028 \x00\\\"é😀"},
+		{End: 8, Kind: core.Callback, Call: "call-1", Text: "half way"},
+		{End: 9, Kind: core.Callback, Call: "call-1"},
+		{End: math.MaxUint64, Kind: core.Ended, Outcome: &core.Outcome{Status: core.Failed, Failure: core.RateLimited, Withdrawn: true}},
+	}
+	for _, s := range []core.Stage{core.StageStart, core.StageStreaming, core.StageRunning, core.StageEnd} {
+		at := tool
+		at.Stage = s
+		changes = append(changes, core.Change{End: 10, Kind: core.ToolStage, Call: "call-1", Tool: &at})
+	}
+	all := []core.Frame{{Run: "asks"}, {Run: "all", Epoch: 3, From: math.MaxUint64, Changes: changes}}
+	for _, s := range []core.Status{core.Completed, core.Ignored, core.Superseded, core.Stopped, core.Failed, core.TimedOut} {
+		all = append(all, core.Frame{Run: "ended", Changes: []core.Change{{End: 1, Kind: core.Ended, Outcome: &core.Outcome{Status: s}}}})
+	}
+	return all
+}
