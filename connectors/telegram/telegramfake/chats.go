@@ -1,0 +1,201 @@
+package telegramfake
+
+import (
+	"strconv"
+	"time"
+)
+
+// chat is the server's record of a conversation.
+type chat struct {
+	Chat
+	owner    *User // opened the topics of a forum
+	nextID   int   // of supergroups only; the others share a counter
+	messages map[int]*message
+	order    []*message
+	topics   map[int]*topic
+	actions  []Action
+	budget   bucket
+	out      string // why the bot can't write, empty if it can
+	newID    int64  // after a migration
+}
+
+type topic struct {
+	name   string
+	closed bool
+}
+
+func (c *chat) live(id int) *message {
+	if m := c.messages[id]; m != nil && !m.deleted {
+		return m
+	}
+	return nil
+}
+
+// AddUser makes a person with a name and, if it isn't empty, a username.
+func (s *Server) AddUser(firstName, username string) User {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := &User{ID: s.nextUser, FirstName: firstName, Username: trimAt(username), LanguageCode: "en"}
+	s.nextUser++
+	s.users[u.ID] = u
+	return *u
+}
+
+// AddPrivate is the conversation of u with the bot, which u has started. Without it the bot can't write to u.
+func (s *Server) AddPrivate(u User) Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.add(Chat{ID: u.ID, Type: private, FirstName: u.FirstName, LastName: u.LastName, Username: u.Username}).Chat
+}
+
+// AddGroup is a basic group that the bot is in.
+func (s *Server) AddGroup(title string) Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nextGroup++
+	return s.add(Chat{ID: -s.nextGroup, Type: group, Title: title}).Chat
+}
+
+// AddSupergroup is a supergroup that the bot is in, with topics if forum is set.
+func (s *Server) AddSupergroup(title string, forum bool) Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.addSupergroup(title, forum).Chat
+}
+
+func (s *Server) addSupergroup(title string, forum bool) *chat {
+	s.nextGroup++
+	return s.add(Chat{ID: -1_000_000_000_000 - s.nextGroup, Type: supergroup, Title: title, IsForum: forum})
+}
+
+func (s *Server) add(c Chat) *chat {
+	if old := s.chats[c.ID]; old != nil {
+		return old
+	}
+	owner := &User{ID: 777_000 + int64(len(s.chats)), FirstName: "Owner"}
+	ch := &chat{Chat: c, owner: owner, messages: map[int]*message{}, topics: map[int]*topic{}}
+	s.chats[c.ID] = ch
+	return ch
+}
+
+// AddTopic opens a topic in a forum and returns its message_thread_id.
+func (s *Server) AddTopic(c Chat, name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.must(c)
+	m := s.service(ch, ch.owner, "forum_topic_created", map[string]any{"name": name, "icon_color": 7322096})
+	m.thread, m.topic = m.id, true
+	ch.topics[m.id] = &topic{name: name}
+	s.tell(m)
+	return m.id
+}
+
+// CloseTopic closes a topic: the bot can't write into it.
+func (s *Server) CloseTopic(c Chat, thread int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.must(c).topics[thread].closed = true
+}
+
+// Migrate turns a basic group into a supergroup with another id (TR-24): both get a service message, and messages
+// do not move.
+func (s *Server) Migrate(c Chat) Chat {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.must(c)
+	if old.newID != 0 {
+		return s.chats[old.newID].Chat
+	}
+	next := s.addSupergroup(old.Title, false)
+	s.tell(s.service(old, old.owner, "migrate_to_chat_id", next.ID))
+	s.tell(s.service(next, old.owner, "migrate_from_chat_id", old.ID))
+	old.newID = next.ID
+	return next.Chat
+}
+
+// Block lets u block the bot, Unblock lets u take it back; both send my_chat_member.
+func (s *Server) Block(u User) {
+	s.membership(u.ID, u, "member", "kicked", "bot was blocked by the user")
+}
+
+// Unblock undoes [Server.Block].
+func (s *Server) Unblock(u User) { s.membership(u.ID, u, "kicked", "member", "") }
+
+// Kick throws the bot out of a group, by is who does it.
+func (s *Server) Kick(c Chat, by User) {
+	s.membership(c.ID, by, "member", "kicked", "bot was kicked from the "+c.Type+" chat")
+}
+
+// JoinBot brings the bot into a group, as an ordinary member, with a my_chat_member update.
+func (s *Server) JoinBot(c Chat, by User) { s.membership(c.ID, by, "left", "member", "") }
+
+func (s *Server) membership(id int64, by User, was, is, out string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch := s.must(Chat{ID: id})
+	ch.out = ""
+	s.enqueue("my_chat_member", time.Now(), map[string]any{
+		"chat": ch.Chat, "from": by, "date": time.Now().Unix(),
+		"old_chat_member": s.member(was), "new_chat_member": s.member(is),
+	})
+	ch.out = out
+}
+
+func (s *Server) member(status string) map[string]any {
+	out := map[string]any{"status": status, "user": s.bot}
+	if status == "kicked" {
+		out["until_date"] = 0
+	}
+	return out
+}
+
+// must finds a chat that the test has made.
+func (s *Server) must(c Chat) *chat {
+	ch := s.chats[c.ID]
+	if ch == nil {
+		panic("telegramfake: no chat " + strconv.FormatInt(c.ID, 10) + "; make it with an Add method")
+	}
+	return ch
+}
+
+// find looks a chat_id up: a number or an @username.
+func (s *Server) find(id string) *chat {
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+		return s.chats[n]
+	}
+	for _, ch := range s.chats {
+		if id != "" && ch.Type != private && ch.Username != "" && ch.Username == trimAt(id) {
+			return ch
+		}
+	}
+	return nil
+}
+
+// readable is the chat of a chat_id, or the refusal that the real server gives.
+func (s *Server) readable(id string) (*chat, error) {
+	if id == "" {
+		return nil, badRequest("chat_id is empty")
+	}
+	if ch := s.find(id); ch != nil {
+		return ch, nil
+	}
+	if n, err := strconv.ParseInt(id, 10, 64); err == nil && s.users[n] != nil {
+		return nil, forbidden("bot can't initiate conversation with a user")
+	}
+	return nil, badRequest("chat not found")
+}
+
+func (s *Server) writable(id string) (*chat, error) {
+	ch, err := s.readable(id)
+	switch {
+	case err != nil:
+		return nil, err
+	case ch.newID != 0:
+		e := badRequest("group chat was upgraded to a supergroup chat")
+		e.migrateTo = ch.newID
+		return nil, e
+	case ch.out != "":
+		return nil, forbidden(ch.out)
+	}
+	return ch, nil
+}

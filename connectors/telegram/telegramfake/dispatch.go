@@ -1,0 +1,139 @@
+package telegramfake
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// method is one row of the table: what it takes, what it costs, what it does.
+type method struct {
+	params  map[string]kind
+	charged bool // needs a chat that can be written to, and spends its budget
+	run     func(*call) (any, error)
+	wait    func(context.Context, *call) (any, error) // instead of run, without the lock
+}
+
+func (s *Server) table() map[string]method {
+	send := map[string]kind{
+		"chat_id": isChat, "message_thread_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
+		"link_preview_options": isObject, "disable_notification": isBool, "protect_content": isBool,
+		"reply_parameters": isObject, "reply_markup": isObject,
+	}
+	edit := map[string]kind{
+		"chat_id": isChat, "message_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
+		"link_preview_options": isObject, "reply_markup": isObject,
+	}
+	poll := map[string]kind{"offset": isInt, "limit": isInt, "timeout": isInt, "allowed_updates": isArray}
+	hook := map[string]kind{
+		"url": isString, "ip_address": isString, "max_connections": isInt, "allowed_updates": isArray,
+		"drop_pending_updates": isBool, "secret_token": isString,
+	}
+	action := map[string]kind{"chat_id": isChat, "message_thread_id": isInt, "action": isString}
+	answer := map[string]kind{
+		"callback_query_id": isString, "text": isString, "show_alert": isBool, "url": isString, "cache_time": isInt,
+	}
+	scope := map[string]kind{"scope": isObject, "language_code": isString}
+	setScope := map[string]kind{"commands": isArray, "scope": isObject, "language_code": isString}
+	return map[string]method{
+		"getMe":               {run: s.getMe},
+		"getUpdates":          {params: poll, wait: s.getUpdates},
+		"setWebhook":          {params: hook, run: s.setWebhook},
+		"deleteWebhook":       {params: map[string]kind{"drop_pending_updates": isBool}, run: s.deleteWebhook},
+		"getWebhookInfo":      {run: s.getWebhookInfo},
+		"setMyCommands":       {params: setScope, run: s.setMyCommands},
+		"getMyCommands":       {params: scope, run: s.getMyCommands},
+		"getChat":             {params: map[string]kind{"chat_id": isChat}, run: s.getChat},
+		"answerCallbackQuery": {params: answer, run: s.answerCallbackQuery},
+		"sendMessage":         {params: send, charged: true, run: s.sendMessage},
+		"editMessageText":     {params: edit, charged: true, run: s.editMessageText},
+		"deleteMessage":       {params: map[string]kind{"chat_id": isChat, "message_id": isInt}, charged: true, run: s.deleteMessage},
+		"sendChatAction":      {params: action, charged: true, run: s.sendChatAction},
+	}
+}
+
+// open puts a request into the log and finds the fault that waits for it.
+func (s *Server) open(name string, params map[string]string) *call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &call{name: name, params: params}
+	for known, m := range s.methods {
+		if strings.EqualFold(known, name) { // the server does not mind the case
+			c.name, c.method = known, m
+		}
+	}
+	c.log = &Request{At: time.Now(), Method: c.name, Params: params}
+	if ch := s.find(params["chat_id"]); ch != nil {
+		c.log.Chat = ch.ID
+		c.log.Early = c.method.charged && s.held(ch)
+	}
+	s.log = append(s.log, c.log)
+	c.fault = s.faultFor(c)
+	return c
+}
+
+// run does what the method does.
+func (s *Server) run(ctx context.Context, c *call) (any, error) {
+	if c.method.run == nil && c.method.wait == nil {
+		return nil, &apiError{code: 404, text: "Not Found: method not found"}
+	}
+	if err := s.check(c); err != nil {
+		return nil, s.reject(c, err)
+	}
+	if c.method.wait != nil {
+		return c.method.wait(ctx, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.method.charged {
+		if err := s.admit(c); err != nil {
+			return nil, err
+		}
+	}
+	return c.method.run(c)
+}
+
+// admit finds the chat, charges it, and lets a parse fault speak.
+func (s *Server) admit(c *call) error {
+	ch, err := s.writable(c.params["chat_id"])
+	if err != nil {
+		return err
+	}
+	if wait := s.charge(ch); wait > 0 {
+		return tooMany(wait)
+	}
+	c.chat = ch
+	if c.fault.ParseError {
+		return badRequest("can't parse entities: Unsupported start tag \"fault\" at byte offset 0")
+	}
+	return nil
+}
+
+// close records how a request ended and makes its answer.
+func (s *Server) close(c *call, result any, err error) response {
+	resp := success(result)
+	if err != nil {
+		resp = refusal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.log.Ended, c.log.Status, c.log.Applied = time.Now(), resp.status, err == nil
+	if e := (*apiError)(nil); errors.As(err, &e) {
+		c.log.Description, c.log.RetryAfter = e.text, e.retryAfter
+	}
+	return resp
+}
+
+// stranger logs a request with a wrong token, without the token.
+func (s *Server) stranger(_ context.Context, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, &Request{At: time.Now(), Ended: time.Now(), Method: name, Status: 401, Description: "Unauthorized"})
+}
+
+func (c *call) int(name string) int {
+	n, _ := strconv.Atoi(c.params[name]) // checked before; absent is zero
+	return n
+}

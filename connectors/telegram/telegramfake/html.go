@@ -1,0 +1,305 @@
+package telegramfake
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseError is a text that HTML mode refuses. Error is what follows "can't parse entities: " on the wire.
+type ParseError struct {
+	Offset int // in bytes, of the tag; -1 if the server names none
+	Reason string
+}
+
+func (e *ParseError) Error() string {
+	if e.Offset < 0 {
+		return e.Reason
+	}
+	return fmt.Sprintf(e.Reason, e.Offset)
+}
+
+// ParseHTML reads a text as the server does in HTML mode (TR-09) and returns what is shown, neither normalised nor
+// trimmed, and its entities: outer before inner, offsets in UTF-16 units, made fit for display (code and pre hold
+// nothing, quotes are not nested, links that lead nowhere are gone). It is pure. The error is a *ParseError.
+func ParseHTML(s string) (text string, entities []Entity, err error) {
+	text, entities, _, err = parseHTML(s)
+	return text, entities, err
+}
+
+func parseHTML(s string) (text string, entities []Entity, lost int, err error) {
+	if !utf8.ValidString(s) {
+		return "", nil, 0, &ParseError{-1, "Text must be encoded in UTF-8"}
+	}
+	p := parser{in: s}
+	if err := p.parse(); err != nil {
+		return "", nil, 0, err
+	}
+	for i := range p.entities {
+		if p.entities[i].Type == "code" {
+			p.entities[i].Language = "" // it was for a pre around it
+		}
+	}
+	fixed, dropped := fixEntities(p.entities)
+	return p.out.String(), fixed, p.lost + dropped, nil
+}
+
+// EscapeHTML writes text so that HTML mode shows it as it is.
+func EscapeHTML(text string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(text)
+}
+
+// parser goes once over in; the stack holds the open tags.
+type parser struct {
+	in       string
+	at       int
+	out      strings.Builder
+	units    int // UTF-16 length of out
+	open     []tag
+	entities []Entity
+	lost     int
+}
+
+type tag struct {
+	name     string
+	argument string // href, language, class, emoji id, time format
+	unix     int64
+	start    int // in units
+	from     int // in bytes of out
+}
+
+// peek is the byte at i, 0 after the end: a NUL in the text ends tags too.
+func (p *parser) peek(i int) byte {
+	if i < len(p.in) {
+		return p.in[i]
+	}
+	return 0
+}
+
+func (p *parser) parse() error {
+	for p.at < len(p.in) {
+		if p.in[p.at] == '<' {
+			if err := p.tag(); err != nil {
+				return err
+			}
+			continue
+		}
+		r, size := p.char(p.at)
+		if r >= 0xd800 && r <= 0xdfff {
+			return &ParseError{-1, "Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate code units"}
+		}
+		p.at += size
+		p.out.WriteRune(r)
+		p.units++
+		if r > 0xffff {
+			p.units++
+		}
+	}
+	if n := len(p.open); n > 0 {
+		return &ParseError{-1, `Can't find end tag corresponding to start tag "` + p.open[n-1].name + `"`}
+	}
+	return nil
+}
+
+// char reads one character or one character reference.
+func (p *parser) char(i int) (rune, int) {
+	if p.in[i] == '&' {
+		if r, size := reference(p.in[i:]); size > 0 {
+			return r, size
+		}
+	}
+	return utf8.DecodeRuneInString(p.in[i:])
+}
+
+// reference reads &lt; &gt; &amp; &quot; &#N; or &#xN; — the semicolon may be missing. Anything else is plain text.
+func reference(s string) (r rune, size int) {
+	body := s[1:]
+	if !strings.HasPrefix(body, "#") {
+		n := span(body, letter)
+		r = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"'}[body[:n]]
+		size = 1 + n
+	} else {
+		digits, base, skip := body[1:], 10, 2
+		is := digit
+		if strings.HasPrefix(digits, "x") {
+			digits, base, skip, is = digits[1:], 16, 3, hexDigit
+		}
+		n := span(digits, is)
+		v, err := strconv.ParseUint(digits[:n], base, 32)
+		size = skip + n
+		if err != nil || v >= 0x10ffff || size >= 10 {
+			return 0, 0
+		}
+		r = rune(v)
+	}
+	if r == 0 {
+		return 0, 0
+	}
+	if strings.HasPrefix(s[size:], ";") {
+		size++
+	}
+	return r, size
+}
+
+func (p *parser) tag() error {
+	begin := p.at
+	if p.peek(begin+1) == '/' {
+		return p.endTag(begin)
+	}
+	p.at++
+	name := strings.ToLower(p.until(func(c byte) bool { return space(c) || c == '>' }))
+	if p.peek(p.at) == 0 {
+		return &ParseError{begin, "Unclosed start tag at byte offset %d"}
+	}
+	if !allowedTag(name) {
+		return &ParseError{begin, "Unsupported start tag \"" + escapePercent(name) + "\" at byte offset %d"}
+	}
+	t := tag{name: name, start: p.units, from: p.out.Len()}
+	for p.peek(p.at) != '>' {
+		if err := p.attribute(&t, begin); err != nil {
+			return err
+		}
+	}
+	p.at++
+	if name == "span" && t.argument != "spoiler" {
+		return &ParseError{begin, `Tag "span" must have class "tg-spoiler" at byte offset %d`}
+	}
+	p.open = append(p.open, t)
+	return nil
+}
+
+func allowedTag(name string) bool {
+	switch name {
+	case "a", "b", "strong", "i", "em", "s", "strike", "del", "u", "ins", "tg-spoiler", "tg-emoji", "tg-time", "span",
+		"pre", "code", "blockquote":
+		return true
+	}
+	return false
+}
+
+// attribute reads one name="value", name='value', name=token or bare name, or the spaces before the tag's end.
+func (p *parser) attribute(t *tag, begin int) error {
+	p.spaces()
+	if p.peek(p.at) == '>' {
+		return nil
+	}
+	unclosed := &ParseError{begin, `Unclosed start tag "` + t.name + `" at byte offset %d`}
+	name := p.until(func(c byte) bool { return space(c) || strings.IndexByte(`=>/"'`, c) >= 0 })
+	if name == "" {
+		return &ParseError{begin, `Empty attribute name in the tag "` + t.name + `" at byte offset %d`}
+	}
+	p.spaces()
+	switch p.peek(p.at) {
+	case 0:
+		return unclosed
+	case '=':
+	default: // no value
+		t.set(name, "")
+		return nil
+	}
+	p.at++
+	p.spaces()
+	var value string
+	switch c := p.peek(p.at); c {
+	case 0:
+		return unclosed
+	case '"', '\'':
+		value = p.quoted(c)
+	default:
+		from := p.at
+		value = strings.ToLower(p.until(func(c byte) bool { return !letter(c) && !digit(c) && c != '.' && c != '-' }))
+		if c := p.peek(p.at); !space(c) && c != '>' {
+			return &ParseError{from, "Unexpected end of name token at byte offset %d"}
+		}
+	}
+	if p.peek(p.at) == 0 {
+		return &ParseError{begin, "Unclosed start tag at byte offset %d"}
+	}
+	t.set(name, value)
+	return nil
+}
+
+// quoted reads a value up to the closing quote, or to the end of the text.
+func (p *parser) quoted(quote byte) string {
+	var b strings.Builder
+	for p.at++; p.peek(p.at) != quote && p.peek(p.at) != 0; {
+		r, size := p.char(p.at)
+		b.WriteRune(r)
+		p.at += size
+	}
+	if p.peek(p.at) == quote {
+		p.at++
+	}
+	return b.String()
+}
+
+func (t *tag) set(name, value string) {
+	switch t.name + " " + name {
+	case "a href", "tg-emoji emoji-id", "tg-time format":
+		t.argument = value
+	case "code class":
+		if lang, ok := strings.CutPrefix(value, "language-"); ok {
+			t.argument = lang
+		}
+	case "span class":
+		if class, ok := strings.CutPrefix(value, "tg-"); ok {
+			t.argument = class
+		}
+	case "blockquote expandable":
+		t.argument = "1"
+	case "tg-time unix":
+		t.unix, _ = strconv.ParseInt(value, 10, 32) // a wrong one is 0: no time
+	}
+}
+
+func (p *parser) endTag(begin int) error {
+	if len(p.open) == 0 {
+		return &ParseError{begin, "Unexpected end tag at byte offset %d"}
+	}
+	p.at += 2
+	name := strings.ToLower(p.until(func(c byte) bool { return space(c) || c == '>' }))
+	p.spaces()
+	if p.peek(p.at) != '>' {
+		return &ParseError{begin, "Unclosed end tag at byte offset %d"}
+	}
+	p.at++
+	t := p.open[len(p.open)-1]
+	if name != "" && name != t.name {
+		return &ParseError{begin, `Unmatched end tag at byte offset %d, expected "</` + t.name + `>", found "</` +
+			escapePercent(name) + `>"`}
+	}
+	p.open = p.open[:len(p.open)-1]
+	if p.units == t.start {
+		return nil
+	}
+	e, shown, err := p.entity(t)
+	switch {
+	case err != nil:
+		return err
+	case shown:
+		p.add(e)
+	default:
+		p.lost++
+	}
+	return nil
+}
+
+// add appends e; a pre and a code of the same extent, one with a language, are one.
+func (p *parser) add(e Entity) {
+	if n := len(p.entities); n > 0 && isCode(e) {
+		last := &p.entities[n-1]
+		language := last.Language
+		if last.Type == "pre" && last.Language == "" {
+			language = e.Language
+		}
+		same := isCode(*last) && last.Type != e.Type && last.Offset == e.Offset && last.Length == e.Length
+		if same && language != "" && (last.Type == "code" || last.Language == "") {
+			last.Type, last.Language = "pre", language
+			return
+		}
+	}
+	p.entities = append(p.entities, e)
+}
+
+func escapePercent(s string) string { return strings.ReplaceAll(s, "%", "%%") }

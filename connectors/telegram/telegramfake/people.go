@@ -1,0 +1,162 @@
+package telegramfake
+
+import (
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// said is what a user's message has besides its text.
+type said struct {
+	replyTo  int
+	topic    int
+	entities []Entity
+	named    string
+}
+
+// SayOption adds to [Server.Say] and [Server.UserEdit].
+type SayOption func(*said)
+
+// ReplyTo makes it a reply to a message of the same chat.
+func ReplyTo(id int) SayOption { return func(o *said) { o.replyTo = id } }
+
+// InTopic writes into a forum's topic; without it the message is in General.
+func InTopic(thread int) SayOption { return func(o *said) { o.topic = thread } }
+
+// WithEntities gives the entities instead of finding commands, @usernames, e-mail addresses and links in the text.
+func WithEntities(e ...Entity) SayOption { return func(o *said) { o.entities = e } }
+
+// MentionBot marks the first occurrence of name in the text as a text_mention of the bot: how clients mention who
+// has no username. A mention by username needs no option.
+func MentionBot(name string) SayOption { return func(o *said) { o.named = name } }
+
+// Say lets from write text into c. The bot gets it as its privacy mode and allowed_updates permit.
+func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ch, o := s.must(c), options(opts)
+	m := s.post(ch, s.user(from), s.typed(text, o))
+	if o.topic != 0 {
+		m.thread, m.topic = o.topic, true
+	}
+	if target := ch.messages[o.replyTo]; target != nil {
+		m.replyIn(target)
+	}
+	s.tell(m)
+	return m.public()
+}
+
+// UserEdit lets the sender of m change its text.
+func (s *Server) UserEdit(m Message, text string, opts ...SayOption) Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := s.must(Chat{ID: m.Chat}).messages[m.ID]
+	v := s.typed(text, options(opts))
+	v.At = time.Now()
+	rec.versions = append(rec.versions, v)
+	s.tell(rec)
+	return rec.public()
+}
+
+// UserDelete lets a user delete m, be it their own or the bot's. The bot is not told.
+func (s *Server) UserDelete(m Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.must(Chat{ID: m.Chat}).messages[m.ID].deleted = true
+}
+
+// Press lets from press an inline button of m that carries data, and returns the id of the callback query.
+func (s *Server) Press(m Message, from User, data string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rec := s.must(Chat{ID: m.Chat}).messages[m.ID]
+	id := "cq" + itoa(len(s.callbacks)+1)
+	s.callbacks[id] = time.Now()
+	s.enqueue("callback_query", time.Now(), map[string]any{
+		"id": id, "from": from, "message": rec.wire(false), "chat_instance": itoa(int(m.Chat)), "data": data,
+	})
+	return id
+}
+
+func options(opts []SayOption) said {
+	var o said
+	for _, set := range opts {
+		set(&o)
+	}
+	return o
+}
+
+func (s *Server) user(u User) *User {
+	if known := s.users[u.ID]; known != nil {
+		return known
+	}
+	s.users[u.ID] = &u
+	return &u
+}
+
+// typed is what a client makes of a text.
+func (s *Server) typed(text string, o said) Version {
+	v := Version{Raw: text, Entities: o.entities}
+	v.Text, v.Entities = clean(text, v.Entities)
+	if o.entities == nil {
+		v.Entities = detect(v.Text)
+	}
+	if i := strings.Index(v.Text, o.named); o.named != "" && i >= 0 {
+		bot := s.bot
+		v.Entities = append(v.Entities, Entity{
+			Type: "text_mention", Offset: units(v.Text[:i]), Length: units(o.named), User: &bot,
+		})
+		sortEntities(v.Entities)
+	}
+	return v
+}
+
+// tell sends the bot an update about m if it may know of it.
+func (s *Server) tell(m *message) {
+	if m.chat.out != "" || m.chat.newID != 0 || !s.visible(m) {
+		return
+	}
+	kind := "message"
+	if len(m.versions) > 1 {
+		kind = "edited_message"
+	}
+	s.enqueue(kind, m.date, m.wire(false))
+}
+
+// visible is privacy mode (TR-27): in groups the bot gets commands, mentions, replies to itself, service messages.
+func (s *Server) visible(m *message) bool {
+	if s.readAll || m.chat.Type == private || m.service != "" {
+		return true
+	}
+	if target := m.chat.messages[m.replyTo]; target != nil && target.from.ID == s.bot.ID {
+		return true
+	}
+	v := m.now()
+	for _, e := range v.Entities {
+		word := slice16(v.Text, e.Offset, e.Length)
+		switch e.Type {
+		case "text_mention":
+			if e.User != nil && e.User.ID == s.bot.ID {
+				return true
+			}
+		case "mention":
+			if trimAt(word) == trimAt(s.bot.Username) {
+				return true
+			}
+		case "bot_command":
+			_, to, addressed := strings.Cut(word, "@")
+			if e.Offset == 0 && (!addressed || trimAt(to) == trimAt(s.bot.Username)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func slice16(text string, offset, length int) string {
+	u := utf16.Encode([]rune(text))
+	if offset < 0 || length < 0 || offset+length > len(u) {
+		return ""
+	}
+	return string(utf16.Decode(u[offset : offset+length]))
+}

@@ -1,0 +1,176 @@
+package telegramfake
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+const deleteLimit = 48 * time.Hour
+
+// replyParameters is ReplyParameters as far as it is modelled.
+type replyParameters struct {
+	MessageID int             `json:"message_id"`
+	ChatID    json.RawMessage `json:"chat_id"`
+	Anyway    bool            `json:"allow_sending_without_reply"`
+}
+
+func (s *Server) sendMessage(c *call) (any, error) {
+	v, err := s.content(c)
+	if err != nil {
+		return nil, err
+	}
+	thread, err := c.chat.writableThread(c.int("message_thread_id"))
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.replyTarget(c)
+	if err != nil {
+		return nil, err
+	}
+	if thread == 0 && target != nil && target.topic && target.chat == c.chat {
+		thread = target.thread // a reply goes where its question stands
+	}
+	m := s.post(c.chat, &s.bot, v)
+	m.thread, m.topic, m.silent = thread, thread != 0, c.params["disable_notification"] == "true"
+	if target != nil {
+		m.replyIn(target)
+	}
+	c.log.Message = m.id
+	return m.wire(false), nil
+}
+
+// writableThread is the topic to write into; 0 is General or no topic. Chats without topics ignore the number, and
+// General's own number is not one (TR-25).
+func (c *chat) writableThread(id int) (int, error) {
+	if id == 0 || !c.IsForum && c.Type != private {
+		return 0, nil
+	}
+	t := c.topics[id]
+	switch {
+	case t == nil:
+		return 0, badRequest("message thread not found")
+	case t.closed:
+		return 0, badRequest("TOPIC_CLOSED")
+	}
+	return id, nil
+}
+
+func (s *Server) replyTarget(c *call) (*message, error) {
+	p, err := object[replyParameters](s, c, "reply_parameters")
+	if err != nil || p == nil {
+		return nil, err
+	}
+	from := c.chat
+	if id := strings.Trim(string(p.ChatID), `"`); id != "" {
+		if from, err = s.readable(id); err != nil {
+			return nil, err
+		}
+	}
+	if m := from.live(p.MessageID); m != nil {
+		return m, nil
+	}
+	if p.Anyway && from == c.chat { // never across chats
+		return nil, nil
+	}
+	return nil, badRequest("message to be replied not found")
+}
+
+// content is the new state of a message that a request describes.
+func (s *Server) content(c *call) (Version, error) {
+	v := Version{At: time.Now(), Raw: c.params["text"], ParseMode: c.params["parse_mode"]}
+	var err error
+	if v.LinkPreview, err = object[LinkPreviewOptions](s, c, "link_preview_options"); err != nil {
+		return v, err
+	}
+	if raw := c.params["reply_markup"]; raw != "" {
+		v.Markup = json.RawMessage(raw)
+	}
+	given, err := object[[]Entity](s, c, "entities")
+	if err != nil {
+		return v, err
+	}
+	if given != nil {
+		v.Entities = *given
+	}
+	switch mode := strings.ToLower(v.ParseMode); mode {
+	case "", "none", "html":
+		v.Text, v.Entities, v.Lost, err = format(v.Raw, mode == "html", v.Entities)
+	default:
+		err = s.rejectLocked(c, errors.New("parse_mode "+v.ParseMode+" is not modelled (TR-10)"))
+	}
+	return v, err
+}
+
+func (s *Server) editMessageText(c *call) (any, error) {
+	m := c.chat.live(c.int("message_id"))
+	switch {
+	case m == nil:
+		return nil, badRequest("message to edit not found")
+	case m.from.ID != s.bot.ID || m.service != "":
+		return nil, badRequest("message can't be edited")
+	}
+	v, err := s.content(c)
+	if err != nil {
+		return nil, err
+	}
+	c.log.Message = m.id
+	if v.same(m.now()) {
+		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly " +
+			"the same as a current content and reply markup of the message")
+	}
+	m.versions = append(m.versions, v)
+	return m.wire(false), nil
+}
+
+// same compares what users see (TR-07): a preview counts only where there is a link.
+func (v *Version) same(old *Version) bool {
+	if v.Text != old.Text || !reflect.DeepEqual(v.Entities, old.Entities) || string(v.Markup) != string(old.Markup) {
+		return false
+	}
+	linked := strings.Contains(v.Text, "://") ||
+		slices.ContainsFunc(v.Entities, func(e Entity) bool { return e.Type == "text_link" })
+	return !linked || reflect.DeepEqual(v.LinkPreview, old.LinkPreview)
+}
+
+func (s *Server) deleteMessage(c *call) (any, error) {
+	m := c.chat.live(c.int("message_id"))
+	switch {
+	case m == nil:
+		return nil, badRequest("message to delete not found")
+	case time.Since(m.date) >= deleteLimit:
+		return nil, badRequest("message can't be deleted for everyone")
+	case m.from.ID != s.bot.ID && c.chat.Type != private, m.service != "":
+		return nil, badRequest("message can't be deleted")
+	}
+	m.deleted = true
+	c.log.Message = m.id
+	return true, nil
+}
+
+// Action is what a chat shows above its input, for up to five seconds.
+type Action struct {
+	At     time.Time
+	Name   string // as typing
+	Thread int
+}
+
+func (s *Server) sendChatAction(c *call) (any, error) {
+	known := []string{
+		"typing", "upload_photo", "record_video", "upload_video", "record_voice", "upload_voice", "upload_document",
+		"choose_sticker", "find_location", "record_video_note", "upload_video_note",
+	}
+	name, thread := c.params["action"], c.int("message_thread_id")
+	if !slices.Contains(known, name) {
+		return nil, badRequest("wrong parameter action in request")
+	}
+	const general = 1 // whether typing may name General is unsettled; the server passes it on
+	if c.chat.IsForum && thread > general && c.chat.topics[thread] == nil {
+		return nil, badRequest("message thread not found")
+	}
+	c.chat.actions = append(c.chat.actions, Action{At: time.Now(), Name: name, Thread: thread})
+	return true, nil
+}

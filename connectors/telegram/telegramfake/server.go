@@ -1,0 +1,110 @@
+// Package telegramfake is a Telegram Bot API server for tests: it speaks the real wire, refuses what the real one
+// refuses, remembers every request, and shows what users would see. It holds one bot and any number of chats.
+//
+// A [Server] is an http.Handler for a real or an in-memory listener. It reads the clock only while a request or a
+// call of the test is under way and makes its timers and channels then, so that it works in a testing/synctest
+// bubble. All methods may be called concurrently.
+//
+// The rules come from the official documentation and from the behaviour of the published server; the Bot API level
+// is 10.1.
+package telegramfake
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Server is one bot's view of Telegram.
+type Server struct {
+	token    string
+	bot      User
+	readAll  bool
+	idleJump bool
+	spec     *Spec
+	methods  map[string]method
+
+	mu        sync.Mutex
+	luck      *rand.Rand
+	users     map[int64]*User
+	chats     map[int64]*chat
+	nextUser  int64
+	nextGroup int64
+	nextBoxID int // message ids of private chats and basic groups come from one counter
+	queue     queue
+	webhook   webhook
+	commands  map[string][]Command
+	callbacks map[string]time.Time
+	answered  []CallbackAnswer
+	flood     Flood
+	botBudget bucket
+	faults    []*armed
+	log       []*Request
+	rejected  []Rejection
+}
+
+// Option changes a new [Server].
+type Option func(*Server)
+
+// WithToken sets the only token that is accepted; "<digits>:<35 characters>" is the form of real ones.
+func WithToken(token string) Option { return func(s *Server) { s.token = token } }
+
+// WithBot sets who the bot is; IsBot is set for it.
+func WithBot(u User) Option { return func(s *Server) { s.bot = u } }
+
+// WithReadAllGroupMessages switches the bot's privacy mode off, as its owner does at BotFather (TR-27).
+func WithReadAllGroupMessages() Option { return func(s *Server) { s.readAll = true } }
+
+// WithFlood replaces [DefaultFlood].
+func WithFlood(f Flood) Option { return func(s *Server) { s.flood = f } }
+
+// WithoutFlood switches the budgets off; a 429 of a [Fault] still holds its chat.
+func WithoutFlood() Option { return WithFlood(Flood{}) }
+
+// WithIdleJump lets update ids restart at a random lower number after a week without updates (TR-18).
+func WithIdleJump() Option { return func(s *Server) { s.idleJump = true } }
+
+// WithSpec checks every request against the machine-readable specification too.
+func WithSpec(spec *Spec) Option { return func(s *Server) { s.spec = spec } }
+
+// WithSeed seeds what is random: the first update id and those after an idle week.
+func WithSeed(seed uint64) Option {
+	return func(s *Server) { s.luck = rand.New(rand.NewPCG(seed, seed)) }
+}
+
+// DefaultToken is accepted unless [WithToken] says otherwise.
+const DefaultToken = "4200000001:AAFakeFakeFakeFakeFakeFakeFakeFake_0"
+
+// New returns a server whose bot has no chats yet. Privacy mode is on and [DefaultFlood] rules.
+func New(opts ...Option) *Server {
+	s := &Server{
+		token:     DefaultToken,
+		bot:       User{ID: 4200000001, FirstName: "Parley", Username: "parley_bot"},
+		luck:      rand.New(rand.NewPCG(1, 1)),
+		users:     map[int64]*User{},
+		chats:     map[int64]*chat{},
+		nextUser:  100001,
+		nextGroup: 5001,
+		commands:  map[string][]Command{},
+		callbacks: map[string]time.Time{},
+		flood:     DefaultFlood(),
+	}
+	for _, o := range opts {
+		o(s)
+	}
+	s.bot.IsBot = true
+	s.users[s.bot.ID] = &s.bot
+	s.queue.next = 500_000_000 + s.luck.Int64N(100_000_000)
+	s.queue.allowed = defaultUpdates()
+	s.methods = s.table()
+	return s
+}
+
+// Bot is the bot's account.
+func (s *Server) Bot() User { return s.bot }
+
+// Token is the one that is accepted.
+func (s *Server) Token() string { return s.token }
+
+var _ http.Handler = (*Server)(nil)

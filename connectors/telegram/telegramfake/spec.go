@@ -1,0 +1,180 @@
+package telegramfake
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// SpecFile is the name of the machine-readable specification (PaulSonOfLars/telegram-bot-api-spec).
+const SpecFile = "telegram-bot-api.json"
+
+// Spec knows the parameters of all methods and the fields of all objects. It does not change and may be shared.
+type Spec struct {
+	Methods map[string]specItem `json:"methods"`
+	Types   map[string]specItem `json:"types"`
+}
+
+type specItem struct {
+	Fields   []specField `json:"fields"`
+	Subtypes []string    `json:"subtypes"`
+	Returns  []string    `json:"returns"`
+}
+
+type specField struct {
+	Name     string   `json:"name"`
+	Types    []string `json:"types"`
+	Required bool     `json:"required"`
+}
+
+// LoadSpec reads [SpecFile] from dir.
+func LoadSpec(dir string) (*Spec, error) {
+	path := filepath.Join(dir, SpecFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read specification: %w", err)
+	}
+	spec := new(Spec)
+	if err := json.Unmarshal(data, spec); err != nil {
+		return nil, fmt.Errorf("read specification %s: %w", path, err)
+	}
+	if len(spec.Methods) == 0 || len(spec.Types) == 0 {
+		return nil, fmt.Errorf("read specification %s: no methods or no types", path)
+	}
+	return spec, nil
+}
+
+// Check compares the parameters of a request, as they are in a form, with the method's.
+func (s *Spec) Check(method string, params map[string]string) error {
+	m, ok := s.Methods[method]
+	if !ok {
+		return fmt.Errorf("specification: no method %q", method)
+	}
+	given := map[string]json.RawMessage{}
+	for name, value := range params {
+		i := slices.IndexFunc(m.Fields, func(f specField) bool { return f.Name == name })
+		if i < 0 {
+			return fmt.Errorf("specification: %s has no parameter %q", method, name)
+		}
+		given[name] = asJSON(m.Fields[i].Types, value)
+	}
+	if err := s.fields(m.Fields, given); err != nil {
+		return fmt.Errorf("specification: %s: %w", method, err)
+	}
+	return nil
+}
+
+// CheckResult compares the result of a method with the type it declares.
+func (s *Spec) CheckResult(method string, result json.RawMessage) error {
+	if err := s.any(s.Methods[method].Returns, result); err != nil {
+		return fmt.Errorf("specification: result of %s: %w", method, err)
+	}
+	return nil
+}
+
+// CheckValue compares a JSON value with a type, as "Message" or "Array of Update".
+func (s *Spec) CheckValue(typ string, value json.RawMessage) error { return s.value(typ, value) }
+
+// asJSON quotes what is text in a form.
+func asJSON(types []string, value string) json.RawMessage {
+	if slices.Contains(types, "String") {
+		if _, err := strconv.ParseInt(value, 10, 64); err != nil || !slices.Contains(types, "Integer") {
+			quoted, _ := json.Marshal(value) // strings always can
+			return quoted
+		}
+	}
+	return json.RawMessage(value)
+}
+
+func (s *Spec) any(types []string, value json.RawMessage) error {
+	var errs []error
+	for _, t := range types {
+		err := s.value(t, value)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *Spec) value(typ string, value json.RawMessage) error {
+	if inner, ok := strings.CutPrefix(typ, "Array of "); ok {
+		var list []json.RawMessage
+		if err := json.Unmarshal(value, &list); err != nil {
+			return fmt.Errorf("not an %s: %w", typ, err)
+		}
+		for i, v := range list {
+			if err := s.value(inner, v); err != nil {
+				return fmt.Errorf("[%d]: %w", i, err)
+			}
+		}
+		return nil
+	}
+	var err error
+	switch typ {
+	case "Integer":
+		err = json.Unmarshal(value, new(int64))
+	case "Float":
+		err = json.Unmarshal(value, new(float64))
+	case "Boolean":
+		err = json.Unmarshal(value, new(bool))
+	case "String", "InputFile":
+		err = json.Unmarshal(value, new(string))
+	default:
+		return s.object(typ, value)
+	}
+	if err != nil {
+		return fmt.Errorf("not %s: %w", typ, err)
+	}
+	return nil
+}
+
+func (s *Spec) object(typ string, value json.RawMessage) error {
+	t, ok := s.Types[typ]
+	switch {
+	case !ok:
+		return fmt.Errorf("no type %q", typ)
+	case len(t.Subtypes) > 0:
+		return s.any(t.Subtypes, value)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(value, &fields); err != nil {
+		return fmt.Errorf("not a %s: %w", typ, err)
+	}
+	if err := s.fields(t.Fields, fields); err != nil {
+		return fmt.Errorf("%s: %w", typ, err)
+	}
+	return nil
+}
+
+func (s *Spec) fields(known []specField, given map[string]json.RawMessage) error {
+	left := len(given)
+	for _, f := range known {
+		v, ok := given[f.Name]
+		if !ok {
+			if f.Required {
+				return fmt.Errorf("%q is required", f.Name)
+			}
+			continue
+		}
+		left--
+		if err := s.any(f.Types, v); err != nil {
+			return fmt.Errorf("%q: %w", f.Name, err)
+		}
+	}
+	if left == 0 {
+		return nil
+	}
+	for name := range given {
+		if !slices.ContainsFunc(known, func(f specField) bool { return f.Name == name }) {
+			return fmt.Errorf("unknown field %q", name)
+		}
+	}
+	return nil
+}
