@@ -47,21 +47,15 @@ type field struct {
 }
 
 // readYAML returns the one document of data; an empty file is an empty section.
-func readYAML(data []byte) (root *node, wrong *Problem) {
+func readYAML(data []byte) (*node, *Problem) {
 	if !utf8.Valid(data) {
 		return nil, &Problem{Message: "the file is not UTF-8 text", Hint: "save it as UTF-8"}
 	}
-	// The parser is known to panic on some malformed input; that is one more syntax error.
-	defer func() {
-		if recover() != nil {
-			root, wrong = nil, &Problem{Message: "the file is not valid YAML", Hint: "compare it with the config.yaml that was delivered"}
-		}
-	}()
 	file, err := parser.ParseBytes([]byte(strings.TrimPrefix(string(data), "\ufeff")), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		return nil, syntaxProblem(err)
 	}
-	root = &node{kind: section, line: 1, column: 1}
+	root := &node{kind: section, line: 1, column: 1}
 	for i, document := range file.Docs {
 		if i > 0 && document.Body != nil {
 			return nil, placed(document.Body.GetToken(), "a second document begins", "keep one document in the file")
