@@ -1,0 +1,28 @@
+# Every target can be run by hand; `make test` is what decides whether a change is good.
+.PHONY: help run test fmt vet lint unit bench tools install
+
+help: ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+run: ## start the gateway with config.yaml
+	go run ./cmd/gateway
+
+test: install fmt vet lint unit ## everything: format, vet, staticcheck, tests with the race detector
+
+install: ## get the programs that tests run: a Redis server and Chromium
+	@./tools/install.sh
+
+fmt:
+	@./tools/timed.sh gofmt sh -c 'test -z "$$(gofmt -l . | tee /dev/stderr)"'
+
+vet:
+	@./tools/timed.sh vet go vet ./...
+
+lint:
+	@./tools/timed.sh staticcheck go tool -modfile=tools/go.mod staticcheck ./...
+
+unit:
+	@./tools/timed.sh tests ./tools/unit.sh
+
+bench: ## run the benchmarks and keep what they print in bench/results
+	@./bench/run.sh

@@ -1,0 +1,129 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/backends/inmem"
+	"parley/backends/redis"
+	"parley/backends/sqlite"
+	"parley/config"
+	"parley/connectors"
+	"parley/core"
+	"parley/models/demo"
+	"parley/models/openai"
+	demoplugin "parley/plugins/demo"
+)
+
+// backends is where state lives.
+type backends struct {
+	store   core.Store
+	tracker core.Tracker
+	bus     core.Bus
+	ready   func(context.Context) error
+	closers []func() error
+}
+
+func (b backends) close() {
+	for i := len(b.closers) - 1; i >= 0; i-- {
+		_ = b.closers[i]() // nothing is owed any more: what was accepted was committed
+	}
+}
+
+func openBackends(cfg config.Config, env Env) (backends, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
+	if !ok {
+		return backends{}, fmt.Errorf("store: %s is not known; use sqlite:PATH", cfg.Store)
+	}
+	store, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return backends{}, fmt.Errorf("open the store: %w", err)
+	}
+	b := backends{store: env.Wrap(store), ready: store.Ping, closers: []func() error{store.Close}}
+	switch cfg.Shared.Scheme() {
+	case "redis", "rediss":
+		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log})
+		if err != nil {
+			b.close()
+			return backends{}, fmt.Errorf("open what is shared: %w", err)
+		}
+		b.tracker, b.bus, b.closers = shared.Tracker(), shared.Bus(), append(b.closers, shared.Close)
+	default:
+		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
+	}
+	return b, nil
+}
+
+// namedModel is a model and how the log calls it.
+type namedModel struct {
+	core.Model
+	name  string
+	check func(context.Context) (string, error)
+}
+
+func newModel(cfg config.Config, env Env) namedModel {
+	large := cfg.Models.Large
+	switch cfg.LargeProvider() {
+	case config.ProviderOpenAI:
+		m := openai.New(openai.Options{
+			BaseURL: cfg.Providers.OpenAI.BaseURL, APIKey: cfg.Providers.OpenAI.APIKey.Reveal(), Model: large.Model,
+			MaxTokens: large.MaxTokens, Temperature: large.Temperature, Dial: env.Dial,
+		})
+		name := large.Model
+		if name == "" {
+			name = "the only model of " + cfg.Providers.OpenAI.BaseURL
+		}
+		return namedModel{m, name, m.Check}
+	default:
+		return namedModel{demo.New(), "demo", func(context.Context) (string, error) {
+			return "the demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
+		}}
+	}
+}
+
+func pluginsFor(cfg config.Config) []core.Plugin {
+	if cfg.LargeProvider() == config.ProviderDemo {
+		return []core.Plugin{demoplugin.New()}
+	}
+	return nil
+}
+
+// platforms lists the connectors that are on.
+func platforms(config.Config, Env) []connectors.Connector {
+	return nil
+}
+
+func turns(cfg config.Config) core.Turns {
+	return core.Turns{
+		Direct: core.Policy(cfg.Turns.Direct), Group: core.Policy(cfg.Turns.Group),
+		Limit: cfg.Turns.Timeout, First: cfg.Turns.FirstEvent, Idle: cfg.Turns.Idle,
+	}
+}
+
+// access opens the web chat, which has limits of its own, and invites the listed accounts.
+func access(cfg config.Config) core.Access {
+	a := core.Access{Open: map[string]bool{"web": true}, People: map[core.EntityID]bool{}}
+	for _, list := range [][]config.Account{cfg.Owner, cfg.Allow} {
+		for _, account := range list {
+			a.People[core.EntityID(strings.Replace(string(account), ":", "/", 1))] = true
+		}
+	}
+	return a
+}
+
+// opener finds who posts for an address. Where nobody does, people watch the answer itself.
+func opener(posters map[string]connectors.Poster) core.Opener {
+	return func(ctx context.Context, r core.Run) (core.Surface, error) {
+		p, ok := posters[r.Address.Connector]
+		if !ok {
+			return nil, nil
+		}
+		_ = p
+		return nil, errors.New("posting is not built in")
+	}
+}

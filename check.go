@@ -1,0 +1,90 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/backends/redis"
+	"parley/backends/sqlite"
+	"parley/config"
+	"parley/connectors"
+)
+
+// Finding is what [Check] found out about one part of the configuration.
+type Finding struct {
+	Part string // as config.yaml calls it
+	OK   bool
+	Text string // what is there, or what is wrong and what to do
+}
+
+// Check tries what cfg describes for real, as far as that disturbs nobody: it opens the store unless a running gateway
+// has it, asks Redis, has the model write one token, and logs in on the platforms. It takes as long as the slowest
+// answer, at most about half a minute.
+func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
+	env = env.filled()
+	model := newModel(cfg, env)
+	parts := []part{
+		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
+		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
+		{"models.large", model.check},
+	}
+	for _, c := range platforms(cfg, env) {
+		if c, ok := c.(connectors.Checker); ok {
+			parts = append(parts, part{"connectors." + c.(connectors.Connector).Name(), c.Check})
+		}
+	}
+	var all []Finding
+	for _, p := range parts {
+		all = append(all, p.try(ctx))
+	}
+	return all
+}
+
+type part struct {
+	name  string
+	check func(context.Context) (string, error)
+}
+
+func (p part) try(ctx context.Context) Finding {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	text, err := p.check(ctx)
+	if err != nil {
+		return Finding{Part: p.name, Text: err.Error()}
+	}
+	return Finding{Part: p.name, OK: true, Text: text}
+}
+
+func checkStore(ctx context.Context, cfg config.Config) (string, error) {
+	path := strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:")
+	store, err := sqlite.Open(ctx, path, sqlite.Options{})
+	var used *sqlite.InUseError
+	switch {
+	case errors.As(err, &used):
+		return fmt.Sprintf("%s is in use by a running gateway (%s)", path, used.Holder), nil
+	case err != nil:
+		return "", err
+	}
+	if err := store.Close(); err != nil {
+		return "", fmt.Errorf("close %s: %w", path, err)
+	}
+	return path + " can be written", nil
+}
+
+func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error) {
+	if cfg.Shared.Scheme() == "inmem" {
+		return "in memory: right for one process", nil
+	}
+	shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log})
+	if err != nil {
+		return "", err
+	}
+	defer shared.Close()
+	if err := shared.Ping(ctx); err != nil {
+		return "", fmt.Errorf("%s does not answer: %w; start Redis there, or set shared: \"inmem:\" for a single process", cfg.Shared, err)
+	}
+	return cfg.Shared.String() + " answers", nil
+}

@@ -1,0 +1,88 @@
+// Command gateway runs Parley: a gateway between chat platforms and one AI agent.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/lmittmann/tint"
+
+	"parley/config"
+)
+
+// defaultFile is read when it is there and nothing else was named.
+const defaultFile = "config.yaml"
+
+type cli struct {
+	Config string `short:"c" placeholder:"FILE" help:"The configuration. Without it ./config.yaml is read if there is one, else the defaults count."`
+
+	Run   runCmd   `cmd:"" default:"withargs" help:"Answer, until interrupted (the default)."`
+	Check checkCmd `cmd:"" help:"Try everything that is configured, for real, and say what to do next."`
+}
+
+func main() {
+	var c cli
+	k := kong.Parse(&c, kong.Name("gateway"), kong.UsageOnError(),
+		kong.Description("Parley, a gateway between chat platforms and one AI agent."))
+	ctx, stop := interruptible()
+	defer stop()
+	k.BindTo(ctx, (*context.Context)(nil))
+	if err := k.Run(&c); err != nil {
+		fmt.Fprintln(os.Stderr, "gateway: "+err.Error())
+		stop()
+		os.Exit(1)
+	}
+}
+
+// interruptible is done at the first SIGINT or SIGTERM. The second ends the process at once.
+func interruptible() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		os.Exit(130)
+	}()
+	return ctx, cancel
+}
+
+// load reads the configuration and says where it came from.
+func (c *cli) load() (config.Config, string, error) {
+	if c.Config != "" {
+		cfg, err := config.Load(c.Config, os.LookupEnv)
+		return cfg, c.Config, err
+	}
+	cfg, err := config.Load(defaultFile, os.LookupEnv)
+	if errors.Is(err, fs.ErrNotExist) {
+		cfg, err = config.Default(os.LookupEnv)
+		return cfg, "the defaults", err
+	}
+	return cfg, defaultFile, err
+}
+
+// logger writes to standard error: for people on a terminal, JSON elsewhere, unless the configuration says which.
+func logger(cfg config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration allows only words that it knows
+	format := cfg.Format
+	if format == config.LogAuto {
+		format = config.LogJSON
+		if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			format = config.LogText
+		}
+	}
+	if format == config.LogJSON {
+		return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"parley"
+)
+
+type runCmd struct {
+	Listen string `placeholder:"HOST:PORT" help:"Where the web chat listens, in place of web.listen."`
+}
+
+// Run implements the command.
+func (r *runCmd) Run(ctx context.Context, c *cli) error {
+	cfg, from, err := c.load()
+	if err != nil {
+		return err
+	}
+	if r.Listen != "" {
+		if cfg, err = cfg.WithListen(r.Listen); err != nil {
+			return err
+		}
+	}
+	log := logger(cfg.Log)
+	for _, line := range cfg.Off() {
+		log.Info(line)
+	}
+	g, err := parley.New(cfg, parley.Env{Log: log})
+	if err != nil {
+		return err
+	}
+	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)
+	fmt.Fprintf(os.Stdout, "Parley is at http://%s\n", g.Addr())
+	if err := g.Run(ctx); err != nil {
+		return err
+	}
+	log.Info("stopped")
+	return nil
+}

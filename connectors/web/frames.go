@@ -1,0 +1,190 @@
+package web
+
+import (
+	"strings"
+
+	"parley/core"
+)
+
+// frame is one event of a stream. Its fields are those of the elizaOS chat API.
+type frame struct {
+	Type string `json:"type"` // status, token, tool, done
+
+	Text     *string `json:"text,omitempty"`     // token: what is added
+	FullText *string `json:"fullText,omitempty"` // token: all there is, in place of what was; done: the whole answer
+
+	Kind       string `json:"kind,omitempty"` // status: thinking, running_action, streaming
+	ActionName string `json:"actionName,omitempty"`
+
+	Phase           string     `json:"phase,omitempty"` // tool: call, result, error
+	CallID          string     `json:"callId,omitempty"`
+	ToolName        string     `json:"toolName,omitempty"`
+	Stage           core.Stage `json:"stage,omitempty"`
+	Args            string     `json:"args,omitempty"`
+	ParametersChunk string     `json:"parametersChunk,omitempty"`
+	Result          string     `json:"result,omitempty"`
+	ShortResult     string     `json:"shortResult,omitempty"`
+	Error           string     `json:"error,omitempty"`
+
+	MessageID   string           `json:"messageId,omitempty"` // done
+	AgentName   string           `json:"agentName,omitempty"`
+	FailureKind core.FailureKind `json:"failureKind,omitempty"`
+	Interrupted bool             `json:"interrupted,omitempty"`
+	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
+}
+
+// firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
+// had. So the cost of a long answer grows with its length, and a reader who missed something is soon right again.
+const firstSnapshot = 2048
+
+// encoder turns what changes in an answer into frames. It holds what the reader has seen, and no text of its own.
+type encoder struct {
+	agent  string
+	legacy bool // every frame of text holds the whole
+
+	seen    core.View
+	whole   int  // length at the last snapshot
+	since   int  // bytes added since then
+	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
+	status  frame
+}
+
+// thinking is the first frame.
+func (e *encoder) thinking() []frame { return e.say(frame{Type: "status", Kind: "thinking"}) }
+
+// nothing ends the stream of a message that no run answers.
+func (e *encoder) nothing(why string) []frame {
+	empty := ""
+	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
+}
+
+// restart prepares for another answer of the same run.
+func (e *encoder) restart() {
+	*e = encoder{agent: e.agent, legacy: e.legacy, joining: true, status: e.status}
+}
+
+// encode gives the frames that bring the reader from what it has seen to view. changes are those between the two.
+func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
+	added, replaced := diff(e.seen, view)
+	joins := e.joining && added != ""
+	if added != "" || replaced {
+		out = append(out, e.say(frame{Type: "status", Kind: "streaming"})...)
+		out = append(out, e.token(view, added, replaced || joins))
+	}
+	e.joining = e.joining && !joins
+	e.seen = view
+	for _, c := range changes {
+		if c.Kind == core.ToolStage {
+			out = append(out, e.tool(c)...)
+		}
+	}
+	if view.Outcome.Done() {
+		out = append(out, e.done(run, view))
+	}
+	return out
+}
+
+func (e *encoder) token(view core.View, added string, whole bool) frame {
+	f := frame{Type: "token"}
+	if e.since += len(added); e.since >= max(firstSnapshot, e.whole) {
+		whole = true
+	}
+	if whole || e.legacy {
+		all := view.Text()
+		f.FullText = &all
+	}
+	if whole {
+		e.whole, e.since = len(*f.FullText), 0
+	}
+	if !whole || e.legacy {
+		f.Text = &added
+	}
+	return f
+}
+
+// say gives a status unless the reader has it.
+func (e *encoder) say(f frame) []frame {
+	if f == e.status {
+		return nil
+	}
+	e.status = f
+	return []frame{f}
+}
+
+func (e *encoder) tool(c core.Change) (out []frame) {
+	t := c.Tool
+	f := frame{Type: "tool", Phase: "call", CallID: c.Call, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
+		ParametersChunk: t.ParametersChunk, Result: t.Result, ShortResult: t.ShortResult, Error: t.Error}
+	switch t.Stage {
+	case core.StageRunning:
+		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: t.Name})
+	case core.StageEnd:
+		f.Phase = "result"
+		if !t.Success {
+			f.Phase = "error"
+		}
+	}
+	return append(out, f)
+}
+
+func (e *encoder) done(run core.RunID, v core.View) frame {
+	text := v.Text()
+	o := v.Outcome
+	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
+	if o.Withdrawn || o.Status == core.Ignored || text == "" {
+		text, f.NoResponse = "", string(o.Status)
+	} else {
+		f.MessageID = string(core.Run{ID: run}.Said())
+	}
+	f.FullText = &text
+	return f
+}
+
+// diff says what was added at the end of the text between two views of one answer, or that something above the end
+// changed, so that only the whole will do. It looks at each segment once, and copies only what was added.
+func diff(old, now core.View) (added string, replaced bool) {
+	i := 0
+	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
+		i++
+	}
+	if i == len(now.Segments) {
+		return "", false
+	}
+	above := false // there is text above the first change
+	for _, s := range now.Segments[:i] {
+		above = above || s.Text != ""
+	}
+	var b strings.Builder
+	if i < len(old.Segments) && old.Segments[i].Text != "" {
+		if old.Segments[i].Call != "" {
+			return "", true
+		}
+		b.WriteString(now.Segments[i].Text[len(old.Segments[i].Text):])
+		above = true
+		i++
+	}
+	for j := i; j < len(old.Segments); j++ {
+		if old.Segments[j].Text != "" {
+			return "", true // something below the change was in sight
+		}
+	}
+	for _, s := range now.Segments[i:] {
+		if s.Text == "" {
+			continue
+		}
+		if above {
+			b.WriteString("\n\n")
+		}
+		b.WriteString(s.Text)
+		above = true
+	}
+	return b.String(), false
+}
+
+// same compares segments at one place of two views. The text of a step only grows, so its length tells.
+func same(a, b core.Segment) bool {
+	if a.Call != "" {
+		return a.Text == b.Text
+	}
+	return len(a.Text) == len(b.Text)
+}

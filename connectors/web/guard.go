@@ -1,0 +1,126 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard keeps other sites and other names out. Origin and Host are checks against browsers that are led astray, not
+// against people: those the limits hold (WB-11, WB-12, SE-10).
+type guard struct {
+	hosts   map[string]bool // that this server answers to: anything else is DNS rebinding
+	origins []string
+	proxies []netip.Prefix
+}
+
+func newGuard(listen net.Addr, origins []string, proxies []netip.Prefix) guard {
+	g := guard{hosts: map[string]bool{}, origins: origins, proxies: proxies}
+	host, port, err := net.SplitHostPort(listen.String())
+	if err == nil {
+		for _, h := range []string{host, "localhost", "127.0.0.1", "::1"} {
+			g.hosts[net.JoinHostPort(h, port)] = true
+		}
+	}
+	for _, o := range origins {
+		if u, err := url.Parse(o); err == nil {
+			g.hosts[u.Host] = true
+		}
+	}
+	return g
+}
+
+// host refuses requests that were meant for another name.
+func (g guard) host(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" // asked for by address, from anywhere
+		if !probe && !g.hosts[strings.ToLower(r.Host)] {
+			fail(rw, http.StatusForbidden, "This server does not answer to that name. Add the site to web.origins.")
+			return
+		}
+		h := rw.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// api lets the listed sites and the own page in, and programs that are no browser.
+func (g guard) api(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		h := rw.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Add("Vary", "Origin")
+		origin := r.Header.Get("Origin")
+		if !g.welcome(r, origin) {
+			fail(rw, http.StatusForbidden, "This site may not use the chat. Add it to web.origins.")
+			return
+		}
+		if slices.Contains(g.origins, origin) {
+			h.Set("Access-Control-Allow-Origin", origin)
+			h.Set("Access-Control-Expose-Headers", "Retry-After")
+		}
+		if r.Method == http.MethodOptions {
+			h.Set("Access-Control-Allow-Methods", "GET, POST")
+			h.Set("Access-Control-Allow-Headers", "Content-Type")
+			h.Set("Access-Control-Max-Age", "600")
+			rw.WriteHeader(http.StatusNoContent)
+			return
+		}
+		next.ServeHTTP(rw, r)
+	})
+}
+
+func (g guard) welcome(r *http.Request, origin string) bool {
+	if origin == "" {
+		site := r.Header.Get("Sec-Fetch-Site")
+		return site == "" || site == "same-origin" || site == "none"
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) || slices.Contains(g.origins, origin)
+}
+
+// page says who may put the chat into a frame, and that it loads nothing but its own files.
+func (g guard) page(next http.Handler) http.Handler {
+	frames := "'none'"
+	if len(g.origins) > 0 {
+		frames = strings.Join(g.origins, " ")
+	}
+	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"base-uri 'none'; form-action 'none'; frame-ancestors " + frames
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		rw.Header().Set("Content-Security-Policy", policy)
+		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // other sites load the script; the API is guarded
+		next.ServeHTTP(rw, r)
+	})
+}
+
+// client is the address that limits count: of IPv6 the network, since one visitor has all of it.
+func (g guard) client(r *http.Request) netip.Prefix {
+	ap, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	addr := ap.Addr().Unmap()
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0 && g.trusted(addr); i-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			break
+		}
+		addr = hop.Unmap()
+	}
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	p, _ := addr.WithZone("").Prefix(bits)
+	return p
+}
+
+func (g guard) trusted(a netip.Addr) bool {
+	return slices.ContainsFunc(g.proxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// patience is how long one write may take: a reader who does not read is let go (WB-02).
+const patience = 10 * time.Second
+
+// errGone says that the reader is not there any more.
+var errGone = errors.New("the reader has gone")
+
+// sse writes one event stream. It is used by one goroutine.
+type sse struct {
+	w   http.ResponseWriter
+	ctl *http.ResponseController
+	buf bytes.Buffer
+}
+
+func newSSE(w http.ResponseWriter) *sse { return &sse{w: w, ctl: http.NewResponseController(w)} }
+
+// start sends the head and a first byte at once: some proxies hold the head back until there is one.
+func (s *sse) start() error {
+	h := s.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	s.w.WriteHeader(http.StatusOK)
+	return s.comment("open")
+}
+
+// frames writes each frame as one event, all in one write.
+func (s *sse) frames(fs []frame) error {
+	for _, f := range fs {
+		b, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("encode a frame: %w", err)
+		}
+		fmt.Fprintf(&s.buf, "data: %s\n\n", b)
+	}
+	return s.flush()
+}
+
+func (s *sse) comment(text string) error {
+	fmt.Fprintf(&s.buf, ": %s\n\n", text)
+	return s.flush()
+}
+
+// reconnect ends the stream with the wish to come again, not all at the same moment (WB-08, WB-10).
+func (s *sse) reconnect() error {
+	after := 500 + rand.IntN(1500)
+	fmt.Fprintf(&s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
+	return s.flush()
+}
+
+func (s *sse) flush() error {
+	if s.buf.Len() == 0 {
+		return nil
+	}
+	defer s.buf.Reset()
+	if err := s.ctl.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return fmt.Errorf("set a deadline: %w", err)
+	}
+	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	if err := s.ctl.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", errGone, err)
+	}
+	return nil
+}

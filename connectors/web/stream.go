@@ -1,0 +1,185 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+const (
+	maxBody = 256 << 10 // bytes
+	maxText = 32_000    // characters of a message
+	maxKey  = 128       // characters of a clientMessageId
+	beat    = 15 * time.Second
+	pace    = 40 * time.Millisecond // between two frames of text, at least
+)
+
+// question is what a page sends.
+type question struct {
+	Text            string `json:"text"`
+	ClientMessageID string `json:"clientMessageId"`
+	StreamProtocol  string `json:"streamProtocol"`
+}
+
+func visitor(room core.RoomID) core.EntityID { return core.EntityID(room) }
+
+// send takes a message and streams its answer. The same message again attaches to the same answer (WB-05); a reader
+// who leaves stops nothing (WB-06).
+func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
+	room, ok := w.room(rw, r)
+	if !ok || !w.allow(rw, r, w.messages) {
+		return
+	}
+	q, err := readQuestion(rw, r)
+	if err != nil {
+		fail(rw, err.status, err.sentence)
+		return
+	}
+	id := core.MemoryID(string(room.ID) + "/" + q.ClientMessageID)
+	acc, serr := w.submit(r.Context(), core.Message{
+		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, At: time.Now()},
+		Place:   room,
+		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id},
+	})
+	switch {
+	case serr != nil:
+		w.broken(rw, "take a message", serr)
+	case acc.Altered:
+		reply(rw, http.StatusConflict, map[string]any{
+			"error": "This message was sent before with another text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
+		})
+	default:
+		w.streams.Add(1)
+		defer w.streams.Done()
+		w.stream(rw, r, acc, q.StreamProtocol == "legacy")
+	}
+}
+
+// refusal answers a request that can't be taken.
+type refusal struct {
+	status   int
+	sentence string
+}
+
+func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
+	err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxBody)).Decode(&q)
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooBig):
+		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+	case err != nil:
+		return q, &refusal{http.StatusBadRequest, "The request is not the JSON object {\"text\": …, \"clientMessageId\": …}."}
+	case strings.TrimSpace(q.Text) == "":
+		return q, &refusal{http.StatusBadRequest, "text is required."}
+	case utf8.RuneCountInString(q.Text) > maxText:
+		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
+		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 printable characters without \"/\"."}
+	case q.ClientMessageID == "":
+		q.ClientMessageID = newID() // a client that never repeats itself
+	}
+	return q, nil
+}
+
+func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
+
+// stream follows the answer of a run until its end, the reader's, or the gateway's.
+func (w *Web) stream(rw http.ResponseWriter, r *http.Request, acc core.Accepted, legacy bool) {
+	out := newSSE(rw)
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-w.leaving:
+			cancel(core.ErrShutdown)
+		case <-ctx.Done():
+		}
+	}()
+	err := out.start()
+	if err == nil {
+		err = w.follow(ctx, out, acc, legacy)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, core.ErrShutdown):
+		_ = out.reconnect()
+	case errors.Is(err, errGone), r.Context().Err() != nil:
+		w.opts.Log.Debug("a reader left", "run", acc.Run, "err", err)
+	default:
+		w.opts.Log.Error("a stream failed", "run", acc.Run, "err", err)
+		_ = out.reconnect()
+	}
+}
+
+func (w *Web) follow(ctx context.Context, out *sse, acc core.Accepted, legacy bool) error {
+	enc := encoder{agent: w.opts.Agent.Name, legacy: legacy, joining: acc.Duplicate}
+	if err := out.frames(enc.thinking()); err != nil {
+		return err
+	}
+	if acc.Run == "" {
+		return out.frames(enc.nothing("ignored"))
+	}
+	for {
+		a, err := w.opts.Answers.Watch(ctx, acc.Run)
+		if err != nil {
+			return err
+		}
+		err = w.copy(ctx, out, &enc, acc.Run, a)
+		if !errors.Is(err, core.ErrLost) {
+			return err
+		}
+		enc.restart() // the run has changed hands: another answer, from its start
+	}
+}
+
+// copy writes what changes in a, joined, until it has ended. A slow reader is given less often what is newest: nothing
+// queues for it (WB-03).
+func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run core.RunID, a *core.Answer) error {
+	var at core.Cursor
+	for {
+		err := w.wait(ctx, out, a, at)
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		changes, view := a.Read(at)
+		at = view.At
+		if err := out.frames(enc.encode(run, changes, view)); err != nil {
+			return err
+		}
+		if view.Outcome.Done() {
+			return nil
+		}
+		select {
+		case <-time.After(pace):
+		case <-a.Ended():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// wait returns when a has something new; meanwhile it tells proxies that the stream lives (WB-01).
+func (w *Web) wait(ctx context.Context, out *sse, a *core.Answer, at core.Cursor) error {
+	for {
+		quiet, cancel := context.WithTimeoutCause(ctx, beat, errQuiet)
+		err := a.Wait(quiet, at)
+		cancel()
+		if !errors.Is(err, errQuiet) {
+			return err
+		}
+		if err := out.comment("alive"); err != nil {
+			return err
+		}
+	}
+}
+
+var errQuiet = errors.New("nothing new for a while")

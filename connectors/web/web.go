@@ -1,0 +1,151 @@
+// Package web is the gateway's own surface: an HTTP API with live streams, and the chat page that uses it.
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"parley/connectors"
+	"parley/core"
+)
+
+// Name is how addresses and the log call this connector.
+const Name = "web"
+
+// ErrEnded says that the web chat can't be served any more.
+var ErrEnded = errors.New("the web chat has ended")
+
+// Answers is what the web needs of the runtime beyond the handler.
+type Answers interface {
+	// Watch is core.Runtime.Watch.
+	Watch(ctx context.Context, id core.RunID) (*core.Answer, error)
+}
+
+// Store is what the web reads and writes itself.
+type Store interface {
+	core.Rooms
+	Recent(ctx context.Context, room core.RoomID, upTo core.ResponseID, limit int) ([]core.Memory, error)
+}
+
+// Options is what a [Web] is made of.
+type Options struct {
+	Listener net.Listener
+	Agent    core.Agent
+	Answers  Answers
+	Store    Store
+	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
+	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
+	Limits   Limits
+	Ready    func(context.Context) error // for /readyz
+	Log      *slog.Logger
+}
+
+// Limits bounds what one address may ask for; 0 is no limit.
+type Limits struct {
+	MessagesPerMinute    int
+	ConversationsPerHour int
+}
+
+// Web is a [connectors.Connector] that people watch: it posts nothing.
+type Web struct {
+	opts     Options
+	submit   connectors.Handler
+	guard    guard
+	messages *limiter
+	openings *limiter
+	leaving  chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
+	streams  sync.WaitGroup
+}
+
+// New makes the web connector. It owns the listener from now on.
+func New(o Options) *Web {
+	return &Web{
+		opts:     o,
+		guard:    newGuard(o.Listener.Addr(), o.Origins, o.Proxies),
+		messages: newLimiter(o.Limits.MessagesPerMinute, time.Minute),
+		openings: newLimiter(o.Limits.ConversationsPerHour, time.Hour),
+		leaving:  make(chan struct{}),
+	}
+}
+
+// Name implements connectors.Connector.
+func (w *Web) Name() string { return Name }
+
+// Run serves until ctx is done; then it ends the streams, and returns when the last request has ended. It can run once.
+func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
+	w.submit = h
+	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	srv := &http.Server{
+		Handler:           w.routes(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		IdleTimeout:       2 * time.Minute, // no WriteTimeout: it would cut streams (WB-02); each write has its own
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          slog.NewLogLogger(w.opts.Log.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(w.opts.Listener) }()
+	select {
+	case err := <-ended:
+		return connectors.Fatal{Err: fmt.Errorf("%w: %w", ErrEnded, err)}
+	case <-ctx.Done():
+	}
+	close(w.leaving)
+	grace, cancel := context.WithTimeout(requests, goodbye)
+	defer cancel()
+	err := srv.Shutdown(grace)
+	cut(core.ErrShutdown)
+	_ = srv.Close()
+	<-ended
+	w.streams.Wait()
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop the web chat: %w", err)
+	}
+	return nil
+}
+
+// goodbye is how long requests may take to end when the gateway stops. Streams end at once.
+const goodbye = 5 * time.Second
+
+func (w *Web) routes() http.Handler {
+	api := http.NewServeMux()
+	api.HandleFunc("POST /api/conversations", w.open)
+	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
+	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
+	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
+	api.HandleFunc("/api/", func(rw http.ResponseWriter, _ *http.Request) {
+		fail(rw, http.StatusNotFound, "There is nothing at this address.")
+	})
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", w.readyz)
+	mux.Handle("/api/", w.guard.api(api))
+	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name)))
+	return w.guard.host(mux)
+}
+
+func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
+	if err := w.opts.Ready(r.Context()); err != nil || w.gone() {
+		http.Error(rw, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = rw.Write([]byte("ready\n"))
+}
+
+func (w *Web) gone() bool {
+	select {
+	case <-w.leaving:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,162 @@
+// Package parley is the whole gateway: it builds every part from a configuration, runs them, and takes them down in
+// order.
+package parley
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"parley/config"
+	"parley/connectors"
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// Env is the world outside: every socket comes through it, so that a whole gateway can run in memory. Nil functions
+// mean the real thing.
+type Env struct {
+	Listen func(network, address string) (net.Listener, error)
+	Dial   connectors.Dialer
+	Rand   *rand.Rand // jitter
+	Log    *slog.Logger
+	// Wrap stands between the runtime and its store; tests let processes die there.
+	Wrap func(core.Store) core.Store
+}
+
+func (e Env) filled() Env {
+	if e.Listen == nil {
+		e.Listen = net.Listen
+	}
+	if e.Dial == nil {
+		e.Dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	if e.Log == nil {
+		e.Log = slog.New(slog.DiscardHandler)
+	}
+	if e.Wrap == nil {
+		e.Wrap = func(s core.Store) core.Store { return s }
+	}
+	return e
+}
+
+// Gateway is one process of the gateway.
+type Gateway struct {
+	cfg        config.Config
+	env        Env
+	backends   backends
+	runtime    *core.Runtime
+	model      namedModel
+	connectors []connectors.Connector
+	addr       net.Addr
+}
+
+// New builds a gateway: it opens the store and the address it listens on, and talks to nobody yet.
+func New(cfg config.Config, env Env) (_ *Gateway, err error) {
+	g := &Gateway{cfg: cfg, env: env.filled()}
+	if g.backends, err = openBackends(cfg, g.env); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			g.backends.close()
+		}
+	}()
+	g.model = newModel(cfg, g.env)
+	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, System: cfg.Agent.System}
+	posters := map[string]connectors.Poster{}
+	g.runtime, err = core.New(core.Config{
+		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
+		Model: g.model, Plugins: pluginsFor(cfg), Open: opener(posters), Turns: turns(cfg), Access: access(cfg),
+		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
+	})
+	if err != nil {
+		return nil, err
+	}
+	g.connectors = platforms(cfg, g.env)
+	for _, c := range g.connectors {
+		if p, ok := c.(connectors.Poster); ok {
+			posters[c.Name()] = p
+		}
+	}
+	l, err := g.env.Listen("tcp", cfg.Web.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", cfg.Web.Listen, err)
+	}
+	g.addr = l.Addr()
+	g.connectors = append(g.connectors, web.New(web.Options{
+		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: cfg.Web.Origins,
+		Proxies: cfg.Web.TrustedProxies, Limits: web.Limits(cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
+	}))
+	return g, nil
+}
+
+// agentID is the one agent that a gateway has.
+const agentID core.AgentID = "agent"
+
+// owner names this process, unlike any other before or beside it.
+func owner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return fmt.Sprintf("%s/%d/%x", host, os.Getpid(), rand.Uint64())
+}
+
+// Addr is where the web chat is.
+func (g *Gateway) Addr() net.Addr { return g.addr }
+
+// Model says which model answers.
+func (g *Gateway) Model() string { return g.model.name }
+
+// Run answers until ctx is done. Then it takes no more in, ends the streams, lets answers end within shutdown.grace,
+// and closes everything. It returns an error if a part that can't be started again has failed. It is called once.
+func (g *Gateway) Run(ctx context.Context) error {
+	defer g.backends.close()
+	intake, stopIntake := context.WithCancel(ctx)
+	defer stopIntake()
+	answering, stopAnswering := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopAnswering()
+
+	var takers sync.WaitGroup
+	failed := make(chan error, len(g.connectors))
+	for _, c := range g.connectors {
+		takers.Go(func() {
+			if err := connectors.Supervise(intake, c, g.runtime.Submit, g.env.Log); err != nil {
+				failed <- err
+			}
+		})
+	}
+	var runtime sync.WaitGroup
+	var runErr error
+	runtime.Go(func() { runErr = g.runtime.Run(answering) })
+
+	err := g.watch(ctx, failed)
+	stopIntake()
+	takers.Wait()
+	stopAnswering()
+	runtime.Wait()
+	return errors.Join(err, runErr)
+}
+
+// watch waits for the end. A platform that can't be reached with these settings takes nobody else down: it is logged,
+// and the others go on. Without its own web chat a gateway can't be reached at all, and ends.
+func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-failed:
+			g.env.Log.Error("a connector has ended for good", "err", err)
+			if errors.Is(err, web.ErrEnded) {
+				return err
+			}
+		}
+	}
+}

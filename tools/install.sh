@@ -1,0 +1,18 @@
+#!/bin/sh
+# Installs what the tests run beside Go: redis-server and chromium. Where it can't, it says what to install.
+set -eu
+missing=
+command -v redis-server >/dev/null || missing="$missing redis-server"
+command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing="$missing chromium"
+[ -n "$missing" ] || exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+	echo "== installing$missing"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq
+	# shellcheck disable=SC2086
+	apt-get install -y -qq --no-install-recommends $missing >/dev/null
+	# Debian's package starts a server of its own; the tests start theirs.
+	exit 0
+fi
+echo "Please install:$missing. Tests that need them are skipped until then." >&2
+[ -z "${CI:-}" ] || exit 1
