@@ -23,6 +23,7 @@ const (
 // site is where a server can be reached.
 type site struct {
 	*Server
+	stop   func()
 	client *http.Client
 	base   string
 }
@@ -42,7 +43,7 @@ func inBubble(t *testing.T, o Options, test func(*testing.T, site)) {
 			transport.CloseIdleConnections()
 			stop()
 		})
-		test(t, site{srv, &http.Client{Transport: transport}, "http://model.test"})
+		test(t, site{srv, stop, &http.Client{Transport: transport}, "http://model.test"})
 	})
 }
 
@@ -52,7 +53,7 @@ func onLoopback(t *testing.T, o Options) site {
 	srv := New(o)
 	web := httptest.NewServer(srv)
 	t.Cleanup(web.Close)
-	return site{srv, web.Client(), web.URL}
+	return site{srv, web.Close, web.Client(), web.URL}
 }
 
 func (s site) post(ctx context.Context, t *testing.T, body string) (*http.Response, error) {

@@ -94,11 +94,7 @@ func (r *reply) end(ctx context.Context) error {
 }
 
 func (r *reply) fail(ctx context.Context, e *apiError) error {
-	payload, err := json.Marshal(errorBody{e})
-	if err != nil {
-		return err
-	}
-	if err := r.data(ctx, payload); err != nil {
+	if err := r.data(ctx, encode(errorBody{e})); err != nil {
 		return err
 	}
 	if !r.req.Stream {
@@ -136,11 +132,7 @@ func (r *reply) openCall(ctx context.Context, id, name string, arguments *string
 }
 
 func (r *reply) delta(ctx context.Context, d delta) error {
-	raw, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	return r.choice(ctx, raw, nil)
+	return r.choice(ctx, encode(d), nil)
 }
 
 func (r *reply) choice(ctx context.Context, delta json.RawMessage, finish *string) error {
@@ -157,17 +149,9 @@ func (r *reply) chunk(ctx context.Context, choices []choice, usage *Usage) error
 		c.Usage = json.RawMessage("null")
 	}
 	if usage != nil {
-		raw, err := json.Marshal(usage.wire())
-		if err != nil {
-			return err
-		}
-		c.Usage = raw
+		c.Usage = encode(usage.wire())
 	}
-	payload, err := json.Marshal(c)
-	if err != nil {
-		return err
-	}
-	return r.data(ctx, payload)
+	return r.data(ctx, encode(c))
 }
 
 // data sends one event, unless it is the turn of a fault or the client has left.

@@ -1,6 +1,7 @@
 package modelfake
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -124,5 +125,16 @@ func (e *apiError) write(w http.ResponseWriter) { writeJSON(w, e.status, errorBo
 func writeJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that has left needs no answer
+	_, _ = w.Write(encode(body)) // a client that has left needs no answer
+}
+
+// encode leaves <, > and & as they are, as the real server does. The shapes here can always be encoded.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("modelfake: encode %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

@@ -38,7 +38,7 @@ func TestWire(t *testing.T) {
 		"reasoning_only":   {askStream, Script{Reasoning("I wonder")}},
 		"usage_only":       {askUsage, Script{Finish(""), ReportUsage(9, 0)}},
 		"usage_only_whole": {ask, Script{Finish(""), ReportUsage(9, 0)}},
-		"filtered":         {askStream, Script{Text("How to"), Finish("content_filter")}},
+		"filtered":         {askStream, Script{Text("How <to>"), Finish("content_filter")}},
 		"no_done":          {askStream, Script{Text("one"), NoDone()}},
 		"just_stops":       {askStream, Script{Text("one"), Finish(""), NoDone()}},
 		"error":            {askStream, Script{Comment(), Text("one"), ErrorEvent("overloaded", "Too many.")}},
