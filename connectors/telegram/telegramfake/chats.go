@@ -74,6 +74,7 @@ func (s *Server) add(c Chat) *chat {
 	}
 	owner := &User{ID: 777_000 + int64(len(s.chats)), FirstName: "Owner"}
 	ch := &chat{Chat: c, owner: owner, messages: map[int]*message{}, topics: map[int]*topic{}}
+	ch.nextID = 1 // General's number, and the message that told of the group's creation
 	s.chats[c.ID] = ch
 	return ch
 }

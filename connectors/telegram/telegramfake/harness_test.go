@@ -234,3 +234,16 @@ func elapsed(f func()) time.Duration {
 }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func loadSpec(t *testing.T) *telegramfake.Spec {
+	t.Helper()
+	dir := os.Getenv("PARLEY_SPECS")
+	if dir == "" {
+		t.Skip("SKIPPED: set PARLEY_SPECS to the directory with " + telegramfake.SpecFile)
+	}
+	spec, err := telegramfake.LoadSpec(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
