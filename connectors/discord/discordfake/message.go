@@ -1,0 +1,158 @@
+package discordfake
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Message flags that a bot may set, in Discord's numbers.
+const (
+	FlagSuppressEmbeds        = 1 << 2
+	FlagSuppressNotifications = 1 << 12
+)
+
+// Attachment is a file on a user's message. Nothing serves its URL.
+type Attachment struct {
+	Filename    string
+	ContentType string
+	URL         string
+	Size        int // bytes
+}
+
+// message is one post with all its past; guarded by the server's mutex.
+type message struct {
+	id          string
+	channel     *channel
+	author      *user
+	flags       int
+	nonce       json.RawMessage
+	reply       *reference
+	mentions    mentions
+	attachments []Attachment
+	embeds      json.RawMessage
+	components  json.RawMessage
+	unfurled    bool
+	versions    []Version
+	deleted     bool
+	deletedAt   time.Time
+}
+
+// reference is what a reply points at; the message may be gone.
+type reference struct{ messageID, channelID string }
+
+func (m *message) content() string      { return m.versions[len(m.versions)-1].Content }
+func (m *message) createdAt() time.Time { return m.versions[0].At }
+
+func (m *message) editedAt() time.Time {
+	if len(m.versions) == 1 {
+		return time.Time{}
+	}
+	return m.versions[len(m.versions)-1].At
+}
+
+// object is JSON under construction.
+type object = map[string]any
+
+func (u *user) object() object {
+	return object{
+		"id": u.id, "username": u.name, "discriminator": "0", "global_name": u.name,
+		"avatar": nil, "bot": u.bot, "public_flags": 0,
+	}
+}
+
+func (u *user) memberObject(now time.Time) object {
+	return object{
+		"nick": nil, "roles": []string{}, "joined_at": timestamp(now.Add(-24 * time.Hour)),
+		"deaf": false, "mute": false, "flags": 0, "pending": false,
+	}
+}
+
+// object is the message as REST answers it.
+func (s *Server) messageObject(m *message) object {
+	o := s.bareObject(m)
+	if m.reply == nil {
+		return o
+	}
+	o["type"] = 19
+	ref := object{"type": 0, "message_id": m.reply.messageID, "channel_id": m.reply.channelID}
+	if m.channel.guild != nil {
+		ref["guild_id"] = m.channel.guild.id
+	}
+	o["message_reference"] = ref
+	o["referenced_message"] = nil
+	if to := s.world.messages[m.reply.messageID]; to != nil && !to.deleted {
+		o["referenced_message"] = s.bareObject(to)
+	}
+	return o
+}
+
+func (s *Server) bareObject(m *message) object {
+	o := object{
+		"id": m.id, "channel_id": m.channel.id, "type": 0, "author": m.author.object(),
+		"content": m.content(), "timestamp": timestamp(m.createdAt()), "edited_timestamp": nil,
+		"tts": false, "pinned": false, "flags": m.flags,
+		"mention_everyone": m.mentions.everyone, "mentions": s.mentionedUsers(m.mentions),
+		"mention_roles": append([]string{}, m.mentions.roles...),
+		"attachments":   s.attachmentObjects(m), "embeds": s.embeds(m), "components": orEmpty(m.components),
+	}
+	if at := m.editedAt(); !at.IsZero() {
+		o["edited_timestamp"] = timestamp(at)
+	}
+	return o
+}
+
+// created is the message as its author's answer and MESSAGE_CREATE show it:
+// with the nonce.
+func (s *Server) createdObject(m *message) object {
+	o := s.messageObject(m)
+	if m.nonce != nil {
+		o["nonce"] = m.nonce
+	}
+	return o
+}
+
+// forGateway adds what only events carry.
+func (s *Server) forGateway(m *message, o object) object {
+	if m.channel.guild != nil {
+		o["guild_id"] = m.channel.guild.id
+		o["member"] = m.author.memberObject(m.createdAt())
+	}
+	return o
+}
+
+func (s *Server) mentionedUsers(of mentions) []object {
+	out := []object{}
+	for _, id := range of.users {
+		out = append(out, s.world.users[id].object())
+	}
+	return out
+}
+
+func (s *Server) attachmentObjects(m *message) []object {
+	out := []object{}
+	for i, a := range m.attachments {
+		out = append(out, object{
+			"id": m.id + string(rune('0'+i)), "filename": a.Filename, "content_type": a.ContentType,
+			"url": a.URL, "proxy_url": a.URL, "size": a.Size,
+		})
+	}
+	return out
+}
+
+func (s *Server) embeds(m *message) any {
+	switch {
+	case m.flags&FlagSuppressEmbeds != 0:
+		return []object{}
+	case m.unfurled:
+		return []object{{"type": "link", "url": "https://example.com/", "title": "A linked page"}}
+	}
+	return orEmpty(m.embeds)
+}
+
+// orEmpty is list, or [] where it is missing or null.
+func orEmpty(list json.RawMessage) json.RawMessage {
+	if len(list) == 0 || string(list) == "null" {
+		return json.RawMessage("[]")
+	}
+	return list
+}

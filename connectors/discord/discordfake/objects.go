@@ -1,0 +1,83 @@
+package discordfake
+
+import "time"
+
+// Bits of an application's flags that say which privileged intents it has; the
+// "limited" ones are for applications below the review threshold.
+const (
+	appPresenceLimited       = 1 << 13
+	appMembersLimited        = 1 << 15
+	appMessageContentLimited = 1 << 19
+)
+
+func (s *Server) applicationObject() object {
+	flags := 0
+	for intent, bit := range map[Intents]int{
+		IntentGuildPresences: appPresenceLimited,
+		IntentGuildMembers:   appMembersLimited,
+		IntentMessageContent: appMessageContentLimited,
+	} {
+		if s.opts.privileged&intent != 0 {
+			flags |= bit
+		}
+	}
+	return object{
+		"id": s.bot.id, "name": s.bot.name, "description": "", "icon": nil, "flags": flags,
+		"bot_public": true, "bot_require_code_grant": false, "verify_key": "",
+		"bot": s.bot.object(),
+	}
+}
+
+// guildObject is a guild as GUILD_CREATE shows it.
+func (s *Server) guildObject(g *guild) object {
+	o := bareGuild(g)
+	channels, threads := []object{}, []object{}
+	for _, c := range g.channels {
+		if c.kind == TypeThread {
+			threads = append(threads, s.channelObject(c))
+		} else {
+			channels = append(channels, s.channelObject(c))
+		}
+	}
+	me := s.bot.memberObject(time.Now())
+	me["user"] = s.bot.object()
+	o["channels"], o["threads"], o["members"] = channels, threads, []object{me}
+	o["member_count"], o["large"], o["unavailable"] = len(s.world.users), false, false
+	o["joined_at"] = timestamp(time.Now())
+	return o
+}
+
+func bareGuild(g *guild) object {
+	roles := []object{{"id": g.id, "name": "@everyone", "permissions": "0", "position": 0}}
+	for i, r := range g.roles {
+		roles = append(roles, object{"id": r.id, "name": r.name, "permissions": "0", "position": i + 1, "mentionable": true})
+	}
+	return object{
+		"id": g.id, "name": g.name, "icon": nil, "owner_id": g.id, "roles": roles,
+		"emojis": []object{}, "features": []string{}, "preferred_locale": "en-US",
+	}
+}
+
+func (s *Server) channelObject(c *channel) object {
+	o := object{"id": c.id, "type": c.kind, "flags": 0, "last_message_id": nil}
+	if n := len(c.messages); n > 0 {
+		o["last_message_id"] = c.messages[n-1].id
+	}
+	if c.kind == TypeDM {
+		o["recipients"] = []object{c.recipient.object()}
+		return o
+	}
+	o["guild_id"], o["name"] = c.guild.id, c.name
+	if c.kind != TypeThread {
+		o["position"], o["topic"], o["nsfw"], o["parent_id"] = 0, nil, false, nil
+		o["permission_overwrites"] = []object{}
+		return o
+	}
+	o["parent_id"], o["owner_id"] = c.parent.id, s.bot.id
+	o["message_count"], o["member_count"] = len(c.messages), 1
+	o["thread_metadata"] = object{
+		"archived": c.archived, "locked": c.locked,
+		"auto_archive_duration": 1440, "archive_timestamp": timestamp(time.Now()),
+	}
+	return o
+}

@@ -1,0 +1,94 @@
+package discordfake
+
+import (
+	"strings"
+	"time"
+)
+
+// SayOption changes what [Server.Say] posts.
+type SayOption func(*Server, *message, *string)
+
+// ReplyTo makes the message a reply. Like a person's, it pings the author of
+// the other one.
+func ReplyTo(messageID string) SayOption {
+	return func(s *Server, m *message, _ *string) {
+		m.reply = &reference{messageID: messageID, channelID: m.channel.id}
+	}
+}
+
+// Mention puts mentions of users before the text.
+func Mention(userIDs ...string) SayOption {
+	return func(_ *Server, _ *message, text *string) {
+		var tags strings.Builder
+		for _, id := range userIDs {
+			tags.WriteString("<@" + id + "> ")
+		}
+		*text = tags.String() + *text
+	}
+}
+
+// MentionBot puts a mention of the bot before the text.
+func MentionBot() SayOption {
+	return func(s *Server, m *message, text *string) { Mention(s.bot.id)(s, m, text) }
+}
+
+// Attach adds files to the message.
+func Attach(files ...Attachment) SayOption {
+	return func(_ *Server, m *message, _ *string) { m.attachments = append(m.attachments, files...) }
+}
+
+// Say posts a message as a user and returns its id. Sessions hear
+// MESSAGE_CREATE.
+func (s *Server) Say(channelID, userID, text string, opts ...SayOption) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &message{channel: s.mustChannel(channelID), author: s.mustUser(userID)}
+	for _, opt := range opts {
+		opt(s, m, &text)
+	}
+	m.versions = []Version{{At: time.Now(), Content: text}}
+	m.mentions = s.mentionsOf(m.channel, text, nil, s.replied(m))
+	s.post(m)
+	return m.id
+}
+
+// UserEdit changes a message's text as its author. Sessions hear
+// MESSAGE_UPDATE.
+func (s *Server) UserEdit(messageID, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.mustMessage(messageID)
+	s.revise(m, text, s.mentionsOf(m.channel, text, nil, s.replied(m)))
+}
+
+// UserDelete deletes anybody's message, as its author or a moderator does.
+// Sessions hear MESSAGE_DELETE.
+func (s *Server) UserDelete(messageID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m := s.mustMessage(messageID); !m.deleted {
+		s.remove(m)
+	}
+}
+
+// Unfurl gives a message the preview of its link: sessions hear a
+// MESSAGE_UPDATE with embeds and the same text (IN-12). It tells whether there
+// was anything to show: not under [FlagSuppressEmbeds].
+func (s *Server) Unfurl(messageID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := s.mustMessage(messageID)
+	if m.deleted || m.flags&FlagSuppressEmbeds != 0 {
+		return false
+	}
+	m.unfurled = true
+	s.emitMessage("MESSAGE_UPDATE", m, s.messageObject(m))
+	return true
+}
+
+// UserTyping shows a user typing. Sessions hear TYPING_START.
+func (s *Server) UserTyping(channelID, userID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.showTyping(s.mustChannel(channelID), s.mustUser(userID))
+}

@@ -1,0 +1,46 @@
+package discordfake
+
+import (
+	"net/http"
+	"time"
+)
+
+func (s *Server) getGateway(c *call) (int, any, *apiError) {
+	return http.StatusOK, object{"url": s.gatewayURL(c.http)}, nil
+}
+
+func (s *Server) getGatewayBot(c *call) (int, any, *apiError) {
+	left, resetAfter := s.hub.starts.state(time.Now())
+	return http.StatusOK, object{
+		"url": s.gatewayURL(c.http), "shards": 1,
+		"session_start_limit": object{
+			"total": s.opts.identifies, "remaining": left,
+			"reset_after": resetAfter.Milliseconds(), "max_concurrency": s.opts.maxConcurrent,
+		},
+	}, nil
+}
+
+func (s *Server) gatewayURL(r *http.Request) string {
+	if s.opts.gatewayURL != "" {
+		return s.opts.gatewayURL
+	}
+	return "ws://" + r.Host
+}
+
+func (s *Server) getMe(*call) (int, any, *apiError) {
+	me := s.bot.object()
+	me["verified"], me["mfa_enabled"], me["flags"], me["locale"] = true, false, 0, "en-US"
+	return http.StatusOK, me, nil
+}
+
+func (s *Server) getApplication(*call) (int, any, *apiError) {
+	return http.StatusOK, s.applicationObject(), nil
+}
+
+func (s *Server) getGuild(c *call) (int, any, *apiError) {
+	g := s.world.guilds[c.params["guild_id"]]
+	if g == nil {
+		return 0, nil, refuse(http.StatusNotFound, 10004, "Unknown Guild")
+	}
+	return http.StatusOK, bareGuild(g), nil
+}

@@ -1,0 +1,104 @@
+package discordfake
+
+import (
+	"net/http"
+	"strings"
+)
+
+// Route names an endpoint by its method and its path in Discord's reference.
+type Route string
+
+// The endpoints that the fake serves. [ConnectGateway] is the WebSocket, which
+// can be made to fail like the others.
+const (
+	GetGateway     Route = "GET /gateway"
+	GetGatewayBot  Route = "GET /gateway/bot"
+	GetMe          Route = "GET /users/@me"
+	GetApplication Route = "GET /oauth2/applications/@me"
+	GetGuild       Route = "GET /guilds/{guild_id}"
+	GetChannel     Route = "GET /channels/{channel_id}"
+	GetMessages    Route = "GET /channels/{channel_id}/messages"
+	GetMessage     Route = "GET /channels/{channel_id}/messages/{message_id}"
+	CreateMessage  Route = "POST /channels/{channel_id}/messages"
+	EditMessage    Route = "PATCH /channels/{channel_id}/messages/{message_id}"
+	DeleteMessage  Route = "DELETE /channels/{channel_id}/messages/{message_id}"
+	StartTyping    Route = "POST /channels/{channel_id}/typing"
+	OpenDM         Route = "POST /users/@me/channels"
+	ConnectGateway Route = "CONNECT gateway"
+)
+
+// Method is the HTTP method of the route.
+func (r Route) Method() string { return strings.SplitN(string(r), " ", 2)[0] }
+
+// Template is the path of the route, with its parameters in braces.
+func (r Route) Template() string { return strings.SplitN(string(r), " ", 2)[1] }
+
+// action performs one endpoint. It runs under the server's mutex, and answers
+// with a status and what is to be encoded as JSON (nil for no body).
+type action func(*Server, *call) (int, any, *apiError)
+
+type endpoint struct {
+	route Route
+	do    action
+}
+
+func endpoints() []endpoint {
+	return []endpoint{
+		{GetGateway, (*Server).getGateway},
+		{GetGatewayBot, (*Server).getGatewayBot},
+		{GetMe, (*Server).getMe},
+		{GetApplication, (*Server).getApplication},
+		{GetGuild, (*Server).getGuild},
+		{GetChannel, (*Server).getChannel},
+		{GetMessages, (*Server).getMessages},
+		{GetMessage, (*Server).getMessage},
+		{CreateMessage, (*Server).createMessage},
+		{EditMessage, (*Server).editMessage},
+		{DeleteMessage, (*Server).deleteMessage},
+		{StartTyping, (*Server).startTyping},
+		{OpenDM, (*Server).postDM},
+	}
+}
+
+// find returns the endpoint for a method and a path below /api/vN, with the
+// path's parameters; known tells whether the path exists for another method.
+func find(table []endpoint, method, path string) (found *endpoint, params map[string]string, known bool) {
+	for i := range table {
+		got, ok := match(table[i].route.Template(), path)
+		if !ok {
+			continue
+		}
+		known = true
+		if table[i].route.Method() == method {
+			return &table[i], got, true
+		}
+	}
+	return nil, nil, known
+}
+
+func match(template, path string) (map[string]string, bool) {
+	want, have := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return nil, false
+	}
+	params := map[string]string{}
+	for i, w := range want {
+		switch name, isParam := strings.CutPrefix(w, "{"); {
+		case isParam && number(have[i]) != 0:
+			params[strings.TrimSuffix(name, "}")] = have[i]
+		case w != have[i]:
+			return nil, false
+		}
+	}
+	return params, true
+}
+
+// apiPath cuts /api/v9 or /api/v10 off a request's path.
+func apiPath(r *http.Request) (string, bool) {
+	for _, prefix := range []string{"/api/v9", "/api/v10"} {
+		if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && strings.HasPrefix(rest, "/") {
+			return rest, true
+		}
+	}
+	return r.URL.Path, false
+}
