@@ -135,7 +135,7 @@ func (s *Server) membership(id int64, by User, was, is, out string) {
 	defer s.mu.Unlock()
 	ch := s.must(Chat{ID: id})
 	ch.out = ""
-	s.enqueue("my_chat_member", time.Now(), map[string]any{
+	s.enqueue("my_chat_member", map[string]any{
 		"chat": ch.Chat, "from": by, "date": time.Now().Unix(),
 		"old_chat_member": s.member(was), "new_chat_member": s.member(is),
 	})

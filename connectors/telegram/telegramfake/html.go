@@ -112,36 +112,6 @@ func (p *parser) char(i int) (rune, int) {
 	return utf8.DecodeRuneInString(p.in[i:])
 }
 
-// reference reads &lt; &gt; &amp; &quot; &#N; or &#xN; — the semicolon may be missing. Anything else is plain text.
-func reference(s string) (r rune, size int) {
-	body := s[1:]
-	if !strings.HasPrefix(body, "#") {
-		n := span(body, letter)
-		r = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"'}[body[:n]]
-		size = 1 + n
-	} else {
-		digits, base, skip := body[1:], 10, 2
-		is := digit
-		if strings.HasPrefix(digits, "x") {
-			digits, base, skip, is = digits[1:], 16, 3, hexDigit
-		}
-		n := span(digits, is)
-		v, err := strconv.ParseUint(digits[:n], base, 32)
-		size = skip + n
-		if err != nil || v >= 0x10ffff || size >= 10 {
-			return 0, 0
-		}
-		r = rune(v)
-	}
-	if r == 0 {
-		return 0, 0
-	}
-	if strings.HasPrefix(s[size:], ";") {
-		size++
-	}
-	return r, size
-}
-
 func (p *parser) tag() error {
 	begin := p.at
 	if p.peek(begin+1) == '/' {

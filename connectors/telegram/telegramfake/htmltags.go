@@ -83,6 +83,36 @@ func checkedURL(raw string) string {
 	return u.String()
 }
 
+// reference reads &lt; &gt; &amp; &quot; &#N; or &#xN; — the semicolon may be missing. Anything else is plain text.
+func reference(s string) (r rune, size int) {
+	body := s[1:]
+	if !strings.HasPrefix(body, "#") {
+		n := span(body, letter)
+		r = map[string]rune{"lt": '<', "gt": '>', "amp": '&', "quot": '"'}[body[:n]]
+		size = 1 + n
+	} else {
+		digits, base, skip := body[1:], 10, 2
+		is := digit
+		if strings.HasPrefix(digits, "x") {
+			digits, base, skip, is = digits[1:], 16, 3, hexDigit
+		}
+		n := span(digits, is)
+		v, err := strconv.ParseUint(digits[:n], base, 32)
+		size = skip + n
+		if err != nil || v >= 0x10ffff || size >= 10 {
+			return 0, 0
+		}
+		r = rune(v)
+	}
+	if r == 0 {
+		return 0, 0
+	}
+	if strings.HasPrefix(s[size:], ";") {
+		size++
+	}
+	return r, size
+}
+
 // until reads up to the first byte that stops it, or the end.
 func (p *parser) until(stop func(byte) bool) string {
 	from := p.at

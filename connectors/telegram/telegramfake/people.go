@@ -72,7 +72,7 @@ func (s *Server) Press(m Message, from User, data string) string {
 	rec := s.must(Chat{ID: m.Chat}).messages[m.ID]
 	id := "cq" + itoa(len(s.callbacks)+1)
 	s.callbacks[id] = time.Now()
-	s.enqueue("callback_query", time.Now(), map[string]any{
+	s.enqueue("callback_query", map[string]any{
 		"id": id, "from": from, "message": rec.wire(false), "chat_instance": itoa(int(m.Chat)), "data": data,
 	})
 	return id
@@ -120,7 +120,7 @@ func (s *Server) tell(m *message) {
 	if len(m.versions) > 1 {
 		kind = "edited_message"
 	}
-	s.enqueue(kind, m.date, m.wire(false))
+	s.enqueue(kind, m.wire(false))
 }
 
 // visible is privacy mode (TR-27): in groups the bot gets commands, mentions, replies to itself, service messages.

@@ -58,8 +58,8 @@ func defaultUpdates() map[string]bool {
 }
 
 // enqueue adds an update if the bot asked for its kind, and wakes a waiting poll. Kinds are chosen when an update
-// happens: a later change does not touch those that wait.
-func (s *Server) enqueue(kind string, date time.Time, payload any) {
+// happens: a later change does not touch those that wait. The life of an edit counts from the edit.
+func (s *Server) enqueue(kind string, payload any) {
 	q := &s.queue
 	if !q.allowed[kind] {
 		return
@@ -73,16 +73,14 @@ func (s *Server) enqueue(kind string, date time.Time, payload any) {
 		q.next = 1 + s.luck.Int64N(q.next-1)
 	}
 	q.last = now
-	u := Update{ID: q.next, Kind: kind, expires: date.Add(life)}
+	u := Update{ID: q.next, Kind: kind, expires: now.Add(life)}
 	q.next++
 	body, err := json.Marshal(map[string]any{"update_id": u.ID, kind: payload})
 	if err != nil {
 		panic("telegramfake: encode update: " + err.Error()) // our own maps and structs
 	}
 	u.Body = body
-	if u.expires.After(now) { // the edit of an old message may be too late from the start
-		q.pending = append(q.pending, u)
-	}
+	q.pending = append(q.pending, u)
 	q.all = append(q.all, u)
 	q.wake()
 }
