@@ -1,0 +1,214 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+// Evidence is what a story leaves behind, on whatever platform it was played. Check holds it against the invariants
+// of docs/invariants.md; what a story has nothing of stays empty.
+type Evidence struct {
+	Accepted []core.MemoryID // what was acknowledged as safe and was to be answered
+	Runs     []core.Run      // all of them, as the journal knows them at the end
+	Stored   func(core.MemoryID) (core.Memory, bool)
+	Seen     []Sight   // what people saw, in the order of time
+	Work     []Work    // calls of the model
+	Requests []Request // to the platform, in the order in which they began
+	Refused  []string  // requests that a fake took for malformed, and why
+	Leaks    []string  // places where a secret was found
+}
+
+// Sight is one state of one answer, as one reader saw it.
+type Sight struct {
+	At     time.Time
+	Reader string // a browser's stream, or the chat itself
+	Run    core.RunID
+	Text   string
+	Last   bool // the reader was told that nothing follows
+	Gone   bool // it was taken back
+}
+
+// Work is one call of the model.
+type Work struct {
+	Room     core.RoomID
+	From, To time.Time
+}
+
+// Request is one request that changed, or tried to change, something in a chat.
+type Request struct {
+	From, To time.Time
+	Scope    string        // the chat whose budget it spent
+	Message  string        // empty for a create that failed
+	Create   bool          //
+	Hold     time.Duration // it was refused, and nothing was to follow for so long
+}
+
+// Check returns one line for each thing that is not as it must be.
+func (e Evidence) Check() (wrong []string) {
+	for _, rule := range []func(Evidence) []string{
+		oneRunEach, oneEndEach, lastWordStored, nothingAfterTheEnd, oneWriter, oneRunAtATime, holdsObeyed, inOrder,
+	} {
+		wrong = append(wrong, rule(e)...)
+	}
+	for _, r := range e.Refused {
+		wrong = append(wrong, "I7: a request was refused as malformed: "+r)
+	}
+	for _, l := range e.Leaks {
+		wrong = append(wrong, "I9: a secret is in "+l)
+	}
+	return wrong
+}
+
+// oneRunEach is I1.
+func oneRunEach(e Evidence) (wrong []string) {
+	runs := map[core.MemoryID]int{}
+	for _, r := range e.Runs {
+		for _, in := range r.Inputs {
+			runs[in]++
+		}
+	}
+	for _, in := range e.Accepted {
+		if runs[in] != 1 {
+			wrong = append(wrong, fmt.Sprintf("I1: message %s has %d runs", in, runs[in]))
+		}
+	}
+	return wrong
+}
+
+// oneEndEach is I2: each run has ended, and nobody saw two different ends of it, or none of an answer.
+func oneEndEach(e Evidence) (wrong []string) {
+	ends := map[core.RunID]map[string]bool{}
+	readers := map[core.RunID]bool{}
+	for _, s := range e.Seen {
+		readers[s.Run] = true
+		if s.Last && !s.Gone {
+			if ends[s.Run] == nil {
+				ends[s.Run] = map[string]bool{}
+			}
+			ends[s.Run][s.Text] = true
+		}
+	}
+	for _, r := range e.Runs {
+		switch o := r.Outcome; {
+		case !o.Done():
+			wrong = append(wrong, fmt.Sprintf("I2: run %s has not ended", r.ID))
+		case len(ends[r.ID]) > 1:
+			wrong = append(wrong, fmt.Sprintf("I2: run %s was seen to end in %d ways", r.ID, len(ends[r.ID])))
+		case len(ends[r.ID]) == 0 && readers[r.ID] && !o.Withdrawn && o.Status != core.Ignored:
+			wrong = append(wrong, fmt.Sprintf("I2: nobody saw the end of run %s (%s)", r.ID, o.Status))
+		}
+	}
+	return wrong
+}
+
+// lastWordStored is I3: what people saw last is what is remembered.
+func lastWordStored(e Evidence) (wrong []string) {
+	if e.Stored == nil {
+		return nil
+	}
+	for _, s := range e.Seen {
+		if !s.Last || s.Gone || s.Text == "" {
+			continue
+		}
+		m, ok := e.Stored(core.Run{ID: s.Run}.Said())
+		if !ok || m.Text != s.Text {
+			wrong = append(wrong, fmt.Sprintf("I3: %s saw run %s end with %q, stored is %q", s.Reader, s.Run, s.Text, m.Text))
+		}
+	}
+	return wrong
+}
+
+// nothingAfterTheEnd is the part of I4 and I5 that readers can see.
+func nothingAfterTheEnd(e Evidence) (wrong []string) {
+	type view struct {
+		reader string
+		run    core.RunID
+	}
+	ended := map[view]bool{}
+	for _, s := range e.Seen {
+		v := view{s.Reader, s.Run}
+		if ended[v] {
+			wrong = append(wrong, fmt.Sprintf("I4: %s saw run %s change after its end", s.Reader, s.Run))
+		}
+		ended[v] = ended[v] || s.Last
+	}
+	return wrong
+}
+
+// oneWriter is the rest of I4: one request in flight for one message.
+func oneWriter(e Evidence) (wrong []string) {
+	until := map[string]time.Time{}
+	for _, r := range e.Requests {
+		if r.Message == "" {
+			continue
+		}
+		if r.From.Before(until[r.Message]) {
+			wrong = append(wrong, fmt.Sprintf("I4: two requests at once for message %s", r.Message))
+		}
+		until[r.Message] = r.To
+	}
+	return wrong
+}
+
+// oneRunAtATime is the rest of I5: once a later turn has the room, the earlier one's model call has ended.
+func oneRunAtATime(e Evidence) (wrong []string) {
+	work := slices.Clone(e.Work)
+	slices.SortStableFunc(work, func(a, b Work) int { return a.From.Compare(b.From) })
+	until := map[core.RoomID]time.Time{}
+	for _, w := range work {
+		if w.From.Before(until[w.Room]) {
+			wrong = append(wrong, fmt.Sprintf("I5: two model calls at once in room %s", w.Room))
+		}
+		if w.To.After(until[w.Room]) {
+			until[w.Room] = w.To
+		}
+	}
+	return wrong
+}
+
+// holdsObeyed is I6.
+func holdsObeyed(e Evidence) (wrong []string) {
+	held := map[string]time.Time{}
+	for _, r := range e.Requests {
+		if r.From.Before(held[r.Scope]) {
+			wrong = append(wrong, fmt.Sprintf("I6: a request to %s came %v before the hold was over", r.Scope, held[r.Scope].Sub(r.From)))
+		}
+		if r.Hold > 0 {
+			held[r.Scope] = r.To.Add(r.Hold)
+		}
+	}
+	return wrong
+}
+
+// inOrder is I8: a message is created after the one before it was acknowledged.
+func inOrder(e Evidence) (wrong []string) {
+	until := map[string]time.Time{}
+	for _, r := range e.Requests {
+		if !r.Create {
+			continue
+		}
+		if r.From.Before(until[r.Scope]) {
+			wrong = append(wrong, "I8: two messages were created at once in "+r.Scope)
+		}
+		until[r.Scope] = r.To
+	}
+	return wrong
+}
+
+// Leak looks for secrets, or great parts of them, in what may be read by others.
+func Leak(place, text string, secrets ...string) (found []string) {
+	for _, s := range secrets {
+		half := len(s) / 2
+		for _, part := range []string{s, s[:half], s[half:]} {
+			if len(part) >= 6 && strings.Contains(text, part) {
+				found = append(found, place)
+				break
+			}
+		}
+	}
+	return found
+}
