@@ -24,13 +24,21 @@ func (s *Server) emitMessage(name string, m *message, o object) {
 	ev := event{name: name, channel: m.channel, needs: messageIntent(m.channel), data: o}
 	open := m.channel.guild == nil || m.author == s.bot || slices.Contains(m.mentions.users, s.bot.id)
 	if !open {
-		ev.hidden = maps.Clone(o)
-		ev.hidden["content"] = ""
-		for _, list := range []string{"embeds", "attachments", "components"} {
-			ev.hidden[list] = []object{}
+		ev.hidden = withoutContent(o)
+		if to, ok := o["referenced_message"].(object); ok && s.replied(m) != s.bot {
+			ev.hidden["referenced_message"] = withoutContent(to)
 		}
 	}
 	s.emit(ev)
+}
+
+func withoutContent(message object) object {
+	o := maps.Clone(message)
+	o["content"] = ""
+	for _, list := range []string{"embeds", "attachments", "components"} {
+		o[list] = []object{}
+	}
+	return o
 }
 
 // emit passes an event through the network's mischief to the sessions.

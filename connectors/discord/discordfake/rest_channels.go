@@ -34,7 +34,7 @@ func (s *Server) writable(c *call) (*channel, *apiError) {
 		return nil, refuse(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
 	case !ch.may(need):
 		return nil, missingPermissions()
-	case ch.locked && !ch.may(ManageMessages):
+	case ch.locked && !ch.may(ManageThreads):
 		return nil, refuse(http.StatusBadRequest, 160005, "Thread is locked")
 	}
 	return ch, nil

@@ -3,6 +3,7 @@ package discordfake
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"reflect"
 	"regexp"
@@ -56,7 +57,7 @@ func (s *Spec) check(want schema, value any, at string) string {
 // deepest, as that branch was probably meant.
 func (s *Spec) checkAny(branches []schema, value any, at string) string {
 	deepest := ""
-	for _, branch := range branches {
+	for _, branch := range s.meant(branches, value) {
 		problem := s.check(branch, value, at)
 		if problem == "" {
 			return ""
@@ -66,6 +67,23 @@ func (s *Spec) checkAny(branches []schema, value any, at string) string {
 		}
 	}
 	return deepest
+}
+
+// meant are the branches that a value's "type" field names, or all if it names
+// none.
+func (s *Spec) meant(branches []schema, value any) []schema {
+	object, ok := value.(map[string]any)
+	if !ok || object["type"] == nil {
+		return branches
+	}
+	named := slices.DeleteFunc(slices.Clone(branches), func(branch schema) bool {
+		kind, typed := s.fieldsOf(branch).properties["type"]
+		return !typed || s.check(kind, object["type"], "") != ""
+	})
+	if len(named) == 0 {
+		return branches
+	}
+	return named
 }
 
 func place(problem string) string {
@@ -82,7 +100,8 @@ func (s *Spec) checkObject(want schema, value map[string]any, at string) string 
 			return at + "." + name + ": missing"
 		}
 	}
-	for name, v := range value {
+	for _, name := range slices.Sorted(maps.Keys(value)) {
+		v := value[name]
 		field, known := fields.properties[name]
 		switch {
 		case known:

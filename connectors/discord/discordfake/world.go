@@ -20,7 +20,7 @@ const (
 type Permission int
 
 // The permissions that the fake enforces. The bot has all but
-// [ManageMessages] until a test says otherwise.
+// [ManageMessages] and [ManageThreads] until a test says otherwise.
 const (
 	ViewChannel Permission = 1 << iota
 	SendMessages
@@ -28,6 +28,7 @@ const (
 	ReadHistory
 	MentionEveryone
 	ManageMessages
+	ManageThreads
 
 	usualPermissions = ViewChannel | SendMessages | SendInThreads | ReadHistory | MentionEveryone
 )
