@@ -1,0 +1,64 @@
+package openai
+
+import (
+	"slices"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"parley/core"
+)
+
+// calls tells the calls of an answer apart. The zero value knows none yet.
+type calls struct {
+	known []knownCall // by the index under which they are yielded
+}
+
+// knownCall is a call of which something was yielded.
+type knownCall struct {
+	wire  int64 // the index that the server uses
+	id    string
+	named bool
+}
+
+// delta reads one piece of a call; nil where it says nothing.
+func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *core.CallDelta {
+	d := &core.CallDelta{ID: piece.ID, Name: piece.Function.Name, Parameters: piece.Function.Arguments}
+	if d.ID == "" && d.Name == "" && d.Parameters == "" {
+		return nil
+	}
+	d.Index = c.index(piece)
+	known := &c.known[d.Index]
+	if known.id != "" {
+		d.ID = "" // some repeat it with each piece, or make up a new one
+	}
+	if known.named {
+		d.Name = ""
+	}
+	known.id, known.named = known.id+d.ID, known.named || d.Name != ""
+	if d.ID == "" && d.Name == "" && d.Parameters == "" {
+		return nil
+	}
+	return d
+}
+
+// index finds the call that a piece belongs to, or makes room for it.
+func (c *calls) index(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
+	for i, k := range slices.Backward(c.known) { // of several under one index, the newest goes on
+		if k.takes(piece) {
+			return i
+		}
+	}
+	c.known = append(c.known, knownCall{wire: piece.Index})
+	return len(c.known) - 1
+}
+
+// takes says that piece goes on with k. The server's index rules. Where it leaves that out, or uses it for several
+// calls (which then come each with an id and a name), the id does.
+func (k knownCall) takes(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) bool {
+	id, name := piece.ID, piece.Function.Name
+	if !piece.JSON.Index.Valid() {
+		return id != "" && id == k.id || id == "" && name == ""
+	}
+	another := name != "" && id != "" && k.id != "" && id != k.id
+	return k.wire == piece.Index && !another
+}

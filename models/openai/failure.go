@@ -1,0 +1,114 @@
+package openai
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"parley/core"
+)
+
+// setting is an error that only another configuration mends. Its text holds no secret.
+type setting struct{ text string }
+
+func (s *setting) Error() string { return s.text }
+
+// report is an error as it may be logged. What it came from can't be unwrapped: that may hold secrets.
+type report struct {
+	text   string
+	status int  // of HTTP, where there was one
+	set    bool // only another configuration mends it, and text says which
+}
+
+func (r *report) Error() string { return r.text }
+
+// failure sorts any error of a call that its caller did not end.
+func (m *Model) failure(err error) *core.Failure {
+	if f, ok := errors.AsType[*core.Failure](err); ok {
+		return f
+	}
+	f := m.sort(err)
+	told := &report{}
+	if r, ok := errors.AsType[*refusal](err); ok {
+		told.status = r.status
+	}
+	_, told.set = errors.AsType[*setting](err)
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		err = u.Err // its text would show the whole address
+	}
+	told.text = m.redact.clean(m.base.Host + ": " + err.Error())
+	if told.set {
+		told.text = err.Error()
+	}
+	f.Err = told
+	return f
+}
+
+// sort finds everything of a Failure but its Err.
+func (m *Model) sort(err error) *core.Failure {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		kind, retry := r.sort()
+		return &core.Failure{Kind: kind, Retry: retry, After: r.after}
+	}
+	if _, ok := errors.AsType[*setting](err); ok {
+		return &core.Failure{Kind: core.NoProvider}
+	}
+	if _, ok := errors.AsType[unreached](err); ok && isLocal(m.base) {
+		return &core.Failure{Kind: core.LocalInference}
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return &core.Failure{Kind: core.ProviderIssue}
+	}
+	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
+		return &core.Failure{Kind: core.GenerationTimeout, Retry: true}
+	}
+	return &core.Failure{Kind: core.ProviderIssue, Retry: true}
+}
+
+// filtered says that the answer is none because the provider's filter forbids it: an end, not a failure (LM-07).
+func filtered(err error) bool {
+	r, ok := errors.AsType[*refusal](err)
+	return ok && (r.says("content_filter") || r.says("content_policy_violation") || r.says("moderation_blocked"))
+}
+
+func (r *refusal) says(word string) bool {
+	return strings.EqualFold(r.code, word) || strings.EqualFold(r.kind, word)
+}
+
+// sort says what kind of failure r is, and whether the same request may do better later. The provider's word goes
+// before the status: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
+func (r *refusal) sort() (kind core.FailureKind, retry bool) {
+	switch {
+	case r.status == http.StatusPaymentRequired, r.saysAny(
+		"insufficient_quota", "insufficient_credits", "insufficient_balance", "exceeded_current_quota_error",
+		"billing_hard_limit_reached", "billing_not_active", "billing_error"):
+		return core.InsufficientCredits, false
+	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.status == http.StatusNotFound, r.saysAny(
+		"invalid_api_key", "authentication_error", "permission_error", "permission_denied", "model_not_found", "not_found_error"),
+		strings.Contains(r.message, "API key not valid"):
+		return core.NoProvider, false
+	case r.status == http.StatusTooManyRequests, r.saysAny(
+		"rate_limit_exceeded", "rate_limit_error", "rate_limited", "resource_exhausted", "too_many_requests"):
+		return core.RateLimited, true
+	case r.status >= 300 && r.status < 400:
+		return core.NoProvider, false
+	case r.status == http.StatusRequestTimeout, r.status == http.StatusConflict, r.status == http.StatusTooEarly:
+		return core.ProviderIssue, true
+	case r.status >= 400 && r.status < 500, r.saysAny("invalid_request_error", "context_length_exceeded"):
+		return core.ProviderIssue, false
+	default:
+		return core.ProviderIssue, true
+	}
+}
+
+func (r *refusal) saysAny(words ...string) bool {
+	for _, w := range words {
+		if r.says(w) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package openai
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/core"
+)
+
+// maxName is the length of a function's name that OpenAI accepts.
+const maxName = 64
+
+// names translates between the names of actions and those that the API accepts: letters, digits, _ and -.
+type names struct{ toWire, toOurs map[string]string }
+
+// namesOf gives each name that req uses one of its own, tools first; almost always the same.
+func namesOf(req core.Request) names {
+	n := names{toWire: map[string]string{}, toOurs: map[string]string{}}
+	for _, tool := range req.Tools {
+		n.add(tool.Name)
+	}
+	for _, turn := range req.Turns {
+		for _, call := range turn.Calls {
+			n.add(call.Name)
+		}
+	}
+	return n
+}
+
+func (n names) add(name string) {
+	if _, known := n.toWire[name]; known {
+		return
+	}
+	wire := sanitised(name)
+	for i := 2; ; i++ {
+		if _, taken := n.toOurs[wire]; !taken {
+			break
+		}
+		suffix := "_" + strconv.Itoa(i)
+		wire = sanitised(name)
+		wire = wire[:min(len(wire), maxName-len(suffix))] + suffix
+	}
+	n.toWire[name], n.toOurs[wire] = wire, name
+}
+
+// wire is the name that the server sees.
+func (n names) wire(name string) string { return n.toWire[name] }
+
+// ours is the name of the action that a server means; one that it made up stays as it is.
+func (n names) ours(wire string) string {
+	if name, ok := n.toOurs[wire]; ok {
+		return name
+	}
+	return wire
+}
+
+func sanitised(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
+			return r
+		}
+		return '_'
+	}, name)
+	if clean == "" {
+		return "_"
+	}
+	return clean[:min(len(clean), maxName)]
+}

@@ -1,0 +1,130 @@
+// Package openai is a [core.Model] over every server that speaks OpenAI's chat completions: OpenAI itself, and Ollama,
+// LM Studio, vLLM, llama.cpp, OpenRouter and the like under an address of their own.
+package openai
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"parley/core"
+)
+
+// OfficialURL is where OpenAI's own models are.
+const OfficialURL = "https://api.openai.com/v1"
+
+// Options say which server and which model.
+type Options struct {
+	BaseURL     string   // up to and with /v1; empty for [OfficialURL]
+	APIKey      string   // empty where the server wants none
+	Model       string   // empty for the only one that the server has
+	MaxTokens   int      // of one answer; 0 leaves it to the server
+	Temperature *float64 // nil leaves it to the server
+	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Model is a [core.Model]. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+type Model struct {
+	options   Options
+	base      *url.URL
+	invalid   error // why the options can't work: what every call answers
+	redact    redactor
+	transport *http.Transport
+	chat      sdk.ChatCompletionService
+	list      sdk.ModelService
+
+	mu       sync.Mutex
+	resolved string
+}
+
+var _ core.Model = (*Model)(nil)
+
+// New makes a Model. It asks the server nothing; options that can't work are told by every call.
+func New(options Options) *Model {
+	options.APIKey = strings.TrimSpace(options.APIKey)
+	if options.BaseURL == "" {
+		options.BaseURL = OfficialURL
+	}
+	m := &Model{options: options, transport: newTransport(options.Dial), resolved: options.Model}
+	m.base, m.invalid = parseBase(options.BaseURL)
+	m.redact = newRedactor(secretsOf(options.APIKey, m.base)...)
+	// The services are built one by one: only the SDK's whole client reads OPENAI_ variables.
+	requests := []option.RequestOption{
+		option.WithBaseURL(m.base.String()),
+		option.WithAPIKey(options.APIKey),
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(&http.Client{Transport: m.transport, CheckRedirect: stay}),
+		option.WithMiddleware(refuse),
+	}
+	m.chat = sdk.NewChatCompletionService(requests...)
+	m.list = sdk.NewModelService(requests...)
+	return m
+}
+
+// Close lets go of idle connections. Calls under way go on.
+func (m *Model) Close() error {
+	m.transport.CloseIdleConnections()
+	return nil
+}
+
+// errLeft is why a request ends of which nobody reads more.
+var errLeft = errors.New("nobody reads the rest of this answer")
+
+// Generate implements [core.Model].
+func (m *Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		m.run(ctx, req, m.options.MaxTokens, yield)
+	}
+}
+
+// run makes one call of at most so many tokens.
+func (m *Model) run(ctx context.Context, req core.Request, tokens int, yield func(core.Chunk, error) bool) {
+	call, cancel := context.WithCancelCause(ctx)
+	defer cancel(errLeft)
+	left := false
+	err := m.stream(call, cancel, req, tokens, func(c core.Chunk) bool {
+		left = !yield(c, nil)
+		return !left
+	})
+	switch {
+	case left || err == nil:
+	case ctx.Err() != nil:
+		yield(core.Chunk{}, context.Cause(ctx))
+	case filtered(err):
+		yield(core.Chunk{Finish: core.FinishFilter}, nil)
+	default:
+		yield(core.Chunk{}, m.failure(err))
+	}
+}
+
+// stream sends the request and reads what comes. It returns nil when the answer is complete or yield wants no more.
+func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req core.Request, tokens int, yield func(core.Chunk) bool) error {
+	name, err := m.Resolve(ctx)
+	if err != nil {
+		return err
+	}
+	names := namesOf(req)
+	var res *http.Response
+	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
+	// request and its event decoder are used.
+	opened := m.chat.NewStreaming(ctx, m.params(name, tokens, req, names), option.WithResponseInto(&res))
+	if err := opened.Err(); err != nil {
+		return err
+	}
+	defer opened.Close()
+	if err := wantEvents(res); err != nil {
+		return err
+	}
+	s := stream{names: names, release: cancel}
+	return s.read(ssestream.NewDecoder(res), yield)
+}

@@ -1,0 +1,89 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/packages/param"
+	"github.com/openai/openai-go/v3/shared"
+
+	"parley/core"
+)
+
+// params writes req in the words of chat completions.
+func (m *Model) params(name string, tokens int, req core.Request, n names) sdk.ChatCompletionNewParams {
+	p := sdk.ChatCompletionNewParams{
+		Model:         name,
+		Messages:      messages(req, n),
+		StreamOptions: sdk.ChatCompletionStreamOptionsParam{IncludeUsage: sdk.Bool(true)},
+	}
+	switch {
+	case tokens <= 0:
+	case strings.HasSuffix(m.base.Hostname(), ".openai.com"): // its newer models refuse the older name
+		p.MaxCompletionTokens = sdk.Int(int64(tokens))
+	default: // which is the only one that many others know
+		p.MaxTokens = sdk.Int(int64(tokens))
+	}
+	if m.options.Temperature != nil {
+		p.Temperature = sdk.Float(*m.options.Temperature)
+	}
+	for _, tool := range req.Tools {
+		p.Tools = append(p.Tools, sdk.ChatCompletionFunctionTool(shared.FunctionDefinitionParam{
+			Name:        n.wire(tool.Name),
+			Description: param.NewOpt(tool.Description),
+			Strict:      sdk.Bool(false), // strict ones take a part of JSON schema only
+			Parameters:  schema(tool.Parameters),
+		}))
+	}
+	return p
+}
+
+// schema reads a tool's parameters. What is no object of JSON becomes an object without properties.
+func schema(raw json.RawMessage) shared.FunctionParameters {
+	var parameters shared.FunctionParameters
+	if err := json.Unmarshal(raw, &parameters); err != nil || parameters == nil {
+		return shared.FunctionParameters{"type": "object", "properties": map[string]any{}}
+	}
+	return parameters
+}
+
+func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
+	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Turns)+1)
+	if req.System != "" {
+		list = append(list, sdk.SystemMessage(req.System))
+	}
+	for _, t := range req.Turns {
+		switch t.Role {
+		case core.ToolRole:
+			list = append(list, sdk.ToolMessage(t.Text, t.Call))
+		case core.Assistant:
+			if t.Text != "" || len(t.Calls) > 0 { // one that says nothing is refused
+				list = append(list, assistant(t, n))
+			}
+		default:
+			list = append(list, sdk.UserMessage(t.Text))
+		}
+	}
+	return list
+}
+
+func assistant(t core.Turn, n names) sdk.ChatCompletionMessageParamUnion {
+	var message sdk.ChatCompletionAssistantMessageParam
+	if t.Text != "" {
+		message.Content.OfString = param.NewOpt(t.Text)
+	}
+	for _, c := range t.Calls {
+		arguments := string(c.Parameters)
+		if !json.Valid(c.Parameters) {
+			arguments = "{}" // servers that fill templates choke on anything else; the call's result tells what was wrong
+		}
+		message.ToolCalls = append(message.ToolCalls, sdk.ChatCompletionMessageToolCallUnionParam{
+			OfFunction: &sdk.ChatCompletionMessageFunctionToolCallParam{
+				ID:       c.ID,
+				Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: n.wire(c.Name), Arguments: arguments},
+			},
+		})
+	}
+	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &message}
+}

@@ -1,0 +1,114 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+	"parley/models/modelfake"
+)
+
+// TestRequest: a whole conversation, as the server sees it.
+func TestRequest(t *testing.T) {
+	warm := 0.5
+	fake := playing(modelfake.Text("ok"))
+	m := over(t, fake, func(o *Options) { o.MaxTokens, o.Temperature = 300, &warm })
+	_, err := collect(t.Context(), m, core.Request{
+		System: "Be kind.",
+		Turns: []core.Turn{
+			{Role: core.User, Text: "What time is it in <b>Rome</b>?"},
+			{Role: core.Assistant, Calls: []core.ToolCall{
+				{ID: "a", Name: "time.now", Parameters: json.RawMessage(`{"city":"Rome"}`)},
+				{ID: "b", Name: "CLOCK", Parameters: json.RawMessage(`{"cut`)},
+			}},
+			{Role: core.ToolRole, Call: "a", Text: "noon"},
+			{Role: core.ToolRole, Call: "b", Text: "the parameters were cut"},
+			{Role: core.Assistant},
+			{Role: core.Assistant, Text: "Noon."},
+			{Role: core.User, Text: "Thanks"},
+		},
+		Tools: []core.ActionSpec{
+			{Name: "time.now", Description: "tells the time", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
+			{Name: "CLOCK"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{
+		"model": "fake-model", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": 300, "temperature": 0.5,
+		"messages": [
+			{"role": "system", "content": "Be kind."},
+			{"role": "user", "content": "What time is it in <b>Rome</b>?"},
+			{"role": "assistant", "tool_calls": [
+				{"id": "a", "type": "function", "function": {"name": "time_now", "arguments": "{\"city\":\"Rome\"}"}},
+				{"id": "b", "type": "function", "function": {"name": "CLOCK", "arguments": "{}"}}]},
+			{"role": "tool", "tool_call_id": "a", "content": "noon"},
+			{"role": "tool", "tool_call_id": "b", "content": "the parameters were cut"},
+			{"role": "assistant", "content": "Noon."},
+			{"role": "user", "content": "Thanks"}],
+		"tools": [
+			{"type": "function", "function": {"name": "time_now", "description": "tells the time", "strict": false,
+				"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}},
+			{"type": "function", "function": {"name": "CLOCK", "description": "", "strict": false, "parameters": {"type": "object", "properties": {}}}}]}`
+	if diff := cmp.Diff(decoded(t, want), decoded(t, string(fake.Requests()[0].Raw))); diff != "" {
+		t.Error(diff)
+	}
+	if bad := fake.Rejected(); len(bad) > 0 {
+		t.Errorf("rejected: %s", bad[0].Rejected)
+	}
+}
+
+func decoded(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// TestMaxTokens: OpenAI's own models know the newer name only, many others the older one.
+func TestMaxTokens(t *testing.T) {
+	for base, field := range map[string]string{
+		OfficialURL:                 "max_completion_tokens",
+		"http://localhost:11434/v1": "max_tokens",
+		"http://openai.com.test/v1": "max_tokens",
+	} {
+		m := New(Options{BaseURL: base, Model: "m", MaxTokens: 5})
+		for tokens, set := range map[int]bool{5: true, 0: false} {
+			body, err := m.params("m", tokens, hello, names{}).MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(string(body), `"`+field+`":5`) != set || strings.Contains(string(body), "tokens\":") != set {
+				t.Errorf("%s, %d tokens: %s", base, tokens, body)
+			}
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("n", 70)
+	ours := []string{"PLAY_DEMO", "a.b", "a b", "a_b", "wetter für heute", "", long, long + "!"}
+	var req core.Request
+	for _, name := range ours {
+		req.Tools = append(req.Tools, core.ActionSpec{Name: name})
+	}
+	req.Turns = []core.Turn{{Calls: []core.ToolCall{{Name: "gone since"}}}}
+	n := namesOf(req)
+	want := []string{"PLAY_DEMO", "a_b", "a_b_2", "a_b_3", "wetter_f_r_heute", "_", long[:64], long[:62] + "_2"}
+	for i, name := range ours {
+		if got := n.wire(name); got != want[i] {
+			t.Errorf("%q is %q on the wire, want %q", name, got, want[i])
+		}
+		if back := n.ours(n.wire(name)); back != name {
+			t.Errorf("%q came back as %q", name, back)
+		}
+	}
+	if n.wire("gone since") != "gone_since" || n.ours("made_up") != "made_up" {
+		t.Error("names from the history or of nobody")
+	}
+}

@@ -1,0 +1,137 @@
+package openai
+
+import (
+	"bytes"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/openai/openai-go/v3/packages/ssestream"
+
+	"parley/core"
+)
+
+// readAll reads a stream from its bytes.
+func readAll(r io.Reader, n names) (chunks []core.Chunk, err error) {
+	s := stream{names: n, release: func(error) {}}
+	res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(r)}
+	err = s.read(ssestream.NewDecoder(res), func(c core.Chunk) bool {
+		chunks = append(chunks, c)
+		return true
+	})
+	return chunks, err
+}
+
+// events writes JSON deltas of the first choice as a stream that ends well.
+func events(deltas ...string) string {
+	var b strings.Builder
+	for _, d := range deltas {
+		b.WriteString(`data: {"choices":[{"index":0,"delta":` + d + `}]}` + "\n\n")
+	}
+	return b.String() + "data: [DONE]\n\n"
+}
+
+func pieces(deltas ...core.CallDelta) (chunks []core.Chunk) {
+	for _, d := range deltas {
+		chunks = append(chunks, core.Chunk{Call: &d})
+	}
+	return chunks
+}
+
+// TestDeltas covers LM-05 and LM-06: what real servers send, odd pieces included.
+func TestDeltas(t *testing.T) {
+	tests := map[string]struct {
+		stream string
+		want   []core.Chunk
+	}{
+		"text":            {events(`{"content":"a"}`, `{"content":"b"}`), []core.Chunk{{Text: "a"}, {Text: "b"}}},
+		"role only":       {events(`{"role":"assistant"}`, `{"role":"assistant","content":""}`, `{"content":null}`, `{}`), nil},
+		"null fields":     {events(`{"content":null,"tool_calls":null,"refusal":null,"reasoning_content":null}`), nil},
+		"refusal is said": {events(`{"refusal":"I can't."}`), []core.Chunk{{Text: "I can't."}}},
+		"reasoning": {events(`{"reasoning_content":"a"}`, `{"reasoning":"b"}`, `{"reasoning_content":""}`, `{"reasoning_details":[{"text":"c"}]}`),
+			[]core.Chunk{{Alive: true}, {Alive: true}, {Alive: true}}},
+		"reasoning as parts": {events(`{"content":[{"type":"thinking","thinking":[]}]}`), []core.Chunk{{Alive: true}}},
+		"reasoning and text": {events(`{"reasoning":"b","content":"t"}`), []core.Chunk{{Text: "t", Alive: true}}},
+		"no choices":         {`data: {"choices":[]}` + "\n\n" + `data: {"object":"x"}` + "\n\ndata: [DONE]\n\n", nil},
+		"other choices":      {`data: {"choices":[{"index":1,"delta":{"content":"no"}}]}` + "\n\ndata: [DONE]\n\n", nil},
+		"comments":           {": ping\n\n: OPENROUTER PROCESSING\n\n" + events(`{"content":"a"}`), []core.Chunk{{Text: "a"}}},
+		"no error":           {`data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\ndata: [DONE]\n\n", []core.Chunk{{Text: "a"}}},
+		"carriage returns":   {strings.ReplaceAll(events(`{"content":"a"}`), "\n", "\r\n"), []core.Chunk{{Text: "a"}}},
+		"finish once": {`data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" +
+			`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n",
+			[]core.Chunk{{Text: "a"}, {Finish: "stop"}}},
+		"filter":         {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}` + "\n\n", []core.Chunk{{Finish: core.FinishFilter}}},
+		"unknown finish": {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}` + "\n\n", []core.Chunk{{Finish: "eos"}}},
+		"last usage": {`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" +
+			`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":5}}` + "\n\n" + events(),
+			[]core.Chunk{{Usage: &core.Usage{Prompt: 1, Completion: 5}}}},
+		"no usage": {`data: {"choices":[],"usage":null}` + "\n\n" + events(), nil},
+		"call": {events(`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"F","arguments":""}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`),
+			pieces(core.CallDelta{ID: "a", Name: "F"}, core.CallDelta{Parameters: `{"x":`}, core.CallDelta{Parameters: `1}`})},
+		"mixed calls": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F"}},{"index":1,"id":"b","function":{"name":"G"}}]}`,
+			`{"tool_calls":[{"index":0,"function":{"arguments":"0"}}]}`, `{"tool_calls":[{"index":1,"function":{"arguments":"1"}},{"index":0,"function":{"arguments":"2"}}]}`),
+			pieces(core.CallDelta{ID: "a", Name: "F"}, core.CallDelta{Index: 1, ID: "b", Name: "G"},
+				core.CallDelta{Parameters: "0"}, core.CallDelta{Index: 1, Parameters: "1"}, core.CallDelta{Parameters: "2"})},
+		"null arguments":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":null}}]}`), pieces(core.CallDelta{ID: "a", Name: "F"})},
+		"object arguments":  {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":{"x":1}}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: `{"x":1}`})},
+		"empty name":        {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"","arguments":"{}"}}]}`), pieces(core.CallDelta{ID: "a", Parameters: "{}"})},
+		"empty piece":       {events(`{"tool_calls":[{"index":0,"function":{}}]}`), nil},
+		"repeated id, name": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Parameters: "2"})},
+		"made-up ids":       {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Parameters: "2"})},
+		"one index for all": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":0,"id":"b","function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "b", Name: "F", Parameters: "2"})},
+		"no index":          {events(`{"tool_calls":[{"id":"a","function":{"name":"F","arguments":"1"}},{"id":"b","function":{"name":"G","arguments":"2"}}]}`, `{"tool_calls":[{"id":"a","function":{"arguments":"3"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "b", Name: "G", Parameters: "2"}, core.CallDelta{Parameters: "3"})},
+		"one id for two":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":1,"id":"a","function":{"name":"G","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "a", Name: "G", Parameters: "2"})},
+		"nameless calls":    {events(`{"tool_calls":[{"function":{"name":"F","arguments":"1"}},{"function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, Name: "F", Parameters: "2"})},
+		"translated name":   {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"a_b"}}]}`), pieces(core.CallDelta{ID: "a", Name: "a.b"})},
+	}
+	n := namesOf(core.Request{Tools: []core.ActionSpec{{Name: "a.b"}}})
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := readAll(strings.NewReader(test.stream), n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+			slow, err := readAll(iotest.OneByteReader(strings.NewReader(test.stream)), n)
+			if diff := cmp.Diff(got, slow); diff != "" || err != nil {
+				t.Errorf("byte by byte: %v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// FuzzChunking: however a stream's bytes are cut on their way, the chunks are the same; and nothing panics.
+func FuzzChunking(f *testing.F) {
+	f.Add(events(`{"content":"a ü 👩‍👩‍👧"}`, `{"reasoning":"x"}`), uint64(1))
+	f.Add(events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"{}"}}]}`), uint64(2))
+	f.Add(": c\r\n\r\nevent: error\r\ndata: {\"message\":\"no\"}\r\n\r\n", uint64(3))
+	f.Add("data: {\"error\":{\"code\":429}}\n\ndata: [DONE]", uint64(4))
+	f.Add("data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":-1,\"function\":{\"arguments\":[]}}]}}]}\n\n", uint64(5))
+	f.Fuzz(func(t *testing.T, text string, seed uint64) {
+		want, wantErr := readAll(strings.NewReader(text), names{})
+		got, err := readAll(&chancy{bytes.NewReader([]byte(text)), rand.New(rand.NewPCG(seed, 0))}, names{})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != wantErr.Error() {
+			t.Errorf("error %v, else %v", err, wantErr)
+		}
+	})
+}
+
+// chancy reads a few bytes at a time.
+type chancy struct {
+	r    io.Reader
+	luck *rand.Rand
+}
+
+func (c *chancy) Read(p []byte) (int, error) {
+	return c.r.Read(p[:min(len(p), 1+c.luck.IntN(9))])
+}

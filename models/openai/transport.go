@@ -1,0 +1,122 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// How long the parts of a request may take. There is no limit on the whole: answers take as long as they take, and
+// whoever reads watches over the silence.
+const (
+	dialTime   = 10 * time.Second
+	tlsTime    = 10 * time.Second
+	headerTime = 2 * time.Minute // local servers send their headers with the first token
+	idleTime   = 90 * time.Second
+)
+
+// How much is read of what a server sends, in bytes.
+const (
+	maxBody    = 64 << 20
+	maxRefusal = 64 << 10
+)
+
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// unreached marks errors from before there was a connection.
+type unreached struct{ error }
+
+func (u unreached) Unwrap() error { return u.error }
+
+func newTransport(open dial) *http.Transport {
+	t := &http.Transport{
+		TLSHandshakeTimeout:   tlsTime,
+		ResponseHeaderTimeout: headerTime,
+		IdleConnTimeout:       idleTime,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   16,
+	}
+	if open == nil {
+		open = (&net.Dialer{Timeout: dialTime}).DialContext
+		t.Proxy = http.ProxyFromEnvironment
+	}
+	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := open(ctx, network, address)
+		if err != nil {
+			return nil, unreached{err}
+		}
+		return conn, nil
+	}
+	return t
+}
+
+// stay follows no redirect: a POST would arrive as a GET, or with its key at another server.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// refuse turns every answer that is none into a [*refusal], and bounds the others.
+func refuse(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	res, err := next(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode < 200 || res.StatusCode > 299 {
+		defer res.Body.Close()
+		return nil, readRefusal(res)
+	}
+	res.Body = bounded{io.LimitReader(res.Body, maxBody), res.Body}
+	return res, nil
+}
+
+// bounded is a body of which only so much is read.
+type bounded struct {
+	io.Reader
+	io.Closer
+}
+
+// parseBase reads a base URL. Where it can't, the URL it returns is [OfficialURL] and must not be used. The error
+// never quotes the text: it may hold a password.
+func parseBase(text string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(text))
+	switch {
+	case err != nil:
+	case u.Scheme != "http" && u.Scheme != "https":
+		err = errors.New("it does not begin with http:// or https://")
+	case u.Hostname() == "":
+		err = errors.New("it names no host")
+	default:
+		return u, nil
+	}
+	official, _ := url.Parse(OfficialURL)
+	if _, ok := errors.AsType[*url.Error](err); ok {
+		err = errors.New("it is not a URL")
+	}
+	return official, &setting{settingURL + " can't be used: " + err.Error()}
+}
+
+// place is base as people may read it: without user info and query.
+func place(base *url.URL) string {
+	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
+}
+
+// isLocal says that base is a server of the owner's own: on this machine or in its private network.
+func isLocal(base *url.URL) bool {
+	host := strings.ToLower(base.Hostname())
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+	}
+	if !strings.Contains(host, ".") {
+		return true // localhost, or a neighbour in a compose file
+	}
+	for _, suffix := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa"} {
+		if strings.HasSuffix(host, suffix) {
+			return true
+		}
+	}
+	return false
+}
