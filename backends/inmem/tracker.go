@@ -63,14 +63,19 @@ func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, in core.RoomID,
 
 // Settle implements [core.Tracker]. It never fails otherwise.
 func (t *Tracker) Settle(_ context.Context, agent core.AgentID, in core.RoomID, id core.ResponseID) error {
+	return t.Marks(agent, in).Settle(id)
+}
+
+// Marks is what is known of a room.
+func (t *Tracker) Marks(agent core.AgentID, in core.RoomID) Marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.rooms[place{agent, in}]
 	if r == nil {
-		return nil
+		return Marks{}
 	}
 	t.touch(r)
-	return r.marks.Settle(id)
+	return r.marks
 }
 
 // Stop implements [core.Tracker]. It never fails.

@@ -1,3 +1,4 @@
+// Package coretest holds one suite for each port of core. Every backend runs it, alone and as several replicas.
 package coretest
 
 import (

@@ -1,0 +1,43 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"parley/core"
+)
+
+// Bus is a [core.Bus]. While Redis is out of reach frames are lost; subscriptions last, and hear again when it is back.
+type Bus struct {
+	client *goredis.Client
+	at     layout
+	ear    *listener
+}
+
+var _ core.Bus = (*Bus)(nil)
+
+// Publish implements [core.Bus]. It takes one round trip, and fails within a second if Redis doesn't answer.
+func (b *Bus) Publish(ctx context.Context, room core.RoomID, f core.Frame) error {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return fmt.Errorf("redis: publish to %s: %w", room, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := b.client.Publish(ctx, b.at.framesChannel(room), data).Err(); err != nil {
+		return fmt.Errorf("redis: publish to %s: %w", room, err)
+	}
+	return nil
+}
+
+// Subscribe implements [core.Bus]. It returns when Redis has confirmed, or with an error within a second.
+func (b *Bus) Subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+	ch, err := b.ear.subscribe(ctx, room)
+	if err != nil {
+		return nil, fmt.Errorf("redis: subscribe to %s: %w", room, err)
+	}
+	return ch, nil
+}

@@ -1,0 +1,196 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"parley/backends/inmem"
+	"parley/core"
+)
+
+const (
+	quietFor   = 3 * time.Second // between two pings
+	backOffMin = 50 * time.Millisecond
+	backOffMax = time.Second
+)
+
+// listener owns the one connection that listens: to all turns, and to the frames of the rooms that have readers here.
+// A connection that fails or falls silent is replaced by the next session; readers stay.
+type listener struct {
+	client  *goredis.Client
+	at      layout
+	tracker *Tracker
+	log     *slog.Logger
+	local   *inmem.Bus // hands frames to the readers of this replica
+
+	mu      sync.Mutex
+	readers map[core.RoomID]int
+	live    *session      // nil while there is none
+	turned  chan struct{} // closed when live changes
+}
+
+func newListener(client *goredis.Client, at layout, tracker *Tracker, log *slog.Logger) *listener {
+	return &listener{
+		client: client, at: at, tracker: tracker, log: log,
+		local:   inmem.NewBus(),
+		readers: map[core.RoomID]int{},
+		turned:  make(chan struct{}),
+	}
+}
+
+// run holds one session after another until ctx is done.
+func (l *listener) run(ctx context.Context) {
+	wait, down := backOffMin, false
+	for {
+		began := time.Now()
+		err := l.session(ctx, func() {
+			if down {
+				l.log.Info("redis: back")
+			}
+			down = false
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if !down {
+			l.log.Warn("redis: out of reach; turns of other replicas are not seen until it is back", "err", err)
+		}
+		down = true
+		if time.Since(began) > backOffMax {
+			wait = backOffMin
+		}
+		select {
+		case <-time.After(wait/2 + rand.N(wait)):
+		case <-ctx.Done():
+			return
+		}
+		wait = min(2*wait, backOffMax)
+	}
+}
+
+// session listens on one connection until that fails.
+func (l *listener) session(ctx context.Context, up func()) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s := &session{pubsub: l.client.Subscribe(ctx), pongs: map[string]chan struct{}{}}
+	unhook := context.AfterFunc(ctx, func() { _ = s.pubsub.Close() }) // nothing else wakes a read
+	defer func() {
+		if unhook() {
+			_ = s.pubsub.Close()
+		}
+	}()
+	if err := s.subscribe(ctx, l.at.turnsChannel()); err != nil {
+		return err
+	}
+	var health sync.WaitGroup
+	defer health.Wait()
+	defer end(nil)
+	health.Go(func() {
+		if err := l.tend(ctx, s, up); err != nil {
+			end(err)
+		}
+	})
+	for {
+		msg, err := s.pubsub.Receive(ctx)
+		if cause := context.Cause(ctx); cause != nil {
+			return cause
+		}
+		if err != nil {
+			return err
+		}
+		l.hear(s, msg)
+	}
+}
+
+// tend takes the session into use, and pings for as long as it lives.
+func (l *listener) tend(ctx context.Context, s *session, up func()) error {
+	if err := l.adopt(ctx, s); err != nil {
+		return err
+	}
+	defer l.drop()
+	if err := s.roundTrip(ctx); err != nil {
+		return err
+	}
+	up()
+	l.tracker.checkSoon() // what was announced while nobody listened
+	tick := time.NewTicker(quietFor)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if err := s.roundTrip(ctx); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// adopt subscribes s to all rooms that have readers, and makes it the one that new readers use.
+func (l *listener) adopt(ctx context.Context, s *session) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var channels []string
+	for room := range l.readers {
+		channels = append(channels, l.at.framesChannel(room))
+	}
+	if len(channels) > 0 {
+		if err := s.subscribe(ctx, channels...); err != nil {
+			return err
+		}
+	}
+	l.turn(s)
+	return nil
+}
+
+func (l *listener) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.turn(nil)
+}
+
+func (l *listener) turn(s *session) {
+	l.live = s
+	close(l.turned)
+	l.turned = make(chan struct{})
+}
+
+// hear never waits: whoever is too slow misses something.
+func (l *listener) hear(s *session, msg any) {
+	switch msg := msg.(type) {
+	case *goredis.Pong:
+		s.pong(msg.Payload)
+	case *goredis.Message:
+		if msg.Channel == l.at.turnsChannel() {
+			l.hearTurn(msg.Payload)
+		} else if room, ok := strings.CutPrefix(msg.Channel, l.at.framesPrefix()); ok {
+			l.hearFrame(core.RoomID(room), msg.Payload)
+		}
+	}
+}
+
+func (l *listener) hearTurn(payload string) {
+	var a announcement
+	if err := json.Unmarshal([]byte(payload), &a); err != nil {
+		l.log.Debug("redis: an announcement can't be read", "err", err)
+		return
+	}
+	l.tracker.local.Learn(a.Agent, a.Room, inmem.Marks{Latest: a.Latest, Stopped: a.Stopped})
+}
+
+func (l *listener) hearFrame(room core.RoomID, payload string) {
+	var f core.Frame
+	if err := json.Unmarshal([]byte(payload), &f); err != nil {
+		l.log.Debug("redis: a frame can't be read", "room", room, "err", err)
+		return
+	}
+	_ = l.local.Publish(context.Background(), room, f) // in memory it never fails
+}

@@ -1,0 +1,67 @@
+package redis
+
+import (
+	"context"
+
+	"parley/core"
+)
+
+// subscribe adds a reader to room until ctx is done, and returns when the server has confirmed.
+func (l *listener) subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+	err := l.enter(ctx, room)
+	if err == nil {
+		err = l.confirmed(ctx)
+	}
+	if err != nil {
+		l.leave(room)
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() { l.leave(room) })
+	return l.local.Subscribe(ctx, room)
+}
+
+// enter counts a reader; the first one subscribes. If that fails the session will, and the next one subscribes.
+func (l *listener) enter(ctx context.Context, room core.RoomID) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readers[room]++
+	if l.readers[room] > 1 || l.live == nil {
+		return nil
+	}
+	return l.live.subscribe(ctx, l.at.framesChannel(room))
+}
+
+func (l *listener) leave(room core.RoomID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.readers[room]--
+	if l.readers[room] > 0 {
+		return
+	}
+	delete(l.readers, room)
+	if l.live != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		// If it fails the session will, and the next one doesn't subscribe.
+		_ = l.live.pubsub.Unsubscribe(ctx, l.at.framesChannel(room))
+	}
+}
+
+// confirmed waits until a session listens to all that was asked for, for no longer than [limit].
+func (l *listener) confirmed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		l.mu.Lock()
+		live, turned := l.live, l.turned
+		l.mu.Unlock()
+		if live != nil && live.roundTrip(ctx) == nil {
+			return nil
+		}
+		select {
+		case <-turned:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+// Package redistest starts real Redis servers for tests, and takes them away in the middle.
+package redistest
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Server is a redis-server on the loopback interface that keeps nothing on disk: whoever restarts it finds it empty.
+type Server struct {
+	Addr string
+
+	t    testing.TB
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has been waited for
+}
+
+// Start starts a server on a free port for the rest of the test; args are more of its options ("--requirepass", "x").
+// The test is skipped, loudly, where redis-server is not installed.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("SKIPPED: redis-server is not installed, so NOTHING that needs Redis was tested")
+	}
+	s := &Server{t: t, dir: t.TempDir(), args: args, Addr: freeAddr(t)}
+	s.Restart()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// URL of the server, as [parley/backends/redis.Open] takes it.
+func (s *Server) URL() string { return "redis://" + s.Addr }
+
+// Restart starts the server, empty, at the address it had.
+func (s *Server) Restart() {
+	s.t.Helper()
+	_, port, err := net.SplitHostPort(s.Addr)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	args := append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.args...)
+	s.cmd = exec.Command("redis-server", args...)
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ready := make(chan bool, 1)
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan<- struct{}) {
+		defer close(done)
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), "Ready to accept connections") {
+				ready <- true
+			}
+		}
+		ready <- false
+		_ = cmd.Wait() // killed, as a rule
+	}(s.cmd, s.done)
+	select {
+	case ok := <-ready:
+		if !ok {
+			s.t.Fatalf("redis-server did not start at %s", s.Addr)
+		}
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("redis-server is not ready")
+	}
+}
+
+// Stop kills the server, if it runs, as a crash would.
+func (s *Server) Stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.done
+	s.cmd = nil
+}
+
+// Pause makes the server fall silent while its connections stay open. Resume ends that; so does Stop.
+func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
+
+// Resume undoes Pause.
+func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func freeAddr(t testing.TB) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,102 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"parley/backends/inmem"
+	"parley/core"
+)
+
+// Tracker is a [core.Tracker]. What is known here is judged here at once; Redis has the marks of all replicas, and
+// tells when they rise. Marks only rise, so whatever is heard late, twice or not at all does no harm.
+//
+// Errors other than core.ErrSuperseded and core.ErrStopped mean that Redis did not answer within a second. The claim or
+// stop counts on this replica all the same, and Redis is told once it is back.
+type Tracker struct {
+	client *goredis.Client
+	at     layout
+	log    *slog.Logger
+	local  *inmem.Tracker
+	check  chan struct{} // asks for a check now
+
+	mu   sync.Mutex
+	owed map[place]inmem.Marks // what Redis could not be told yet
+}
+
+var _ core.Tracker = (*Tracker)(nil)
+
+func newTracker(client *goredis.Client, at layout, log *slog.Logger) *Tracker {
+	return &Tracker{
+		client: client, at: at, log: log,
+		local: inmem.NewTracker(),
+		check: make(chan struct{}, 1),
+		owed:  map[place]inmem.Marks{},
+	}
+}
+
+// Claim implements [core.Tracker]. When Redis did not answer it returns the error together with the claim's context:
+// that hears of later turns on this replica, and of all once Redis is back.
+func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, room core.RoomID, id core.ResponseID) (context.Context, error) {
+	// First here, then there: an announcement that overtakes the reply finds the claim.
+	claimed, err := t.local.Claim(ctx, agent, room, id)
+	if err != nil {
+		return nil, t.Settle(ctx, agent, room, id)
+	}
+	m, err := t.ask(ctx, request{claimScript, place{agent, room}, id})
+	if err != nil {
+		return claimed, fmt.Errorf("redis: claim turn %d of %s: %w", id, room, err)
+	}
+	if err := m.Settle(id); err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+// Settle implements [core.Tracker].
+func (t *Tracker) Settle(ctx context.Context, agent core.AgentID, room core.RoomID, id core.ResponseID) error {
+	m, err := t.ask(ctx, request{settleScript, place{agent, room}, id})
+	here := t.local.Marks(agent, room) // Redis may have forgotten, or not have heard yet
+	if over := here.Raised(m).Settle(id); over != nil || err == nil {
+		return over
+	}
+	return fmt.Errorf("redis: settle turn %d of %s: %w", id, room, err)
+}
+
+// Stop implements [core.Tracker].
+func (t *Tracker) Stop(ctx context.Context, agent core.AgentID, room core.RoomID, upTo core.ResponseID) error {
+	if err := t.local.Stop(ctx, agent, room, upTo); err != nil {
+		return err
+	}
+	if _, err := t.ask(ctx, request{stopScript, place{agent, room}, upTo}); err != nil {
+		return fmt.Errorf("redis: stop %s up to turn %d: %w", room, upTo, err)
+	}
+	return nil
+}
+
+// ask runs a script, and learns from its reply or remembers what Redis is owed.
+func (t *Tracker) ask(ctx context.Context, q request) (inmem.Marks, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	m, err := t.at.run(ctx, t.client, q)
+	if err != nil {
+		t.owe(q)
+		return m, err
+	}
+	t.local.Learn(q.agent, q.room, m)
+	return m, nil
+}
+
+func (t *Tracker) owe(q request) {
+	m := q.mark()
+	if m == (inmem.Marks{}) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.owed[q.place] = t.owed[q.place].Raised(m)
+}
