@@ -11,7 +11,8 @@ import (
 )
 
 // Sink is one conversation on one platform. Its methods make one request each, at once: they wait for nothing but the
-// platform's reply. They are called by one goroutine at a time.
+// platform's reply. Requests are made one at a time; Render and Scopes may be called while one is under way. A request
+// that ends because ctx was done counts as ambiguous.
 //
 // Their errors decide what happens next: a [RetryAfter] is a refusal for now; [ErrGone] and [ErrForbidden] are
 // final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
@@ -20,8 +21,9 @@ type Sink interface {
 	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same view gives
 	// the same parts. It is called for interim views too.
 	Render(v core.View) []Part
-	// Post creates a message and returns its id. A nonce is always the same for one part of one run; where the
-	// platform knows nonces, one that was used before gives the message that has it already, with its old text.
+	// Post creates a message and returns its id. A nonce is always the same for one part of one run (another one is
+	// used only to send again what the user removed); where the platform knows nonces, one that was used before gives
+	// the message that has it already, with its old text, or [ErrGone] if that was removed.
 	Post(ctx context.Context, p Part, nonce string) (id string, err error)
 	// Scopes says whose budgets a request spends, the narrowest first: chat, bot, route.
 	Scopes(op Op) []Scope
@@ -53,7 +55,7 @@ type NonceKeeper interface {
 
 // Part is one platform message.
 type Part struct {
-	Text    string // in the platform's dialect
+	Text    string // in the platform's dialect; if it is empty, Plain is to be sent, without markup
 	Plain   string // the same without any markup, for a platform that refuses Text
 	ReplyTo bool   // it stands below the message that the address names
 }
@@ -100,24 +102,32 @@ var (
 type Gate interface {
 	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its
 	// error, once, as soon as it returns: nobody knows when the platform counted, so a budget's time counts from
-	// then, and a [RetryAfter] closes its scope. It fails with the cause of ctx. Safe for concurrent use.
+	// then, and a [RetryAfter] closes its scope. A permit that is left with [ErrUnused] was not spent. Enter fails with
+	// the cause of ctx. A [Sign] does not wait: without a permit at hand, or when others wait in its chat, it fails with
+	// [ErrNoPermit]. Safe for concurrent use.
 	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
 }
 
 // Ticket is one wish for a permit.
 type Ticket struct {
-	Scopes   []Scope
+	Scopes   []Scope // the narrowest first
 	Priority Priority
-	// Stale says how old is what the reader sees; of equal priority the stalest goes first. It must not block.
-	Stale func() time.Duration
+	// Fresh is when what the reader sees was new; of equal priority the stalest goes first.
+	Fresh time.Time
 }
+
+// What passes between a [Gate] and its guests.
+var (
+	ErrNoPermit = errors.New("no permit at hand")
+	ErrUnused   = errors.New("the permit was not used")
+)
 
 // Priority orders tickets: the greater goes first.
 type Priority uint8
 
 // The priorities.
 const (
-	Sign    Priority = iota // typing
+	Sign    Priority = iota // typing: only when nothing else waits
 	Interim                 // an edit on the way
 	First                   // the first text of an answer
 	Final                   // its last word

@@ -1,0 +1,171 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+const (
+	requestTimeout = 15 * time.Second
+	finalTries     = 8 // in a row: about two minutes
+	leastPause     = time.Second
+	mostPause      = time.Minute
+)
+
+var errSilent = fmt.Errorf("the platform said nothing for %v", requestTimeout)
+
+// request makes one request and learns from its result. It is not cut off when ctx is done: else nobody knew what is
+// shown. An error ends the message.
+func (m *Message) request(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+	if s.op == Post {
+		if err := note(core.Shown{Part: s.i}); err != nil {
+			leave(ErrUnused)
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
+	defer cancel()
+	switch s.op {
+	case Post:
+		return m.post(ctx, s, leave, note)
+	case Edit:
+		return m.edit(ctx, s, leave)
+	default:
+		return m.delete(ctx, s, leave, note)
+	}
+}
+
+func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+	h := m.part(s.i)
+	if h.state == gone {
+		*h = shown{again: true, refused: h.refused}
+	}
+	repeated, was := h.state == unknown, *h
+	if !repeated && m.window > 0 {
+		h.until = time.Now().Add(m.window)
+	}
+	h.part, h.sure = s.part, false
+	id, err := m.sink.Post(ctx, s.part, m.nonce(s.i, h.again))
+	err = certain(ctx, err)
+	leave(err)
+	switch {
+	case err == nil:
+		h.state, h.id = there, id
+		h.sure = !repeated || m.editor == nil // a known nonce gives the message with its old text
+		m.succeeded()
+		return note(core.Shown{Part: s.i, ID: id})
+	case errors.Is(err, ErrAmbiguous):
+		h.state = unknown
+	case errors.Is(err, ErrGone) && h.again:
+		h.state = left
+	case errors.Is(err, ErrGone):
+		h.state, h.part = gone, Part{}
+	default:
+		h.part = was.part
+	}
+	return m.failed(s, err)
+}
+
+func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
+	h := m.part(s.i)
+	was := *h
+	h.part, h.sure = s.part, false
+	err := certain(ctx, m.editor.Edit(ctx, h.id, s.part))
+	leave(err)
+	switch {
+	case err == nil:
+		h.sure = true
+		m.succeeded()
+		return nil
+	case errors.Is(err, ErrAmbiguous):
+	case errors.Is(err, ErrGone):
+		h.state, h.part = gone, was.part // what the user has read before removing it
+	default:
+		*h = was
+	}
+	return m.failed(s, err)
+}
+
+func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+	h := m.part(s.i)
+	err := certain(ctx, m.deleter.Delete(ctx, h.id))
+	leave(err)
+	if err != nil && !errors.Is(err, ErrGone) {
+		return m.failed(s, err)
+	}
+	*h = shown{}
+	m.succeeded()
+	return note(core.Shown{Part: s.i, Gone: true})
+}
+
+// certain marks an error as ambiguous if the request was cut off before the platform had said anything.
+func certain(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
+		return err
+	}
+	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous} {
+		if errors.Is(err, said) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrAmbiguous, err)
+}
+
+func (m *Message) succeeded() {
+	m.failures, m.notBefore, m.fresh = 0, time.Time{}, time.Now()
+}
+
+// failed decides what follows from err, beyond what the part itself now says.
+func (m *Message) failed(s step, err error) error {
+	h := m.part(s.i)
+	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+	var slow RetryAfter
+	switch {
+	case errors.As(err, &slow): // the gate waits
+		log.Warn("the platform asks to wait")
+		return nil
+	case errors.Is(err, ErrForbidden):
+		log.Error("the conversation can't be written to: the answer is not shown")
+		return errNoMore
+	case errors.Is(err, ErrGone):
+		log.Info("the user removed a part of the answer")
+		return nil
+	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
+		log.Warn("the platform can't read the markup: the part is sent plain")
+		h.refused = s.part.Text
+		return nil
+	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.until):
+		log.Warn("nobody knows whether the message was created")
+		return nil
+	}
+	return m.retry(s, err)
+}
+
+// retry lets growing time pass before the next request; the last word has a limited number of them.
+func (m *Message) retry(s step, err error) error {
+	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+	m.failures++
+	if !m.ended || m.failures < finalTries {
+		pause := min(leastPause<<min(m.failures-1, 10), mostPause)
+		m.notBefore = time.Now().Add(pause)
+		log.Warn("a request failed", "pause", pause)
+		return nil
+	}
+	h := m.part(s.i)
+	switch {
+	case s.op == Delete || s.part == ask:
+		log.Error("a message that should be taken back stays")
+		h.state = left
+	case h.state == unknown:
+		h.until = time.Time{} // it is not repeated any more
+	default:
+		log.Error("the last word can't be shown")
+		return errNoMore
+	}
+	m.failures = 0
+	return nil
+}

@@ -1,0 +1,242 @@
+package progressive
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	wideFor   = time.Minute            // how long a scope keeps half its pace after a refusal
+	leastHold = 100 * time.Millisecond // for refusals that name no time
+	signEvery = 4 * time.Second        // of all who type in one chat (ST-15)
+)
+
+// MemoryGate is a [Gate] for one process. The last permit of the narrowest scope that has more than one is kept for
+// [Final] tickets; signs leave one more, where there is one. A scope that refused goes at half its pace for a minute
+// after its hold. Scopes that are idle cost nothing.
+type MemoryGate struct {
+	budget func(Scope) Budget
+	spent  time.Time // every window was full then; zero if it was not
+
+	mu     sync.Mutex
+	scopes map[Scope]*scope
+	wakes  wakes // the scopes where time alone changes something
+	timer  *time.Timer
+	armed  time.Time // what the timer is set to; zero if it is not
+	turn   uint64
+}
+
+// GateOption changes how a [MemoryGate] begins.
+type GateOption func(*MemoryGate)
+
+// Spent begins with every window full, for a process that can't know what its predecessor sent.
+func Spent(g *MemoryGate) { g.spent = time.Now() }
+
+// NewGate returns a gate that takes each scope's budget from budget, which must not block.
+func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
+	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}}
+	for _, o := range options {
+		o(g)
+	}
+	return g
+}
+
+// Enter implements [Gate].
+func (g *MemoryGate) Enter(ctx context.Context, t Ticket) (leave func(error), err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	w, err := g.ask(t)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.in:
+	case <-ctx.Done():
+		if g.giveUp(w) {
+			return nil, context.Cause(ctx)
+		}
+	}
+	var once sync.Once
+	return func(err error) { once.Do(func() { g.leave(w, err) }) }, nil
+}
+
+// ask lets t in, or queues it where it has to wait first.
+func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.turn++
+	w := &waiter{Ticket: t, turn: g.turn, in: make(chan struct{})}
+	for _, name := range t.Scopes {
+		s := g.scope(name, now)
+		s.users++
+		w.scopes = append(w.scopes, s)
+	}
+	w.setKeeps()
+	w.count(1)
+	switch at := w.blockedAt(now); {
+	case at == nil:
+		g.admit(w, now)
+	case t.Priority == Sign:
+		g.drop(w, now)
+		return nil, ErrNoPermit
+	default:
+		g.park(w, at, now)
+	}
+	return w, nil
+}
+
+// giveUp says whether w was still waiting.
+func (g *MemoryGate) giveUp(w *waiter) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.at == nil {
+		return false
+	}
+	w.unpark()
+	g.drop(w, time.Now())
+	return true
+}
+
+// drop forgets that w ever asked.
+func (g *MemoryGate) drop(w *waiter, now time.Time) {
+	w.count(-1)
+	for _, s := range w.scopes {
+		s.users--
+	}
+	for _, s := range w.scopes {
+		g.advance(s, now)
+	}
+}
+
+func (g *MemoryGate) leave(w *waiter, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	for _, s := range w.scopes {
+		s.inside--
+		s.users--
+		if !errors.Is(err, ErrUnused) {
+			s.spend(now)
+		}
+	}
+	if slow := (RetryAfter{}); errors.As(err, &slow) {
+		if slow.Scope == "" && len(w.Scopes) > 0 {
+			slow.Scope = w.Scopes[0]
+		}
+		s := g.scope(slow.Scope, now)
+		s.hold(now.Add(max(slow.After, leastHold)))
+		g.schedule(s, now)
+	}
+	for _, s := range w.scopes {
+		g.advance(s, now)
+	}
+}
+
+// admit lets w in. Its chat may have waited for that, if w is a final.
+func (g *MemoryGate) admit(w *waiter, now time.Time) {
+	w.count(-1)
+	for _, s := range w.scopes {
+		s.inside++
+	}
+	if w.Priority == Sign && len(w.scopes) > 0 {
+		w.scopes[0].nextSign = now.Add(signEvery)
+	}
+	close(w.in)
+	if w.Priority == Final && len(w.scopes) > 0 {
+		g.advance(w.scopes[0], now)
+	}
+}
+
+func (g *MemoryGate) park(w *waiter, at *scope, now time.Time) {
+	w.at = at
+	heap.Push(&at.queue, w)
+	g.schedule(at, now)
+}
+
+// advance moves on those who wait at s: in, or to the next scope that stops them.
+func (g *MemoryGate) advance(s *scope, now time.Time) {
+	for len(s.queue) > 0 {
+		w := s.queue[0]
+		at := w.blockedAt(now)
+		if at == s {
+			break
+		}
+		w.unpark()
+		if at == nil {
+			g.admit(w, now)
+		} else {
+			g.park(w, at, now)
+		}
+	}
+	g.schedule(s, now)
+}
+
+// scope finds or makes the scope of that name.
+func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
+	s := g.scopes[name]
+	if s == nil {
+		s = &scope{name: name, Budget: g.budget(name), index: -1}
+		if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
+			for range s.N {
+				s.left = append(s.left, g.spent)
+			}
+		}
+		g.scopes[name] = s
+	}
+	return s
+}
+
+// schedule says when s is to be looked at again: when its first may go, or when it can be forgotten.
+func (g *MemoryGate) schedule(s *scope, now time.Time) {
+	wake := time.Time{}
+	switch {
+	case len(s.queue) > 0:
+		if at, ok := s.opens(s.queue[0]); ok {
+			wake = later(at, now)
+		}
+	case s.users == 0:
+		if wake = s.idle(); !wake.After(now) {
+			delete(g.scopes, s.name)
+			wake = time.Time{}
+		}
+	}
+	g.wakes.set(s, wake)
+	g.setTimer(now)
+}
+
+func (g *MemoryGate) setTimer(now time.Time) {
+	next := time.Time{}
+	if len(g.wakes) > 0 {
+		next = g.wakes[0].wake
+	}
+	if next.Equal(g.armed) {
+		return
+	}
+	g.armed = next
+	switch {
+	case next.IsZero():
+		g.timer.Stop()
+	case g.timer == nil:
+		g.timer = time.AfterFunc(next.Sub(now), g.tick)
+	default:
+		g.timer.Reset(next.Sub(now))
+	}
+}
+
+func (g *MemoryGate) tick() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.armed = time.Time{}
+	for len(g.wakes) > 0 && !g.wakes[0].wake.After(now) {
+		s := g.wakes[0]
+		g.wakes.set(s, time.Time{})
+		g.advance(s, now)
+	}
+	g.setTimer(now)
+}

@@ -1,0 +1,117 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func remembered(g *MemoryGate) (scopes, wakes int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.scopes), len(g.wakes)
+}
+
+// I10
+func TestGateForgetsIdleScopes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(func(Scope) Budget { return Budget{2, time.Second} })
+		for i := range 1000 {
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: Final})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var slow error
+			if i == 0 {
+				slow = RetryAfter{Scope: "chat/0", After: time.Hour}
+			}
+			leave(slow)
+			leave(slow) // once is enough
+		}
+		time.Sleep(3 * time.Second)
+		if n, _ := remembered(g); n != 1 {
+			t.Errorf("%d scopes are remembered, want the one that is held", n)
+		}
+		time.Sleep(2 * time.Hour)
+		if scopes, wakes := remembered(g); scopes+wakes != 0 {
+			t.Errorf("%d scopes, %d wakes", scopes, wakes)
+		}
+	})
+}
+
+// Those who give up leave nothing behind, and nobody who waited for them waits on.
+func TestGateGivingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(func(s Scope) Budget {
+			if s == "bot" {
+				return Budget{1, time.Hour}
+			}
+			return Budget{}
+		})
+		leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"bot"}, Priority: Final})
+		if err != nil {
+			t.Fatal(err)
+		}
+		leave(nil)
+		gone := errors.New("gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		begun := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := g.Enter(ctx, Ticket{Scopes: []Scope{"chat", "bot"}, Priority: Final}); !errors.Is(err, gone) {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		all.Go(func() { // stopped by the final that waits in its chat
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: Interim})
+			if err != nil || time.Since(begun) != time.Minute {
+				t.Errorf("%v after %v", err, time.Since(begun))
+				return
+			}
+			leave(nil)
+		})
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		cancel(gone)
+		all.Wait()
+		if _, err := g.Enter(ctx, Ticket{Scopes: []Scope{"chat"}}); !errors.Is(err, gone) {
+			t.Errorf("a context that is done: %v", err)
+		}
+		time.Sleep(2 * time.Hour)
+		if n, _ := remembered(g); n != 0 {
+			t.Errorf("%d scopes", n)
+		}
+	})
+}
+
+func BenchmarkGateThousandWaiters(b *testing.B) {
+	g := NewGate(func(s Scope) Budget {
+		if s == "bot" {
+			return Budget{1, time.Nanosecond}
+		}
+		return Budget{N: 3, Per: time.Nanosecond}
+	})
+	var all sync.WaitGroup
+	per := b.N/1000 + 1
+	b.ResetTimer()
+	for i := range 1000 {
+		all.Go(func() {
+			t := Ticket{Scopes: []Scope{Scope(fmt.Sprint(i)), "bot"}, Priority: Interim}
+			for range per {
+				t.Fresh = time.Now()
+				leave, err := g.Enter(b.Context(), t)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				leave(nil)
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,284 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+const (
+	firstLength = 24                      // characters that are worth a first message (ST-20)
+	firstWait   = 1500 * time.Millisecond // after which any visible text is
+)
+
+// Message is a [core.Surface] over a [Sink]. One goroutine, the caller of Show, makes every change, one at a time: it
+// waits for something new, waits for a permit, and only then reads what is newest.
+type Message struct {
+	sink    Sink
+	editor  Editor  // nil if the sink can't
+	deleter Deleter // nil if the sink can't
+	window  time.Duration
+	gate    Gate
+	log     *slog.Logger
+	run     core.RunID
+
+	parts   []shown
+	resumed bool // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
+	ended   bool
+
+	seen      time.Time // when there was something visible to show first
+	fresh     time.Time // when what the reader sees was new
+	failures  int       // in a row
+	notBefore time.Time // because of them
+}
+
+// New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
+// logged: Show returns an error only if the last word is still owed.
+func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, resumed: len(run.Shown) > 0}
+	m.editor, _ = s.(Editor)
+	m.deleter, _ = s.(Deleter)
+	if k, ok := s.(NonceKeeper); ok {
+		m.window = k.NonceWindow()
+	}
+	for _, h := range run.Shown {
+		m.resume(h, run)
+	}
+	return m
+}
+
+// resume takes over one part from an earlier holder. Once there was a verdict, an unknown part may be its last word.
+func (m *Message) resume(h core.Shown, run core.Run) {
+	p := m.part(h.Part)
+	switch {
+	case h.Gone:
+	case h.ID == "":
+		*p = shown{state: unknown, whole: run.Verdict != nil}
+		if m.window > 0 {
+			p.until = run.Opened.Add(m.window)
+		}
+	case m.editor == nil:
+		*p = shown{state: left, id: h.ID}
+	default:
+		*p = shown{state: there, id: h.ID}
+	}
+}
+
+func (m *Message) part(i int) *shown {
+	for len(m.parts) <= i {
+		m.parts = append(m.parts, shown{})
+	}
+	return &m.parts[i]
+}
+
+// Show implements [core.Surface].
+func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
+	m.fresh = time.Now()
+	stopTyping := m.startTyping(ctx, a)
+	defer stopTyping()
+	for {
+		if err := alive(ctx, a); err != nil {
+			return err
+		}
+		v := a.View()
+		s, ok := m.next(v)
+		var err error
+		switch {
+		case ok:
+			stopTyping() // the sign is never in the way of text
+			err = m.advance(ctx, a, s.op, note)
+		case v.Outcome.Done() && !m.paused():
+			m.reportMissing(v)
+			return nil
+		default:
+			err = m.wait(ctx, a, v)
+		}
+		if errors.Is(err, errNoMore) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// errNoMore says that the last word can't be shown.
+var errNoMore = errors.New("nothing more can be shown")
+
+// alive waits for the first change, and is an error once nothing more is to be shown by us.
+func alive(ctx context.Context, a *core.Answer) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return a.Wait(ctx, 0)
+}
+
+func (m *Message) paused() bool { return time.Now().Before(m.notBefore) }
+
+// next is the next change on the way to v, if it is time for one.
+func (m *Message) next(v core.View) (s step, ok bool) {
+	now, have := time.Now(), m.parts
+	if v.Outcome.Done() && !m.ended {
+		m.ended = true
+		m.failures, m.notBefore = 0, time.Time{} // the last word has tries of its own
+	}
+	if m.paused() || !m.ended && !m.mayPreview(now) {
+		return step{}, false
+	}
+	var want []Part
+	if !v.Outcome.Withdrawn {
+		want = m.render(v)
+	}
+	if !m.ended && (!m.ripe(want, now) || length(want) < m.length()) {
+		return step{}, false
+	}
+	if !m.ended || m.deleter == nil { // what is left over stays
+		have = have[:min(len(have), len(want))]
+	}
+	return plan(have, want, now)
+}
+
+// mayPreview says whether anything is shown before the end. A message that the user removed, or that nobody knows of,
+// ends the preview.
+func (m *Message) mayPreview(now time.Time) bool {
+	if m.editor == nil || m.resumed {
+		return false
+	}
+	for _, h := range m.parts {
+		if h.state == gone || h.state == unknown && !now.Before(h.until) {
+			return false
+		}
+	}
+	return true
+}
+
+// render is what v becomes, without parts that nobody would see (ST-14).
+func (m *Message) render(v core.View) (parts []Part) {
+	for _, p := range m.sink.Render(v) {
+		if visible(p.reads(), 1) > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// ripe says whether want is worth a first message.
+func (m *Message) ripe(want []Part, now time.Time) bool {
+	switch {
+	case len(m.parts) > 0:
+		return true
+	case len(want) == 0:
+		m.seen = time.Time{}
+		return false
+	case m.seen.IsZero():
+		m.seen = now
+	}
+	return !now.Before(m.seen.Add(firstWait)) || len(want) > 1 || visible(want[0].reads(), firstLength) >= firstLength
+}
+
+// length is how much the reader sees.
+func (m *Message) length() (n int) {
+	for _, h := range m.parts {
+		if h.state == there {
+			n += length([]Part{h.part})
+		}
+	}
+	return n
+}
+
+// wait returns when there is something newer than v, or when it is time to look again.
+func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
+	until := m.notBefore
+	if !m.paused() {
+		if len(m.parts) > 0 || m.seen.IsZero() {
+			return a.Wait(ctx, v.At)
+		}
+		until = m.seen.Add(firstWait)
+	}
+	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
+	defer cancel()
+	err := errDue
+	if v.Outcome.Done() {
+		<-due.Done()
+		err = context.Cause(due)
+	} else {
+		err = a.Wait(due, v.At)
+	}
+	if errors.Is(err, errDue) {
+		return nil
+	}
+	return err
+}
+
+var errDue = errors.New("it is time to look again")
+
+// advance makes one request of the kind op, if that is still what the newest view asks for once there is a permit.
+func (m *Message) advance(ctx context.Context, a *core.Answer, op Op, note func(core.Shown) error) error {
+	leave, err := m.enter(ctx, a, op)
+	if errors.Is(err, io.EOF) {
+		return nil // ended meanwhile: the last word asks again
+	} else if err != nil {
+		return err
+	}
+	if err := alive(ctx, a); err != nil {
+		leave(ErrUnused)
+		return err
+	}
+	s, ok := m.next(a.View())
+	if !ok || s.op != op {
+		leave(ErrUnused)
+		return nil
+	}
+	return m.request(ctx, s, leave, note)
+}
+
+// enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
+func (m *Message) enter(ctx context.Context, a *core.Answer, op Op) (leave func(error), err error) {
+	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
+	if m.ended {
+		t.Priority = Final
+		return m.gate.Enter(ctx, t)
+	}
+	if m.length() == 0 {
+		t.Priority = First
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { cancel(over(ctx, a)) })
+	defer watch.Wait()
+	defer cancel(nil)
+	return m.gate.Enter(ctx, t)
+}
+
+// over waits until a has ended or was abandoned, and says which.
+func over(ctx context.Context, a *core.Answer) error {
+	for {
+		if err := a.Wait(ctx, ^core.Cursor(0)); err != nil {
+			return err
+		}
+	}
+}
+
+// reportMissing tells the operator what may not have reached the reader.
+func (m *Message) reportMissing(v core.View) {
+	if v.Outcome.Withdrawn {
+		return
+	}
+	for i := range m.render(v) {
+		if h := m.part(i); h.state == absent || h.state == unknown {
+			m.log.Error("a part of the answer may not have been shown", "part", i)
+		}
+	}
+}
+
+func (m *Message) nonce(i int, again bool) string {
+	if again {
+		return fmt.Sprintf("%s/%d/again", m.run, i)
+	}
+	return fmt.Sprintf("%s/%d", m.run, i)
+}

@@ -1,0 +1,98 @@
+package progressive
+
+import "time"
+
+// shown is one part of the answer as we last had word of it.
+type shown struct {
+	state   state
+	id      string    // of a message that is there
+	part    Part      // what was asked last
+	sure    bool      // and it is what the reader sees
+	whole   bool      // of an unknown one: it may be the whole part already
+	until   time.Time // the nonce is good until then; zero without nonces
+	refused string    // the text that the platform can't read: it is sent plain
+	again   bool      // it was sent again once, after the user had removed it
+}
+
+// state is what we know of a part's message.
+type state uint8
+
+const (
+	absent  state = iota // certainly not there
+	unknown              // asked for, and nobody knows whether it is there
+	there
+	gone // the user removed it
+	left // nothing more is done about it
+)
+
+// step is one request that brings what is shown nearer to what is wanted.
+type step struct {
+	op   Op
+	i    int // of the part
+	part Part
+}
+
+// ask stands for a part that is not wanted: it is posted with its old nonce, to learn the message's id and delete it.
+var ask = Part{Plain: "…"}
+
+// plan is the first step that turns have into want: parts in order, then what is left over, from the end. ok is false
+// when nothing is to be done.
+func plan(have []shown, want []Part, now time.Time) (s step, ok bool) {
+	for i, p := range want {
+		if i >= len(have) {
+			return step{Post, i, p}, true
+		}
+		h := have[i]
+		if p.Text == h.refused {
+			p.Text = ""
+		}
+		switch h.state {
+		case absent:
+			return step{Post, i, p}, true
+		case unknown: // if the nonce is too old, the whole part is never sent twice
+			if now.Before(h.until) || !h.whole && !h.part.same(p) {
+				return step{Post, i, p}, true
+			}
+		case there:
+			if !h.sure || !h.part.says(p) {
+				return step{Edit, i, p}, true
+			}
+		case gone:
+			if !h.again && !h.part.same(p) && last(have, i) {
+				return step{Post, i, p}, true
+			}
+		}
+	}
+	for i := len(have) - 1; i >= len(want); i-- {
+		switch h := have[i]; {
+		case h.state == there:
+			return step{op: Delete, i: i}, true
+		case h.state == unknown && now.Before(h.until):
+			return step{Post, i, ask}, true
+		}
+	}
+	return step{}, false
+}
+
+// last says that no message of the answer stands below i.
+func last(have []shown, i int) bool {
+	for _, h := range have[i+1:] {
+		if h.state == there || h.state == unknown {
+			return false
+		}
+	}
+	return true
+}
+
+// same tells whether a reader of p has read o, whatever their markup.
+func (p Part) same(o Part) bool {
+	return p.says(o) || p.Plain != "" && p.Plain == o.Plain
+}
+
+// says tells whether a message that was made to say p says o.
+func (p Part) says(o Part) bool {
+	if p.Text == "" && o.Text == "" {
+		return p.Plain == o.Plain
+	}
+	return p.Text == o.Text
+}

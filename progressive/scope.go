@@ -1,0 +1,226 @@
+package progressive
+
+import (
+	"container/heap"
+	"time"
+)
+
+// scope is one budget, who spends it, and who waits for it. While users is above 0 it is not forgotten.
+type scope struct {
+	name Scope
+	Budget
+	users    int            // tickets that name it, waiting anywhere or inside
+	inside   int            // permits given and not yet left
+	waiting  [Final + 1]int // tickets that wait anywhere and have this as their narrowest scope, by priority
+	left     []time.Time    // when the last N permits were left, oldest first
+	held     time.Time      // closed until then
+	wide     time.Time      // each window counts twice until then
+	nextSign time.Time
+	queue    queue // whom this scope stops
+
+	wake  time.Time
+	index int // among the wakes; -1 if nothing will happen by time alone
+}
+
+func (s *scope) spend(now time.Time) {
+	if s.N == 0 {
+		return
+	}
+	if s.left = append(s.left, now); len(s.left) > s.N {
+		s.left = s.left[1:]
+	}
+}
+
+func (s *scope) hold(until time.Time) {
+	s.held = later(s.held, until)
+	s.wide = s.held.Add(wideFor)
+}
+
+// frees is when a permit left then no longer counts.
+func (s *scope) frees(left time.Time) time.Time {
+	free := left.Add(s.Per)
+	if free.Before(s.wide) {
+		if free = left.Add(2 * s.Per); free.After(s.wide) {
+			free = s.wide
+		}
+	}
+	return free
+}
+
+// opens is when w has a permit here. It is zero and false if that depends on others, not on time.
+func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
+	at = s.held
+	if w.narrowest() == s {
+		switch text := s.waiting[First] + s.waiting[Interim]; {
+		case w.Priority < Final && s.waiting[Final] > 0, w.Priority == Sign && text > 0:
+			return time.Time{}, false
+		case w.Priority == Sign:
+			at = later(at, s.nextSign)
+		}
+	}
+	if s.N == 0 {
+		return at, true
+	}
+	free := s.N - s.inside
+	if w.keeper == s {
+		free -= w.keep
+	}
+	if free <= 0 {
+		return time.Time{}, false
+	}
+	if n := len(s.left); n >= free {
+		at = later(at, s.frees(s.left[n-free]))
+	}
+	return at, true
+}
+
+// idle is when nothing about s is worth remembering.
+func (s *scope) idle() time.Time {
+	at := later(later(s.held, s.wide), s.nextSign)
+	if n := len(s.left); n > 0 {
+		at = later(at, s.frees(s.left[n-1]))
+	}
+	return at
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// waiter is a ticket on its way in.
+type waiter struct {
+	Ticket
+	scopes []*scope
+	keeper *scope // leaves keep permits there to others
+	keep   int
+	turn   uint64
+	in     chan struct{} // closed when it may go
+
+	at    *scope // where it is queued
+	index int
+}
+
+func (w *waiter) narrowest() *scope {
+	if len(w.scopes) == 0 {
+		return nil
+	}
+	return w.scopes[0]
+}
+
+// setKeeps says what w leaves to those who matter more.
+func (w *waiter) setKeeps() {
+	for _, s := range w.scopes {
+		if s.N <= 1 {
+			continue
+		}
+		w.keeper = s
+		switch w.Priority {
+		case Final:
+		case Sign:
+			w.keep = min(2, s.N-1)
+		default:
+			w.keep = 1
+		}
+		return
+	}
+}
+
+func (w *waiter) count(n int) {
+	if s := w.narrowest(); s != nil {
+		s.waiting[w.Priority] += n
+	}
+}
+
+// blockedAt is the first scope that stops w. Nobody overtakes who waits there and comes first.
+func (w *waiter) blockedAt(now time.Time) *scope {
+	for _, s := range w.scopes {
+		if len(s.queue) > 0 && s.queue[0] != w && s.queue[0].before(w) {
+			return s
+		}
+		if at, ok := s.opens(w); !ok || at.After(now) {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *waiter) before(o *waiter) bool {
+	if w.Priority != o.Priority {
+		return w.Priority > o.Priority
+	}
+	if !w.Fresh.Equal(o.Fresh) {
+		return w.Fresh.Before(o.Fresh)
+	}
+	return w.turn < o.turn
+}
+
+func (w *waiter) unpark() {
+	heap.Remove(&w.at.queue, w.index)
+	w.at = nil
+}
+
+// queue is a heap: the first is whoever goes first.
+type queue []*waiter
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i].before(q[j]) }
+func (q queue) Swap(i, j int) {
+	q[i], q[j] = q[j], q[i]
+	q[i].index, q[j].index = i, j
+}
+
+func (q *queue) Push(x any) {
+	w := x.(*waiter)
+	w.index = len(*q)
+	*q = append(*q, w)
+}
+
+func (q *queue) Pop() any {
+	n := len(*q) - 1
+	w := (*q)[n]
+	(*q)[n] = nil
+	*q = (*q)[:n]
+	return w
+}
+
+// wakes is a heap of scopes by the time they are to be looked at.
+type wakes []*scope
+
+func (h wakes) Len() int           { return len(h) }
+func (h wakes) Less(i, j int) bool { return h[i].wake.Before(h[j].wake) }
+func (h wakes) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+
+func (h *wakes) Push(x any) {
+	s := x.(*scope)
+	s.index = len(*h)
+	*h = append(*h, s)
+}
+
+func (h *wakes) Pop() any {
+	n := len(*h) - 1
+	s := (*h)[n]
+	(*h)[n] = nil
+	*h = (*h)[:n]
+	s.index = -1
+	return s
+}
+
+// set moves s to its place, or takes it out if wake is zero.
+func (h *wakes) set(s *scope, wake time.Time) {
+	s.wake = wake
+	switch {
+	case wake.IsZero() && s.index >= 0:
+		heap.Remove(h, s.index)
+	case wake.IsZero():
+	case s.index >= 0:
+		heap.Fix(h, s.index)
+	default:
+		heap.Push(h, s)
+	}
+}

@@ -1,0 +1,81 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+const (
+	signLife  = time.Minute     // without progress of the answer (ST-15)
+	signAgain = time.Second     // after there was no permit
+	signPause = 5 * time.Second // after a failure
+)
+
+var errText = errors.New("there is text to show")
+
+// startTyping shows that an answer is coming. stop ends that at once, also a request under way, whose fate does not
+// matter; it returns when the sink is free, and may be called again.
+func (m *Message) startTyping(ctx context.Context, a *core.Answer) (stop func()) {
+	t, ok := m.sink.(Typer)
+	if !ok || m.resumed || a.View().Outcome.Done() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { m.typing(ctx, t, a) })
+	return func() {
+		cancel(errText)
+		running.Wait()
+	}
+}
+
+// typing renews the sign just before it runs out, while the answer makes progress.
+func (m *Message) typing(ctx context.Context, t Typer, a *core.Answer) {
+	seen, moved := a.View().At, time.Now()
+	for ctx.Err() == nil {
+		wait, ok := m.sign(ctx, t)
+		if !ok {
+			return
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+		switch at := a.View().At; {
+		case at != seen:
+			seen, moved = at, time.Now()
+		case time.Since(moved) >= signLife:
+			if a.Wait(ctx, seen) != nil {
+				return
+			}
+			seen, moved = a.View().At, time.Now()
+		}
+	}
+}
+
+// sign shows the sign once and says when it is due again, if ever.
+func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again bool) {
+	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: Sign, Fresh: time.Now()})
+	if errors.Is(err, ErrNoPermit) {
+		return signAgain, true
+	} else if err != nil {
+		return 0, false
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errSilent)
+	defer cancel()
+	stays, err := t.Typing(ctx)
+	leave(err)
+	switch {
+	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone):
+		m.log.Warn("the typing sign is refused", "err", err)
+		return 0, false
+	case err != nil:
+		return signPause, true
+	}
+	return stays * 9 / 10, stays > 0
+}
