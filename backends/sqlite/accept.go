@@ -1,0 +1,106 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// Accept implements [core.Journal]. A message that is only remembered takes a turn number of its own, so that the
+// prompts of earlier turns do not hold it; one that joins a run shares the run's.
+func (s *Store) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
+	var acc core.Accepted
+	err := checkMessage(in)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			acc, err = known(ctx, tx, in)
+			if errors.Is(err, core.ErrNotFound) {
+				acc, err = accept(ctx, tx, in, j)
+			}
+			return err
+		})
+	}
+	if err != nil {
+		return core.Accepted{}, wrap(err, "accepting %q", in.ID)
+	}
+	return acc, nil
+}
+
+func checkMessage(in core.Message) error {
+	if in.Place.ID != in.Room {
+		return fmt.Errorf("a message of the room %q can't bring the room %q", in.Room, in.Place.ID)
+	}
+	return errors.Join(checkMemory(in.Memory), checkRoom(in.Place),
+		checkText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))
+}
+
+// known looks for the first arrival of in.
+func known(ctx context.Context, tx *sql.Tx, in core.Message) (core.Accepted, error) {
+	var room core.RoomID
+	var role, text string
+	acc := core.Accepted{Memory: in.ID, Duplicate: true}
+	err := tx.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
+		Scan(&room, &acc.Response, &role, &text)
+	if role == input {
+		acc.Run = runID(room, acc.Response)
+	}
+	acc.Altered = text != in.Text
+	return acc, found(err)
+}
+
+func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.Accepted, error) {
+	acc := core.Accepted{Memory: in.ID}
+	if err := saveRoom(ctx, tx, in.Place); err != nil {
+		return acc, err
+	}
+	var err error
+	if j.NoRun {
+		if acc.Response, err = nextTurn(ctx, tx, in.Room); err != nil {
+			return acc, err
+		}
+		return acc, remember(ctx, tx, in.Memory, acc.Response, heard)
+	}
+	acc.Response, err = join(ctx, tx, in, j)
+	if errors.Is(err, core.ErrNotFound) {
+		acc.Response, err = openRun(ctx, tx, in, j)
+	}
+	if err != nil {
+		return acc, err
+	}
+	acc.Run = runID(in.Room, acc.Response)
+	return acc, remember(ctx, tx, in.Memory, acc.Response, input)
+}
+
+// join adds in to the newest run that waits, or finds none. Only the newest that was never started can be not ready:
+// it would have been joined instead of opening a newer one.
+func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
+	now := time.Now()
+	err = tx.QueryRowContext(ctx, `
+		UPDATE runs SET address = ?, ready = ?
+		WHERE (ready > ? OR ?) AND id = (
+			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 ORDER BY turn DESC LIMIT 1)
+		RETURNING turn`,
+		toJSON(in.Address), nanos(now.Add(j.Window)), nanos(now), j.Collect, in.Room).Scan(&turn)
+	return turn, found(err)
+}
+
+func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.ResponseID, error) {
+	turn, err := nextTurn(ctx, tx, in.Room)
+	if err != nil {
+		return 0, err
+	}
+	now := time.Now()
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO runs (id, room, turn, kind, address, opened, ready) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), nanos(now), nanos(now.Add(j.Window)))
+	return turn, err
+}
+
+// runID is stored, hence stays.
+func runID(room core.RoomID, turn core.ResponseID) core.RunID {
+	return core.RunID(fmt.Sprintf("%s#%d", room, turn))
+}

@@ -1,0 +1,63 @@
+-- Times are unix nanoseconds, 0 is no time; lists and structs are JSON, '' is none.
+
+-- +goose Up
+CREATE TABLE rooms (
+    id        TEXT    NOT NULL PRIMARY KEY,
+    world     TEXT    NOT NULL,
+    kind      TEXT    NOT NULL,
+    connector TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    created   INTEGER NOT NULL,
+    turns     INTEGER NOT NULL DEFAULT 0 -- the last turn number that was given
+) STRICT;
+
+CREATE TABLE memories (
+    seq         INTEGER PRIMARY KEY, -- the order in which they were stored
+    id          TEXT    NOT NULL UNIQUE,
+    room        TEXT    NOT NULL REFERENCES rooms (id),
+    turn        INTEGER NOT NULL,
+    role        TEXT    NOT NULL CHECK (role IN ('input', 'heard', 'said')), -- its turn's run answers it, nobody does, is it
+    author      TEXT    NOT NULL,
+    name        TEXT    NOT NULL,
+    text        TEXT    NOT NULL,
+    in_reply_to TEXT    NOT NULL,
+    at          INTEGER NOT NULL,
+    history     TEXT    NOT NULL,
+    interrupted INTEGER NOT NULL,
+    failure     TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX memories_by_turn ON memories (room, turn, seq);
+
+CREATE TABLE runs (
+    id        TEXT    NOT NULL PRIMARY KEY,
+    room      TEXT    NOT NULL REFERENCES rooms (id),
+    turn      INTEGER NOT NULL,
+    kind      TEXT    NOT NULL,
+    address   TEXT    NOT NULL,
+    opened    INTEGER NOT NULL,
+    ready     INTEGER NOT NULL,
+    epoch     INTEGER NOT NULL DEFAULT 0,  -- 0 was never started
+    owner     TEXT    NOT NULL DEFAULT '',
+    status    TEXT    NOT NULL DEFAULT '', -- '' is open
+    failure   TEXT    NOT NULL DEFAULT '',
+    withdrawn INTEGER NOT NULL DEFAULT 0,
+    shown     TEXT    NOT NULL DEFAULT '',
+    text      TEXT    NOT NULL DEFAULT '',
+    acting    TEXT    NOT NULL DEFAULT '',
+    acted     TEXT    NOT NULL DEFAULT '',
+    verdict   TEXT    NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE INDEX runs_open ON runs (room, turn) WHERE status = '';
+
+CREATE TABLE owners (
+    id          TEXT    NOT NULL PRIMARY KEY,
+    alive_until INTEGER NOT NULL
+) STRICT;
+
+-- +goose Down
+DROP TABLE owners;
+DROP TABLE runs;
+DROP TABLE memories;
+DROP TABLE rooms;

@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"parley/core"
+)
+
+// Room implements [core.Rooms].
+func (s *Store) Room(ctx context.Context, id core.RoomID) (r core.Room, err error) {
+	err = s.read(func(db *sql.DB) error {
+		return found(db.QueryRowContext(ctx, `SELECT id, world, kind, connector, name, created FROM rooms WHERE id = ?`, id).
+			Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, timeColumn{&r.Created}))
+	})
+	return r, wrap(err, "reading the room %q", id)
+}
+
+// SaveRoom implements [core.Rooms].
+func (s *Store) SaveRoom(ctx context.Context, r core.Room) error {
+	err := checkRoom(r)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveRoom(ctx, tx, r) })
+	}
+	return wrap(err, "saving the room %q", r.ID)
+}
+
+// saveRoom writes nothing if nothing has changed.
+func saveRoom(ctx context.Context, tx *sql.Tx, r core.Room) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO rooms (id, world, kind, connector, name, created) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET
+			world = excluded.world, kind = excluded.kind, connector = excluded.connector, name = excluded.name
+		WHERE (world, kind, connector, name) IS NOT (excluded.world, excluded.kind, excluded.connector, excluded.name)`,
+		r.ID, r.World, r.Kind, r.Connector, r.Name, nanos(r.Created))
+	return err
+}
+
+// nextTurn gives a turn number of a room that exists.
+func nextTurn(ctx context.Context, tx *sql.Tx, room core.RoomID) (turn core.ResponseID, err error) {
+	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
+	return turn, err
+}

@@ -1,0 +1,219 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/core"
+)
+
+var errNoStatus = errors.New("an outcome needs a status")
+
+// selectRuns takes the present as its first argument.
+const selectRuns = `
+	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready,
+		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?, FALSE), r.owner,
+		r.status, r.failure, r.withdrawn, r.shown, r.text, r.acting, r.acted, r.verdict,
+		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
+			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
+	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
+
+// heldRun is a run with the name of its last holder.
+type heldRun struct {
+	core.Run
+	owner string
+}
+
+func scanRun(r row) (run heldRun, err error) {
+	var v verdict
+	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.Kind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
+		timeColumn{&run.Ready}, &run.Epoch, &run.Held, &run.owner,
+		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn,
+		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
+	if v.Outcome.Done() {
+		run.Verdict = (*core.Verdict)(&v)
+	}
+	return run, found(err)
+}
+
+// querier is what *sql.DB and *sql.Tx have in common.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func findRun(ctx context.Context, q querier, id core.RunID) (heldRun, error) {
+	return scanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, nanos(time.Now()), id))
+}
+
+// Run implements [core.Journal].
+func (s *Store) Run(ctx context.Context, id core.RunID) (core.Run, error) {
+	var run heldRun
+	err := s.read(func(db *sql.DB) (err error) {
+		run, err = findRun(ctx, db, id)
+		return err
+	})
+	return run.Run, wrap(err, "reading the run %q", id)
+}
+
+// OpenRuns implements [core.Journal].
+func (s *Store) OpenRuns(ctx context.Context, room core.RoomID) ([]core.Run, error) {
+	var open []core.Run
+	err := s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
+			nanos(time.Now()), room)
+		if err != nil {
+			return err
+		}
+		open, err = collect(rows, func(r row) (core.Run, error) {
+			run, err := scanRun(r)
+			return run.Run, err
+		})
+		return err
+	})
+	return open, wrap(err, "reading the open runs of %q", room)
+}
+
+// OpenRooms implements [core.Journal].
+func (s *Store) OpenRooms(ctx context.Context) ([]core.RoomID, error) {
+	var rooms []core.RoomID
+	err := s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
+		if err != nil {
+			return err
+		}
+		rooms, err = collect(rows, func(r row) (room core.RoomID, err error) { return room, r.Scan(&room) })
+		return err
+	})
+	return rooms, wrap(err, "reading which rooms have open runs")
+}
+
+// Start implements [core.Journal].
+func (s *Store) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
+	var run heldRun
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if run, err = findRun(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := startable(ctx, tx, run, owner); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE runs SET epoch = epoch + 1, owner = ? WHERE id = ?`, owner, id); err != nil {
+			return err
+		}
+		run, err = findRun(ctx, tx, id)
+		return err
+	})
+	if err != nil {
+		return core.Run{}, wrap(err, "starting the run %q", id)
+	}
+	return run.Run, nil
+}
+
+func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error {
+	if run.Outcome.Done() {
+		return core.ErrLost
+	}
+	if run.Held && run.owner != owner {
+		return core.ErrBusy
+	}
+	var other bool
+	err := tx.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ?)`, run.Room, run.ID).
+		Scan(&other)
+	if err == nil && other {
+		err = core.ErrBusy
+	}
+	return err
+}
+
+// Note implements [core.Journal].
+func (s *Store) Note(ctx context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+	err := checkNote(n)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return note(ctx, tx, id, epoch, n) })
+	}
+	return wrap(err, "noting on the run %q", id)
+}
+
+func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n core.Note) error {
+	var shown []core.Shown
+	err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
+		Scan(jsonColumn{&shown})
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.ErrLost
+	}
+	if err != nil {
+		return err
+	}
+	var v string
+	if n.Verdict != nil {
+		v = toJSON(verdict(*n.Verdict))
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET shown = ?,
+			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
+			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict)
+		WHERE id = ?`, list(merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, v, id)
+	return err
+}
+
+// merge brings what is shown up to date, in the order of its parts.
+func merge(shown, news []core.Shown) []core.Shown {
+	for _, s := range news {
+		at, had := slices.BinarySearchFunc(shown, s.Part, func(o core.Shown, part int) int { return o.Part - part })
+		if had {
+			shown = slices.Delete(shown, at, at+1)
+		}
+		if !s.Gone {
+			shown = slices.Insert(shown, at, s)
+		}
+	}
+	return shown
+}
+
+// Finish implements [core.Journal].
+func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+	var err error
+	switch {
+	case !o.Done():
+		err = errNoStatus
+	case out.ID != "":
+		err = checkMemory(out)
+	}
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return finish(ctx, tx, id, epoch, o, out) })
+	}
+	return wrap(err, "finishing the run %q", id)
+}
+
+func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+	var room core.RoomID
+	var turn core.ResponseID
+	err := tx.QueryRowContext(ctx, `
+		UPDATE runs SET status = ?, failure = ?, withdrawn = ? WHERE id = ? AND epoch = ? AND status = ''
+		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, id, epoch).Scan(&room, &turn)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return core.ErrLost
+	case err != nil || out.ID == "":
+		return err
+	case out.Room != room:
+		return fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
+	}
+	return remember(ctx, tx, out, turn, said)
+}
+
+// Beat implements [core.Journal].
+func (s *Store) Beat(ctx context.Context, owner string, until time.Time) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO owners (id, alive_until) VALUES (?, ?)
+			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, nanos(until))
+		return err
+	})
+	return wrap(err, "saying that %q is alive", owner)
+}

@@ -1,0 +1,155 @@
+// Package sqlite remembers everything in one SQLite file.
+//
+// Accepted means stored: a transaction is on the disk (WAL, synchronous=FULL) when its method returns, so it outlives
+// a crash of the process and also a power cut, as far as the disk keeps what it was told to keep.
+//
+// The file has one owner process, see [Open]. It belongs on a local disk: neither SQLite's locks nor the owner's are
+// to be trusted over a network.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+var _ core.Store = (*Store)(nil)
+
+// ErrClosed is what every method answers after [Store.Close].
+var ErrClosed = errors.New("the store is closed")
+
+// Options may be left zero.
+type Options struct {
+	Readers     int           // how many may read at once; 4 if zero
+	BusyTimeout time.Duration // how long to wait for others who look into the file, such as a backup; 5 s if zero
+}
+
+// Store is a [core.Store] in a file. Writers go one after the other, readers beside them.
+type Store struct {
+	lock    *lock
+	writer  *sql.DB // one connection
+	readers *sql.DB
+
+	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
+	closed bool
+}
+
+// Open opens the file at path, makes it if it is missing, and brings its tables up to date. It fails with
+// [*InUseError] while another Store has it, here or in another process. As the opener is the only owner, whoever held
+// a run before is dead: those runs may be started at once.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	path, err := resolve(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	held, err := acquire(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	s := &Store{lock: held}
+	if err := s.open(ctx, path, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, path string, o Options) error {
+	if err := touch(path); err != nil {
+		return err
+	}
+	var err error
+	if s.writer, err = connect(path, o, "_txlock=immediate"); err != nil {
+		return err
+	}
+	s.writer.SetMaxOpenConns(1)
+	if err := migrate(ctx, s.writer); err != nil {
+		return err
+	}
+	if s.readers, err = connect(path, o, "_query_only=1"); err != nil {
+		return err
+	}
+	readers := o.Readers
+	if readers == 0 {
+		readers = 4
+	}
+	s.readers.SetMaxOpenConns(readers)
+	s.readers.SetMaxIdleConns(readers)
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM owners`)
+		return err
+	})
+}
+
+// Close waits for the calls under way and lets the file go. It may be called again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	var errs []error
+	for _, db := range []*sql.DB{s.readers, s.writer} { // the last to go empties the WAL
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(append(errs, s.lock.release())...)
+}
+
+// Ping says whether the file can be read.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.read(func(db *sql.DB) error {
+		var version int
+		return db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&version)
+	})
+	return wrap(err, "reading the store")
+}
+
+// read runs do beside the writer.
+func (s *Store) read(do func(*sql.DB) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return do(s.readers)
+}
+
+// write runs do in a transaction of its own. It waits for its turn as long as ctx allows, but is not cut off once it
+// has begun: what it says is then what happened.
+func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	conn, err := s.writer.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // back to the pool
+	ctx = context.WithoutCancel(ctx)
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // of no effect after Commit
+	if err := do(ctx, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// wrap says what was tried.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlite: "+format+": %w", append(args, err)...)
+}

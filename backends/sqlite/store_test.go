@@ -1,0 +1,43 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"parley/core"
+	"parley/core/coretest"
+)
+
+func open(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	paths := map[core.Store]string{}
+	coretest.StoreSuite{
+		Open: func(t *testing.T) core.Store {
+			path := filepath.Join(t.TempDir(), "a#b %20?.db")
+			s := open(t, path)
+			paths[s] = path
+			return s
+		},
+		Reopen: func(t *testing.T, s core.Store) core.Store {
+			if err := s.(*Store).Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, paths[s])
+			paths[again] = paths[s]
+			return again
+		},
+	}.Run(t)
+}

@@ -1,0 +1,110 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func joinChecks() []storeCheck {
+	return []storeCheck{
+		{"a message joins the run that is not ready (IN-06)", joinWindow},
+		{"a run that is ready is not joined", joinReady},
+		{"a window that has closed is opened by nobody", joinShorter},
+		{"collect joins a run that is ready (IN-07)", joinCollect},
+		{"nothing joins a run that was started", joinStarted},
+		{"nothing joins a run that has finished", joinFinished},
+		{"a joined message is a duplicate of its run", joinDuplicate},
+		{"a message joins no run of another room", joinRooms},
+	}
+}
+
+const window = 2 * time.Second
+
+func joinWindow(t *testing.T, s store) {
+	opened := time.Now()
+	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	time.Sleep(window - time.Nanosecond)
+	next := message("room", 2)
+	next.Address.Own = []byte("newer")
+	joined := s.accept(next, core.JoinRule{Window: window})
+	s.same("accepted", joined, core.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
+	want := core.Run{ID: first.Run, Response: 1, Room: "room", Kind: core.Group, Address: next.Address,
+		Inputs: []core.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
+	s.same("the run", s.runOf(first), want)
+	s.same("the open runs", s.openRuns("room"), []core.Run{want})
+
+	time.Sleep(window)
+	if acc := s.accept(message("room", 3), alone); acc.Response != 2 {
+		t.Errorf("the turn after a joined one is %d; want 2", acc.Response)
+	}
+	s.same("the prompt of the first run", s.texts("room", 1, 10), []string{"message 1", "message 2"})
+}
+
+func joinReady(t *testing.T, s store) {
+	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	time.Sleep(window)
+	second := s.accept(message("room", 2), core.JoinRule{Window: window})
+	if second.Run == first.Run || second.Response != 2 {
+		t.Errorf("it joined a run that was ready: %+v", second)
+	}
+	third := s.accept(message("room", 3), alone)
+	s.same("the run of the third", third.Run, second.Run)
+}
+
+func joinShorter(t *testing.T, s store) {
+	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	second := s.accept(message("room", 2), alone)
+	s.same("the run of the second", second.Run, first.Run)
+	s.same("when the run is ready", s.runOf(first).Ready, time.Now())
+	third := s.accept(message("room", 3), core.JoinRule{Window: window})
+	s.same("the turn of the third", third.Response, core.ResponseID(2))
+}
+
+func joinCollect(t *testing.T, s store) {
+	busy := s.opened("room", 1)
+	s.start(busy.ID, "owner")
+	waits := s.accept(message("room", 2), alone)
+	time.Sleep(time.Hour)
+	for n := 3; n < 6; n++ {
+		acc := s.accept(message("room", n), core.JoinRule{Collect: true, Window: window})
+		s.same("the run", acc.Run, waits.Run)
+	}
+	r := s.runOf(waits)
+	s.same("its inputs", r.Inputs, []core.MemoryID{"room/2", "room/3", "room/4", "room/5"})
+	s.same("when it is ready", r.Ready, time.Now().Add(window))
+	s.same("how many runs there are", len(s.openRuns("room")), 2)
+}
+
+func joinStarted(t *testing.T, s store) {
+	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	r := s.start(first.Run, "owner")
+	acc := s.accept(message("room", 2), core.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, core.ResponseID(2))
+	s.same("the inputs of the started run", s.runOf(first).Inputs, r.Inputs)
+}
+
+func joinFinished(t *testing.T, s store) {
+	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	s.finish(s.runOf(first), core.Memory{})
+	acc := s.accept(message("room", 2), core.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, core.ResponseID(2))
+}
+
+func joinDuplicate(t *testing.T, s store) {
+	s.accept(message("room", 1), core.JoinRule{Window: window})
+	want := s.accept(message("room", 2), core.JoinRule{Window: window})
+	want.Duplicate = true
+	time.Sleep(2 * window)
+	s.accept(message("room", 3), alone)
+	s.same("accepted again", s.accept(message("room", 2), alone), want)
+}
+
+func joinRooms(t *testing.T, s store) {
+	a := s.accept(message("a", 1), core.JoinRule{Window: window})
+	b := s.accept(message("b", 1), core.JoinRule{Window: window, Collect: true})
+	if a.Run == b.Run {
+		t.Errorf("two rooms share the run %s", a.Run)
+	}
+}

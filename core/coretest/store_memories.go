@@ -1,0 +1,180 @@
+package coretest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+func memoryChecks() []storeCheck {
+	return []storeCheck{
+		{"an answer stands in the turn of its run", recentInterleaves},
+		{"a prompt holds nothing later than its turn", recentUpTo},
+		{"recent is the newest, oldest first", recentLimit},
+		{"recent knows one room", recentRoom},
+		{"a memory comes back as it was", memoryWhole},
+		{"the echo of an answer is a duplicate without a run (IN-05)", answerEcho},
+		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
+		{"a saved room keeps its first Created", saveRoom},
+		{"text comes back as it was, or is refused", exactText},
+	}
+}
+
+func recentInterleaves(t *testing.T, s store) {
+	first := s.start(s.opened("room", 1).ID, "owner")
+	second := s.opened("room", 2)
+	s.finish(first, answer(first, "answer 1"))
+	s.same("the prompt of the first run", s.texts("room", 1, 10), []string{"message 1", "answer 1"})
+	s.same("the prompt of the second run", s.texts("room", 2, 10), []string{"message 1", "answer 1", "message 2"})
+	s.opened("room", 3)
+	second = s.start(second.ID, "owner")
+	s.finish(second, answer(second, "answer 2"))
+	s.same("all", s.texts("room", 0, 10), []string{"message 1", "answer 1", "message 2", "answer 2", "message 3"})
+	s.same("the newest", s.texts("room", 0, 2), []string{"answer 2", "message 3"})
+	m, err := s.Memory(t.Context(), answer(first, "").ID)
+	s.must(err)
+	s.same("the answer", m, answer(first, "answer 1"))
+}
+
+func recentUpTo(t *testing.T, s store) {
+	for n := range 5 {
+		s.opened("room", n)
+	}
+	s.same("up to 3", s.texts("room", 3, 10), []string{"message 0", "message 1", "message 2"})
+	s.same("up to 3, but two", s.texts("room", 3, 2), []string{"message 1", "message 2"})
+	s.same("up to any", len(s.texts("room", 0, 10)), 5)
+	s.same("up to the last there can be", len(s.texts("room", 1<<64-1, 10)), 5)
+}
+
+func recentLimit(t *testing.T, s store) {
+	for n := range 5 {
+		s.opened("room", n)
+	}
+	s.same("two", s.texts("room", 0, 2), []string{"message 3", "message 4"})
+	s.same("five", len(s.texts("room", 0, 5)), 5)
+	s.same("none", len(s.texts("room", 0, 0)), 0)
+}
+
+func recentRoom(t *testing.T, s store) {
+	s.opened("a", 1)
+	s.opened("b", 2)
+	s.same("what was said in a", s.texts("a", 0, 10), []string{"message 1"})
+	s.same("what was said nowhere", s.texts("c", 0, 10), []string{})
+}
+
+func memoryWhole(t *testing.T, s store) {
+	in := message("room", 1)
+	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
+	r := s.start(s.accept(in, alone).Run, "owner")
+	out := answer(r, "it was cut …")
+	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
+	s.finish(r, out)
+	all, err := s.Recent(t.Context(), "room", 0, 10)
+	s.must(err)
+	s.same("what was said", all, []core.Memory{in.Memory, out})
+	for _, want := range all {
+		m, err := s.Memory(t.Context(), want.ID)
+		s.must(err)
+		s.same("the memory", m, want)
+	}
+	_, err = s.Memory(t.Context(), "nothing")
+	s.fails(err, core.ErrNotFound)
+
+	timeless := message("room", 2)
+	timeless.At = time.Time{}
+	s.accept(timeless, alone)
+	m, err := s.Memory(t.Context(), timeless.ID)
+	s.must(err)
+	s.same("a memory without a time", m, timeless.Memory)
+}
+
+func answerEcho(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	out := answer(r, "the answer")
+	s.finish(r, out)
+	echo := message("room", 2)
+	echo.Memory = out
+	s.same("accepted", s.accept(echo, alone), core.Accepted{Memory: out.ID, Response: r.Response, Duplicate: true})
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+}
+
+func echoFirst(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.opened("room", 2)
+	echo := message("room", 3)
+	echo.Memory = answer(r, "the ans")
+	s.accept(echo, core.JoinRule{NoRun: true})
+	s.finish(r, answer(r, "the answer"))
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2"})
+}
+
+func saveRoom(t *testing.T, s store) {
+	_, err := s.Room(t.Context(), "room")
+	s.fails(err, core.ErrNotFound)
+	want := core.Room{ID: "room", World: "world", Kind: core.Forum, Connector: "fake", Name: "a name", Created: time.Now()}
+	s.must(s.SaveRoom(t.Context(), want))
+	time.Sleep(time.Hour)
+	again := core.Room{ID: "room", Kind: core.Thread, Connector: "other", Created: time.Now()}
+	s.must(s.SaveRoom(t.Context(), again))
+	again.Created = want.Created
+	room, err := s.Room(t.Context(), "room")
+	s.must(err)
+	s.same("the room", room, again)
+	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
+	s.must(s.SaveRoom(t.Context(), want))
+	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+}
+
+// exactText asks for valid UTF-8 as it was given. What not all databases can hold, NUL and other bytes, may be refused,
+// but not altered.
+func exactText(t *testing.T, s store) {
+	texts := []string{
+		"", " \t\r\n ", "'; DROP TABLE memories; --", `{"a": "\ufffd"} \x00 %s ?1 :a`, "\ufffd\ufeff\u202e",
+		"👩‍👩‍👧‍👦 e\u0301 \U0010ffff", "\x01\x1b\x7f", strings.Repeat("long 🙂\n", 200_000),
+		"a\x00b", "\x00", "cut \xf0\x9f", "\xff", "\xed\xa0\x80",
+	}
+	for n, text := range texts {
+		may := strings.ContainsRune(text, 0) || !utf8.ValidString(text)
+		id := core.RoomID(fmt.Sprint("room ", n))
+		if err := s.carry(id, text); err != nil && !may {
+			t.Errorf("%.40q was refused: %v", text, err)
+		}
+	}
+}
+
+// carry brings text through every method that takes any. It returns the first refusal.
+func (s store) carry(id core.RoomID, text string) error {
+	s.t.Helper()
+	ctx := s.t.Context()
+	in := message(id, 1)
+	in.Text, in.Name, in.Place.Name, in.Address.Own = text, text, text, []byte("\x00\xff")
+	acc, err := s.Accept(ctx, in, alone)
+	if err != nil {
+		return err
+	}
+	m, err := s.Memory(ctx, in.ID)
+	s.must(err)
+	s.same("the message", m, in.Memory)
+
+	r := s.start(acc.Run, "owner")
+	s.same("the address", r.Address, in.Address)
+	r.Text, r.Acted, r.Verdict = text, text, &core.Verdict{Outcome: done, Text: text, History: []string{text, text}}
+	if err := s.Note(ctx, r.ID, r.Epoch, core.Note{Text: r.Text, Acted: r.Acted, Verdict: r.Verdict}); err != nil {
+		return err
+	}
+	s.same("the run", s.runOf(acc), r)
+
+	out := answer(r, text)
+	out.History = []string{"first", text}
+	if err := s.Finish(ctx, r.ID, r.Epoch, done, out); err != nil {
+		return err
+	}
+	m, err = s.Memory(ctx, out.ID)
+	s.must(err)
+	s.same("the answer", m, out)
+	return nil
+}

@@ -1,0 +1,241 @@
+package coretest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+// storeModel is the simplest [core.Store] there can be. It shows that the checks can be met, and says what any sequence
+// of calls must do.
+type storeModel struct {
+	mu     sync.Mutex
+	rooms  map[core.RoomID]core.Room
+	turns  map[core.RoomID]core.ResponseID
+	said   []storedMemory // as they were stored
+	runs   []*ownedRun    // as they were opened
+	owners map[string]time.Time
+}
+
+type storedMemory struct {
+	core.Memory
+	core.Accepted
+}
+
+type ownedRun struct {
+	core.Run
+	owner string
+}
+
+func newStoreModel() *storeModel {
+	return &storeModel{rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{}, owners: map[string]time.Time{}}
+}
+
+func (s *storeModel) Recent(_ context.Context, room core.RoomID, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := slices.Clone(s.said)
+	slices.SortStableFunc(in, func(a, b storedMemory) int { return cmp.Compare(a.Response, b.Response) })
+	for _, m := range in {
+		if m.Room == room && (upTo == 0 || m.Response <= upTo) {
+			all = append(all, m.Memory)
+		}
+	}
+	return all[max(0, len(all)-limit):], nil
+}
+
+func (s *storeModel) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.index(id); i >= 0 {
+		return s.said[i].Memory, nil
+	}
+	return core.Memory{}, core.ErrNotFound
+}
+
+func (s *storeModel) index(id core.MemoryID) int {
+	return slices.IndexFunc(s.said, func(m storedMemory) bool { return m.ID == id })
+}
+
+func (s *storeModel) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.rooms[id]; ok {
+		return r, nil
+	}
+	return core.Room{}, core.ErrNotFound
+}
+
+func (s *storeModel) SaveRoom(_ context.Context, r core.Room) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.save(r)
+	return nil
+}
+
+func (s *storeModel) save(r core.Room) {
+	if old, ok := s.rooms[r.ID]; ok {
+		r.Created = old.Created
+	}
+	s.rooms[r.ID] = r
+}
+
+func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := context.Cause(ctx); err != nil {
+		return core.Accepted{}, err
+	}
+	if i := s.index(in.ID); i >= 0 {
+		acc := s.said[i].Accepted
+		acc.Duplicate, acc.Altered = true, s.said[i].Text != in.Text
+		return acc, nil
+	}
+	s.save(in.Place)
+	acc := core.Accepted{Memory: in.ID}
+	if j.NoRun {
+		acc.Response = s.nextTurn(in.Room)
+	} else {
+		r := s.joined(in, j)
+		r.Inputs, r.Address, r.Ready = append(r.Inputs, in.ID), in.Address, time.Now().Add(j.Window)
+		acc.Run, acc.Response = r.ID, r.Response
+	}
+	s.said = append(s.said, storedMemory{in.Memory, acc})
+	return acc, nil
+}
+
+func (s *storeModel) nextTurn(room core.RoomID) core.ResponseID {
+	s.turns[room]++
+	return s.turns[room]
+}
+
+// joined returns the run that is to answer in.
+func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
+	for _, r := range slices.Backward(s.runs) {
+		if r.Room == in.Room && !r.Outcome.Done() && r.Epoch == 0 && (j.Collect || r.Ready.After(time.Now())) {
+			return r
+		}
+	}
+	turn := s.nextTurn(in.Room)
+	r := &ownedRun{Run: core.Run{ID: core.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,
+		Kind: in.Place.Kind, Opened: time.Now()}}
+	s.runs = append(s.runs, r)
+	return r
+}
+
+// now is r as it is seen from outside.
+func (s *storeModel) now(r *ownedRun) core.Run {
+	c := r.Run
+	c.Inputs, c.Shown = slices.Clone(r.Inputs), slices.Clone(r.Shown)
+	c.Held = r.Epoch > 0 && !r.Outcome.Done() && s.owners[r.owner].After(time.Now())
+	return c
+}
+
+func (s *storeModel) find(id core.RunID) *ownedRun {
+	if i := slices.IndexFunc(s.runs, func(r *ownedRun) bool { return r.ID == id }); i >= 0 {
+		return s.runs[i]
+	}
+	return nil
+}
+
+func (s *storeModel) Run(_ context.Context, id core.RunID) (core.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.find(id); r != nil {
+		return s.now(r), nil
+	}
+	return core.Run{}, core.ErrNotFound
+}
+
+func (s *storeModel) OpenRuns(_ context.Context, room core.RoomID) (open []core.Run, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		if r.Room == room && !r.Outcome.Done() {
+			open = append(open, s.now(r))
+		}
+	}
+	return open, nil
+}
+
+func (s *storeModel) OpenRooms(context.Context) (rooms []core.RoomID, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.runs {
+		if !r.Outcome.Done() && !slices.Contains(rooms, r.Room) {
+			rooms = append(rooms, r.Room)
+		}
+	}
+	return rooms, nil
+}
+
+func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	switch {
+	case r == nil:
+		return core.Run{}, core.ErrNotFound
+	case r.Outcome.Done():
+		return core.Run{}, core.ErrLost
+	case s.now(r).Held && r.owner != owner:
+		return core.Run{}, core.ErrBusy
+	}
+	for _, o := range s.runs {
+		if o != r && o.Room == r.Room && o.Epoch > 0 && !o.Outcome.Done() {
+			return core.Run{}, core.ErrBusy
+		}
+	}
+	r.owner = owner
+	r.Epoch++
+	return s.now(r), nil
+}
+
+func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
+		return core.ErrLost
+	}
+	for _, news := range n.Shown {
+		r.Shown = slices.DeleteFunc(r.Shown, func(o core.Shown) bool { return o.Part == news.Part })
+		if !news.Gone {
+			r.Shown = append(r.Shown, news)
+		}
+	}
+	slices.SortFunc(r.Shown, func(a, b core.Shown) int { return cmp.Compare(a.Part, b.Part) })
+	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
+	r.Verdict = cmp.Or(n.Verdict, r.Verdict)
+	return nil
+}
+
+func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	switch {
+	case !o.Done():
+		return fmt.Errorf("an outcome needs a status")
+	case r == nil || r.Outcome.Done() || r.Epoch != epoch:
+		return core.ErrLost
+	}
+	r.Outcome = o
+	if out.ID != "" {
+		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
+		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}})
+	}
+	return nil
+}
+
+func (s *storeModel) Beat(_ context.Context, owner string, until time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owners[owner] = until
+	return nil
+}

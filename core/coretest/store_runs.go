@@ -1,0 +1,157 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func runChecks() []storeCheck {
+	return []storeCheck{
+		{"what is noted stays, and zero fields say nothing (IN-10)", noteAddsUp},
+		{"what is shown is known by part", noteShown},
+		{"a verdict is kept whole (DI-05)", noteVerdict},
+		{"an old epoch is fenced (IN-09)", epochFences},
+		{"a run that ended is lost", finishedIsLost},
+		{"an unknown run is not found", unknownRun},
+		{"the end frees the room (IN-08)", finishFrees},
+		{"a run that never started can end", finishWaiting},
+		{"an outcome needs a status", finishNeedsStatus},
+		{"every outcome is kept", finishOutcomes},
+	}
+}
+
+func noteAddsUp(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, core.Note{Text: "so"})
+	s.note(r, core.Note{Acting: "call 1"})
+	s.note(r, core.Note{Acted: "done 1", Text: "so far"})
+	s.note(r, core.Note{})
+	r.Text, r.Acting, r.Acted = "so far", "call 1", "done 1"
+	got, err := s.Run(t.Context(), r.ID)
+	s.must(err)
+	s.same("the run", got, r)
+}
+
+func noteShown(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	shown := func(want ...core.Shown) {
+		t.Helper()
+		got, err := s.Run(t.Context(), r.ID)
+		s.must(err)
+		s.same("what is shown", got.Shown, want)
+	}
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 1, ID: "m1"}}})
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 0}}})
+	shown(core.Shown{Part: 0}, core.Shown{Part: 1, ID: "m1"})
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}, {Part: 2}}})
+	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 1, ID: "m1"}, core.Shown{Part: 2})
+	s.note(r, core.Note{Text: "nothing new", Shown: []core.Shown{{Part: 1, ID: "m1", Gone: true}, {Part: 7, Gone: true}}})
+	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 2})
+}
+
+func noteVerdict(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	want := core.Verdict{
+		Outcome: core.Outcome{Status: core.Failed, Failure: core.RateLimited, Withdrawn: true},
+		Text:    "the last word",
+		History: []string{"looking", "found\nit"},
+	}
+	s.note(r, core.Note{Verdict: &want})
+	s.note(r, core.Note{Text: "more"})
+	got := s.openRuns("room")[0]
+	if got.Verdict == nil {
+		t.Fatal("there is no verdict")
+	}
+	s.same("the verdict", *got.Verdict, want)
+	s.same("the outcome before the end", got.Outcome, core.Outcome{})
+}
+
+func epochFences(t *testing.T, s store) {
+	old := s.start(s.opened("room", 1).ID, "owner")
+	now := s.start(old.ID, "owner")
+	s.same("the epochs", []core.Epoch{old.Epoch, now.Epoch}, []core.Epoch{1, 2})
+	for _, epoch := range []core.Epoch{0, old.Epoch, now.Epoch + 1} {
+		s.fails(s.Note(t.Context(), old.ID, epoch, core.Note{Text: "old"}), core.ErrLost)
+		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answer(old, "old")), core.ErrLost)
+	}
+	got, err := s.Run(t.Context(), old.ID)
+	s.must(err)
+	s.same("the run", got, now)
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.finish(now, answer(now, "new"))
+	s.same("what was said then", s.texts("room", 0, 10), []string{"message 1", "new"})
+}
+
+func finishedIsLost(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.finish(r, answer(r, "the answer"))
+	_, err := s.Start(t.Context(), r.ID, "owner")
+	s.fails(err, core.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "late"}), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{Status: core.Stopped}, answer(r, "again")), core.ErrLost)
+	r.Held, r.Outcome = false, done
+	got, err := s.Run(t.Context(), r.ID)
+	s.must(err)
+	s.same("the run", got, r)
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+}
+
+func unknownRun(t *testing.T, s store) {
+	s.opened("room", 1)
+	_, err := s.Run(t.Context(), "nowhere#1")
+	s.fails(err, core.ErrNotFound)
+	_, err = s.Start(t.Context(), "nowhere#1", "owner")
+	s.fails(err, core.ErrNotFound)
+	s.fails(s.Note(t.Context(), "nowhere#1", 1, core.Note{Text: "text"}), core.ErrLost)
+	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, core.Memory{}), core.ErrLost)
+	s.same("the open runs of an unknown room", s.openRuns("nowhere"), []core.Run{})
+}
+
+func finishFrees(t *testing.T, s store) {
+	first, second := s.opened("room", 1), s.opened("room", 2)
+	elsewhere := s.opened("elsewhere", 1)
+	r := s.start(first.ID, "owner")
+	_, err := s.Start(t.Context(), second.ID, "owner")
+	s.fails(err, core.ErrBusy)
+	s.finish(r, core.Memory{})
+	s.same("the open runs", s.openRuns("room"), []core.Run{second})
+	s.finish(s.start(second.ID, "owner"), core.Memory{})
+	s.same("the open runs at the end", s.openRuns("room"), []core.Run{})
+	rooms, err := s.OpenRooms(t.Context())
+	s.must(err)
+	s.same("the open rooms", rooms, []core.RoomID{elsewhere.Room})
+}
+
+func finishWaiting(t *testing.T, s store) {
+	first, second := s.opened("room", 1), s.opened("room", 2)
+	s.start(second.ID, "owner")
+	s.must(s.Finish(t.Context(), first.ID, 0, core.Outcome{Status: core.Superseded}, core.Memory{}))
+	_, err := s.Start(t.Context(), first.ID, "owner")
+	s.fails(err, core.ErrLost)
+	s.same("how many runs are open", len(s.openRuns("room")), 1)
+}
+
+func finishNeedsStatus(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	if err := s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{}, core.Memory{}); err == nil {
+		t.Error("a run ended without a status")
+	}
+	s.same("how many runs are open", len(s.openRuns("room")), 1)
+}
+
+func finishOutcomes(t *testing.T, s store) {
+	for n, o := range []core.Outcome{
+		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: core.NoProvider},
+	} {
+		r := s.start(s.opened("room", n).ID, "owner")
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))
+		got, err := s.Run(t.Context(), r.ID)
+		s.must(err)
+		s.same("the outcome", got.Outcome, o)
+	}
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 0", "message 1", "message 2"})
+}
