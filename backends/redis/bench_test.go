@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"parley/backends/redis/redistest"
+	"parley/core"
+)
+
+func BenchmarkClaim(b *testing.B) {
+	s := redistest.Start(b)
+	be := open(b, s.URL(), Options{})
+	var ids atomic.Uint64
+	b.RunParallel(func(pb *testing.PB) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		for pb.Next() {
+			id := ids.Add(1)
+			if _, err := be.Tracker().Claim(ctx, "ada", core.RoomID(fmt.Sprint(id%1024)), core.ResponseID(id)); err != nil && ctx.Err() == nil {
+				continue // overtaken by a parallel one
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "claims/s")
+}
+
+// BenchmarkCancelElsewhere is the time from the call of Claim until the claim of another replica is cancelled.
+func BenchmarkCancelElsewhere(b *testing.B) {
+	s := redistest.Start(b)
+	two := []*Backend{open(b, s.URL(), Options{}), open(b, s.URL(), Options{})}
+	for _, be := range two { // both listen
+		if _, err := be.Bus().Subscribe(b.Context(), "room"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	before, err := two[0].Tracker().Claim(ctx, "ada", "room", 1)
+	if err != nil {
+		b.Fatal(err)
+	}
+	id := core.ResponseID(1)
+	for b.Loop() {
+		id++
+		next, err := two[id%2].Tracker().Claim(ctx, "ada", "room", id)
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-before.Done()
+		before = next
+	}
+}
+
+func BenchmarkPublish(b *testing.B) {
+	s := redistest.Start(b)
+	be := open(b, s.URL(), Options{})
+	f := core.Frame{Run: "run", Changes: []core.Change{{Kind: core.Text, Text: "word"}}}
+	for b.Loop() {
+		if err := be.Bus().Publish(context.Background(), "room", f); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
