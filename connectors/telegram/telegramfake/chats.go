@@ -159,17 +159,13 @@ func (s *Server) must(c Chat) *chat {
 	return ch
 }
 
-// find looks a chat_id up: a number or an @username.
+// find looks a chat_id up. No chat here has a public @username.
 func (s *Server) find(id string) *chat {
-	if n, err := strconv.ParseInt(id, 10, 64); err == nil {
-		return s.chats[n]
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil
 	}
-	for _, ch := range s.chats {
-		if id != "" && ch.Type != private && ch.Username != "" && ch.Username == trimAt(id) {
-			return ch
-		}
-	}
-	return nil
+	return s.chats[n]
 }
 
 // readable is the chat of a chat_id, or the refusal that the real server gives.

@@ -13,6 +13,7 @@ type apiError struct {
 	migrateTo  int64
 }
 
+// Error is the description of the answer.
 func (e *apiError) Error() string { return e.text }
 
 func badRequest(format string, args ...any) *apiError {

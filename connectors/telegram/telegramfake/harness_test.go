@@ -89,13 +89,11 @@ func serve(t testing.TB, opts ...telegramfake.Option) *bot {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
-		spec, err := telegramfake.LoadSpec(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.spec = spec
+	spec, err := sharedSpec()
+	if err != nil {
+		t.Fatal(err)
 	}
+	b.spec = spec
 	return b
 }
 
@@ -235,15 +233,22 @@ func elapsed(f func()) time.Duration {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+// sharedSpec is read once; nil if PARLEY_SPECS is not set.
+var sharedSpec = sync.OnceValues(func() (*telegramfake.Spec, error) {
+	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
+		return telegramfake.LoadSpec(dir)
+	}
+	return nil, nil
+})
+
 func loadSpec(t *testing.T) *telegramfake.Spec {
 	t.Helper()
-	dir := os.Getenv("PARLEY_SPECS")
-	if dir == "" {
-		t.Skip("SKIPPED: set PARLEY_SPECS to the directory with " + telegramfake.SpecFile)
-	}
-	spec, err := telegramfake.LoadSpec(dir)
+	spec, err := sharedSpec()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if spec == nil {
+		t.Skip("SKIPPED: set PARLEY_SPECS to the directory with " + telegramfake.SpecFile)
 	}
 	return spec
 }

@@ -7,17 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// ParseError is a text that HTML mode refuses. Error is what follows "can't parse entities: " on the wire.
+// ParseError is a text that HTML mode refuses.
 type ParseError struct {
-	Offset int // in bytes, of the tag; -1 if the server names none
-	Reason string
+	Offset int    // in bytes, of the tag; -1 if the server names none
+	Reason string // what follows "can't parse entities: " on the wire
 }
 
-func (e *ParseError) Error() string {
-	if e.Offset < 0 {
-		return e.Reason
-	}
-	return fmt.Sprintf(e.Reason, e.Offset)
+// Error is the reason, in the server's words.
+func (e *ParseError) Error() string { return e.Reason }
+
+// wrongAt is an error at a byte offset, which format mentions last.
+func wrongAt(offset int, format string, args ...any) *ParseError {
+	return &ParseError{Offset: offset, Reason: fmt.Sprintf(format+" at byte offset %d", append(args, offset)...)}
 }
 
 // ParseHTML reads a text as the server does in HTML mode (TR-09) and returns what is shown, neither normalised nor
@@ -120,10 +121,10 @@ func (p *parser) tag() error {
 	p.at++
 	name := strings.ToLower(p.until(func(c byte) bool { return space(c) || c == '>' }))
 	if p.peek(p.at) == 0 {
-		return &ParseError{begin, "Unclosed start tag at byte offset %d"}
+		return wrongAt(begin, "Unclosed start tag")
 	}
 	if !allowedTag(name) {
-		return &ParseError{begin, "Unsupported start tag \"" + escapePercent(name) + "\" at byte offset %d"}
+		return wrongAt(begin, "Unsupported start tag \"%s\"", name)
 	}
 	t := tag{name: name, start: p.units, from: p.out.Len()}
 	for p.peek(p.at) != '>' {
@@ -133,7 +134,7 @@ func (p *parser) tag() error {
 	}
 	p.at++
 	if name == "span" && t.argument != "spoiler" {
-		return &ParseError{begin, `Tag "span" must have class "tg-spoiler" at byte offset %d`}
+		return wrongAt(begin, `Tag "span" must have class "tg-spoiler"`)
 	}
 	p.open = append(p.open, t)
 	return nil
@@ -154,10 +155,10 @@ func (p *parser) attribute(t *tag, begin int) error {
 	if p.peek(p.at) == '>' {
 		return nil
 	}
-	unclosed := &ParseError{begin, `Unclosed start tag "` + t.name + `" at byte offset %d`}
+	unclosed := wrongAt(begin, `Unclosed start tag "%s"`, t.name)
 	name := p.until(func(c byte) bool { return space(c) || strings.IndexByte(`=>/"'`, c) >= 0 })
 	if name == "" {
-		return &ParseError{begin, `Empty attribute name in the tag "` + t.name + `" at byte offset %d`}
+		return wrongAt(begin, `Empty attribute name in the tag "%s"`, t.name)
 	}
 	p.spaces()
 	switch p.peek(p.at) {
@@ -180,11 +181,11 @@ func (p *parser) attribute(t *tag, begin int) error {
 		from := p.at
 		value = strings.ToLower(p.until(func(c byte) bool { return !letter(c) && !digit(c) && c != '.' && c != '-' }))
 		if c := p.peek(p.at); !space(c) && c != '>' {
-			return &ParseError{from, "Unexpected end of name token at byte offset %d"}
+			return wrongAt(from, "Unexpected end of name token")
 		}
 	}
 	if p.peek(p.at) == 0 {
-		return &ParseError{begin, "Unclosed start tag at byte offset %d"}
+		return wrongAt(begin, "Unclosed start tag")
 	}
 	t.set(name, value)
 	return nil
@@ -225,19 +226,20 @@ func (t *tag) set(name, value string) {
 
 func (p *parser) endTag(begin int) error {
 	if len(p.open) == 0 {
-		return &ParseError{begin, "Unexpected end tag at byte offset %d"}
+		return wrongAt(begin, "Unexpected end tag")
 	}
 	p.at += 2
 	name := strings.ToLower(p.until(func(c byte) bool { return space(c) || c == '>' }))
 	p.spaces()
 	if p.peek(p.at) != '>' {
-		return &ParseError{begin, "Unclosed end tag at byte offset %d"}
+		return wrongAt(begin, "Unclosed end tag")
 	}
 	p.at++
 	t := p.open[len(p.open)-1]
 	if name != "" && name != t.name {
-		return &ParseError{begin, `Unmatched end tag at byte offset %d, expected "</` + t.name + `>", found "</` +
-			escapePercent(name) + `>"`}
+		wrong := wrongAt(begin, "Unmatched end tag")
+		wrong.Reason += fmt.Sprintf(`, expected "</%s>", found "</%s>"`, t.name, name)
+		return wrong
 	}
 	p.open = p.open[:len(p.open)-1]
 	if p.units == t.start {
@@ -271,5 +273,3 @@ func (p *parser) add(e Entity) {
 	}
 	p.entities = append(p.entities, e)
 }
-
-func escapePercent(s string) string { return strings.ReplaceAll(s, "%", "%%") }

@@ -43,6 +43,7 @@ func TestParseHTMLAccepts(t *testing.T) {
 		{`<tg-emoji emoji-id="5368324170671202286">👍</tg-emoji>`, "👍", entities{{Type: "custom_emoji", Length: 2, CustomEmojiID: "5368324170671202286"}}},
 		{`<tg-time unix="1700000000" format="t">now</tg-time>`, "now", entities{{Type: "date_time", Length: 3, UnixTime: 1700000000, DateTimeFormat: "t"}}},
 		{"<b></b>", "", nil},
+		{"<tg-emoji></tg-emoji>x", "x", nil}, // nothing in it, nothing wrong with it
 		// code holds nothing, and styles around it are cut; quotes are not nested
 		{"<code>a<b>b</b></code>", "ab", entities{{Type: "code", Length: 2}}},
 		{"<b>a<code>b</code>c</b>", "abc", entities{{Type: "bold", Length: 1}, {Type: "code", Offset: 1, Length: 1}, {Type: "bold", Offset: 2, Length: 1}}},

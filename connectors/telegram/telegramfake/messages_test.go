@@ -69,6 +69,20 @@ func TestTextLimits(t *testing.T) {
 	}, telegramfake.WithoutFlood())
 }
 
+// TR-06: the end is trimmed, the start only before the first entity.
+func TestTrimming(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bot) {
+		chat := b.AddPrivate(b.AddUser("Ann", "ann"))
+		for _, html := range []string{" \n<b>a \n</b>", "<b> a</b>\t"} {
+			b.ok("sendMessage", params{"chat_id": chat.ID, "text": html, "parse_mode": "HTML"})
+		}
+		m := b.Messages(chat)
+		if m[0].Text != "a" || m[0].Entities[0].Length != 1 || m[1].Text != " a" || m[1].Entities[0].Length != 2 {
+			t.Errorf("got %+v", m)
+		}
+	})
+}
+
 // TR-05: entities over a hundred vanish without a word, and Lost tells.
 func TestEntitiesOverAHundredVanish(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {
@@ -217,6 +231,15 @@ func TestTopics(t *testing.T) {
 		const lost = "Bad Request: message thread not found"
 		if m := b.ok("sendMessage", send(forum, topic)).message(t); m.Thread != topic || !m.Topic {
 			t.Errorf("sent into the topic: %+v", m)
+		}
+		across := send(forum, topic)
+		across["reply_parameters"] = params{"message_id": first.ID}
+		if m := b.ok("sendMessage", across).message(t); m.Thread != topic || !m.Topic {
+			t.Errorf("sent into the topic as a reply to General: %+v", m)
+		}
+		within := params{"chat_id": forum.ID, "text": "x", "reply_parameters": params{"message_id": topic}}
+		if m := b.ok("sendMessage", within).message(t); m.Thread != topic || !m.Topic {
+			t.Errorf("a reply stands where its question stands: %+v", m)
 		}
 		b.refused(400, lost, "sendMessage", send(forum, 1))
 		b.refused(400, lost, "sendMessage", send(forum, first.ID))

@@ -16,20 +16,18 @@ const SpecFile = "telegram-bot-api.json"
 
 // Spec knows the parameters of all methods and the fields of all objects. It does not change and may be shared.
 type Spec struct {
-	Methods map[string]specItem `json:"methods"`
-	Types   map[string]specItem `json:"types"`
+	methods, types map[string]specItem
 }
 
 type specItem struct {
-	Fields   []specField `json:"fields"`
-	Subtypes []string    `json:"subtypes"`
-	Returns  []string    `json:"returns"`
+	Fields            []specField
+	Subtypes, Returns []string
 }
 
 type specField struct {
-	Name     string   `json:"name"`
-	Types    []string `json:"types"`
-	Required bool     `json:"required"`
+	Name     string
+	Types    []string
+	Required bool
 }
 
 // LoadSpec reads [SpecFile] from dir.
@@ -39,19 +37,19 @@ func LoadSpec(dir string) (*Spec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read specification: %w", err)
 	}
-	spec := new(Spec)
-	if err := json.Unmarshal(data, spec); err != nil {
+	var file struct{ Methods, Types map[string]specItem }
+	if err := json.Unmarshal(data, &file); err != nil {
 		return nil, fmt.Errorf("read specification %s: %w", path, err)
 	}
-	if len(spec.Methods) == 0 || len(spec.Types) == 0 {
+	if len(file.Methods) == 0 || len(file.Types) == 0 {
 		return nil, fmt.Errorf("read specification %s: no methods or no types", path)
 	}
-	return spec, nil
+	return &Spec{methods: file.Methods, types: file.Types}, nil
 }
 
 // Check compares the parameters of a request, as they are in a form, with the method's.
 func (s *Spec) Check(method string, params map[string]string) error {
-	m, ok := s.Methods[method]
+	m, ok := s.methods[method]
 	if !ok {
 		return fmt.Errorf("specification: no method %q", method)
 	}
@@ -71,7 +69,7 @@ func (s *Spec) Check(method string, params map[string]string) error {
 
 // CheckResult compares the result of a method with the type it declares.
 func (s *Spec) CheckResult(method string, result json.RawMessage) error {
-	if err := s.any(s.Methods[method].Returns, result); err != nil {
+	if err := s.any(s.methods[method].Returns, result); err != nil {
 		return fmt.Errorf("specification: result of %s: %w", method, err)
 	}
 	return nil
@@ -136,7 +134,7 @@ func (s *Spec) value(typ string, value json.RawMessage) error {
 }
 
 func (s *Spec) object(typ string, value json.RawMessage) error {
-	t, ok := s.Types[typ]
+	t, ok := s.types[typ]
 	switch {
 	case !ok:
 		return fmt.Errorf("no type %q", typ)

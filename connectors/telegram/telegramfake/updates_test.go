@@ -171,6 +171,21 @@ func TestWebhookExcludesPolling(t *testing.T) {
 	})
 }
 
+func TestWebhookEndsAPoll(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bot) {
+		ended := make(chan answer, 1)
+		go func() {
+			a, _ := b.try("getUpdates", params{"timeout": 50})
+			ended <- a
+		}()
+		synctest.Wait()
+		b.ok("setWebhook", params{"url": "https://bot.example/hook", "allowed_updates": []string{"message"}})
+		if a := <-ended; a.ErrorCode != 409 || a.Description != "Conflict: terminated by setWebhook request" {
+			t.Errorf("%+v", a)
+		}
+	})
+}
+
 // A client that goes away leaves no poll behind; the next one is no second poller.
 func TestAbandonedPollEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {

@@ -179,7 +179,8 @@ func TestRequestsFollowTheSpecification(t *testing.T) {
 		b.clean()
 		b.refused(400, `Bad Request: specification: sendMessage: "text" is required`, "sendMessage", params{"chat_id": chat.ID})
 		b.call("sendMessage", params{"chat_id": chat.ID, "text": "x", "reply_markup": params{"inline_keyboard": []params{{"text": "a"}}}})
-		if n := len(b.Rejected()); n != 2 {
+		b.call("sendMessage", params{"chat_id": chat.ID, "text": "x", "reply_markup": params{"inline_keyboard": [][]params{{{"text": "a", "data": "b"}}}}})
+		if n := len(b.Rejected()); n != 3 {
 			t.Errorf("%d rejected: %+v", n, b.Rejected())
 		}
 	}, telegramfake.WithSpec(loadSpec(t)))
