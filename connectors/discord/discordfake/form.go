@@ -45,14 +45,7 @@ func contentType(c *call) *apiError {
 
 // decode reads a JSON body into form, whose fields are all there may be.
 func decode(body []byte, form any) *apiError {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(form)
-	if err == nil {
-		if _, more := d.Token(); more != io.EOF {
-			err = errors.New("more than one JSON value")
-		}
-	}
+	err := strict(body, form)
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case err == nil:
@@ -65,6 +58,19 @@ func decode(body []byte, form any) *apiError {
 	e := refuse(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
 	e.malformed = true
 	return e
+}
+
+// strict reads exactly one JSON value without unknown fields.
+func strict(data []byte, form any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(form); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return errors.New("more than one JSON value")
+	}
+	return nil
 }
 
 // onlyQuery refuses query parameters other than the named ones.

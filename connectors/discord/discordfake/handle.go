@@ -1,7 +1,6 @@
 package discordfake
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"strings"
@@ -80,12 +79,6 @@ func (c *conn) pace(data []byte, now time.Time) int {
 		return closeRateLimited
 	}
 	return 0
-}
-
-func strict(data []byte, form any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(form)
 }
 
 func (s *Server) rejectFrame(c *conn, code int, reason string) {

@@ -112,6 +112,8 @@ func New(opts ...Option) *Server {
 }
 
 // Handler returns the server as an http.Handler for REST and gateway alike.
+// Where a fault drops the connection it panics with http.ErrAbortHandler, as
+// net/http expects; a test that calls it directly must expect that too.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 
 // Serve answers on ln until [Server.Close], and then returns

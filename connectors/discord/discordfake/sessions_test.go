@@ -183,3 +183,24 @@ func TestIdentifyBudget(t *testing.T) {
 		}
 	}, discordfake.WithIdentifyLimit(3, 1))
 }
+
+func TestClientThatNeverBeats(t *testing.T) {
+	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
+		began := time.Now()
+		if code := connect(t, mem).closed(); code != 4009 || time.Since(began) != 15*time.Second {
+			t.Errorf("closed with %d after %v", code, time.Since(began))
+		}
+	}, discordfake.WithHeartbeat(10*time.Second))
+}
+
+// A client that stops reading is cut, and its session can be resumed.
+func TestClientThatNeverReads(t *testing.T) {
+	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, channel, ann string) {
+		login(t, mem, allIntents)
+		s.Say(channel, ann, "hello")
+		time.Sleep(11 * time.Second) // the bubble's clock
+		if _, standing := s.Connections(); standing != 0 {
+			t.Errorf("%d connections stand", standing)
+		}
+	})
+}

@@ -98,8 +98,10 @@ func TestServerWithSpec(t *testing.T) {
 			t.Errorf("%s: %s", path, a.text)
 		}
 	}
-	if a := send(t, s, "POST", messages, `{"content":"x","shared_client_theme":7}`); a.code() != 50035 || len(s.Rejected()) != 1 {
-		t.Errorf("unknown: %s", a.text)
+	// Only the description knows that a list must not repeat itself.
+	a := send(t, s, "POST", messages, `{"content":"x","allowed_mentions":{"parse":["users","users"]}}`)
+	if got := s.Rejected(); a.code() != 50035 || len(got) != 1 || !strings.Contains(got[0].Reason, "not unique") {
+		t.Errorf("%s; rejected %+v", a.text, got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,4 +156,21 @@ func TestNonce(t *testing.T) {
 			t.Errorf("nonce %q", got)
 		}
 	})
+}
+
+func TestConcurrentCreatesWithOneNonce(t *testing.T) {
+	s, channel, _ := room(t)
+	s.SwitchLimits(false)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			send(t, s, "POST", "/channels/"+channel+"/messages", `{"content":"x","nonce":"n","enforce_nonce":true}`)
+			s.Messages(channel)
+			s.Log()
+		})
+	}
+	all.Wait()
+	if n := len(s.Messages(channel)); n != 1 {
+		t.Errorf("%d messages", n)
+	}
 }
