@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SetLimit changes a route's limit, and forgets what its bucket has counted.
+// SetLimit changes a route's limit, and forgets what all buckets have counted.
 func (s *Server) SetLimit(route Route, limit Limit) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
