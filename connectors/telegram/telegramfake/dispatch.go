@@ -126,8 +126,8 @@ func (s *Server) close(c *call, result any, err error) response {
 	return resp
 }
 
-// stranger logs a request with a wrong token, without the token.
-func (s *Server) stranger(_ context.Context, name string) {
+// stranger logs a request with a wrong or revoked token, without the token.
+func (s *Server) stranger(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log = append(s.log, &Request{At: time.Now(), Ended: time.Now(), Method: name, Status: 401, Description: "Unauthorized"})

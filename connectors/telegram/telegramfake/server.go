@@ -26,6 +26,7 @@ type Server struct {
 	methods  map[string]method
 
 	mu        sync.Mutex
+	revoked   bool
 	luck      *rand.Rand
 	users     map[int64]*User
 	chats     map[int64]*chat
@@ -106,5 +107,18 @@ func (s *Server) Bot() User { return s.bot }
 
 // Token is the one that is accepted.
 func (s *Server) Token() string { return s.token }
+
+// Revoke makes the token invalid: from now on every request gets a 401.
+func (s *Server) Revoke() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revoked = true
+}
+
+func (s *Server) accepts(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return token == s.token && !s.revoked
+}
 
 var _ http.Handler = (*Server)(nil)

@@ -42,8 +42,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 		write(w, refusal(&apiError{code: 404, text: "Not Found"}))
 		return
-	case token != s.token:
-		s.stranger(r.Context(), name)
+	case !s.accepts(token):
+		s.stranger(name)
 		write(w, refusal(&apiError{code: 401, text: "Unauthorized"}))
 		return
 	}

@@ -99,6 +99,11 @@ func TestTokensAndMethods(t *testing.T) {
 			t.Errorf("%s: %+v", path, a)
 		}
 	}
+	s.Revoke()
+	resp, err := http.Get(base + "/bot" + s.Token() + "/getMe")
+	if a := read(t, resp, err); a.Status != 401 {
+		t.Errorf("after the revocation: %+v", a)
+	}
 	for _, r := range s.Log() {
 		if strings.Contains(r.Description, s.Token()) { // I9
 			t.Errorf("the log holds the token: %+v", r)
