@@ -1,0 +1,381 @@
+package progressive_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
+)
+
+var completed = core.Outcome{Status: core.Completed}
+
+func TestFirstTextAtTwentyFourCharacters(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		s.say("ééééé ééééé ééééé ééééé") // 23, of 43 bytes
+		time.Sleep(time.Second)
+		if n := s.count(progressive.Post); n != 0 {
+			t.Errorf("%d posts below 24 characters", n)
+		}
+		s.say("e\u0301")
+		time.Sleep(100 * time.Millisecond)
+		if n := s.count(progressive.Post); n != 1 {
+			t.Errorf("%d posts at 24 characters", n)
+		}
+		s.finish()
+	})
+}
+
+func TestFirstTextAfterAWhile(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		time.Sleep(5 * time.Second)
+		s.say("r")
+		time.Sleep(1400 * time.Millisecond)
+		if n := s.count(progressive.Post); n != 0 {
+			t.Errorf("%d posts too soon", n)
+		}
+		time.Sleep(200 * time.Millisecond)
+		s.wantShown("r")
+		s.finish()
+	})
+}
+
+// Quick answers are posted once, never edited.
+func TestQuickAnswer(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		s.say("Yes.")
+		s.finish()
+		s.wantShown("Yes.")
+		if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// ST-01
+func TestNoEditStorm(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.chat.Max = 0
+		s.show()
+		for i := range 2000 {
+			s.say(fmt.Sprint(i, " "))
+			time.Sleep(10 * time.Millisecond)
+		}
+		s.finish()
+		if n := s.count(progressive.Edit); n < 10 || n > 18 {
+			t.Errorf("%d edits in 20 s at 3 of 4 permits in 4 s", n)
+		}
+		s.wantShown(s.a.View().Text())
+	})
+}
+
+// ST-02, TR-03
+func TestHoldInMidStream(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Edit, 2, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 33 * time.Second}})
+		s.show()
+		s.stream(strings.Repeat("word ", 30), time.Second)
+		edits := s.count(progressive.Edit)
+		time.Sleep(20 * time.Second)
+		if n := s.count(progressive.Edit); n != edits+1 {
+			t.Errorf("%d edits after the hold, want one", n-edits)
+		}
+		s.wantShown(s.a.View().Text())
+		s.finish()
+	})
+}
+
+// ST-03
+func TestHoldOfOneChatLeavesOthersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := progressivetest.NewChat(), progressivetest.NewChat()
+		a.Name = "a"
+		gate := progressive.NewGate(a.Budget)
+		begun := time.Now()
+		one := &story{T: t, chat: a, sink: full(a), gate: gate, run: core.Run{ID: "one"}}
+		two := &story{T: t, chat: b, sink: full(b), gate: gate, run: core.Run{ID: "two"}}
+		one.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/a", After: 300 * time.Second}})
+		one.show()
+		two.show()
+		one.say(prose)
+		two.stream(prose, 100*time.Millisecond)
+		two.finish()
+		if d := time.Since(begun); d > 5*time.Second {
+			t.Errorf("the other chat took %v", d)
+		}
+		one.finish()
+		if d := time.Since(begun); d < 300*time.Second || d > 301*time.Second {
+			t.Errorf("the held chat took %v", d)
+		}
+		one.wantShown(prose)
+		two.wantShown(prose)
+	})
+}
+
+// ST-04: the text stops at every possible moment.
+func TestLastWord(t *testing.T) {
+	for ms := range 40 {
+		tell(t, full, func(s *story) {
+			s.show()
+			s.stream(prose, 170*time.Millisecond)
+			time.Sleep(time.Duration(ms) * 50 * time.Millisecond)
+			s.say(" Done.")
+			s.finish()
+			s.wantShown(prose + " Done.")
+		})
+	}
+}
+
+// ST-05: the final waits for an edit under way, and not a moment longer.
+func TestLateEditDoesNotOverwriteTheFinal(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Edit, 0, progressivetest.Fault{Delay: 5 * time.Second})
+		s.show()
+		s.say(prose)
+		time.Sleep(time.Second)
+		s.say(" More.")
+		time.Sleep(time.Second)
+		begun := time.Now()
+		s.say(" End.")
+		s.finish()
+		if d := time.Since(begun); d != 4200*time.Millisecond {
+			t.Errorf("the final took %v", d)
+		}
+		s.wantShown(prose + " More. End.")
+	})
+}
+
+// The wait for an interim permit is given up when the answer ends.
+func TestFinalDoesNotWaitForAnInterimPermit(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.chat.Limits["chat"] = progressive.Budget{N: 2, Per: time.Minute}
+		s.show()
+		s.say(prose)
+		time.Sleep(time.Second)
+		s.say(" More.")
+		time.Sleep(time.Second)
+		begun := time.Now()
+		s.finish()
+		if d := time.Since(begun); d != 100*time.Millisecond {
+			t.Errorf("the final took %v", d)
+		}
+		s.wantShown(prose + " More.")
+	})
+}
+
+// ST-07: a sink that can't edit is shown the last word only, and all of it.
+func TestWithoutEditor(t *testing.T) {
+	tell(t, postOnly, func(s *story) {
+		s.show()
+		s.stream(prose, time.Second)
+		if n := s.count(progressive.Post); n != 0 {
+			t.Errorf("%d posts before the end", n)
+		}
+		s.finish()
+		s.wantShown(prose)
+	})
+}
+
+// ST-08
+func TestInterruptedAnswerIsMarked(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		s.stream(prose, 100*time.Millisecond)
+		if err := s.end(core.Outcome{Status: core.Stopped}); err != nil {
+			t.Error(err)
+		}
+		s.wantShown(prose + " [stopped]")
+	})
+}
+
+func TestWithdrawn(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink func(*progressivetest.Chat) progressive.Sink
+		left int
+	}{"deleted": {full, 0}, "left": {editing, 3}} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, c.sink, func(s *story) {
+				s.chat.Max = 64
+				s.show()
+				s.say(prose + prose)
+				time.Sleep(10 * time.Second)
+				before := s.chat.Shown()
+				if err := s.end(core.Outcome{Status: core.Superseded, Withdrawn: true}); err != nil {
+					t.Error(err)
+				}
+				s.wantShown(before[:c.left]...)
+				if len(before) != 3 || len(s.run.Shown) != c.left {
+					t.Errorf("shown %q, noted %v", before, s.run.Shown)
+				}
+			})
+		})
+	}
+}
+
+// ST-10, ST-18, ST-19: parts are created once, in order, and each is edited in place.
+func TestLongAnswer(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.chat.Max = 100
+		s.fail(progressive.Post, 1, progressivetest.Fault{Delay: 3 * time.Second})
+		s.show()
+		s.stream(strings.Repeat(prose+" ", 5), 100*time.Millisecond)
+		s.finish()
+		want := progressive.Split(s.a.View().Text(), 100, progressive.UTF16Len)
+		s.wantShown(want...)
+		if n := s.count(progressive.Post); n != len(want) {
+			t.Errorf("%d posts for %d parts", n, len(want))
+		}
+		if n := s.count(progressive.Delete); n != 0 {
+			t.Errorf("%d deletes", n)
+		}
+		var notes []core.Shown
+		for i := range want {
+			notes = append(notes, core.Shown{Part: i}, core.Shown{Part: i, ID: fmt.Sprintf("m%d", i+1)})
+		}
+		if !slices.Equal(s.notes, notes) {
+			t.Errorf("noted %v", s.notes)
+		}
+	})
+}
+
+// ST-14: nothing to see, nothing is sent.
+func TestInvisibleText(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		for _, text := range []string{" ", "\u200b", "\ufeff", "\n\n", "\u3164", "\u2800", "\u00ad"} {
+			s.say(text)
+			time.Sleep(2 * time.Second)
+		}
+		s.finish()
+		if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 0 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// ST-17, ST-20: what calls say may get shorter; what is shown does not, before the end.
+func TestTextNeverShrinks(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		for _, text := range []string{"Looking for the best of all answers", "Found", "Found it, and it is really very, very good"} {
+			s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text})
+			time.Sleep(3 * time.Second)
+		}
+		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Done"})
+		s.finish()
+		want := []string{"Looking for the best of all answers", "Found it, and it is really very, very good", "Done"}
+		if got := s.chat.Versions(); len(got) != 1 || !slices.Equal(got[0], want) {
+			t.Errorf("versions %q", got)
+		}
+	})
+}
+
+func TestAbandonedAnswer(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.chat.Limits["chat"] = progressive.Budget{N: 2, Per: time.Hour}
+		s.show()
+		s.say(prose)
+		time.Sleep(time.Second)
+		s.say(" More.") // waits for a permit
+		time.Sleep(time.Second)
+		s.a.Abandon()
+		if err := s.wait(); !errors.Is(err, core.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+		s.wantShown(prose)
+	})
+}
+
+func TestFailingNoteEndsTheMessage(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.refuse = core.ErrLost
+		s.show()
+		s.say(prose)
+		if err := s.wait(); !errors.Is(err, core.ErrLost) {
+			t.Errorf("got %v", err)
+		}
+		s.wantShown()
+	})
+}
+
+// A request under way is not cut off by the end of the context, and its result is noted.
+func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Post, 0, progressivetest.Fault{Delay: 5 * time.Second})
+		s.show()
+		s.say(prose)
+		time.Sleep(time.Second)
+		s.cancel(core.ErrShutdown)
+		if err := s.wait(); !errors.Is(err, core.ErrShutdown) {
+			t.Errorf("got %v", err)
+		}
+		s.wantShown(prose)
+		if want := []core.Shown{{ID: "m1"}}; !slices.Equal(s.run.Shown, want) {
+			t.Errorf("noted %v", s.run.Shown)
+		}
+	})
+}
+
+// A resumed message changes nothing before the last word.
+func TestResumedMessageWaitsForTheLastWord(t *testing.T) {
+	tell(t, nonced, func(s *story) {
+		s.show()
+		s.stream(prose, 100*time.Millisecond)
+		s.cancel(core.ErrShutdown)
+		_ = s.wait()
+		before, requests := s.chat.Shown(), len(s.chat.Log())
+		s.show()
+		s.stream("Another "+prose, time.Second)
+		s.wantShown(before...)
+		if n := len(s.chat.Log()) - requests; n != 0 {
+			t.Errorf("%d requests before the last word", n)
+		}
+		s.finish()
+		s.wantShown("Another " + prose)
+	})
+}
+
+// A part that was noted without an id and is no longer wanted is found by its nonce and deleted.
+func TestOrphans(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink    func(*progressivetest.Chat) progressive.Sink
+		applied bool
+		pause   time.Duration
+		left    []string
+	}{
+		"created":         {nonced, true, time.Second, []string{"Short."}},
+		"not created":     {nonced, false, time.Second, []string{"Short."}},
+		"nonce too old":   {nonced, true, time.Hour, []string{"Short.", "of them."}},
+		"without nonces":  {full, true, time.Second, []string{"Short.", "of them."}},
+		"never there too": {full, false, time.Second, []string{"Short."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, c.sink, func(s *story) {
+				s.chat.Max = 82
+				s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
+				s.show()
+				s.say(prose)
+				time.Sleep(500 * time.Millisecond) // the second part's fate is unknown now
+				s.cancel(core.ErrShutdown)
+				_ = s.wait()
+				if want := []core.Shown{{ID: "m1"}, {Part: 1}}; !slices.Equal(s.run.Shown, want) {
+					t.Fatalf("noted %v", s.run.Shown)
+				}
+				time.Sleep(c.pause)
+				s.show()
+				s.say("Short.")
+				s.finish()
+				s.wantShown(c.left...)
+			})
+		})
+	}
+}

@@ -1,0 +1,264 @@
+// Package progressivetest is a conversation in memory: it applies what it is asked as a platform would, fails as it is
+// told, remembers everything, and says which rules were broken.
+package progressivetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// Chat is one conversation. Set its exported fields before the first request.
+type Chat struct {
+	Name    string
+	Max     int           // the limit of one message, in UTF-16 units; 0 is none
+	Latency time.Duration // of a request: half on the way there, half on the way back
+	Window  time.Duration // how long a nonce is known
+	Typed   time.Duration // how long a typing sign stays
+	Limits  map[progressive.Scope]progressive.Budget
+	// Fate decides what becomes of a request; nil lets all succeed. It is called before the request is applied.
+	Fate func(Request) Fault
+
+	mu       sync.Mutex
+	log      []Request
+	messages []*message
+	held     map[progressive.Scope]time.Time
+	counted  map[progressive.Scope][]time.Time
+	inside   int
+	closed   bool
+	problems []string
+}
+
+// Request is one request as it arrived.
+type Request struct {
+	N       int // how many came before
+	Op      progressive.Op
+	ID      string // of the message it names, or of the one it made
+	Part    progressive.Part
+	Nonce   string
+	At      time.Time // when it arrived
+	Applied bool
+	Err     error // what was answered
+}
+
+// Fault is what becomes of a request instead of success.
+type Fault struct {
+	Err     error
+	Applied bool // it is done all the same
+	Delay   time.Duration
+	Silent  bool // there is no answer until the caller goes away
+}
+
+type message struct {
+	id, nonce string
+	versions  []string
+	created   time.Time
+	gone      bool
+	unsure    bool // whoever made it may not know what it says
+}
+
+// Render shows the text of v, in parts, with a mark if it was cut off.
+func (c *Chat) Render(v core.View) (parts []progressive.Part) {
+	text, limit := v.Text(), c.Max
+	if v.Outcome.Interrupted() {
+		text += " [" + string(v.Outcome.Status) + "]"
+	}
+	if limit == 0 {
+		limit = len(text)
+	}
+	for i, t := range progressive.Split(text, limit, progressive.UTF16Len) {
+		parts = append(parts, progressive.Part{Text: t, Plain: t, ReplyTo: i == 0})
+	}
+	return parts
+}
+
+// Scopes are the chat and the bot.
+func (c *Chat) Scopes(progressive.Op) []progressive.Scope {
+	return []progressive.Scope{c.scope(), "bot"}
+}
+
+func (c *Chat) scope() progressive.Scope { return progressive.Scope("chat/" + c.Name) }
+
+// request lets r arrive, applies it, and answers, as its fate says.
+func (c *Chat) request(ctx context.Context, r Request, apply func(*Request) error) error {
+	f := c.begin(&r)
+	defer c.end()
+	if err := sleep(ctx, c.Latency/2+f.Delay); err != nil {
+		return err
+	}
+	c.arrive(&r, f, apply)
+	if f.Silent {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	if err := sleep(ctx, c.Latency/2); err != nil {
+		return err
+	}
+	c.answer(r)
+	return r.Err
+}
+
+func (c *Chat) begin(r *Request) (f Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.check(*r)
+	c.inside++
+	if r.N = len(c.log); c.Fate != nil {
+		f = c.Fate(*r)
+	}
+	return f
+}
+
+func (c *Chat) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inside--
+}
+
+func (c *Chat) arrive(r *Request, f Fault, apply func(*Request) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.At, r.Err = time.Now(), f.Err
+	c.count()
+	if f.Err == nil || f.Applied {
+		err := apply(r)
+		r.Applied = err == nil
+		if f.Err == nil {
+			r.Err = err
+		}
+	}
+	if m := c.find(r.ID); m != nil && r.Err != nil {
+		m.unsure = true
+	}
+	c.log = append(c.log, *r)
+}
+
+func (c *Chat) answer(r Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if slow, ok := r.Err.(progressive.RetryAfter); ok {
+		if c.held == nil {
+			c.held = map[progressive.Scope]time.Time{}
+		}
+		c.held[slow.Scope] = time.Now().Add(slow.After)
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id string, err error) {
+	err = c.request(ctx, Request{Op: progressive.Post, Part: p, Nonce: nonce}, func(r *Request) error {
+		for _, m := range c.messages {
+			if m.nonce == nonce && time.Since(m.created) < c.Window {
+				if m.gone {
+					return progressive.ErrGone
+				}
+				id, r.ID, m.unsure = m.id, m.id, true
+				return nil
+			}
+		}
+		id = fmt.Sprintf("m%d", len(c.messages)+1)
+		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now()})
+		r.ID = id
+		return nil
+	})
+	return id, err
+}
+
+func (c *Chat) edit(ctx context.Context, id string, p progressive.Part) error {
+	return c.request(ctx, Request{Op: progressive.Edit, ID: id, Part: p}, func(*Request) error {
+		m := c.find(id)
+		if m == nil {
+			return progressive.ErrGone
+		}
+		m.versions, m.unsure = append(m.versions, says(p)), false
+		return nil
+	})
+}
+
+func (c *Chat) delete(ctx context.Context, id string) error {
+	return c.request(ctx, Request{Op: progressive.Delete, ID: id}, func(*Request) error {
+		if m := c.find(id); m != nil {
+			m.gone = true
+		}
+		return nil
+	})
+}
+
+func (c *Chat) typing(ctx context.Context) (time.Duration, error) {
+	return c.Typed, c.request(ctx, Request{Op: progressive.Typing}, func(*Request) error { return nil })
+}
+
+func (c *Chat) find(id string) *message {
+	for _, m := range c.messages {
+		if m.id == id && !m.gone {
+			return m
+		}
+	}
+	return nil
+}
+
+func says(p progressive.Part) string {
+	if p.Text == "" {
+		return p.Plain
+	}
+	return p.Text
+}
+
+// Remove takes away every message, as a user would.
+func (c *Chat) Remove() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.messages {
+		m.gone = true
+	}
+}
+
+// Shown is what a reader sees: the messages in order.
+func (c *Chat) Shown() (texts []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.messages {
+		if !m.gone {
+			texts = append(texts, m.versions[len(m.versions)-1])
+		}
+	}
+	return texts
+}
+
+// Versions are all the texts that each message has had, in order.
+func (c *Chat) Versions() (all [][]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.messages {
+		all = append(all, m.versions)
+	}
+	return all
+}
+
+// Log returns the requests that arrived, of the given kinds or of all.
+func (c *Chat) Log(ops ...progressive.Op) (out []Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.log {
+		if len(ops) == 0 || strings.Contains(fmt.Sprint(ops), r.Op.String()) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,154 @@
+package progressive_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
+)
+
+// story is one answer on its way into one chat.
+type story struct {
+	*testing.T
+	chat *progressivetest.Chat
+	sink progressive.Sink
+	gate progressive.Gate
+	run  core.Run // with what was noted
+	a    *core.Answer
+
+	mu     sync.Mutex
+	notes  []core.Shown
+	refuse error // what note answers
+	cancel context.CancelCauseFunc
+	over   chan struct{}
+	err    error
+}
+
+// tell runs a story to its end and holds the chat against the rules.
+func tell(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, f func(*story)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		chat := progressivetest.NewChat()
+		s := &story{T: t, chat: chat, sink: sink(chat), gate: progressive.NewGate(chat.Budget),
+			run: core.Run{ID: "run", Opened: time.Now()}}
+		f(s)
+		for _, p := range chat.Problems() {
+			t.Error(p)
+		}
+		if t.Failed() {
+			for _, r := range chat.Log() {
+				t.Logf("%v %s %s %q -> %v (applied %v)", r.At.Sub(s.run.Opened), r.Op, r.ID, r.Part.Plain, r.Err, r.Applied)
+			}
+		}
+	})
+}
+
+func full(c *progressivetest.Chat) progressive.Sink {
+	return progressivetest.Full{Editing: editing(c).(progressivetest.Editing)}
+}
+
+func editing(c *progressivetest.Chat) progressive.Sink {
+	return progressivetest.Editing{PostOnly: progressivetest.PostOnly{Chat: c}}
+}
+
+func postOnly(c *progressivetest.Chat) progressive.Sink { return progressivetest.PostOnly{Chat: c} }
+
+func nonced(c *progressivetest.Chat) progressive.Sink {
+	c.Window = 2 * time.Minute
+	return progressivetest.Nonced{Full: full(c).(progressivetest.Full)}
+}
+
+// show starts a holder of the run, with a new answer.
+func (s *story) show() {
+	ctx, cancel := context.WithCancelCause(s.Context())
+	s.a, s.cancel, s.over = &core.Answer{}, cancel, make(chan struct{})
+	s.chat.Open()
+	m := progressive.New(s.sink, s.gate, s.run, slog.New(slog.DiscardHandler))
+	over := s.over
+	go func() {
+		s.err = m.Show(ctx, s.a, s.note)
+		s.chat.Close()
+		close(over)
+	}()
+}
+
+// note keeps what the journal would.
+func (s *story) note(h core.Shown) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refuse != nil {
+		return s.refuse
+	}
+	s.notes = append(s.notes, h)
+	s.run.Shown = slices.DeleteFunc(slices.Clone(s.run.Shown), func(o core.Shown) bool { return o.Part == h.Part })
+	if !h.Gone {
+		s.run.Shown = append(s.run.Shown, h)
+	}
+	return nil
+}
+
+func (s *story) say(text string) { s.a.Apply(core.Change{Kind: core.Text, Text: text}) }
+
+// stream says text a word each pause.
+func (s *story) stream(text string, pause time.Duration) {
+	for w := range strings.SplitAfterSeq(text, " ") {
+		s.say(w)
+		time.Sleep(pause)
+	}
+}
+
+// end ends the answer and waits for its last word.
+func (s *story) end(o core.Outcome) error {
+	s.run.Verdict = &core.Verdict{Outcome: o}
+	s.a.End(o)
+	return s.wait()
+}
+
+func (s *story) wait() error {
+	<-s.over
+	return s.err
+}
+
+// finish ends the answer as completed, with no error.
+func (s *story) finish() {
+	s.Helper()
+	if err := s.end(core.Outcome{Status: core.Completed}); err != nil {
+		s.Error(err)
+	}
+}
+
+// wantShown compares what the reader sees.
+func (s *story) wantShown(want ...string) {
+	s.Helper()
+	if got := s.chat.Shown(); !slices.Equal(got, want) {
+		s.Errorf("shown %q, want %q", got, want)
+	}
+}
+
+// fail makes the nth request of a kind meet f, counted from 0; n below 0 is all of them.
+func (s *story) fail(op progressive.Op, n int, f progressivetest.Fault) {
+	seen, before := 0, s.chat.Fate
+	s.chat.Fate = func(r progressivetest.Request) progressivetest.Fault {
+		if r.Op == op {
+			if seen++; n < 0 || seen == n+1 {
+				return f
+			}
+		}
+		if before != nil {
+			return before(r)
+		}
+		return progressivetest.Fault{}
+	}
+}
+
+func (s *story) count(op progressive.Op) int { return len(s.chat.Log(op)) }
+
+const prose = "This is an answer of some words, told one after the other until there are enough of them."
