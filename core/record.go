@@ -23,7 +23,7 @@ func (x *execution) note(n Note) error {
 func (x *execution) persist(f func() error) error {
 	for wait := sweep / 10; ; wait = min(2*wait, sweep) {
 		err := f()
-		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrNotFound) || x.life.Err() != nil {
+		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || x.life.Err() != nil {
 			return err
 		}
 		x.cfg.Log.Error("the store does not take what must be stored; trying again", "run", x.run.ID, "err", err)

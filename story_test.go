@@ -1,0 +1,305 @@
+package parley_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley"
+	"parley/config"
+	"parley/core"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+const (
+	secretKey = "sk-story-0123456789abcdef"
+	modelAt   = "model.test:80"
+	webAt     = "127.0.0.1:8080"
+)
+
+// story is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
+type story struct {
+	*testing.T
+	net     *sim.Net
+	model   *modelfake.Server
+	browser *sim.Browser
+	cfg     config.Config
+	log     lockedBuffer
+	extra   sim.Evidence // what other fakes have to tell
+
+	node     *node
+	accepted map[core.MemoryID]bool
+}
+
+// node is one life of the gateway.
+type node struct {
+	*parley.Gateway
+	stop  context.CancelFunc
+	ended chan error
+	store *witness
+}
+
+// tell plays a story and checks every invariant at its end.
+func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]bool{}}
+		s.model = modelfake.New(modelfake.Options{Key: secretKey})
+		stopModel := s.model.Serve(s.listen(modelAt))
+		cfg, err := config.Default(func(string) (string, bool) { return "", false })
+		s.must(err)
+		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
+		cfg.Models.Large.Model = modelfake.DefaultModel
+		cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
+		cfg.Web.Limits = config.Limits{}
+		if edit != nil {
+			edit(&cfg)
+		}
+		s.cfg = cfg
+		client := &http.Client{Transport: &http.Transport{DialContext: s.net.Dial}}
+		s.browser = &sim.Browser{HTTP: client, Base: "http://" + webAt}
+		s.start()
+		play(s)
+		s.end()
+		client.CloseIdleConnections()
+		stopModel()
+	})
+}
+
+func (s *story) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%v\nlog:\n%s", err, s.log.String())
+	}
+}
+
+func (s *story) listen(address string) net.Listener {
+	l, err := s.net.Listen("tcp", address)
+	s.must(err)
+	return l
+}
+
+// start lives a new life on the same store.
+func (s *story) start() {
+	s.Helper()
+	n := &node{ended: make(chan error, 1)}
+	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	g, err := parley.New(s.cfg, parley.Env{
+		Listen: s.net.Listen, Dial: s.net.Dial, Log: log,
+		Wrap: func(st core.Store) core.Store {
+			n.store = &witness{Store: st, story: s}
+			return n.store
+		},
+	})
+	s.must(err)
+	ctx, cancel := context.WithCancel(s.Context())
+	n.Gateway, n.stop = g, cancel
+	go func() { n.ended <- g.Run(ctx) }()
+	s.node = n
+}
+
+// shutdown ends this life as SIGTERM would.
+func (s *story) shutdown() {
+	s.Helper()
+	s.node.stop()
+	s.must(<-s.node.ended)
+}
+
+// crash ends this life as SIGKILL would: from now on nothing it does has any effect on what outlives it.
+func (s *story) crash() {
+	s.node.store.die()
+	s.net.Cut(webAt)
+	s.net.Cut(modelAt)
+	s.node.stop()
+	<-s.node.ended
+}
+
+// end collects the evidence and holds it against the invariants.
+func (s *story) end() {
+	s.Helper()
+	synctest.Wait()
+	e := s.extra
+	for _, id := range sortedKeys(s.accepted) {
+		e.Accepted = append(e.Accepted, id)
+	}
+	seen := map[core.RunID]bool{}
+	for _, room := range s.rooms() {
+		recent, err := s.node.store.Recent(s.Context(), room, 0, 1000)
+		s.must(err)
+		for n := 1; n <= len(recent)+10; n++ {
+			id := core.RunID(fmt.Sprintf("%s#%d", room, n))
+			if run, err := s.node.store.Run(s.Context(), id); err == nil && !seen[id] {
+				seen[id] = true
+				e.Runs = append(e.Runs, run)
+			}
+		}
+	}
+	e.Stored = func(id core.MemoryID) (core.Memory, bool) {
+		m, err := s.node.store.Memory(s.Context(), id)
+		return m, err == nil
+	}
+	e.Seen = append(e.Seen, s.browser.Seen()...)
+	for _, r := range s.model.Rejected() {
+		e.Refused = append(e.Refused, fmt.Sprintf("model request %d: %s", r.Number, r.Rejected))
+	}
+	e.Leaks = append(e.Leaks, sim.Leak("the log", s.log.String(), secretKey)...)
+	stored := e // read before the store closes
+	wrong := stored.Check()
+	s.shutdown()
+	for _, w := range wrong {
+		s.Errorf("%s", w)
+	}
+	if s.Failed() {
+		s.Logf("log:\n%s", s.log.String())
+	}
+}
+
+func (s *story) rooms() (rooms []core.RoomID) {
+	for id := range s.accepted {
+		room := core.RoomID(id[:strings.LastIndex(string(id), "/")])
+		if !slices.Contains(rooms, room) {
+			rooms = append(rooms, room)
+		}
+	}
+	slices.Sort(rooms)
+	return rooms
+}
+
+func sortedKeys(m map[core.MemoryID]bool) (keys []core.MemoryID) {
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// open starts a conversation on the web.
+func (s *story) open() string {
+	s.Helper()
+	id, err := s.browser.Open(s.Context())
+	s.must(err)
+	return id
+}
+
+// send says something on the web.
+func (s *story) send(conversation, key, text string) *sim.Stream {
+	s.Helper()
+	st, err := s.browser.Send(s.Context(), conversation, key, text)
+	s.must(err)
+	if st.Status != http.StatusOK {
+		s.Fatalf("send %q: %d %s", text, st.Status, st.Body)
+	}
+	return st
+}
+
+// all reads a stream to its end and returns its last frame.
+func (s *story) all(st *sim.Stream) sim.Event {
+	s.Helper()
+	events, err := st.All()
+	s.must(err)
+	if len(events) == 0 || events[len(events)-1].Type != "done" {
+		s.Fatalf("the stream ended without done: %v", events)
+	}
+	return events[len(events)-1]
+}
+
+// until reads a stream until its text holds part.
+func (s *story) until(st *sim.Stream, part string) {
+	s.Helper()
+	for !strings.Contains(st.Text(), part) {
+		_, err := st.Next()
+		s.must(err)
+	}
+}
+
+// witness sees what the runtime is told to be safe, and can die.
+type witness struct {
+	core.Store
+	story *story
+	mu    sync.Mutex
+	dead  bool
+}
+
+func (w *witness) die() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+}
+
+func (w *witness) alive() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		return core.ErrCrashed
+	}
+	return nil
+}
+
+func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (core.Accepted, error) {
+	if err := w.alive(); err != nil {
+		return core.Accepted{}, err
+	}
+	acc, err := w.Store.Accept(ctx, m, j)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil && acc.Run != "" {
+		w.story.accepted[acc.Memory] = true
+	}
+	return acc, err
+}
+
+func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
+	if err := w.alive(); err != nil {
+		return core.Run{}, err
+	}
+	return w.Store.Start(ctx, id, owner)
+}
+
+func (w *witness) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.Note) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Note(ctx, id, e, n)
+}
+
+func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o core.Outcome, m core.Memory) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Finish(ctx, id, e, o, m)
+}
+
+func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Beat(ctx, owner, until)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
