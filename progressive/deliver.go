@@ -55,7 +55,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	switch {
 	case err == nil:
 		h.state, h.id = there, id
-		h.sure = !repeated || m.editor == nil // a known nonce gives the message with its old text
+		h.sure = !repeated || m.window == 0 || m.editor == nil // a known nonce gives the message with its old text
 		m.succeeded()
 		return note(core.Shown{Part: s.i, ID: id})
 	case errors.Is(err, ErrAmbiguous):

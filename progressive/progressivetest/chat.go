@@ -5,6 +5,7 @@ package progressivetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -52,6 +53,7 @@ type Fault struct {
 	Applied bool // it is done all the same
 	Delay   time.Duration
 	Silent  bool // there is no answer until the caller goes away
+	Remove  bool // a user removes every message just before
 }
 
 type message struct {
@@ -125,6 +127,9 @@ func (c *Chat) arrive(r *Request, f Fault, apply func(*Request) error) {
 	defer c.mu.Unlock()
 	r.At, r.Err = time.Now(), f.Err
 	c.count()
+	if f.Remove {
+		c.remove()
+	}
 	if f.Err == nil || f.Applied {
 		err := apply(r)
 		r.Applied = err == nil
@@ -132,10 +137,15 @@ func (c *Chat) arrive(r *Request, f Fault, apply func(*Request) error) {
 			r.Err = err
 		}
 	}
-	if m := c.find(r.ID); m != nil && r.Err != nil {
+	if m := c.find(r.ID); m != nil && (r.Err != nil || f.Silent || c.Window > 0 && c.posted(*r)) {
 		m.unsure = true
 	}
 	c.log = append(c.log, *r)
+}
+
+// posted says that r is a post with a nonce that was used before.
+func (c *Chat) posted(r Request) bool {
+	return r.Op == progressive.Post && slices.ContainsFunc(c.log, func(o Request) bool { return o.Nonce == r.Nonce })
 }
 
 func (c *Chat) answer(r Request) {
@@ -168,7 +178,7 @@ func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id s
 				if m.gone {
 					return progressive.ErrGone
 				}
-				id, r.ID, m.unsure = m.id, m.id, true
+				id, r.ID = m.id, m.id
 				return nil
 			}
 		}
@@ -224,6 +234,10 @@ func says(p progressive.Part) string {
 func (c *Chat) Remove() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.remove()
+}
+
+func (c *Chat) remove() {
 	for _, m := range c.messages {
 		m.gone = true
 	}

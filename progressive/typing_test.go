@@ -1,0 +1,120 @@
+package progressive_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
+)
+
+// The sign stays until the first text, renewed just before it runs out.
+func TestTypingUntilTheFirstText(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		time.Sleep(20 * time.Second)
+		signs := s.chat.Log(progressive.Typing)
+		if len(signs) != 5 {
+			t.Errorf("%d signs in 20 s", len(signs))
+		}
+		for i := 1; i < len(signs); i++ {
+			if d := signs[i].At.Sub(signs[i-1].At); d > 5*time.Second || d < 4*time.Second {
+				t.Errorf("renewed after %v", d)
+			}
+		}
+		s.say(prose)
+		time.Sleep(20 * time.Second)
+		if n := s.count(progressive.Typing); n > 5 {
+			t.Errorf("%d signs after the first text", n-5)
+		}
+		s.finish()
+	})
+}
+
+// ST-15
+func TestTypingEndsWithoutProgress(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		time.Sleep(time.Hour)
+		signs := s.chat.Log(progressive.Typing)
+		if last := signs[len(signs)-1].At.Sub(s.run.Opened); last > time.Minute || last < 50*time.Second {
+			t.Errorf("the last sign came after %v", last)
+		}
+		s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "search", Stage: core.StageStart}})
+		time.Sleep(time.Second)
+		if n := s.count(progressive.Typing); n != len(signs)+1 {
+			t.Errorf("%d signs with new progress", n-len(signs))
+		}
+		s.finish()
+	})
+}
+
+func TestTypingStopsWhenForbidden(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Typing, -1, progressivetest.Fault{Err: progressive.ErrForbidden})
+		s.show()
+		time.Sleep(30 * time.Second)
+		if n := s.count(progressive.Typing); n != 1 {
+			t.Errorf("%d signs", n)
+		}
+		s.say(prose)
+		s.finish()
+		s.wantShown(prose)
+	})
+}
+
+// A sign that hangs is in nobody's way.
+func TestHangingSignDoesNotDelayText(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Typing, -1, progressivetest.Fault{Silent: true})
+		s.show()
+		time.Sleep(time.Second)
+		begun := time.Now()
+		s.say(prose)
+		s.finish()
+		if d := time.Since(begun); d != 100*time.Millisecond {
+			t.Errorf("text took %v", d)
+		}
+		s.wantShown(prose)
+	})
+}
+
+func TestTypingObeysHolds(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Typing, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 30 * time.Second}})
+		s.show()
+		time.Sleep(40 * time.Second)
+		if n := s.count(progressive.Typing); n < 2 {
+			t.Errorf("%d signs", n)
+		}
+		s.finish()
+	})
+}
+
+// ST-15: ten topics of one chat share its signs.
+func TestTypingInManyTopics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget := progressivetest.NewChat().Budget
+		gate := progressive.NewGate(budget)
+		var topics []*story
+		for i := range 10 {
+			chat := progressivetest.NewChat()
+			s := &story{T: t, chat: chat, sink: full(chat), gate: gate, run: core.Run{ID: core.RunID(fmt.Sprint(i))}}
+			s.show()
+			topics = append(topics, s)
+		}
+		time.Sleep(40 * time.Second)
+		n := 0
+		for _, s := range topics {
+			n += s.count(progressive.Typing)
+			s.a.End(completed)
+			_ = s.wait()
+		}
+		if n < 8 || n > 10 {
+			t.Errorf("%d signs in 40 s", n)
+		}
+	})
+}
