@@ -13,31 +13,34 @@ type calls struct {
 	known []knownCall // by the index under which they are yielded
 }
 
-// knownCall is a call of which something was yielded.
+// knownCall is a call of which something has come.
 type knownCall struct {
-	wire  int64 // the index that the server uses
-	id    string
-	named bool
+	wire       int64 // the index that the server uses
+	id         string
+	told, name bool // whether its id and its name were yielded
 }
 
-// delta reads one piece of a call; nil where it says nothing.
+// delta reads one piece of a call; nil where it says nothing yet.
 func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *core.CallDelta {
-	d := &core.CallDelta{ID: piece.ID, Name: piece.Function.Name, Parameters: piece.Function.Arguments}
-	if d.ID == "" && d.Name == "" && d.Parameters == "" {
+	d := &core.CallDelta{Name: piece.Function.Name, Parameters: piece.Function.Arguments}
+	if piece.ID == "" && d.Name == "" && d.Parameters == "" {
 		return nil
 	}
 	d.Index = c.index(piece)
 	known := &c.known[d.Index]
-	if known.id != "" {
-		d.ID = "" // some repeat it with each piece, or make up a new one
+	if known.id == "" {
+		known.id = piece.ID // later ones are repeated, or made up anew
 	}
-	if known.named {
+	if known.name {
 		d.Name = ""
 	}
-	known.id, known.named = known.id+d.ID, known.named || d.Name != ""
-	if d.ID == "" && d.Name == "" && d.Parameters == "" {
-		return nil
+	if d.Name == "" && d.Parameters == "" {
+		return nil // an id that comes before its name waits for it
 	}
+	if !known.told {
+		d.ID = known.id
+	}
+	known.told, known.name = known.told || d.ID != "", known.name || d.Name != ""
 	return d
 }
 

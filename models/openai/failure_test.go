@@ -119,6 +119,7 @@ func TestUnreachable(t *testing.T) {
 		"http://ollama:11434/v1":             core.LocalInference,
 		"http://host.docker.internal:1/v1":   core.LocalInference,
 		"https://api.openai.com/v1":          core.ProviderIssue,
+		"https://bob:sec@8.8.8.8/v1":         core.ProviderIssue,
 		"http://8.8.8.8/v1":                  core.ProviderIssue,
 		"gopher://127.0.0.1/v1":              core.NoProvider,
 		"http://user:sec#ret@127.0.0.1:1/v1": core.NoProvider,
@@ -129,7 +130,7 @@ func TestUnreachable(t *testing.T) {
 		if !ok || f.Kind != want || f.Retry != (want == core.ProviderIssue) {
 			t.Errorf("%s: %v", base, err)
 		}
-		if strings.Contains(err.Error(), "sec") {
+		if strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "bob") {
 			t.Errorf("%s is quoted: %v", base, err)
 		}
 	}

@@ -1,0 +1,181 @@
+package demo
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"parley/core"
+)
+
+// The actions that the model asks for, where it is given them.
+const (
+	playAction = "PLAY_DEMO"
+	diceAction = "ROLL_DICE"
+	timeAction = "TELL_TIME"
+)
+
+// command is a message of few words, among which are certain ones.
+type command struct {
+	words  []string
+	most   int // words of the message: longer ones are meant otherwise
+	answer func(req core.Request, text string) reply
+}
+
+// commands in the order in which they are tried.
+func commands() []command {
+	return []command{
+		{[]string{"help"}, 4, func(core.Request, string) reply { return reply{text: help} }},
+		{[]string{"fail", "error"}, 4, fail},
+		{[]string{"long"}, 6, func(core.Request, string) reply { return reply{text: long} }},
+		{[]string{"play", "progress"}, 16, play},
+		{[]string{"roll", "dice", "tool"}, 10, roll},
+		{[]string{"time", "clock"}, 10, tellTime},
+	}
+}
+
+// answer is what the model says to req.
+func answer(req core.Request) reply {
+	if n := len(req.Turns); n > 0 && req.Turns[n-1].Role == core.ToolRole {
+		return afterCall(req)
+	}
+	text := lastOf(req, core.User).Text
+	r := respond(req, text)
+	if count(req, core.Assistant) == 0 && r.failure == nil {
+		r.text = strings.TrimSpace(introduction + "\n\n" + r.text)
+	}
+	return r
+}
+
+func respond(req core.Request, text string) reply {
+	words := wordsOf(text)
+	for _, c := range commands() {
+		if len(words) <= c.most && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(c.words, w) }) {
+			return c.answer(req, text)
+		}
+	}
+	return echo(req, text)
+}
+
+// wordsOf is text in lower case, without what is not of letters.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// lastOf is the newest turn of a role, or none.
+func lastOf(req core.Request, role core.Role) core.Turn {
+	for _, t := range slices.Backward(req.Turns) {
+		if t.Role == role {
+			return t
+		}
+	}
+	return core.Turn{}
+}
+
+func count(req core.Request, role core.Role) (n int) {
+	for _, t := range req.Turns {
+		if t.Role == role {
+			n++
+		}
+	}
+	return n
+}
+
+// ask makes a call of an action, or says that there is none.
+func ask(req core.Request, intro, action string, parameters map[string]any) reply {
+	if !slices.ContainsFunc(req.Tools, func(s core.ActionSpec) bool { return s.Name == action }) {
+		return reply{text: fmt.Sprintf("I would ask for the action `%s` now, but it isn't switched on here.", action)}
+	}
+	raw, _ := json.Marshal(parameters) // strings and numbers only
+	return reply{text: intro, call: &core.ToolCall{
+		ID:         fmt.Sprintf("demo-%d", len(req.Turns)),
+		Name:       action,
+		Parameters: raw,
+	}}
+}
+
+func play(req core.Request, text string) reply {
+	parameters := map[string]any{}
+	if at := strings.Index(strings.ToLower(text), "play "); at >= 0 && at+5 <= len(text) {
+		if title := strings.TrimSpace(text[at+5:]); title != "" {
+			parameters["title"] = title
+		}
+	}
+	return ask(req, "Watch the next line: it changes in place.", playAction, parameters)
+}
+
+func roll(req core.Request, _ string) reply {
+	return ask(req, "Let me roll a die.", diceAction, map[string]any{"sides": 6})
+}
+
+func tellTime(req core.Request, _ string) reply {
+	return ask(req, "Let me look at the clock.", timeAction, map[string]any{})
+}
+
+var errDemo = errors.New("somebody asked the demo model to fail")
+
+// fail ends with a failure: at once, or within the text where that is asked for.
+func fail(_ core.Request, text string) reply {
+	r := reply{failure: &core.Failure{Kind: core.ProviderIssue, Err: errDemo}}
+	if slices.Contains(wordsOf(text), "late") {
+		r.text = "This is the first half of an answer. The other half would "
+	}
+	return r
+}
+
+// afterCall goes on when an action has ended.
+func afterCall(req core.Request) reply {
+	result := req.Turns[len(req.Turns)-1]
+	name := ""
+	for _, call := range lastOf(req, core.Assistant).Calls {
+		if call.ID == result.Call {
+			name = call.Name
+		}
+	}
+	switch {
+	case strings.HasPrefix(result.Text, "Error:"):
+		return reply{text: "That didn't work. The action answered:\n\n" + quote(result.Text)}
+	case name == playAction:
+		return reply{text: "That was one status line, rewritten in place, and this text came after it. (There is no sound: it is a demo.)"}
+	}
+	return reply{text: fmt.Sprintf("The action `%s` answered:\n\n%s\n\nA real model would build its answer on that.", name, quote(result.Text))}
+}
+
+// echo shows that the earlier messages were seen.
+func echo(req core.Request, text string) reply {
+	if strings.TrimSpace(text) == "" {
+		return reply{text: "I got a message without text. Say `help` to see what I can show."}
+	}
+	return reply{text: fmt.Sprintf("You wrote:\n\n%s\n\n%s\n\n%s", quote(text), seen(req), sample)}
+}
+
+// seen counts what the model was given of the conversation.
+func seen(req core.Request) string {
+	theirs, mine := count(req, core.User), count(req, core.Assistant)
+	if theirs == 1 && mine == 0 {
+		return "That is the first message that I see here."
+	}
+	return fmt.Sprintf("I see %s from you and %s of mine here, so nothing is forgotten.", amount(theirs, "message"), amount(mine, "answer"))
+}
+
+func amount(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// maxQuote is how much of somebody's text is quoted, in runes.
+const maxQuote = 400
+
+// quote is text as a block quote.
+func quote(text string) string {
+	text = strings.TrimSpace(text)
+	if runes := []rune(text); len(runes) > maxQuote {
+		text = string(runes[:maxQuote]) + "…"
+	}
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+}

@@ -1,0 +1,39 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// clock tells the time: TELL_TIME.
+type clock struct{}
+
+func (clock) Spec() core.ActionSpec {
+	return core.ActionSpec{
+		Name:        "TELL_TIME",
+		Description: "Tells the date and the time.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"zone":{"type":"string","description":"a name such as Europe/Rome; UTC if left out"}}}`),
+		Effect: core.Reads,
+	}
+}
+
+func (clock) Act(_ context.Context, c *core.Call) (core.Result, error) {
+	var parameters struct{ Zone string }
+	if err := read(c, &parameters); err != nil {
+		return core.Result{}, err
+	}
+	if parameters.Zone == "Local" { // which tells of the machine
+		parameters.Zone = ""
+	}
+	zone, err := time.LoadLocation(parameters.Zone)
+	if err != nil {
+		return core.Result{}, fmt.Errorf("there is no time zone %q", parameters.Zone)
+	}
+	now := time.Now().In(zone)
+	return core.Result{Text: now.Format("Monday, 2 January 2006, 15:04 MST"), Short: now.Format("15:04 MST")}, nil
+}

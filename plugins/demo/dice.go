@@ -1,0 +1,53 @@
+package demo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"parley/core"
+)
+
+const (
+	maxSides = 1000
+	maxDice  = 20
+)
+
+// dice rolls dice: ROLL_DICE.
+type dice struct{ intN func(n int) int }
+
+func (dice) Spec() core.ActionSpec {
+	return core.ActionSpec{
+		Name:        "ROLL_DICE",
+		Description: "Rolls dice and tells what they show.",
+		Parameters: json.RawMessage(`{"type":"object","properties":{` +
+			`"sides":{"type":"integer","minimum":2,"maximum":1000,"description":"of each die; 6 if left out"},` +
+			`"count":{"type":"integer","minimum":1,"maximum":20,"description":"how many dice; 1 if left out"}}}`),
+		Effect: core.Reads,
+	}
+}
+
+func (d dice) Act(_ context.Context, c *core.Call) (core.Result, error) {
+	parameters := struct{ Sides, Count int }{6, 1}
+	if err := read(c, &parameters); err != nil {
+		return core.Result{}, err
+	}
+	sides, count := parameters.Sides, parameters.Count
+	if sides < 2 || sides > maxSides || count < 1 || count > maxDice {
+		return core.Result{}, fmt.Errorf("%d dice of %d sides: at most %d dice of 2 to %d sides can be rolled", count, sides, maxDice, maxSides)
+	}
+	sum := 0
+	faces := make([]string, count)
+	for i := range faces {
+		face := 1 + d.intN(sides)
+		sum += face
+		faces[i] = strconv.Itoa(face)
+	}
+	text := "🎲 " + strings.Join(faces, " + ")
+	if count > 1 {
+		text += " = " + strconv.Itoa(sum)
+	}
+	return core.Result{Text: text, Short: text}, nil
+}
