@@ -1,0 +1,200 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+	"parley/sim"
+)
+
+// rooms is a store that knows every conversation, unless it is broken.
+type rooms struct{ broken error }
+
+func (s rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+	if strings.HasSuffix(string(id), "unknown") {
+		return core.Room{}, core.ErrNotFound
+	}
+	return core.Room{ID: id, Kind: core.API, Connector: Name}, s.broken
+}
+
+func (s rooms) SaveRoom(context.Context, core.Room) error { return s.broken }
+
+func (s rooms) Recent(context.Context, core.RoomID, core.ResponseID, int) ([]core.Memory, error) {
+	return nil, s.broken
+}
+
+// answers gives every run the same answer.
+type answers struct{ a *core.Answer }
+
+func (a answers) Watch(context.Context, core.RunID) (*core.Answer, error) { return a.a, nil }
+
+// serve runs a web connector in a bubble and gives a client for it.
+func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		n := sim.NewNet()
+		l, err := n.Listen("tcp", "127.0.0.1:8080")
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &core.Answer{}
+		o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
+			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
+		if edit != nil {
+			edit(&o)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		w := New(o)
+		go func() {
+			ended <- w.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) { return submit(in) })
+		}()
+		client := &http.Client{Transport: &http.Transport{DialContext: n.Dial}}
+		play(client, a)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		client.CloseIdleConnections()
+	})
+}
+
+func accept(core.Inbound) (core.Accepted, error) { return core.Accepted{Run: "run"}, nil }
+
+func post(t *testing.T, c *http.Client, path, body string) (*http.Response, string) {
+	t.Helper()
+	resp, err := c.Post("http://127.0.0.1:8080"+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(b)
+}
+
+func TestRefusedRequests(t *testing.T) {
+	const stream = "/api/conversations/c/messages/stream"
+	for name, c := range map[string]struct {
+		path, body string
+		want       int
+	}{
+		"not JSON":               {stream, "hello", http.StatusBadRequest},
+		"wrong type":             {stream, `{"text":1}`, http.StatusBadRequest},
+		"no text":                {stream, `{"text":"  "}`, http.StatusBadRequest},
+		"a key with a slash":     {stream, `{"text":"a","clientMessageId":"../x"}`, http.StatusBadRequest},
+		"a key too long":         {stream, `{"text":"a","clientMessageId":"` + strings.Repeat("k", 129) + `"}`, http.StatusBadRequest},
+		"too much text":          {stream, `{"text":"` + strings.Repeat("x", maxText+1) + `"}`, http.StatusRequestEntityTooLarge},
+		"too many bytes (SE-11)": {stream, `{"text":"` + strings.Repeat("x", maxBody) + `"}`, http.StatusRequestEntityTooLarge},
+		"unknown conversation":   {"/api/conversations/unknown/messages/stream", `{"text":"a"}`, http.StatusNotFound},
+		"stop in an unknown":     {"/api/conversations/unknown/stop", ``, http.StatusNotFound},
+		"unknown address":        {"/api/nothing", ``, http.StatusNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			serve(t, nil, accept, func(client *http.Client, _ *core.Answer) {
+				resp, body := post(t, client, c.path, c.body)
+				if resp.StatusCode != c.want || !strings.Contains(body, `"error":`) {
+					t.Errorf("%d %s", resp.StatusCode, body)
+				}
+			})
+		})
+	}
+}
+
+// What is not stored is not acknowledged, and people read no internal text.
+func TestBrokenStore(t *testing.T) {
+	inner := errors.New("disk on fire at /var/secret")
+	broken := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, inner }
+	serve(t, nil, broken, func(client *http.Client, _ *core.Answer) {
+		resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)
+		if resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "fire") {
+			t.Errorf("%d %s", resp.StatusCode, body)
+		}
+	})
+}
+
+func TestTooManyMessages(t *testing.T) {
+	none := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, nil }
+	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 2 }, none, func(client *http.Client, _ *core.Answer) {
+		for i := range 3 {
+			resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)
+			if limited := resp.StatusCode == http.StatusTooManyRequests; limited != (i == 2) {
+				t.Errorf("message %d: %d %s", i+1, resp.StatusCode, body)
+			} else if limited && resp.Header.Get("Retry-After") != "30" {
+				t.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
+			}
+		}
+	})
+}
+
+// WB-01: what proxies need to let a stream through, a first byte at once, and a sign of life in silence.
+func TestStreamHead(t *testing.T) {
+	serve(t, nil, accept, func(client *http.Client, a *core.Answer) {
+		begun := time.Now()
+		resp, err := client.Post("http://127.0.0.1:8080/api/conversations/c/messages/stream", "application/json",
+			strings.NewReader(`{"text":"a"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		for k, v := range map[string]string{
+			"Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-cache, no-transform",
+			"X-Accel-Buffering": "no", "Content-Encoding": "",
+		} {
+			if resp.Header.Get(k) != v {
+				t.Errorf("%s is %q", k, resp.Header.Get(k))
+			}
+		}
+		first := make([]byte, 1)
+		if _, err := resp.Body.Read(first); err != nil || time.Since(begun) > 0 {
+			t.Errorf("the first byte came after %v: %v", time.Since(begun), err)
+		}
+		go func() {
+			time.Sleep(time.Minute)
+			a.End(core.Outcome{Status: core.Completed})
+		}()
+		rest, err := io.ReadAll(resp.Body)
+		if n := strings.Count(string(rest), ": alive\n"); err != nil || n != 3 && n != 4 {
+			t.Errorf("%d signs of life in a minute, %v", n, err)
+		}
+	})
+}
+
+func TestReady(t *testing.T) {
+	serve(t, func(o *Options) { o.Ready = func(context.Context) error { return errors.New("no") } }, accept,
+		func(client *http.Client, _ *core.Answer) {
+			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+				resp, err := client.Get("http://127.0.0.1:8080" + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if resp.StatusCode != want {
+					t.Errorf("%s says %d", path, resp.StatusCode)
+				}
+			}
+		})
+}
+
+func TestAddressTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close() // serving on a closed listener fails as a lost one would
+	w := New(Options{Listener: l, Log: slog.New(slog.DiscardHandler)})
+	if err := w.Run(t.Context(), nil); !errors.Is(err, ErrEnded) {
+		t.Errorf("it ended with %v", err)
+	}
+}

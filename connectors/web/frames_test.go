@@ -1,0 +1,167 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"parley/core"
+)
+
+// page is a reader who does with frames what they say.
+type page struct {
+	text  string
+	done  int
+	bytes int
+}
+
+func (p *page) read(t *testing.T, fs []frame) {
+	t.Helper()
+	for _, f := range fs {
+		b, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.bytes += len(b)
+		switch f.Type {
+		case "token":
+			if f.FullText != nil {
+				p.text = *f.FullText
+			} else {
+				p.text += *f.Text
+			}
+		case "done":
+			p.done++
+			if f.NoResponse == "" && p.text != *f.FullText {
+				t.Fatalf("the frames add up to %q, done says %q", p.text, *f.FullText)
+			}
+		}
+	}
+}
+
+// write makes one random change of an answer.
+func write(a *core.Answer, r *rand.Rand) {
+	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(5) {
+	case 0:
+		a.Apply(core.Change{Kind: core.Callback, Call: call, Text: []string{"", "Searching…", "Found **it**", "ha"}[r.IntN(4)]})
+	case 1:
+		a.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "X", Stage: core.StageRunning}})
+	default:
+		a.Apply(core.Change{Kind: core.Text, Step: step, Text: []string{"ha", "\n", "```\n", "bana", "na", " "}[r.IntN(6)]})
+	}
+}
+
+// Whatever happens to an answer and however seldom a reader looks, what it has read is what there is: also the texts
+// that a merge by overlap damages.
+func TestFramesAddUp(t *testing.T) {
+	for seed := range uint64(3000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a, enc, p := &core.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{}
+		var at core.Cursor
+		look := func() {
+			changes, view := a.Read(at)
+			at = view.At
+			p.read(t, enc.encode("run", changes, view))
+			if p.text != view.Text() {
+				t.Fatalf("seed %d: the page shows %q, the answer says %q", seed, p.text, view.Text())
+			}
+		}
+		for range 1 + r.IntN(30) {
+			write(a, r)
+			if r.IntN(3) == 0 {
+				look()
+			}
+		}
+		a.End(core.Outcome{Status: core.Completed})
+		look()
+		if p.done != 1 {
+			t.Fatalf("seed %d: done came %d times", seed, p.done)
+		}
+	}
+}
+
+// A token frame has the addition or the whole, never both; the old protocol has both in every frame.
+func TestTokenFrames(t *testing.T) {
+	a := &core.Answer{}
+	a.Apply(core.Change{Kind: core.Text, Text: "Hello"})
+	for _, c := range []struct {
+		enc        encoder
+		text, full bool
+	}{
+		{encoder{}, true, false},
+		{encoder{joining: true}, false, true},
+		{encoder{legacy: true}, true, true},
+	} {
+		for _, f := range c.enc.encode("r", nil, a.View()) {
+			if f.Type == "token" && (f.Text != nil) != c.text || f.Type == "token" && (f.FullText != nil) != c.full {
+				t.Errorf("%+v gives text %v, fullText %v", c.enc, f.Text != nil, f.FullText != nil)
+			}
+		}
+	}
+}
+
+// Whole texts come at doubling sizes, so that the bytes sent grow with the text and not with its square (ST-22).
+func TestBytesGrowLinearly(t *testing.T) {
+	sent := func(deltas int) int {
+		a, enc, p := &core.Answer{}, encoder{}, &page{}
+		var at core.Cursor
+		for range deltas {
+			a.Apply(core.Change{Kind: core.Text, Text: "word "})
+			changes, view := a.Read(at)
+			at = view.At
+			p.read(t, enc.encode("r", changes, view))
+		}
+		return p.bytes
+	}
+	if small, large := sent(2000), sent(20000); large > 11*small {
+		t.Errorf("ten times the text takes %d bytes instead of %d", large, small)
+	}
+}
+
+func TestStatusIsNotRepeated(t *testing.T) {
+	a, enc := &core.Answer{}, encoder{}
+	fs := enc.thinking()
+	var at core.Cursor
+	for _, word := range strings.Fields("one two three") {
+		a.Apply(core.Change{Kind: core.Text, Text: word})
+		changes, view := a.Read(at)
+		at = view.At
+		fs = append(fs, enc.encode("r", changes, view)...)
+	}
+	var kinds []string
+	for _, f := range fs {
+		if f.Type == "status" {
+			kinds = append(kinds, f.Kind)
+		}
+	}
+	if got := strings.Join(kinds, " "); got != "thinking streaming" {
+		t.Errorf("the statuses are %q", got)
+	}
+}
+
+func TestDone(t *testing.T) {
+	for _, c := range []struct {
+		outcome core.Outcome
+		text    string
+		want    string
+	}{
+		{core.Outcome{Status: core.Completed}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A"}`},
+		{core.Outcome{Status: core.Stopped}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A","interrupted":true}`},
+		{core.Outcome{Status: core.Superseded, Withdrawn: true}, "Hi",
+			`{"type":"done","fullText":"","agentName":"A","interrupted":true,"noResponseReason":"superseded"}`},
+		{core.Outcome{Status: core.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
+		{core.Outcome{Status: core.Failed, Failure: core.RateLimited}, "Busy.",
+			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited","interrupted":true}`},
+	} {
+		a, enc := &core.Answer{}, encoder{agent: "A"}
+		a.Apply(core.Change{Kind: core.Text, Text: c.text})
+		a.End(c.outcome)
+		fs := enc.encode("r", nil, a.View())
+		got, err := json.Marshal(fs[len(fs)-1])
+		if err != nil || string(got) != c.want {
+			t.Errorf("%v gives\n%s, not\n%s", c.outcome, got, c.want)
+		}
+	}
+}
