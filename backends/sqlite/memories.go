@@ -12,6 +12,11 @@ import (
 
 const memoryColumns = `id, room, author, name, text, in_reply_to, at, history, interrupted, failure`
 
+const selectRecent = `
+	SELECT ` + memoryColumns + ` FROM memories
+	WHERE room = ? AND turn <= ?
+	ORDER BY turn DESC, seq DESC LIMIT ?`
+
 // Recent implements [core.Memories]. Its cost is that of the limit, however much is stored.
 func (s *Store) Recent(ctx context.Context, room core.RoomID, upTo core.ResponseID, limit int) ([]core.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
@@ -19,10 +24,7 @@ func (s *Store) Recent(ctx context.Context, room core.RoomID, upTo core.Response
 	}
 	var all []core.Memory
 	err := s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, `
-			SELECT `+memoryColumns+` FROM memories
-			WHERE room = ? AND turn <= ?
-			ORDER BY turn DESC, seq DESC LIMIT ?`, room, upTo, max(limit, 0))
+		rows, err := db.QueryContext(ctx, selectRecent, room, upTo, max(limit, 0))
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// sizes are how many messages are stored before the measure begins.
+var sizes = []int{10, 100_000}
+
+// filled has n messages in one room, and every tenth run is open.
+func filled(b *testing.B, n int) *Store {
+	b.Helper()
+	s := open(b, filepath.Join(b.TempDir(), "parley.db"))
+	err := s.write(b.Context(), func(ctx context.Context, tx *sql.Tx) error {
+		for i := range n {
+			acc, err := accept(ctx, tx, message("room", i), core.JoinRule{})
+			if err == nil && i%10 > 0 {
+				err = finish(ctx, tx, acc.Run, 0, core.Outcome{Status: core.Ignored}, core.Memory{})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func message(room core.RoomID, n int) core.Message {
+	id := core.MemoryID(fmt.Sprintf("telegram/1234567890/%s/%d", room, n))
+	return core.Message{
+		Memory:  core.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: "What is the answer to that question?", At: time.Now()},
+		Place:   core.Room{ID: room, Kind: core.Group, Connector: "telegram", Name: "a room"},
+		Address: core.Address{Connector: "telegram", Room: room, ReplyTo: id},
+	}
+}
+
+func BenchmarkAccept(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := filled(b, size)
+			for n := size; b.Loop(); n++ {
+				if _, err := s.Accept(b.Context(), message("room", n), core.JoinRule{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAcceptUnsynced leaves the disk out: what the transaction itself costs.
+func BenchmarkAcceptUnsynced(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := filled(b, size)
+			if _, err := s.writer.Exec(`PRAGMA synchronous = OFF`); err != nil {
+				b.Fatal(err)
+			}
+			for n := size; b.Loop(); n++ {
+				if _, err := s.Accept(b.Context(), message("room", n), core.JoinRule{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkRecent(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := filled(b, size)
+			for b.Loop() {
+				all, err := s.Recent(b.Context(), "room", core.ResponseID(size-2), 8)
+				if err != nil || len(all) != 8 {
+					b.Fatal(len(all), err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkNote(b *testing.B) {
+	s := filled(b, 10)
+	run, err := s.Start(b.Context(), runID("room", 1), "owner")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for n := 0; b.Loop(); n++ {
+		if err := s.Note(b.Context(), run.ID, run.Epoch, core.Note{Text: fmt.Sprint("so far ", n)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for _, size := range sizes {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			s := filled(b, size)
+			var path string
+			if err := s.writer.QueryRow(`SELECT file FROM pragma_database_list`).Scan(&path); err != nil {
+				b.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				s, err := Open(b.Context(), path, Options{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := s.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// childEnv is the path of the database of a child process, which is this test binary again.
+const childEnv = "PARLEY_TEST_SQLITE_CHILD"
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(childEnv); path != "" {
+		fmt.Fprintln(os.Stderr, acceptForever(path))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// acceptForever writes the id of each message that was accepted, as a connector would acknowledge it.
+func acceptForever(path string) error {
+	ctx := context.Background()
+	s, err := Open(ctx, path, Options{})
+	if err != nil {
+		return err
+	}
+	if err := s.Beat(ctx, "child", time.Now().Add(time.Hour)); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		acc, err := s.Accept(ctx, message(childRoom(os.Getpid()), n), core.JoinRule{})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			if _, err := s.Start(ctx, acc.Run, "child"); err != nil {
+				return err
+			}
+		}
+		fmt.Println(acc.Memory)
+	}
+}
+
+func childRoom(pid int) core.RoomID { return core.RoomID(fmt.Sprint("room of ", pid)) }
+
+type child struct {
+	cmd *exec.Cmd
+	out *bufio.Scanner
+}
+
+func startChild(t *testing.T, path string) child {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return child{cmd, bufio.NewScanner(out)}
+}
+
+// accepts waits until the child has said n more ids, or has no more.
+func (c child) accepts(n int) (ids []core.MemoryID) {
+	for len(ids) != n && c.out.Scan() {
+		ids = append(ids, core.MemoryID(c.out.Text()))
+	}
+	return ids
+}
+
+// kill ends the process as kill -9 does, and returns what it still had said.
+func (c child) kill(t *testing.T) []core.MemoryID {
+	t.Helper()
+	if err := c.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	rest := c.accepts(-1)
+	if err := c.cmd.Wait(); err == nil {
+		t.Error("the child ended by itself")
+	}
+	return rest
+}
+
+// IN-01, DI-05: all that was acknowledged outlives a process that is killed, again and again.
+func TestKilledProcessLosesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	var accepted []core.MemoryID
+	for range 3 {
+		c := startChild(t, path)
+		accepted = append(accepted, c.accepts(50)...)
+		accepted = append(accepted, c.kill(t)...)
+
+		s := open(t, path) // the lock has ended with the process
+		for _, id := range accepted {
+			if _, err := s.Memory(t.Context(), id); err != nil {
+				t.Fatalf("of %d accepted: %v", len(accepted), err)
+			}
+		}
+		// The child said that it lives for an hour; but there is one owner, and that is not the child.
+		run, err := s.Start(t.Context(), runID(childRoom(c.cmd.Process.Pid), 1), "parent")
+		if err != nil || run.Epoch != 2 {
+			t.Errorf("the run of a dead process was started as %+v: %v", run, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOneProcessOwnsTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	c := startChild(t, path)
+	c.accepts(1)
+	pid := fmt.Sprintf("process %d on ", c.cmd.Process.Pid)
+	wantInUse(t, path, pid)
+	c.kill(t)
+	if holder, err := Holder(path); err != nil || holder != "" {
+		t.Errorf("the holder is %q, %v, though it is dead", holder, err)
+	}
+	open(t, path)
+}
+
+func TestOneStoreOwnsTheFile(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "parley.db"), filepath.Join(dir, "other.db")
+	s := open(t, path)
+	if err := os.Symlink(path, other); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, filepath.Join(dir, ".", "x", "..", "parley.db"), other} {
+		wantInUse(t, name, fmt.Sprintf("process %d on ", os.Getpid()))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if holder, err := Holder(path); err != nil || holder != "" {
+		t.Errorf("the holder is %q, %v, though it is closed", holder, err)
+	}
+	open(t, path)
+}
+
+func wantInUse(t *testing.T, path, who string) {
+	t.Helper()
+	_, err := Open(t.Context(), path, Options{})
+	var inUse *InUseError
+	if !errors.As(err, &inUse) || !strings.Contains(inUse.Holder, who) || !strings.Contains(err.Error(), who) {
+		t.Errorf("opened twice: %v; want: in use by %s", err, who)
+	}
+	if holder, err := Holder(path); err != nil || !strings.Contains(holder, who) {
+		t.Errorf("the holder is %q, %v; want: %s", holder, err, who)
+	}
+}

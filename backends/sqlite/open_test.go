@@ -1,0 +1,270 @@
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	notADatabase := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(notADatabase, []byte(strings.Repeat("these are notes\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		filepath.Join(dir, "no", "parley.db"): "the directory " + filepath.Join(dir, "no") + " does not exist",
+		dir:                                   "is a directory",
+		notADatabase:                          "file is not a database",
+		filepath.Join(notADatabase, "a.db"):   "not a directory",
+	} {
+		s, err := Open(t.Context(), path, Options{})
+		if err == nil {
+			s.Close()
+			t.Errorf("%s was opened", path)
+			continue
+		}
+		if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "sqlite: ") {
+			t.Errorf("the error of %s is %q; want: %s", path, err, want)
+		}
+	}
+}
+
+// DI-13: tables that this program does not know are left alone.
+func TestOpenRefusesNewerTables(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	if _, err := s.writer.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(t.Context(), path, Options{})
+	if err == nil || !strings.Contains(err.Error(), "version 99999") || !strings.Contains(err.Error(), "newer version of the gateway") {
+		t.Errorf("the error is %v", err)
+	}
+	if holder, err := Holder(path); err != nil || holder != "" {
+		t.Errorf("what could not be opened is held by %q, %v", holder, err)
+	}
+}
+
+// DI-13: of many that start at once, one gets the file, and its tables are made once.
+func TestOpenAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	stores := make([]*Store, 5)
+	var wg sync.WaitGroup
+	for i := range stores {
+		wg.Go(func() {
+			s, err := Open(t.Context(), path, Options{})
+			var inUse *InUseError
+			if err != nil && !errors.As(err, &inUse) {
+				t.Error(err)
+			}
+			stores[i] = s
+		})
+	}
+	wg.Wait()
+	stores = slices.DeleteFunc(stores, func(s *Store) bool { return s == nil })
+	if len(stores) != 1 {
+		t.Fatalf("%d have the file", len(stores))
+	}
+	if err := stores[0].Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// DI-14: these settings are what makes accepted mean stored.
+func TestConnectionsAreSafe(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	for db, settings := range map[*sql.DB]map[string]string{
+		s.writer:  {"journal_mode": "wal", "synchronous": "2", "fullfsync": "1", "foreign_keys": "1", "busy_timeout": "5000", "query_only": "0"},
+		s.readers: {"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"},
+	} {
+		for name, want := range settings {
+			var got string
+			if err := db.QueryRow(`PRAGMA ` + name).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %q, %v; want %q", name, got, err, want)
+			}
+		}
+	}
+}
+
+func TestFileIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, filepath.Join(dir, "parley.db"))
+	if err := s.SaveRoom(t.Context(), core.Room{ID: "room"}); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 4 { // the database, its log, the index of that, the lock
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v, %v", f.Name(), info.Mode(), err)
+		}
+	}
+}
+
+// A full disk is told of before anything is acknowledged, and what was accepted before is still there.
+func TestDiskFull(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	if _, err := s.Accept(t.Context(), message("room", 1), core.JoinRule{}); err != nil {
+		t.Fatal(err)
+	}
+	var size, unlimited int
+	if err := s.writer.QueryRow(`PRAGMA page_count`).Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.QueryRow(`PRAGMA max_page_count`).Scan(&unlimited); err != nil {
+		t.Fatal(err)
+	}
+	limit(t, s, size)
+	long := message("room", 2)
+	long.Text = strings.Repeat("long ", 10_000)
+	if acc, err := s.Accept(t.Context(), long, core.JoinRule{}); err == nil || !strings.Contains(err.Error(), "full") || acc.Memory != "" {
+		t.Errorf("accepted as %+v on a full disk: %v", acc, err)
+	}
+	if all, err := s.Recent(t.Context(), "room", 0, 10); err != nil || len(all) != 1 {
+		t.Errorf("stored are %d, %v; want 1", len(all), err)
+	}
+	limit(t, s, unlimited)
+	if acc, err := s.Accept(t.Context(), long, core.JoinRule{}); err != nil || acc.Duplicate || acc.Response != 2 {
+		t.Errorf("accepted as %+v when there was room again: %v", acc, err)
+	}
+}
+
+func limit(t *testing.T, s *Store, pages int) {
+	t.Helper()
+	var got int
+	if err := s.writer.QueryRow(`PRAGMA max_page_count = ` + fmt.Sprint(pages)).Scan(&got); err != nil || got != pages {
+		t.Fatalf("the limit is %d, %v; want %d", got, err, pages)
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	if _, err := s.writer.Exec(`PRAGMA query_only = 1`); err != nil {
+		t.Fatal(err)
+	}
+	if acc, err := s.Accept(t.Context(), message("room", 1), core.JoinRule{}); err == nil || acc.Memory != "" {
+		t.Errorf("accepted as %+v though nothing can be written", acc)
+	}
+}
+
+func TestAcceptRefuses(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	elsewhere, nameless := message("room", 1), message("room", 1)
+	elsewhere.Place.ID = "another room"
+	nameless.ID = ""
+	for _, in := range []core.Message{elsewhere, nameless, {}} {
+		if acc, err := s.Accept(t.Context(), in, core.JoinRule{}); err == nil {
+			t.Errorf("accepted as %+v: %+v", acc, in)
+		}
+	}
+	run := openRunOf(t, s, "room")
+	if err := s.Finish(t.Context(), run, 0, core.Outcome{Status: core.Completed}, core.Memory{ID: "answer", Room: "another room"}); err == nil {
+		t.Error("a run ended with an answer of another room")
+	}
+	if open, err := s.OpenRuns(t.Context(), "room"); err != nil || len(open) != 1 {
+		t.Errorf("open are %v, %v; want 1", open, err)
+	}
+}
+
+func openRunOf(t *testing.T, s *Store, room core.RoomID) core.RunID {
+	t.Helper()
+	acc, err := s.Accept(t.Context(), message(room, 1), core.JoinRule{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return acc.Run
+}
+
+func TestAfterClose(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	if err := s.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	for name, err := range map[string]error{
+		"Ping":       s.Ping(ctx),
+		"Recent":     second(s.Recent(ctx, "room", 0, 1)),
+		"Memory":     second(s.Memory(ctx, "id")),
+		"Room":       second(s.Room(ctx, "room")),
+		"SaveRoom":   s.SaveRoom(ctx, core.Room{ID: "room"}),
+		"Accept":     second(s.Accept(ctx, message("room", 1), core.JoinRule{})),
+		"Run":        second(s.Run(ctx, "room#1")),
+		"OpenRuns":   second(s.OpenRuns(ctx, "room")),
+		"OpenRooms":  second(s.OpenRooms(ctx)),
+		"Start":      second(s.Start(ctx, "room#1", "owner")),
+		"Note":       s.Note(ctx, "room#1", 1, core.Note{}),
+		"Finish":     s.Finish(ctx, "room#1", 1, core.Outcome{Status: core.Completed}, core.Memory{}),
+		"Beat":       s.Beat(ctx, "owner", time.Now()),
+		"Close once": s.Close(), // may be repeated
+	} {
+		if want := name != "Close once"; errors.Is(err, ErrClosed) != want {
+			t.Errorf("%s answers %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Close in the middle of work: each call is either done or refused, and what was done is stored.
+func TestCloseWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	accepted, first := make([]bool, 50), make(chan bool, 50)
+	var wg sync.WaitGroup
+	for n := range accepted {
+		wg.Go(func() {
+			_, err := s.Accept(t.Context(), message("room", n), core.JoinRule{})
+			if err != nil && !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+			accepted[n] = err == nil
+			first <- true
+		})
+	}
+	<-first
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	s = open(t, path)
+	wg.Wait()
+	for n, yes := range accepted {
+		_, err := s.Memory(t.Context(), message("room", n).ID)
+		if stored := err == nil; stored != yes {
+			t.Errorf("message %d: accepted %v, stored %v", n, yes, stored)
+		}
+	}
+}
+
+// However much is stored, a prompt costs what it holds: it is read off the end of an index.
+func TestRecentReadsOnlyWhatItReturns(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+selectRecent, "room", 7, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := collect(rows, func(r row) (step string, err error) {
+		var id, parent, unused int
+		return step, r.Scan(&id, &parent, &unused, &step)
+	})
+	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING INDEX memories_by_turn (room=? AND turn<?)") {
+		t.Errorf("the plan is %q, %v", plan, err)
+	}
+}
