@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -88,7 +89,7 @@ func newModel(cfg config.Config, env Env) namedModel {
 
 func pluginsFor(cfg config.Config) []core.Plugin {
 	if cfg.LargeProvider() == config.ProviderDemo {
-		return []core.Plugin{demoplugin.New()}
+		return []core.Plugin{demoplugin.New(rand.IntN)}
 	}
 	return nil
 }
