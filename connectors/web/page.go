@@ -1,34 +1,67 @@
 package web
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"html/template"
 	"io/fs"
 	"net/http"
+	"path"
+	"time"
 )
 
 //go:embed widget
 var widget embed.FS
 
-// pages serves the chat page and its files.
+// types are those of the files in widget. What the system thinks of them does not count: with nosniff a module of
+// another type does not run.
+var types = map[string]string{
+	".js":  "text/javascript; charset=utf-8",
+	".css": "text/css; charset=utf-8",
+	".svg": "image/svg+xml",
+}
+
+// pages serves the chat page and its files. They hold nothing secret, and sites that embed the chat load them too.
 func pages(agent string) http.Handler {
 	files, err := fs.Sub(widget, "widget")
 	if err != nil {
 		panic(err) // the folder is embedded: it is there or this does not compile
 	}
-	index := template.Must(template.ParseFS(files, "index.html"))
-	static := http.FileServerFS(files)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		rw.Header().Set("Cache-Control", "no-cache")
-		_ = index.Execute(rw, map[string]string{"Agent": agent}) // the reader has gone: nobody to tell
-	})
-	for _, name := range []string{"widget.js", "widget.css", "page.css"} {
-		mux.HandleFunc("GET /"+name, func(rw http.ResponseWriter, r *http.Request) {
-			rw.Header().Set("Cache-Control", "no-cache")
-			static.ServeHTTP(rw, r)
-		})
+	var index bytes.Buffer
+	page := template.Must(template.ParseFS(files, "index.html"))
+	if err := page.Execute(&index, map[string]string{"Agent": agent}); err != nil {
+		panic(err) // tests run the template
+	}
+	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
+	names, err := fs.Glob(files, "*.*")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	for _, name := range names {
+		if kind := types[path.Ext(name)]; kind != "" {
+			body, err := fs.ReadFile(files, name)
+			if err != nil {
+				panic(err)
+			}
+			mux.Handle("GET /"+name, file(body, kind))
+		}
 	}
 	return mux
+}
+
+// file serves body. Browsers ask each time whether it has changed, so that a new version is seen at once.
+func file(body []byte, kind string) http.Handler {
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		h := rw.Header()
+		h.Set("Content-Type", kind)
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", tag)
+		h.Set("Access-Control-Allow-Origin", "*") // browsers fetch modules as they fetch data
+		http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
+	})
 }

@@ -1,0 +1,116 @@
+// One conversation with the gateway: which one it is, and answers that survive a bad line.
+
+import { Refusal } from './protocol.js';
+
+const shortest = 500; // ms between two tries to reconnect
+const longest = 30_000;
+
+export class Conversation {
+  #gateway;
+  #place; // in the browser's storage
+  #id;
+
+  constructor(gateway, base) {
+    this.#gateway = gateway;
+    this.#place = `parley:${base}`;
+    this.#id = stored(() => localStorage.getItem(this.#place)) ?? null;
+  }
+
+  // messages returns what was said here before; nothing if the conversation is new or gone. While the gateway can't be
+  // reached it calls waiting and tries again.
+  async messages(signal, waiting) {
+    for (let tries = 0; this.#id && !signal.aborted; tries++) {
+      try {
+        return await this.#gateway.messages(this.#id, signal);
+      } catch (error) {
+        if (error.status === 404) break;
+        waiting(tries);
+        await pause(Math.max(backOff(tries), error.wait ?? 0), signal);
+      }
+    }
+    if (!signal.aborted) this.forget();
+    return [];
+  }
+
+  // forget makes the next message open a new conversation.
+  forget() {
+    this.#id = null;
+    stored(() => localStorage.removeItem(this.#place));
+  }
+
+  async stop() {
+    if (this.#id) await this.#gateway.stop(this.#id);
+  }
+
+  // ask sends text and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
+  // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
+  // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message.
+  async ask(turn, text, key) {
+    let accepted = false;
+    for (let tries = 0; !turn.signal.aborted; tries++) {
+      let wait = backOff(tries);
+      try {
+        const id = await this.#open(turn.signal);
+        const taken = () => { accepted = true; };
+        for await (const frame of this.#gateway.ask(id, text, key, turn.signal, taken)) {
+          if (frame.type === 'reconnect') {
+            wait = frame.after;
+            break;
+          }
+          tries = 0;
+          turn.frame(frame);
+          if (frame.type === 'done') return;
+        }
+      } catch (error) {
+        if (turn.signal.aborted) return;
+        if (error instanceof Refusal) {
+          const passing = error.status >= 500 || (accepted && error.status === 429);
+          if (!passing) throw error;
+          wait = Math.max(wait, error.wait * (1 + Math.random() / 4));
+        }
+      }
+      turn.waiting(tries);
+      await pause(wait, turn.signal);
+    }
+  }
+
+  async #open(signal) {
+    if (!this.#id) {
+      this.#id = await this.#gateway.open(signal);
+      stored(() => localStorage.setItem(this.#place, this.#id));
+    }
+    return this.#id;
+  }
+}
+
+// newKey names a message, so that sending it twice is harmless.
+export function newKey() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+// backOff grows with every try, and differs from page to page.
+const backOff = (tries) => Math.min(longest, shortest * 2 ** tries) * (0.5 + Math.random());
+
+// pause ends early when the network is back or signal is aborted.
+function pause(ms, signal) {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      window.removeEventListener('online', end);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    window.addEventListener('online', end);
+    signal.addEventListener('abort', end);
+  });
+}
+
+// stored uses the browser's storage where that is allowed; without it a conversation lasts as long as the page.
+function stored(use) {
+  try {
+    return use();
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,92 @@
+// Small helpers to build the page node by node: text is only ever text, never markup.
+
+// el makes an element. Functions become listeners, true an empty attribute; false, null and undefined are left out.
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') node.addEventListener(name, value);
+    else if (value === true) node.setAttribute(name, '');
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const strokes = {
+  send: ['M12 19V5', 'M5 12l7-7 7 7'],
+  stop: ['M7 7h10v10H7z'],
+  plus: ['M12 5v14', 'M5 12h14'],
+  close: ['M6 6l12 12', 'M18 6L6 18'],
+  copy: ['M9 9h11v11H9z', 'M5 15H4V4h11v1'],
+  done: ['M5 12.5l4.5 4.5L19 7.5'],
+  down: ['M12 5v14', 'M5 12l7 7 7-7'],
+  retry: ['M4 12a8 8 0 1 0 2.6-5.9', 'M4 4v4.5h4.5'],
+  chat: ['M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z'],
+};
+
+// icon draws one of the strokes above, in the colour of the text around it.
+export function icon(name) {
+  const namespace = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(namespace, 'svg');
+  svg.setAttribute('viewBox', '0 0 24 24');
+  svg.setAttribute('aria-hidden', 'true');
+  for (const d of strokes[name]) {
+    const path = document.createElementNS(namespace, 'path');
+    path.setAttribute('d', d);
+    svg.append(path);
+  }
+  return svg;
+}
+
+// button makes a button that shows an icon and says its label to those who can't see it.
+export function button(name, label, click, attributes = {}) {
+  return el('button', { type: 'button', class: 'icon', 'aria-label': label, title: label, click, ...attributes }, icon(name));
+}
+
+// copyButton copies what text() gives, and says for a moment that it did.
+export function copyButton(label, text) {
+  const copied = async () => {
+    if (!await copy(text())) return;
+    node.replaceChildren(icon('done'));
+    node.setAttribute('aria-label', 'Copied');
+    setTimeout(() => {
+      node.replaceChildren(icon('copy'));
+      node.setAttribute('aria-label', label);
+    }, 1500);
+  };
+  const node = button('copy', label, copied);
+  return node;
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch { // not allowed here, or the page has no https
+    const area = el('textarea', { readonly: true, 'aria-hidden': 'true' });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    return done;
+  }
+}
+
+// followViewport tells the styles of an element how high the screen is above a phone's keyboard. It returns a
+// function that ends it.
+export function followViewport(element) {
+  const view = window.visualViewport;
+  if (!view) return () => {};
+  const measure = () => {
+    element.style.setProperty('--screen-height', `${view.height}px`);
+    element.style.setProperty('--screen-top', `${view.offsetTop}px`);
+  };
+  measure();
+  view.addEventListener('resize', measure);
+  view.addEventListener('scroll', measure);
+  return () => {
+    view.removeEventListener('resize', measure);
+    view.removeEventListener('scroll', measure);
+  };
+}

@@ -1,0 +1,170 @@
+// How one message looks: what a person wrote, and an answer that grows.
+
+import { button, copyButton, el } from './dom.js';
+import { Markdown } from './markdown.js';
+
+// question shows what a person wrote, as it was typed.
+export function question(text) {
+  return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text));
+}
+
+const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };
+
+const reasons = {
+  ignored: 'No answer was needed.',
+  superseded: 'Your newer message is answered instead.',
+  stopped: 'Stopped.',
+  timeout: 'This took too long.',
+};
+
+// The gateway's own remark on an answer that is not whole stands below its text, or alone.
+const below = /\n\n_\(([^\n]+)\)_$/;
+const alone = /^_?\(?([^\n]{1,100}?)\)?_?$/;
+
+// Answer shows frames as they come, at most once for each picture that the screen shows.
+export class Answer {
+  element;
+  #steps = el('div', { class: 'steps' });
+  #body = el('div', { class: 'text' });
+  #status = el('p', { class: 'status' });
+  #foot = el('footer');
+  #text = new Markdown(this.#body);
+  #tools = new Map();
+  #drawing = 0;
+
+  // agent is who speaks; retry is called when the person wants another answer.
+  constructor(agent, retry) {
+    this.retry = retry;
+    this.element = el('article', { class: 'message answer', 'aria-label': agent }, this.#steps, this.#body, this.#status, this.#foot);
+    this.#status.hidden = true;
+  }
+
+  // frame takes one event of the stream.
+  frame(frame) {
+    switch (frame.type) {
+      case 'status': this.say(statusText(frame)); break;
+      case 'token': this.#grow(frame); break;
+      case 'tool': this.#tool(frame); break;
+      case 'done': this.finish(frame); break;
+    }
+  }
+
+  // say shows a quiet line below the text.
+  say(text) {
+    this.#status.hidden = text === '';
+    this.#status.textContent = text;
+    this.#body.setAttribute('aria-busy', 'true'); // read it out when it is whole
+  }
+
+  // trail shows what the actions said on the way, folded.
+  trail(history) {
+    const lines = history.map((said) => el('li', { dir: 'auto' }, said));
+    const title = history.length === 1 ? '1 step' : `${history.length} steps`;
+    this.#steps.append(el('details', { class: 'trail' }, el('summary', {}, title), el('ol', {}, ...lines)));
+  }
+
+  // finish shows the last word.
+  finish({ fullText = '', failureKind, interrupted, noResponseReason }) {
+    const failed = Boolean(failureKind) || noResponseReason === 'failed' || noResponseReason === 'timeout';
+    const cut = (interrupted && (below.exec(fullText) ?? (failed ? null : alone.exec(fullText)))) || null;
+    const text = cut ? fullText.slice(0, cut.index) : fullText;
+    this.#text.replace(text);
+    this.#draw(true);
+    this.#status.hidden = true;
+    this.#body.removeAttribute('aria-busy');
+    for (const tool of this.#tools.values()) tool.finish();
+    this.element.classList.toggle('failed', failed);
+    if (noResponseReason && !text) this.note(reasons[noResponseReason] ?? 'There is no answer.');
+    else if (cut) this.note(cut[1]);
+    else if (interrupted && !failed) this.note('This answer was cut off.');
+    if (text) this.#foot.append(copyButton('Copy the answer', () => this.#text.text));
+    if (failed) this.#foot.append(button('retry', 'Try again', () => this.retry()));
+  }
+
+  // note shows why there is no more.
+  note(text) {
+    this.#status.hidden = true;
+    this.#foot.prepend(el('span', { class: 'note' }, text));
+  }
+
+  #grow({ text = '', fullText }) {
+    if (fullText === undefined) this.#text.append(text);
+    else this.#text.replace(fullText);
+    this.#drawing ||= requestAnimationFrame(() => this.#draw(false));
+  }
+
+  #draw(done) {
+    cancelAnimationFrame(this.#drawing);
+    this.#drawing = 0;
+    this.#text.draw(done);
+  }
+
+  #tool(frame) {
+    let tool = this.#tools.get(frame.callId);
+    if (!tool) {
+      tool = new Tool(frame.toolName);
+      this.#tools.set(frame.callId, tool);
+      this.#steps.append(tool.element);
+    }
+    tool.show(frame);
+  }
+}
+
+function statusText({ kind, actionName, toolName }) {
+  switch (kind) {
+    case 'streaming': return '';
+    case 'thinking': return 'Thinking…';
+    default: return `Running ${actionName ?? toolName ?? kind}…`;
+  }
+}
+
+// Tool is one call, folded: its name and stage in sight, what went in and came out below.
+class Tool {
+  element;
+  #stage = el('span', { class: 'stage' });
+  #fields = el('dl');
+  #shown = new Map();
+  #chunks = ''; // of the arguments
+
+  constructor(name) {
+    this.element = el('details', { class: 'tool', 'data-stage': 'start' },
+      el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#stage), this.#fields);
+  }
+
+  show({ stage, phase, args, parametersChunk, result, shortResult, error }) {
+    const failed = phase === 'error';
+    if (stage === 'start') this.#chunks = ''; // after a reconnect all is told again
+    this.element.dataset.stage = failed ? 'failed' : stage;
+    this.#stage.textContent = failed ? 'failed' : shortResult || stages[stage];
+    this.#chunks += parametersChunk ?? '';
+    if (args || this.#chunks) this.#field('Arguments', args || this.#chunks);
+    if (result) this.#field('Result', result);
+    if (error) this.#field('Error', error);
+  }
+
+  // finish is for a call that did not live to see its end.
+  finish() {
+    if (['end', 'failed'].includes(this.element.dataset.stage)) return;
+    this.element.dataset.stage = 'failed';
+    this.#stage.textContent = 'not finished';
+  }
+
+  #field(name, text) {
+    let value = this.#shown.get(name);
+    if (!value) {
+      value = el('dd', { dir: 'auto' });
+      this.#shown.set(name, value);
+      this.#fields.append(el('dt', {}, name), value);
+    }
+    value.textContent = pretty(text);
+  }
+}
+
+// pretty spreads JSON over lines; what is not JSON stays as it is.
+function pretty(text) {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

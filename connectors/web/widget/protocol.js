@@ -1,0 +1,134 @@
+// The gateway's HTTP API: conversations, messages, and the stream of an answer.
+
+const silence = 45_000; // ms without any byte until a stream counts as dead; the gateway speaks every 15 s
+
+// Refusal is an answer other than 2xx. message is a sentence for people, wait is in ms.
+export class Refusal extends Error {
+  constructor(status, sentence, wait) {
+    super(sentence);
+    this.status = status;
+    this.wait = wait;
+  }
+}
+
+export class Gateway {
+  #base;
+
+  // base is the address of the gateway, with a slash at the end.
+  constructor(base) {
+    this.#base = base;
+  }
+
+  // open starts a conversation and returns its id.
+  async open(signal) {
+    const { conversation } = await (await this.#request('POST', 'api/conversations', {}, signal)).json();
+    return conversation.id;
+  }
+
+  // messages returns what was said, oldest first.
+  async messages(id, signal) {
+    return (await (await this.#request('GET', `${path(id)}/messages`, undefined, signal)).json()).messages;
+  }
+
+  // stop ends every answer that is being written in the conversation.
+  async stop(id) {
+    await this.#request('POST', `${path(id)}/stop`, {});
+  }
+
+  // ask sends a message and yields the frames of its answer until the stream ends. The same key again joins the same
+  // answer. It throws a Refusal, or what the network throws. accepted() is called when the gateway has the message.
+  async* ask(id, text, key, signal, accepted) {
+    const watch = new Watch(signal);
+    try {
+      const question = { text, clientMessageId: key, streamProtocol: 'delta-v2' };
+      const response = await this.#request('POST', `${path(id)}/messages/stream`, question, watch.signal);
+      accepted();
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const events = new Events();
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        watch.heard();
+        for (const data of events.push(value)) yield JSON.parse(data);
+      }
+    } finally {
+      watch.end();
+    }
+  }
+
+  async #request(method, address, body, signal) {
+    const response = await fetch(this.#base + address, {
+      method,
+      signal,
+      body: body && JSON.stringify(body),
+      headers: body && { 'Content-Type': 'application/json' },
+      credentials: 'omit',
+      cache: 'no-store',
+    });
+    if (response.ok) return response;
+    const { error } = await response.json().catch(() => ({}));
+    const wait = Number(response.headers.get('Retry-After')) * 1000 || 0;
+    throw new Refusal(response.status, error || 'The gateway can’t be reached right now.', wait);
+  }
+}
+
+const path = (id) => `api/conversations/${encodeURIComponent(id)}`;
+
+// Watch aborts a request that says nothing for too long, also when a sleeping tab wakes up and finds it so (WB-09).
+class Watch {
+  #controller = new AbortController();
+  #leave = () => this.#controller.abort();
+  #wake = () => {
+    if (!document.hidden && Date.now() - this.#last > silence / 2) this.#controller.abort();
+  };
+  #outer;
+  #timer;
+  #last;
+
+  constructor(outer) {
+    this.#outer = outer;
+    outer.addEventListener('abort', this.#leave);
+    document.addEventListener('visibilitychange', this.#wake);
+    if (outer.aborted) this.#leave();
+    this.heard();
+  }
+
+  get signal() {
+    return this.#controller.signal;
+  }
+
+  heard() {
+    this.#last = Date.now();
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#leave, silence);
+  }
+
+  end() {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener('abort', this.#leave);
+    document.removeEventListener('visibilitychange', this.#wake);
+    this.#controller.abort(); // whoever stops reading frees the connection
+  }
+}
+
+// Events cuts a text/event-stream into the data of its events. Comments and other fields are left out.
+export class Events {
+  #rest = '';
+  #data = [];
+
+  // push returns the events that chunk completes.
+  push(chunk) {
+    const out = [];
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop();
+    for (let line of lines) {
+      if (line.endsWith('\r')) line = line.slice(0, -1);
+      if (line.startsWith('data:')) this.#data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      else if (line === '' && this.#data.length > 0) {
+        out.push(this.#data.join('\n'));
+        this.#data = [];
+      }
+    }
+    return out;
+  }
+}
