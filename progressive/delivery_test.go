@@ -302,3 +302,16 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 		})
 	}
 }
+
+// Without nonces, a preview of unknown fate is the last: the orphan is short, and there is one.
+func TestNoPreviewAfterAnAmbiguousOne(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true})
+		s.show()
+		streamed(s)
+		time.Sleep(time.Minute)
+		s.wantShown(half)
+		s.finish()
+		s.wantShown(half, prose)
+	})
+}

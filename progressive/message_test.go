@@ -379,3 +379,29 @@ func TestOrphans(t *testing.T) {
 		})
 	}
 }
+
+// counting counts how often the whole text is rendered.
+type counting struct {
+	progressivetest.Full
+	renders *int
+}
+
+func (c counting) Render(v core.View) []progressive.Part {
+	*c.renders++
+	return c.Full.Render(v)
+}
+
+// ST-22: the text is rendered when there is a request to make, not for each delta.
+func TestRenderingIsPerRequest(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.chat.Max = 0
+		renders := 0
+		s.sink = counting{s.sink.(progressivetest.Full), &renders}
+		s.show()
+		s.stream(strings.Repeat("word ", 50_000), time.Millisecond)
+		s.finish()
+		if n := s.count(progressive.Edit); renders > 3*n {
+			t.Errorf("%d renders for %d edits", renders, n)
+		}
+	})
+}
