@@ -65,6 +65,7 @@ type namedModel struct {
 	core.Model
 	name  string
 	check func(context.Context) (string, error)
+	close func() error
 }
 
 func newModel(cfg config.Config, env Env) namedModel {
@@ -79,11 +80,11 @@ func newModel(cfg config.Config, env Env) namedModel {
 		if name == "" {
 			name = "the only model of " + cfg.Providers.OpenAI.BaseURL
 		}
-		return namedModel{m, name, m.Check}
+		return namedModel{m, name, m.Check, m.Close}
 	default:
 		return namedModel{demo.New(), "demo", func(context.Context) (string, error) {
 			return "the demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
-		}}
+		}, func() error { return nil }}
 	}
 }
 

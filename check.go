@@ -26,6 +26,7 @@ type Finding struct {
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	model := newModel(cfg, env)
+	defer func() { _ = model.close() }() // only idle connections
 	parts := []part{
 		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},

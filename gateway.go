@@ -69,6 +69,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		}
 	}()
 	g.model = newModel(cfg, g.env)
+	g.backends.closers = append(g.backends.closers, g.model.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, System: cfg.Agent.System}
 	posters := map[string]connectors.Poster{}
 	g.runtime, err = core.New(core.Config{
