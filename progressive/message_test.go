@@ -398,7 +398,7 @@ func TestRenderingIsPerRequest(t *testing.T) {
 		renders := 0
 		s.sink = counting{s.sink.(progressivetest.Full), &renders}
 		s.show()
-		s.stream(strings.Repeat("word ", 50_000), time.Millisecond)
+		s.stream(strings.Repeat("word ", 10_000), time.Millisecond)
 		s.finish()
 		if n := s.count(progressive.Edit); renders > 3*n {
 			t.Errorf("%d renders for %d edits", renders, n)

@@ -38,6 +38,9 @@ func Split(text string, limit int, length func(string) int) []string {
 type piece struct{ open, text, shut string }
 
 func split(text string, limit int, length func(string) int) (pieces []piece) {
+	if length(text) <= limit && text != "" && !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return []piece{{text: text}} // most texts
+	}
 	mark, info := "", ""
 	for text != "" {
 		c := cutter{text: text, length: length, fenced: limit >= leastForFences}
