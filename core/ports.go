@@ -11,7 +11,8 @@ type Tracker interface {
 	// [ErrSuperseded], on this replica before Claim returns and on all others soon. It is refused with
 	// ErrSuperseded if a later turn is known, and with [ErrStopped] if id was stopped. The same id may be claimed
 	// again, anywhere; nothing is cancelled by that. The context is a child of ctx and is cancelled with it; ending
-	// ctx is how a claim is let go, and forgets nothing.
+	// ctx is how a claim is let go, and forgets nothing. Beside any other error there may be a context all the same:
+	// the claim then counts as far as the tracker can reach. Ids begin at 1.
 	Claim(ctx context.Context, agent AgentID, room RoomID, id ResponseID) (context.Context, error)
 	// Settle is the truth about id, whatever its context says: nil, ErrSuperseded or ErrStopped.
 	Settle(ctx context.Context, agent AgentID, room RoomID, id ResponseID) error

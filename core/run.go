@@ -103,7 +103,7 @@ func (x *execution) claim() (refused error) {
 	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.Response)
 	if refused = settled(err); refused != nil {
 		quit(refused)
-	} else if err == nil {
+	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
 		x.work = claimed
 	}
 	return refused

@@ -1,0 +1,251 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/models/modelfake"
+)
+
+var binary string
+
+// TestMain builds the real program: what is tested here is what people run.
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "gateway")
+	if err != nil {
+		panic(err)
+	}
+	binary = filepath.Join(dir, "gateway")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		panic(string(out))
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// command prepares the program in an empty folder and an empty environment.
+func command(t *testing.T, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	c := exec.CommandContext(ctx, binary, args...)
+	c.Dir = t.TempDir()
+	c.Env = append(env, "HOME="+c.Dir)
+	return c
+}
+
+// gateway is a running program.
+type gateway struct {
+	*exec.Cmd
+	url    string
+	stderr bytes.Buffer
+	rest   chan struct{} // closed when it has printed its last
+}
+
+func start(t *testing.T, c *exec.Cmd) *gateway {
+	t.Helper()
+	g := &gateway{Cmd: c, rest: make(chan struct{})}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stderr = &g.stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() {
+		t.Fatalf("it printed nothing: %v\n%s", c.Wait(), g.stderr.String())
+	}
+	g.url = regexp.MustCompile(`http://\S+`).FindString(lines.Text())
+	go func() {
+		_, _ = io.Copy(io.Discard, out)
+		close(g.rest)
+	}()
+	return g
+}
+
+// wait returns the exit status.
+func (g *gateway) wait(t *testing.T) int {
+	t.Helper()
+	<-g.rest
+	return status(t, g.Wait())
+}
+
+func status(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if exit == nil {
+		return 0
+	}
+	return exit.ExitCode()
+}
+
+// ask sends a message and returns the open stream, once the first text has come.
+func (g *gateway) ask(t *testing.T, text string) io.ReadCloser {
+	t.Helper()
+	resp, err := http.Post(g.url+"/api/conversations", "application/json", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	id := regexp.MustCompile(`"id":"(\w+)"`).FindSubmatch(body)
+	if id == nil {
+		t.Fatalf("no conversation: %s", body)
+	}
+	resp, err = http.Post(g.url+"/api/conversations/"+string(id[1])+"/messages/stream", "application/json",
+		strings.NewReader(`{"text":"`+text+`","clientMessageId":"m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { resp.Body.Close() })
+	r := bufio.NewReader(resp.Body)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, `"token"`) {
+			return resp.Body
+		}
+	}
+}
+
+// Nothing but the program: it answers, says what is off, and ends well when told to.
+func TestRunWithNothingConfigured(t *testing.T) {
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	resp, err := http.Get(g.url + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || !bytes.Contains(page, []byte("Parley")) {
+		t.Errorf("the page is %d %s", resp.StatusCode, page)
+	}
+	g.ask(t, "hello").Close()
+	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := g.wait(t); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	for _, want := range []string{"OPENAI_API_KEY", "DISCORD_TOKEN", "TELEGRAM_TOKEN", "stopped"} {
+		if !strings.Contains(g.stderr.String(), want) {
+			t.Errorf("the log does not tell of %s:\n%s", want, &g.stderr)
+		}
+	}
+}
+
+// A second signal does not wait for answers.
+func TestSecondSignal(t *testing.T) {
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	defer g.ask(t, "long").Close()
+	for range 2 {
+		if err := g.Process.Signal(os.Interrupt); err != nil {
+			break // it has ended
+		}
+		time.Sleep(100 * time.Millisecond) // two signals at once are one
+	}
+	if code := g.wait(t); code != 130 {
+		t.Errorf("it ended with %d:\n%s", code, &g.stderr)
+	}
+}
+
+func TestConfigurationError(t *testing.T) {
+	c := command(t, nil, "run")
+	if err := os.WriteFile(filepath.Join(c.Dir, "config.yaml"), []byte("web:\n  lisen: 127.0.0.1:0\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "config.yaml:2:3") || !strings.Contains(string(out), "listen") {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
+func TestNamedFileIsMissing(t *testing.T) {
+	out, err := command(t, nil, "--config", "other.yaml").CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "other.yaml") {
+		t.Errorf("%d: %s", code, out)
+	}
+}
+
+func TestAddressInUse(t *testing.T) {
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	out, err := command(t, nil, "--listen", strings.TrimPrefix(g.url, "http://")).CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "--listen") {
+		t.Errorf("%d: %s", code, out)
+	}
+	_ = g.Process.Kill()
+	g.wait(t)
+}
+
+// One file has one gateway; the second says who the first is.
+func TestStoreInUse(t *testing.T) {
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	second := command(t, nil, "--listen", "127.0.0.1:0")
+	second.Dir = g.Dir
+	out, err := second.CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "parley.db") {
+		t.Errorf("%d: %s", code, out)
+	}
+	_ = g.Process.Kill()
+	g.wait(t)
+}
+
+func TestCheck(t *testing.T) {
+	fake := httptest.NewServer(modelfake.New(modelfake.Options{Key: "sk-right-0123456789", Models: []string{"one", "two"}}))
+	defer fake.Close()
+	base := "OPENAI_BASE_URL=" + fake.URL + "/v1"
+	for name, c := range map[string]struct {
+		env  []string
+		code int
+		want []string
+	}{
+		"nothing set":   {nil, 0, []string{"ok    store", "demo", "OPENAI_API_KEY"}},
+		"all right":     {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=one"}, 0, []string{"ok    models.large"}},
+		"which model":   {[]string{base, "OPENAI_API_KEY=sk-right-0123456789"}, 1, []string{"FAIL", "one", "two", "OPENAI_MODEL"}},
+		"wrong key":     {[]string{base, "OPENAI_API_KEY=sk-wrong-0123456789", "OPENAI_MODEL=one"}, 1, []string{"FAIL  models.large"}},
+		"no such model": {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=three"}, 1, []string{"FAIL  models.large"}},
+		"nobody there":  {[]string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_MODEL=m"}, 1, []string{"FAIL  models.large"}},
+		"no Redis":      {[]string{"REDIS_URL=redis://:hunter2hunter2@127.0.0.1:1"}, 1, []string{"FAIL  shared", "127.0.0.1:1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := command(t, c.env, "check").CombinedOutput()
+			if code := status(t, err); code != c.code {
+				t.Errorf("it ended with %d", code)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("it does not say %q", want)
+				}
+			}
+			for _, secret := range []string{"sk-right-0123456789", "sk-wrong-0123456789", "hunter2"} {
+				if strings.Contains(string(out), secret) {
+					t.Errorf("it shows %s", secret)
+				}
+			}
+			if t.Failed() {
+				t.Logf("%s", out)
+			}
+		})
+	}
+}
