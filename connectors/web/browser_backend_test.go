@@ -1,0 +1,215 @@
+package web_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// backend stands in for the runtime and its store: a test writes every answer itself.
+type backend struct {
+	asked chan *reply // every new question
+
+	mu      sync.Mutex
+	rooms   map[core.RoomID]core.Room
+	said    map[core.RoomID][]core.Memory
+	replies map[core.RunID]*reply
+}
+
+// reply is an answer that a test writes.
+type reply struct {
+	core.Answer
+	b        *backend
+	question core.Memory
+}
+
+func newBackend() *backend {
+	return &backend{
+		asked:   make(chan *reply, 64),
+		rooms:   map[core.RoomID]core.Room{},
+		said:    map[core.RoomID][]core.Memory{},
+		replies: map[core.RunID]*reply{},
+	}
+}
+
+func (b *backend) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r, ok := b.rooms[id]
+	if !ok {
+		return core.Room{}, core.ErrNotFound
+	}
+	return r, nil
+}
+
+func (b *backend) SaveRoom(_ context.Context, r core.Room) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rooms[r.ID] = r
+	return nil
+}
+
+func (b *backend) Recent(_ context.Context, room core.RoomID, _ core.ResponseID, _ int) ([]core.Memory, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]core.Memory(nil), b.said[room]...), nil
+}
+
+func (b *backend) Watch(_ context.Context, id core.RunID) (*core.Answer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return &b.replies[id].Answer, nil
+}
+
+// forget makes every conversation unknown.
+func (b *backend) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.rooms)
+}
+
+// handle takes what people do, as the runtime would.
+func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch in := in.(type) {
+	case core.Message:
+		run := core.RunID("run/" + in.ID)
+		if r := b.replies[run]; r != nil {
+			return core.Accepted{Memory: in.ID, Run: run, Duplicate: true, Altered: r.question.Text != in.Text}, nil
+		}
+		r := &reply{b: b, question: in.Memory}
+		b.replies[run] = r
+		b.said[in.Room] = append(b.said[in.Room], in.Memory)
+		b.asked <- r
+		return core.Accepted{Memory: in.ID, Run: run}, nil
+	case core.Command:
+		for _, r := range b.replies {
+			if r.question.Room == in.Room && !r.View().Outcome.Done() {
+				r.finishLocked(core.Outcome{Status: core.Stopped}, "_(Stopped.)_")
+			}
+		}
+	}
+	return core.Accepted{}, nil
+}
+
+func (r *reply) say(text string) { r.Apply(core.Change{Kind: core.Text, Text: text}) }
+
+func (r *reply) callback(call, text string) {
+	r.Apply(core.Change{Kind: core.Callback, Call: call, Text: text})
+}
+
+func (r *reply) tool(call string, t core.Tool) {
+	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t})
+}
+
+// finish stores the answer and ends it; mark is the remark that the runtime would put below.
+func (r *reply) finish(o core.Outcome, mark string) {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	r.finishLocked(o, mark)
+}
+
+func (r *reply) finishLocked(o core.Outcome, mark string) {
+	if mark != "" {
+		r.Apply(core.Change{Kind: core.Text, Step: 1 << 20, Text: mark})
+	}
+	v := r.View()
+	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], core.Memory{
+		ID: core.MemoryID("run/" + r.question.ID), Room: r.question.Room, Author: "agent", Text: v.Text(), At: time.Now(),
+		InReplyTo: r.question.ID, History: v.History, Interrupted: o.Interrupted(), Failure: o.Failure,
+	})
+	r.End(o)
+}
+
+// gateway is a web connector on a real port.
+type gateway struct {
+	*backend
+	url string
+	tap *tap
+	web *sync.WaitGroup
+	end context.CancelFunc
+}
+
+// tap lets a test pull the plug.
+type tap struct {
+	net.Listener
+	mu    sync.Mutex
+	conns []net.Conn
+}
+
+func (l *tap) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.mu.Lock()
+		l.conns = append(l.conns, c)
+		l.mu.Unlock()
+	}
+	return c, err
+}
+
+// cut ends every connection there is.
+func (l *tap) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.conns {
+		_ = c.Close()
+	}
+	l.conns = nil
+}
+
+func listen(t *testing.T, address string) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// start serves b until the test ends.
+func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *gateway {
+	t.Helper()
+	taps := &tap{Listener: l}
+	o := web.Options{
+		Listener: taps, Agent: core.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
+		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
+	}
+	if edit != nil {
+		edit(&o)
+	}
+	w := web.New(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &gateway{backend: b, url: "http://" + l.Addr().String(), tap: taps, web: &sync.WaitGroup{}, end: cancel}
+	g.web.Go(func() {
+		if err := w.Run(ctx, b.handle); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(g.stop)
+	return g
+}
+
+// stop ends the gateway as a deployment would: open streams are told to come back.
+func (g *gateway) stop() {
+	g.end()
+	g.web.Wait()
+}
+
+// next is the next question.
+func (g *gateway) next(t *testing.T) *reply {
+	t.Helper()
+	select {
+	case r := <-g.asked:
+		return r
+	case <-time.After(patience):
+		t.Fatal("nobody asked anything")
+		return nil
+	}
+}
