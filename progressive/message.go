@@ -134,7 +134,7 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 	if !v.Outcome.Withdrawn {
 		want = m.render(v)
 	}
-	if !m.ended && (!m.ripe(want, now) || length(want) < m.length()) {
+	if !m.ended && (!m.ripe(want, now) || m.shrinks(v, want)) {
 		return step{}, false
 	}
 	if !m.ended || m.deleter == nil { // what is left over stays
@@ -179,6 +179,12 @@ func (m *Message) ripe(want []Part, now time.Time) bool {
 		m.seen = now
 	}
 	return !now.Before(m.seen.Add(firstWait)) || len(want) > 1 || visible(want[0].reads(), firstLength) >= firstLength
+}
+
+// shrinks says that want would take text back that the model wrote: markup that is still open may look so for a moment
+// (ST-20). What actions say may become shorter: it is replaced.
+func (m *Message) shrinks(v core.View, want []Part) bool {
+	return len(v.History) == 0 && length(want) < m.length()
 }
 
 // length is how much the reader sees.
