@@ -23,9 +23,11 @@ func storeModelCheck(t *testing.T, s core.Store) {
 		p := &pair{t, s, model, core.RoomID(fmt.Sprintf("room %d", rounds))}
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
-			"wait": func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
-			"":     p.compare,
+			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
+			"recent": p.recent, "run": p.run, "open runs": p.openRuns,
 		})
+		p.recent(rt)
+		p.openRuns(rt)
 	})
 }
 
@@ -119,21 +121,23 @@ func (p *pair) beat(rt *rapid.T) {
 	p.agree(rt, "Beat", nil, nil, p.store.Beat(p.t.Context(), owner, until), p.model.Beat(p.t.Context(), owner, until))
 }
 
-// compare looks at all that can be seen of the room.
-func (p *pair) compare(rt *rapid.T) {
-	ctx := p.t.Context()
+func (p *pair) recent(rt *rapid.T) {
 	upTo := core.ResponseID(rapid.IntRange(0, 6).Draw(rt, "up to"))
 	limit := rapid.IntRange(0, 20).Draw(rt, "limit")
-	gotSaid, gotErr := p.store.Recent(ctx, p.room, upTo, limit)
-	wantSaid, wantErr := p.model.Recent(ctx, p.room, upTo, limit)
-	p.agree(rt, "Recent", gotSaid, wantSaid, gotErr, wantErr)
+	got, gotErr := p.store.Recent(p.t.Context(), p.room, upTo, limit)
+	want, wantErr := p.model.Recent(p.t.Context(), p.room, upTo, limit)
+	p.agree(rt, "Recent", got, want, gotErr, wantErr)
+}
 
-	gotOpen, gotErr := p.store.OpenRuns(ctx, p.room)
-	wantOpen, wantErr := p.model.OpenRuns(ctx, p.room)
-	p.agree(rt, "OpenRuns", gotOpen, wantOpen, gotErr, wantErr)
-
+func (p *pair) run(rt *rapid.T) {
 	id := p.id(rt)
-	gotRun, gotErr := p.store.Run(ctx, id)
-	wantRun, wantErr := p.model.Run(ctx, id)
-	p.agree(rt, "Run", gotRun, wantRun, gotErr, wantErr)
+	got, gotErr := p.store.Run(p.t.Context(), id)
+	want, wantErr := p.model.Run(p.t.Context(), id)
+	p.agree(rt, "Run", got, want, gotErr, wantErr)
+}
+
+func (p *pair) openRuns(rt *rapid.T) {
+	got, gotErr := p.store.OpenRuns(p.t.Context(), p.room)
+	want, wantErr := p.model.OpenRuns(p.t.Context(), p.room)
+	p.agree(rt, "OpenRuns", got, want, gotErr, wantErr)
 }
