@@ -1,0 +1,63 @@
+package telegram
+
+import (
+	"strings"
+	"unicode/utf16"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+)
+
+// addressed says whether m is meant for us, by what the platform marks alone (IN-14): an e-mail address, a link and code
+// that hold our name are none of its marks, and who quotes us does not call us.
+func (s self) addressed(m *tgbotapi.Message, topic int) bool {
+	if r := answered(m, topic); r != nil && r.From != nil && r.From.ID == int64(s.account) && r.SenderChat == nil {
+		return true
+	}
+	text, entities := said(m)
+	for _, e := range entities {
+		if s.named(text, e) && !quoted(e, entities) {
+			return true
+		}
+	}
+	return false
+}
+
+// named says whether e names us.
+func (s self) named(text string, e tgbotapi.MessageEntity) bool {
+	switch e.Type {
+	case "mention":
+		return s.isUs(strings.TrimPrefix(entityText(text, e), "@"))
+	case "text_mention":
+		return e.User != nil && e.User.ID == int64(s.account)
+	case "bot_command":
+		_, to, named := strings.Cut(entityText(text, e), "@")
+		return named && s.isUs(to)
+	}
+	return false
+}
+
+func (s self) isUs(username string) bool {
+	return s.username != "" && strings.EqualFold(username, s.username)
+}
+
+// quoted says whether e stands in a quote or in code.
+func quoted(e tgbotapi.MessageEntity, all []tgbotapi.MessageEntity) bool {
+	for _, q := range all {
+		switch q.Type {
+		case "blockquote", "expandable_blockquote", "code", "pre":
+			if q.Offset <= e.Offset && e.Offset < q.Offset+q.Length {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// entityText is what e marks. Offsets count UTF-16 units.
+func entityText(text string, e tgbotapi.MessageEntity) string {
+	u := utf16.Encode([]rune(text))
+	if e.Offset < 0 || e.Length < 0 || e.Offset > len(u) || e.Length > len(u)-e.Offset {
+		return ""
+	}
+	return string(utf16.Decode(u[e.Offset : e.Offset+e.Length]))
+}

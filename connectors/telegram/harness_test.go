@@ -1,0 +1,246 @@
+package telegram
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/connectors"
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+	"parley/progressive"
+	"parley/sim"
+)
+
+const site = "telegram.test:80"
+
+// rig is a bot and its server, in one bubble.
+type rig struct {
+	*telegramfake.Server
+	t    *testing.T
+	net  *sim.Net
+	bot  *Telegram
+	log  *lines
+	take func(core.Inbound) error // what the handler answers; nil takes everything
+
+	mu  sync.Mutex
+	got []core.Inbound
+}
+
+// lines is a log that may be read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// bubble runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
+func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option) {
+	t.Helper()
+	if dir := os.Getenv("PARLEY_SPECS"); dir != "" {
+		spec, err := telegramfake.LoadSpec(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts = append(opts, telegramfake.WithSpec(spec))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &lines{}}
+		r.serve()
+		r.bot = r.another()
+		f(t, r)
+		for _, bad := range r.Rejected() {
+			t.Errorf("rejected %s %v: %s", bad.Method, bad.Params, bad.Reason)
+		}
+		for _, leak := range sim.Leak("log", r.log.String(), r.Token()) {
+			t.Error(leak)
+		}
+	})
+}
+
+func (r *rig) serve() {
+	l, err := r.net.Listen("tcp", site)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	srv := &http.Server{Handler: r.Server, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	r.t.Cleanup(func() {
+		_ = srv.Close()
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			r.t.Errorf("serve: %v", err)
+		}
+	})
+}
+
+// another is one more process for the same bot.
+func (r *rig) another() *Telegram {
+	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	bot := New(Options{Token: r.Token(), APIURL: "http://" + site + "/", Dial: r.net.Dial, Log: log})
+	r.t.Cleanup(func() { _ = bot.Close() })
+	return bot
+}
+
+// run starts bot; stop ends it and returns what Run did.
+func (r *rig) run(bot *Telegram) (stop func() error) {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- bot.Run(ctx, r.handle) }()
+	var once sync.Once
+	var err error
+	stop = func() error {
+		once.Do(func() { cancel(); err = <-ended })
+		return err
+	}
+	r.t.Cleanup(func() { _ = stop() })
+	synctest.Wait()
+	return stop
+}
+
+func (r *rig) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.take != nil {
+		if err := r.take(in); err != nil {
+			return core.Accepted{}, err
+		}
+	}
+	r.got = append(r.got, in)
+	return core.Accepted{}, nil
+}
+
+// refuse changes what the handler answers.
+func (r *rig) refuse(take func(core.Inbound) error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.take = take
+}
+
+// texts are the messages that the handler took, in order; a command is its name after a slash.
+func (r *rig) texts() (out []string) {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, in := range r.got {
+		switch in := in.(type) {
+		case core.Message:
+			out = append(out, in.Text)
+		case core.Command:
+			out = append(out, "/"+string(in.Name))
+		}
+	}
+	return out
+}
+
+func (r *rig) want(texts ...string) {
+	r.t.Helper()
+	if got := r.texts(); !slices.Equal(got, texts) {
+		r.t.Errorf("handed over %q, want %q", got, texts)
+	}
+}
+
+// last is the message that was handed over last.
+func (r *rig) last() core.Message {
+	r.t.Helper()
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.got) == 0 {
+		r.t.Fatal("nothing was handed over")
+	}
+	return r.got[len(r.got)-1].(core.Message)
+}
+
+// ask lets somebody write, and opens the conversation that this begins.
+func (r *rig) ask(c telegramfake.Chat, from telegramfake.User, text string, opts ...telegramfake.SayOption) *sink {
+	r.t.Helper()
+	r.Say(c, from, text, opts...)
+	return r.open(r.last().Address)
+}
+
+func (r *rig) open(a core.Address) *sink {
+	r.t.Helper()
+	s, err := r.bot.Open(r.t.Context(), a)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s.(*sink)
+}
+
+// private is a person and their chat with the bot, and the conversation there.
+func (r *rig) private() (telegramfake.Chat, *sink) {
+	u := r.AddUser("Ada", "ada")
+	c := r.AddPrivate(u)
+	return c, &sink{telegram: r.bot, to: address{Chat: c.ID, Message: 1, Kind: private}}
+}
+
+func (r *rig) post(s *sink, markdown string) string {
+	r.t.Helper()
+	id, err := s.Post(r.t.Context(), s.Render(view(markdown))[0], "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return id
+}
+
+func view(markdown string) core.View {
+	return core.View{Segments: []core.Segment{{Text: markdown}}}
+}
+
+// count counts the requests of a method.
+func (r *rig) count(method string) (n int) {
+	for _, q := range r.Log() {
+		if q.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
+// final is the last request of a method.
+func (r *rig) final(method string) telegramfake.Request {
+	r.t.Helper()
+	log := r.Log()
+	for i := len(log) - 1; i >= 0; i-- {
+		if log[i].Method == method {
+			return log[i]
+		}
+	}
+	r.t.Fatalf("no %s", method)
+	return telegramfake.Request{}
+}
+
+func wantFatal(t *testing.T, err error) {
+	t.Helper()
+	if !errors.As(err, new(connectors.Fatal)) {
+		t.Errorf("%v is not fatal", err)
+	}
+}
+
+// part is one part of plain words.
+func part(s string) progressive.Part { return progressive.Part{Text: escape(s), Plain: s} }
+
+func wait(d time.Duration) {
+	time.Sleep(d) // in a bubble: moves its clock
+	synctest.Wait()
+}

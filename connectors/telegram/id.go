@@ -1,0 +1,125 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"parley/core"
+)
+
+// Name is how addresses and the log call this connector.
+const Name = "telegram"
+
+// account is the bot's number; all ids but people's are made within it. Their form is stored, hence stays.
+type account int64
+
+func (a account) memory(chat int64, message int) core.MemoryID {
+	return core.MemoryID(fmt.Sprintf("%s/%d/%d/%d", Name, a, chat, message))
+}
+
+// room is a chat, or one topic of it. Topic 0 is no topic: a plain chat, or a forum's General.
+func (a account) room(chat int64, topic int) core.RoomID {
+	id := fmt.Sprintf("%s/%d/%d", Name, a, chat)
+	if topic != 0 {
+		id += "/" + strconv.Itoa(topic)
+	}
+	return core.RoomID(id)
+}
+
+// entity is a person, a bot, or a chat that writes in its own name.
+func entity(id int64) core.EntityID { return core.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
+
+// address is [core.Address.Own].
+type address struct {
+	Chat    int64  `json:"chat"`
+	Topic   int    `json:"topic,omitempty"`
+	Message int    `json:"message,omitempty"` // to reply to
+	Kind    string `json:"kind"`              // the chat's: private, group, supergroup or channel
+}
+
+// The kinds of chats.
+const (
+	private    = "private"
+	group      = "group"
+	supergroup = "supergroup"
+	channel    = "channel"
+)
+
+func (a address) encode() []byte {
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // numbers and one of four words
+	}
+	return b
+}
+
+func parseAddress(own []byte) (a address, err error) {
+	if err := json.Unmarshal(own, &a); err != nil {
+		return a, fmt.Errorf("read the address: %w", err)
+	}
+	switch a.Kind {
+	case private, group, supergroup, channel:
+	default:
+		return a, fmt.Errorf("read the address: kind of chat %q", a.Kind)
+	}
+	if a.Chat == 0 {
+		return a, fmt.Errorf("read the address: no chat")
+	}
+	return a, nil
+}
+
+// messageID is how a sink names a message. Numbers do not carry over when a group gets a new id (TR-24), so the chat
+// belongs to it.
+func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
+
+func parseMessageID(id string) (chat int64, message int, err error) {
+	c, m, _ := strings.Cut(id, "/")
+	if chat, err = strconv.ParseInt(c, 10, 64); err != nil {
+		return 0, 0, fmt.Errorf("message id %q: %w", id, err)
+	}
+	if message, err = strconv.Atoi(m); err != nil {
+		return 0, 0, fmt.Errorf("message id %q: %w", id, err)
+	}
+	return chat, message, nil
+}
+
+// moves remembers groups that got a new id (TR-24). It lasts as long as the process: after a restart such a group is
+// a new room, unless it is met again under its old id.
+type moves struct {
+	mu   sync.Mutex
+	to   map[int64]int64
+	from map[int64]int64
+}
+
+func newMoves() *moves { return &moves{to: map[int64]int64{}, from: map[int64]int64{}} }
+
+func (m *moves) add(old, now int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if old != now && old != 0 && now != 0 {
+		m.to[old], m.from[now] = now, old
+	}
+}
+
+// now is the id under which the chat is reached.
+func (m *moves) now(chat int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if to, ok := m.to[chat]; ok {
+		return to
+	}
+	return chat
+}
+
+// first is the id under which the chat's room was opened.
+func (m *moves) first(chat int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if from, ok := m.from[chat]; ok {
+		return from
+	}
+	return chat
+}

@@ -1,0 +1,164 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/core"
+)
+
+// update is one update as the library knows it, and what it is too old to know.
+type update struct {
+	tgbotapi.Update
+	newer struct {
+		Message     *newerMessage `json:"message"`
+		ChannelPost *newerMessage `json:"channel_post"`
+	}
+}
+
+// newerMessage are fields of Message after Bot API 5.5.
+type newerMessage struct {
+	Thread             int            `json:"message_thread_id"`
+	InTopic            bool           `json:"is_topic_message"`
+	SenderBusinessBot  *tgbotapi.User `json:"sender_business_bot"`
+	BusinessConnection string         `json:"business_connection_id"`
+	GuestQuery         string         `json:"guest_query_id"`
+}
+
+func parseUpdate(raw json.RawMessage) (u update, err error) {
+	if err := json.Unmarshal(raw, &u.Update); err != nil {
+		return u, fmt.Errorf("decode the update: %w", err)
+	}
+	if err := json.Unmarshal(raw, &u.newer); err != nil {
+		return u, fmt.Errorf("decode the update: %w", err)
+	}
+	return u, nil
+}
+
+// self is what we need to know of our own account to read messages.
+type self struct {
+	account
+	username string
+}
+
+// inbound says what a message is to the gateway; nil if it is nothing. first is the id of the chat under which its room
+// was opened.
+//
+// Messages of business connections and guest queries are not ours to answer here, and their chat ids may be those of
+// other chats (TR-29): they are left out.
+func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) core.Inbound {
+	text, _ := said(m)
+	if m.Chat == nil || text == "" || newer.BusinessConnection != "" || newer.GuestQuery != "" {
+		return nil
+	}
+	topic := topicOf(m, newer)
+	author, name := authorOf(m)
+	in := core.Message{
+		Memory: core.Memory{
+			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
+			Text: text, At: time.Unix(int64(m.Date), 0).UTC(),
+		},
+		Bot: s.fromBot(m, newer),
+	}
+	if r := answered(m, topic); r != nil {
+		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
+	}
+	in.Place = core.Room{ID: in.Room, Kind: roomKind(m.Chat.Type, topic), Connector: Name, Name: placeName(m.Chat)}
+	in.Addressed = s.addressed(m, topic)
+	in.Address = core.Address{
+		Connector: Name, Room: in.Room, ReplyTo: in.ID,
+		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),
+	}
+	if !in.Bot && s.isStop(m, in) {
+		return core.Command{Room: in.Room, Author: author, Name: core.Stop}
+	}
+	return in
+}
+
+// said is what somebody wrote: the text, or what stands below a picture or file.
+func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
+	if m.Text != "" {
+		return m.Text, m.Entities
+	}
+	return m.Caption, m.CaptionEntities
+}
+
+// topicOf is the topic that a message stands in. Elsewhere message_thread_id counts replies, and a forum's General is
+// named by leaving the topic out (TR-25).
+func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
+	const general = 1
+	if !newer.InTopic || newer.Thread == general && m.Chat.Type != private {
+		return 0
+	}
+	return newer.Thread
+}
+
+func roomKind(chat string, topic int) core.RoomKind {
+	switch {
+	case chat == private:
+		return core.Direct
+	case chat == channel:
+		return core.Feed
+	case topic != 0:
+		return core.Thread
+	}
+	return core.Group
+}
+
+func placeName(c *tgbotapi.Chat) string {
+	if c.Title != "" {
+		return c.Title
+	}
+	return fullName(c.FirstName, c.LastName, c.UserName)
+}
+
+func fullName(first, last, username string) string {
+	if name := strings.TrimSpace(first + " " + last); name != "" {
+		return name
+	}
+	return username
+}
+
+// authorOf is who wrote: a chat that writes in its own name is its own author.
+func authorOf(m *tgbotapi.Message) (core.EntityID, string) {
+	switch {
+	case m.SenderChat != nil:
+		return entity(m.SenderChat.ID), placeName(m.SenderChat)
+	case m.From != nil:
+		return entity(m.From.ID), fullName(m.From.FirstName, m.From.LastName, m.From.UserName)
+	}
+	return entity(m.Chat.ID), placeName(m.Chat)
+}
+
+// fromBot says that no person can be held to have written m (TR-28): bots, ourselves among them, inline results,
+// echoes of business accounts, and whatever is posted in the name of a chat, which bots do too.
+func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {
+	return m.From == nil || m.From.IsBot || m.From.ID == int64(s.account) || m.ViaBot != nil ||
+		newer.SenderBusinessBot != nil || m.SenderChat != nil || m.IsAutomaticForward || m.Chat.Type == channel
+}
+
+// answered is the message that m replies to. In a topic, what opened it is named where nobody chose a message.
+func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
+	if r := m.ReplyToMessage; r != nil && (topic == 0 || r.MessageID != topic) {
+		return r
+	}
+	return nil
+}
+
+// isStop says that m is the command /stop, and meant for us.
+func (s self) isStop(m *tgbotapi.Message, in core.Message) bool {
+	text, entities := said(m)
+	for _, e := range entities {
+		if e.Type != "bot_command" || e.Offset != 0 {
+			continue
+		}
+		name, to, named := strings.Cut(entityText(text, e), "@")
+		return strings.EqualFold(name, "/"+string(core.Stop)) &&
+			(named && strings.EqualFold(to, s.username) || !named && (in.Addressed || in.Place.Kind == core.Direct))
+	}
+	return false
+}

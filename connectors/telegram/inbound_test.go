@@ -1,0 +1,285 @@
+package telegram
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+)
+
+const us = 42
+
+// read is what becomes of one message; extra are further fields of it.
+func read(t *testing.T, chat, extra string) core.Inbound {
+	t.Helper()
+	raw := `{"update_id":1,"message":{"message_id":7,"date":1700000000,"from":{"id":5,"first_name":"Ada","last_name":"L"},"chat":` + chat
+	if extra != "" {
+		raw += "," + extra
+	}
+	u, err := parseUpdate(json.RawMessage(raw + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return self{account: us, username: "Parley_Bot"}.inbound(u.Message, u.newer.Message, newMoves().first)
+}
+
+const (
+	inPrivate = `{"id":5,"type":"private","first_name":"Ada","last_name":"L"}`
+	inGroup   = `{"id":-6,"type":"group","title":"Six"}`
+	inForum   = `{"id":-100,"type":"supergroup","title":"Forum","is_forum":true}`
+	inChannel = `{"id":-200,"type":"channel","title":"News"}`
+	ours      = `{"id":42,"is_bot":true,"first_name":"P","username":"parley_bot"}`
+)
+
+func TestMessage(t *testing.T) {
+	got := read(t, inPrivate, `"text":"hello","reply_to_message":{"message_id":3,"date":1,"chat":`+inPrivate+`}`)
+	m, ok := got.(core.Message)
+	if !ok {
+		t.Fatalf("%T", got)
+	}
+	if m.ID != "telegram/42/5/7" || m.Room != "telegram/42/5" || m.Author != "telegram/5" || m.Name != "Ada L" ||
+		m.Text != "hello" || m.InReplyTo != "telegram/42/5/3" || m.At.Unix() != 1700000000 || m.Bot || m.Addressed {
+		t.Errorf("%+v", m.Memory)
+	}
+	if m.Place.ID != m.Room || m.Place.Kind != core.Direct || m.Place.Connector != "telegram" || m.Place.Name != "Ada L" {
+		t.Errorf("%+v", m.Place)
+	}
+	a := m.Address
+	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.Own) > core.MaxOwn {
+		t.Errorf("%+v", a)
+	}
+	if own, err := parseAddress(a.Own); err != nil || own != (address{Chat: 5, Message: 7, Kind: private}) {
+		t.Errorf("%+v, %v", own, err)
+	}
+}
+
+// TR-25: a topic is a room, General and chains of replies are not.
+func TestRooms(t *testing.T) {
+	for name, c := range map[string]struct {
+		chat, extra string
+		room        core.RoomID
+		kind        core.RoomKind
+		topic       int
+		reply       core.MemoryID
+	}{
+		"private":               {inPrivate, ``, "telegram/42/5", core.Direct, 0, ""},
+		"private with topics":   {inPrivate, `"message_thread_id":9,"is_topic_message":true`, "telegram/42/5/9", core.Direct, 9, ""},
+		"private, first topic":  {inPrivate, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/5/1", core.Direct, 1, ""},
+		"group":                 {inGroup, ``, "telegram/42/-6", core.Group, 0, ""},
+		"General":               {inForum, ``, "telegram/42/-100", core.Group, 0, ""},
+		"General by its number": {inForum, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/-100", core.Group, 0, ""},
+		"reply in General":      {inForum, `"message_thread_id":55,"reply_to_message":{"message_id":55,"date":1,"chat":` + inForum + `}`, "telegram/42/-100", core.Group, 0, "telegram/42/-100/55"},
+		"topic":                 {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":9,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, ""},
+		"reply in a topic":      {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":12,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, "telegram/42/-100/12"},
+		"chain in a supergroup": {`{"id":-101,"type":"supergroup","title":"S"}`, `"message_thread_id":9`, "telegram/42/-101", core.Group, 0, ""},
+		"channel":               {inChannel, `"from":null,"sender_chat":` + inChannel, "telegram/42/-200", core.Feed, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			extra := `"text":"x"`
+			if c.extra != "" {
+				extra += "," + c.extra
+			}
+			m := read(t, c.chat, extra).(core.Message)
+			own, err := parseAddress(m.Address.Own)
+			if err != nil || m.Room != c.room || m.Place.Kind != c.kind || own.Topic != c.topic || m.InReplyTo != c.reply {
+				t.Errorf("room %s, %s, topic %d, reply to %q, %v", m.Room, m.Place.Kind, own.Topic, m.InReplyTo, err)
+			}
+		})
+	}
+}
+
+// IN-15: no two places share a room, no two messages an id.
+func TestNoCollisions(t *testing.T) {
+	rooms, memories := map[core.RoomID]bool{}, map[core.MemoryID]bool{}
+	for _, a := range []account{1, 12} {
+		for _, chat := range []int64{2, -2, 23, -1002, 1} {
+			for _, n := range []int{0, 1, 2, 3, 23} {
+				if r := a.room(chat, n); rooms[r] {
+					t.Errorf("room %s twice", r)
+				} else {
+					rooms[r] = true
+				}
+				if m := a.memory(chat, n); memories[m] {
+					t.Errorf("memory %s twice", m)
+				} else {
+					memories[m] = true
+				}
+			}
+		}
+	}
+	for _, extra := range []string{`"guest_query_id":"g"`, `"business_connection_id":"b"`} { // TR-29
+		if in := read(t, inPrivate, `"text":"x",`+extra); in != nil {
+			t.Errorf("%s became %+v", extra, in)
+		}
+	}
+}
+
+// TR-28, IN-05
+func TestBots(t *testing.T) {
+	for name, c := range map[string]struct {
+		chat, extra string
+		bot         bool
+		author      core.EntityID
+	}{
+		"person":             {inGroup, ``, false, "telegram/5"},
+		"bot":                {inGroup, `"from":{"id":8,"is_bot":true,"first_name":"B"}`, true, "telegram/8"},
+		"ourselves":          {inPrivate, `"from":` + ours, true, "telegram/42"},
+		"ourselves unmarked": {inPrivate, `"from":{"id":42,"first_name":"P"}`, true, "telegram/42"},
+		"inline result":      {inGroup, `"via_bot":{"id":8,"is_bot":true,"first_name":"B"}`, true, "telegram/5"},
+		"business echo":      {inPrivate, `"sender_business_bot":` + ours, true, "telegram/5"},
+		"as a channel":       {inGroup, `"from":{"id":136817688,"is_bot":true,"first_name":"Channel"},"sender_chat":` + inChannel, true, "telegram/-200"},
+		"linked channel":     {inGroup, `"from":{"id":777000,"first_name":"Telegram"},"is_automatic_forward":true,"sender_chat":` + inChannel, true, "telegram/-200"},
+		"forward, no sender": {inGroup, `"is_automatic_forward":true`, true, "telegram/5"},
+		"anonymous admin":    {inGroup, `"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":` + inGroup, true, "telegram/-6"},
+		"channel post":       {inChannel, `"from":null,"sender_chat":` + inChannel, true, "telegram/-200"},
+		"nobody":             {inGroup, `"from":null`, true, "telegram/-6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			extra := `"text":"/stop@parley_bot","entities":[{"type":"bot_command","offset":0,"length":16}]`
+			if c.extra != "" {
+				extra += "," + c.extra
+			}
+			switch in := read(t, c.chat, extra).(type) {
+			case core.Message:
+				if in.Bot != c.bot || in.Author != c.author {
+					t.Errorf("bot %t, author %s", in.Bot, in.Author)
+				}
+			case core.Command:
+				if c.bot {
+					t.Error("a bot gives commands")
+				}
+			}
+		})
+	}
+}
+
+// IN-14: only what the platform marks makes a message ours.
+func TestAddressed(t *testing.T) {
+	quote := func(kind string, from, length int) string {
+		b, _ := json.Marshal(map[string]any{"type": kind, "offset": from, "length": length})
+		return string(b)
+	}
+	reply := func(from, more string) string {
+		return `,"reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + from + more + `}`
+	}
+	for name, c := range map[string]struct {
+		text, entities, more string
+		want                 bool
+	}{
+		"nothing":             {"hello", ``, ``, false},
+		"name without mark":   {"@parley_bot hello", ``, ``, false},
+		"mention":             {"@parley_bot hello", quote("mention", 0, 11), ``, true},
+		"any case":            {"hi @PARLEY_BOT", quote("mention", 3, 11), ``, true},
+		"after emoji":         {"👩‍👩‍👧😀 @parley_bot", quote("mention", 11, 11), ``, true},
+		"somebody else":       {"@parley_bot2 hello", quote("mention", 0, 12), ``, false},
+		"longer than text":    {"@parley_bot", quote("mention", 0, 99), ``, false},
+		"before the text":     {"@parley_bot", quote("mention", -1, 11), ``, false},
+		"e-mail":              {"x@parley_bot.org", quote("email", 0, 16), ``, false},
+		"link":                {"https://t.me/@parley_bot", quote("url", 0, 24), ``, false},
+		"code":                {"@parley_bot", quote("code", 0, 11), ``, false},
+		"mention in a quote":  {"@parley_bot said", quote("mention", 0, 11) + "," + quote("blockquote", 0, 16), ``, false},
+		"below a quote":       {"x @parley_bot", quote("blockquote", 0, 1) + "," + quote("mention", 2, 11), ``, true},
+		"by number":           {"Parley, hi", `{"type":"text_mention","offset":0,"length":6,"user":` + ours + `}`, ``, true},
+		"another by number":   {"Parley, hi", `{"type":"text_mention","offset":0,"length":6,"user":{"id":9,"first_name":"P"}}`, ``, false},
+		"command for us":      {"/help@parley_bot", quote("bot_command", 0, 16), ``, true},
+		"command for another": {"/help@other_bot", quote("bot_command", 0, 15), ``, false},
+		"command for anybody": {"/help", quote("bot_command", 0, 5), ``, false},
+		"reply to us":         {"yes", ``, reply(ours, ``), true},
+		"reply to another":    {"yes", ``, reply(`{"id":8,"is_bot":true,"first_name":"B"}`, ``), false},
+		"reply to our topic":  {"yes", ``, `,"message_thread_id":3,"is_topic_message":true` + reply(ours, ``), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, _ := json.Marshal(c.text)
+			for _, fields := range [][2]string{{"text", "entities"}, {"caption", "caption_entities"}} {
+				m := read(t, inGroup, `"`+fields[0]+`":`+string(text)+`,"`+fields[1]+`":[`+c.entities+`]`+c.more).(core.Message)
+				if m.Addressed != c.want || m.Text != c.text {
+					t.Errorf("%s: addressed %t, text %q", fields[0], m.Addressed, m.Text)
+				}
+			}
+		})
+	}
+}
+
+func TestCommands(t *testing.T) {
+	toUs := `,"reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `}`
+	for _, c := range []struct {
+		chat, text string
+		length     int
+		more       string
+		stop       bool
+	}{
+		{inPrivate, "/stop", 5, ``, true},
+		{inPrivate, "/STOP now", 5, ``, true},
+		{inPrivate, "/stop@parley_bot", 16, ``, true},
+		{inPrivate, "/stop@other", 11, ``, false},
+		{inPrivate, "/stopped", 8, ``, false},
+		{inPrivate, "/start", 6, ``, false},
+		{inPrivate, "/start payload", 6, ``, false},
+		{inGroup, "/stop", 5, ``, false},
+		{inGroup, "/stop", 5, toUs, true},
+		{inGroup, "/stop@Parley_bot", 16, ``, true},
+	} {
+		entities, _ := json.Marshal([]map[string]any{{"type": "bot_command", "offset": 0, "length": c.length}})
+		in := read(t, c.chat, `"text":"`+c.text+`","entities":`+string(entities)+c.more)
+		switch in := in.(type) {
+		case core.Command:
+			if !c.stop || in.Name != core.Stop || in.Author != "telegram/5" || !strings.HasPrefix(string(in.Room), "telegram/42/") {
+				t.Errorf("%s: %+v", c.text, in)
+			}
+		case core.Message:
+			if c.stop || in.Text != c.text {
+				t.Errorf("%s: %+v", c.text, in)
+			}
+		}
+	}
+	if in := read(t, inPrivate, `"text":"say /stop","entities":[{"type":"bot_command","offset":4,"length":5}]`); in.(core.Message).Text != "say /stop" {
+		t.Errorf("%+v", in)
+	}
+}
+
+func TestNothingSaid(t *testing.T) {
+	for _, extra := range []string{``, `"new_chat_title":"x"`, `"photo":[]`, `"migrate_to_chat_id":-9`} {
+		if in := read(t, inGroup, extra); in != nil {
+			t.Errorf("%s became %+v", extra, in)
+		}
+	}
+}
+
+func FuzzInbound(f *testing.F) {
+	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":` + inForum + `,"text":"@parley_bot","entities":[{"type":"mention","offset":0,"length":11}]}}`))
+	f.Add([]byte(`{"message":{"text":"/stop","entities":[{"type":"bot_command","offset":0,"length":9223372036854775807}],"chat":{}}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		u, err := parseUpdate(raw)
+		if err != nil || u.Message == nil || u.newer.Message == nil {
+			return
+		}
+		in := self{account: us, username: "parley_bot"}.inbound(u.Message, u.newer.Message, newMoves().first)
+		if m, ok := in.(core.Message); ok && (m.ID == "" || len(m.Address.Own) > core.MaxOwn) {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+// The fake's own messages, as they come over the wire.
+func TestOverTheWire(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.run(r.bot)
+		ada := r.AddUser("Ada", "ada")
+		forum := r.AddSupergroup("Forum", true)
+		topic := r.AddTopic(forum, "One")
+		r.Say(forum, ada, "hello @parley_bot", telegramfake.InTopic(topic))
+		if m := r.last(); !m.Addressed || m.Place.Kind != core.Thread || m.InReplyTo != "" || m.Place.Name != "Forum" {
+			t.Errorf("%+v", m)
+		}
+		r.Say(forum, ada, "and you, Parley", telegramfake.MentionBot("Parley"))
+		if m := r.last(); !m.Addressed || m.Place.Kind != core.Group {
+			t.Errorf("%+v", m)
+		}
+		r.Say(forum, ada, "write to me@parley_bot.org")
+		if m := r.last(); m.Addressed {
+			t.Errorf("%+v", m)
+		}
+	}, telegramfake.WithReadAllGroupMessages())
+}

@@ -1,0 +1,159 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"parley/connectors"
+	"parley/core"
+)
+
+const (
+	keptWait = 10 * time.Second // between tries to hand an update over, at most
+	keptTime = 10 * time.Minute // before one that alone fails is given up
+)
+
+// errKept says that updates were not taken, and stay with the server.
+var errKept = errors.New("not taken")
+
+// intake hands updates over, each once, in order within a room. One that is not taken holds its room back, and the
+// offset, while other rooms go on; if others were taken all the time, it is given up after keptTime.
+type intake struct {
+	h    connectors.Handler
+	log  *slog.Logger
+	done map[int]bool  // taken, and not confirmed yet
+	kept map[int]*kept // not taken, by update
+}
+
+type kept struct {
+	since  time.Time
+	others bool // some were taken meanwhile
+}
+
+func newIntake(h connectors.Handler, log *slog.Logger) *intake {
+	return &intake{h: h, log: log, done: map[int]bool{}, kept: map[int]*kept{}}
+}
+
+// take hands a batch over. offset confirms what needs not come again; the error is [errKept] if some has to.
+func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []handler) (offset int, err error) {
+	last, held := -1, map[int64]bool{}
+	for _, raw := range batch {
+		id, ok := updateID(raw)
+		if !ok {
+			i.log.Error("an update without a number is skipped")
+			continue
+		}
+		last = max(last, id)
+		if i.done[id] {
+			continue
+		}
+		failed := i.one(ctx, id, raw, table, held)
+		if failed == nil || i.hopeless(id, failed) {
+			i.taken(id)
+			continue
+		}
+		if offset == 0 {
+			offset = id
+		}
+		err = errors.Join(err, failed)
+		if ctx.Err() != nil {
+			break // what follows was not tried
+		}
+	}
+	if err != nil {
+		return offset, fmt.Errorf("%w: %w", errKept, err)
+	}
+	clear(i.done)
+	clear(i.kept)
+	if last < 0 {
+		return 0, fmt.Errorf("%w: no update of the batch has a number", errKept)
+	}
+	return last + 1, nil
+}
+
+// errBehind keeps an update in line behind an earlier one of its chat.
+var errBehind = errors.New("an earlier one of the chat was not taken")
+
+// one hands an update over. One that can't be read is logged and counts as taken: it would never be better.
+func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []handler, held map[int64]bool) error {
+	u, err := parseUpdate(raw)
+	if err != nil {
+		i.log.Error("an update can't be read and is skipped", "update", id, "err", err)
+		return nil
+	}
+	chat := u.chat()
+	if held[chat] {
+		return errBehind
+	}
+	handle := u.handler(raw, table)
+	if handle == nil {
+		i.log.Debug("an update of a kind that nobody asked for", "update", id)
+		return nil
+	}
+	if err := handle(ctx, u); err != nil {
+		held[chat] = true
+		if i.kept[id] == nil {
+			i.kept[id] = &kept{since: time.Now()}
+		}
+		return err
+	}
+	return nil
+}
+
+// taken remembers that id needs not be handed over again.
+func (i *intake) taken(id int) {
+	i.done[id] = true
+	delete(i.kept, id)
+	for _, k := range i.kept {
+		k.others = true
+	}
+}
+
+// hopeless gives an update up that no later try can help, so that it does not stop the others for ever.
+func (i *intake) hopeless(id int, err error) bool {
+	k := i.kept[id]
+	if k == nil || !errors.Is(err, core.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
+		return false
+	}
+	i.log.Error("an update is given up: it can't be stored, others can", "update", id, "since", k.since, "err", err)
+	return true
+}
+
+func updateID(raw json.RawMessage) (id int, ok bool) {
+	var u struct {
+		ID *int `json:"update_id"`
+	}
+	if err := json.Unmarshal(raw, &u); err != nil || u.ID == nil {
+		return 0, false
+	}
+	return *u.ID, true
+}
+
+// handler finds who takes u: the one whose kind is among its fields.
+func (u update) handler(raw json.RawMessage, table []handler) func(context.Context, update) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil
+	}
+	for _, h := range table {
+		if len(fields[h.kind]) > 0 && string(fields[h.kind]) != "null" {
+			return h.handle
+		}
+	}
+	return nil
+}
+
+// chat is where u happened, as far as order matters; 0 if nowhere.
+func (u update) chat() int64 {
+	switch {
+	case u.Message != nil && u.Message.Chat != nil:
+		return u.Message.Chat.ID
+	case u.ChannelPost != nil && u.ChannelPost.Chat != nil:
+		return u.ChannelPost.Chat.ID
+	}
+	return 0
+}

@@ -1,0 +1,91 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"parley/progressive"
+)
+
+// judge says what an error means for the conversation (DESIGN: only the gate waits, so all of this is an answer).
+func (s *sink) judge(op progressive.Op, chat int64, err error) error {
+	var r *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errRevoked):
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
+	case errors.Is(err, errUnsent):
+		return err
+	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
+		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
+	case r.code == http.StatusTooManyRequests:
+		return progressive.RetryAfter{Scope: s.closed(chat, r.after), After: r.after, Err: r}
+	case r.code == http.StatusForbidden:
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	case r.migrated != 0 && op != progressive.Post:
+		s.telegram.moves.add(chat, r.migrated)
+		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
+	case r.code != http.StatusBadRequest:
+		return r
+	}
+	return s.judgeBad(op, r)
+}
+
+// judgeBad reads the words of a 400, which has no codes. Unknown ones are definite: it was not done.
+func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
+	switch {
+	case op == progressive.Edit && r.says("message is not modified"):
+		return nil // TR-07
+	case r.says("can't parse entities"):
+		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // TR-11
+	case r.says("message to be replied not found", "message to reply not found"):
+		s.alone = true
+		return r
+	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "chat not found",
+		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
+		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+	case op != progressive.Post && r.says("not found", "can't be edited", "can't be deleted", "message_id_invalid"):
+		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // TR-08
+	}
+	return r
+}
+
+// migrated is the new id of the chat that err speaks of; 0 if it speaks of none.
+func migrated(err error) int64 {
+	if r := (*refusal)(nil); errors.As(err, &r) {
+		return r.migrated
+	}
+	return 0
+}
+
+// closed is the scope that a refusal closes. The server does not say; but if two chats are refused until the same
+// moment, that is the bot's own limit, and to ask again from every chat would only make it longer (TR-03).
+func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
+	if s.telegram.refused.shared(chat, time.Now().Add(after)) {
+		return s.bot()
+	}
+	return s.Scopes(progressive.Post)[0]
+}
+
+// refusals remembers the last chat that was told to wait.
+type refusals struct {
+	mu    sync.Mutex
+	chat  int64
+	until time.Time
+}
+
+const sameMoment = 2 * time.Second // the server counts in whole seconds
+
+// shared says whether another chat has to wait until the same moment.
+func (r *refusals) shared(chat int64, until time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	same := r.chat != 0 && r.chat != chat && until.Sub(r.until).Abs() < sameMoment
+	r.chat, r.until = chat, until
+	return same
+}

@@ -1,0 +1,240 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/connectors"
+)
+
+const (
+	pollTime  = 50 * time.Second // the longest that the server allows (TR-17)
+	pollGrace = 15 * time.Second // after which a poll is dead
+	callTime  = 15 * time.Second // of every other request
+	byeTime   = 3 * time.Second
+	leastWait = time.Second
+	mostWait  = time.Minute
+)
+
+// poller takes updates from the server, for one Run. Only its goroutine uses it.
+type poller struct {
+	*Telegram
+	self   self
+	intake *intake
+	offset int // confirms all updates before it; 0 when there is nothing to confirm
+	fails  int // in a row
+	begun  bool
+}
+
+func newPoller(t *Telegram, h connectors.Handler) *poller {
+	p := &poller{Telegram: t, self: self{account: t.account}}
+	p.intake = newIntake(h, t.log)
+	return p
+}
+
+// run polls until ctx is done, or the token is refused.
+func (p *poller) run(ctx context.Context) error {
+	defer p.bye(ctx)
+	for ctx.Err() == nil {
+		err := p.turn(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, errRevoked):
+			return err
+		case err == nil:
+			p.fails = 0
+			continue
+		}
+		p.fails++
+		wait := p.pause(err)
+		p.report(err, wait)
+		sleep(ctx, wait)
+	}
+	return nil
+}
+
+// turn makes one step: the greeting, then polls.
+func (p *poller) turn(ctx context.Context) error {
+	if !p.begun {
+		return p.begin(ctx)
+	}
+	batch, err := p.poll(ctx)
+	if err != nil {
+		return p.freed(ctx, err)
+	}
+	if len(batch) == 0 {
+		p.offset = 0 // everything before it is confirmed; numbers may now start again anywhere (TR-18)
+		return nil
+	}
+	p.offset, err = p.intake.take(ctx, batch, p.handlers())
+	return err
+}
+
+// begin asks who we are, and makes the server keep updates for us.
+func (p *poller) begin(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	me, err := p.me(ctx)
+	if err != nil {
+		return advise(err)
+	}
+	hook, err := p.webhook(ctx)
+	if err != nil {
+		return err
+	}
+	if hook != "" {
+		p.log.Warn("the bot had a webhook: it is removed, the gateway polls")
+		if err := p.deleteWebhook(ctx); err != nil {
+			return err
+		}
+	}
+	p.self.username = me.UserName
+	p.begun = true
+	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me))
+	return nil
+}
+
+// freed removes a webhook that stops us polling.
+func (p *poller) freed(ctx context.Context, err error) error {
+	var r *refusal
+	if !errors.As(err, &r) || r.code != 409 || !r.says("webhook") {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return errors.Join(err, p.deleteWebhook(ctx))
+}
+
+func (p *poller) poll(ctx context.Context) (batch []json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTime+pollGrace)
+	defer cancel()
+	err = p.client.call(ctx, "getUpdates", tgbotapi.Params{
+		"offset": strconv.Itoa(p.offset), "timeout": strconv.Itoa(int(pollTime / time.Second)), "allowed_updates": p.allowed(),
+	}, &batch)
+	return batch, err
+}
+
+// allowed is always sent: without it the server keeps an older setting (TR-22).
+func (p *poller) allowed() string {
+	kinds := []string{}
+	for _, h := range p.handlers() {
+		kinds = append(kinds, strconv.Quote(h.kind))
+	}
+	return "[" + strings.Join(kinds, ",") + "]"
+}
+
+// bye confirms what was handed over, so that a new start does not see it again.
+func (p *poller) bye(ctx context.Context) {
+	if p.offset == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), byeTime)
+	defer cancel()
+	var rest []json.RawMessage
+	err := p.client.call(ctx, "getUpdates", tgbotapi.Params{
+		"offset": strconv.Itoa(p.offset), "limit": "1", "timeout": "0", "allowed_updates": p.allowed(),
+	}, &rest)
+	if err != nil {
+		p.log.Debug("can't confirm the last updates: they come again", "err", err)
+	}
+}
+
+// pause is how long to wait after err: what the server says, or longer each time.
+func (p *poller) pause(err error) time.Duration {
+	var r *refusal
+	if errors.As(err, &r) && r.after > 0 {
+		return r.after
+	}
+	most := mostWait
+	if errors.Is(err, errKept) {
+		most = keptWait
+	}
+	wait := min(leastWait<<min(p.fails-1, 10), most)
+	return wait/2 + rand.N(wait/2+1)
+}
+
+// report tells what stands in the way. It comes seldom: the pauses grow.
+func (p *poller) report(err error, wait time.Duration) {
+	log := p.log.With("wait", wait, "err", err)
+	var r *refusal
+	switch {
+	case errors.Is(err, errKept):
+		log.Error("messages can't be stored: they stay with Telegram and are tried again")
+	case !errors.As(err, &r):
+		log.Warn("can't reach Telegram")
+	case r.code == 409 && r.says("webhook"):
+		log.Warn("somebody set a webhook for this bot: it is removed, the gateway polls")
+	case r.code == 409 && p.fails == 1: // it also happens after a network cut
+		log.Warn("another process fetched this bot's messages")
+	case r.code == 409: // TR-19
+		log.Error("another process is fetching this bot's messages: nothing arrives here while that goes on. " +
+			"Stop the other one, or get a new token from @BotFather (/revoke) and use it here only")
+	default:
+		log.Warn("Telegram refuses")
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// handler takes updates of one kind; room names the chat for order, and an error keeps the update.
+type handler struct {
+	kind   string
+	handle func(ctx context.Context, u update) error
+}
+
+// handlers is the table of all kinds of updates that are asked for.
+func (p *poller) handlers() []handler {
+	return []handler{
+		{"message", func(ctx context.Context, u update) error { return p.message(ctx, u.Message, u.newer.Message) }},
+		{"channel_post", func(ctx context.Context, u update) error { return p.message(ctx, u.ChannelPost, u.newer.ChannelPost) }},
+		{"edited_message", p.edited},
+		{"my_chat_member", p.member},
+	}
+}
+
+func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerMessage) error {
+	switch {
+	case m.Chat == nil:
+		return nil
+	case m.MigrateToChatID != 0:
+		p.moves.add(m.Chat.ID, m.MigrateToChatID)
+	case m.MigrateFromChatID != 0:
+		p.moves.add(m.MigrateFromChatID, m.Chat.ID)
+	}
+	in := p.self.inbound(m, newer, p.moves.first)
+	if in == nil {
+		return nil
+	}
+	if _, err := p.intake.h(ctx, in); err != nil {
+		return fmt.Errorf("hand over message %d of chat %d: %w", m.MessageID, m.Chat.ID, err)
+	}
+	return nil
+}
+
+// edited does nothing yet: an edit is no new message (IN-12).
+func (p *poller) edited(_ context.Context, u update) error {
+	p.log.Debug("an edited message is left as it was", "update", u.UpdateID)
+	return nil
+}
+
+// member tells the operator where the bot comes and goes.
+func (p *poller) member(_ context.Context, u update) error {
+	m := u.MyChatMember
+	p.log.Info("the bot's place in a chat changed", slog.Int64("chat", m.Chat.ID), "kind", m.Chat.Type, "status", m.NewChatMember.Status)
+	return nil
+}

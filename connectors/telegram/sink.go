@@ -1,0 +1,161 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// typingTime is how long clients show the sign (TR-30).
+const typingTime = 5 * time.Second
+
+// sink is one conversation. It knows no nonces: a create whose fate is unknown is never repeated (TR-12).
+type sink struct {
+	telegram *Telegram
+	to       address
+	alone    bool // what we reply to is gone
+}
+
+var (
+	_ progressive.Sink    = (*sink)(nil)
+	_ progressive.Editor  = (*sink)(nil)
+	_ progressive.Deleter = (*sink)(nil)
+	_ progressive.Typer   = (*sink)(nil)
+)
+
+// The kinds of scopes.
+const (
+	privateScope = "telegram.private"       // everything in one private chat
+	privateEdits = "telegram.private-edits" // edits there
+	groupScope   = "telegram.group"         // everything in one group with all its topics (TR-02), or channel
+	groupEdits   = "telegram.group-edits"   // edits there
+	botScope     = "telegram.bot"           // everything
+)
+
+// Budgets are the budgets of all scopes, by kind. Telegram publishes no exact numbers (TR-01). A chat may burst, as
+// long as its answers are short; edits keep a pace, so that an answer grows evenly instead of by fits and starts.
+func Budgets() map[string]progressive.Budget {
+	return map[string]progressive.Budget{
+		privateScope: {N: 5, Per: 5500 * time.Millisecond},
+		privateEdits: {N: 1, Per: 1100 * time.Millisecond},
+		groupScope:   {N: 20, Per: time.Minute},
+		groupEdits:   {N: 1, Per: 3500 * time.Millisecond},
+		botScope:     {N: 30, Per: time.Second},
+	}
+}
+
+// Scopes implements [progressive.Sink].
+func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
+	chat := strconv.FormatInt(s.telegram.moves.now(s.to.Chat), 10)
+	all, edits := groupScope, groupEdits
+	if s.to.Kind == private {
+		all, edits = privateScope, privateEdits
+	}
+	scopes := []progressive.Scope{progressive.Scope(all + "/" + chat)}
+	if op == progressive.Edit {
+		scopes = append(scopes, progressive.Scope(edits+"/"+chat))
+	}
+	return append(scopes, s.bot())
+}
+
+func (s *sink) bot() progressive.Scope {
+	return progressive.Scope(botScope + "/" + strconv.FormatInt(int64(s.telegram.account), 10))
+}
+
+// Render implements [progressive.Sink].
+func (s *sink) Render(v core.View) []progressive.Part {
+	parts := render(v.Text())
+	if len(parts) > 0 {
+		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
+	}
+	return parts
+}
+
+// Post implements [progressive.Sink].
+func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, error) {
+	chat := s.telegram.moves.now(s.to.Chat)
+	id, err := s.send(ctx, chat, p)
+	if to := migrated(err); to != 0 { // TR-24: definite, so it is sent once more
+		s.telegram.moves.add(chat, to)
+		chat = to
+		id, err = s.send(ctx, chat, p)
+	}
+	if err != nil {
+		return "", s.judge(progressive.Post, chat, err)
+	}
+	return messageID(chat, id), nil
+}
+
+func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {
+	params := content(chat, p)
+	s.addTopic(params)
+	if p.ReplyTo && !s.alone && chat == s.to.Chat { // numbers of messages do not move with a group
+		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
+	}
+	var sent struct {
+		ID int `json:"message_id"`
+	}
+	err := s.telegram.client.call(ctx, "sendMessage", params, &sent)
+	return sent.ID, err
+}
+
+// content is what a message says. Previews of links are off, each time (TR-32).
+func content(chat int64, p progressive.Part) tgbotapi.Params {
+	params := tgbotapi.Params{
+		"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain, "link_preview_options": `{"is_disabled":true}`,
+	}
+	if p.Text != "" {
+		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
+	}
+	return params
+}
+
+func (s *sink) addTopic(params tgbotapi.Params) {
+	params.AddNonZero("message_thread_id", s.to.Topic)
+}
+
+// Edit implements [progressive.Editor].
+func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
+	chat, message, err := parseMessageID(id)
+	if err != nil {
+		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
+	}
+	params := content(chat, p)
+	params["message_id"] = strconv.Itoa(message)
+	var edited json.RawMessage
+	return s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, "editMessageText", params, &edited))
+}
+
+// Delete implements [progressive.Deleter]. A message that can't be deleted any more counts as gone.
+func (s *sink) Delete(ctx context.Context, id string) error {
+	chat, message, err := parseMessageID(id)
+	if err != nil {
+		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
+	}
+	var done bool
+	return s.judge(progressive.Delete, chat, s.telegram.client.call(ctx, "deleteMessage", tgbotapi.Params{
+		"chat_id": strconv.FormatInt(chat, 10), "message_id": strconv.Itoa(message),
+	}, &done))
+}
+
+// Typing implements [progressive.Typer]. Channels have no such sign.
+func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
+	if s.to.Kind == channel {
+		return 0, nil
+	}
+	chat := s.telegram.moves.now(s.to.Chat)
+	params := tgbotapi.Params{"chat_id": strconv.FormatInt(chat, 10), "action": tgbotapi.ChatTyping}
+	s.addTopic(params)
+	var done bool
+	if err := s.telegram.client.call(ctx, "sendChatAction", params, &done); err != nil {
+		return 0, s.judge(progressive.Typing, chat, err)
+	}
+	return typingTime, nil
+}

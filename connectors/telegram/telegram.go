@@ -1,0 +1,172 @@
+// Package telegram joins Telegram to the gateway: what is written to a bot comes in by long polling, and answers are
+// messages that grow by edits.
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/connectors"
+	"parley/core"
+	"parley/progressive"
+)
+
+// Options is what a [Telegram] is made of.
+type Options struct {
+	Token  string
+	APIURL string // of a Bot API server; empty for Telegram's own
+	// Dial opens connections. Nil means the system's way, with the environment's proxy.
+	Dial connectors.Dialer
+	Log  *slog.Logger // nil for none
+}
+
+// Telegram is one bot. It keeps no state on disk: the server remembers which updates were confirmed.
+type Telegram struct {
+	client  *client
+	account account
+	wrong   error // of the settings
+	moves   *moves
+	refused refusals
+	log     *slog.Logger
+}
+
+var (
+	_ connectors.Connector = (*Telegram)(nil)
+	_ connectors.Poster    = (*Telegram)(nil)
+	_ connectors.Checker   = (*Telegram)(nil)
+)
+
+// New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
+func New(o Options) *Telegram {
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), moves: newMoves(), log: o.Log}
+	if t.log == nil {
+		t.log = slog.New(slog.DiscardHandler)
+	}
+	t.log = t.log.With("connector", Name)
+	t.account, t.wrong = accountOf(o.Token)
+	return t
+}
+
+var tokenForm = regexp.MustCompile(`^[0-9]{1,19}:[A-Za-z0-9_-]{20,}$`)
+
+// accountOf reads the bot's number from its token, which begins with it.
+func accountOf(token string) (account, error) {
+	number, _, _ := strings.Cut(token, ":")
+	id, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || !tokenForm.MatchString(token) {
+		return 0, errors.New("connectors.telegram.token is not a bot's token: it looks like 123456789:AbC…, " +
+			"copy it whole from @BotFather's answer to /token")
+	}
+	return account(id), nil
+}
+
+// Name implements [connectors.Connector].
+func (t *Telegram) Name() string { return Name }
+
+// Run implements [connectors.Connector].
+func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
+	if t.wrong != nil {
+		return connectors.Fatal{Err: t.wrong}
+	}
+	defer t.client.http.CloseIdleConnections()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-t.client.revoked: // any request may hear it
+			cancel(errRevoked)
+		case <-ctx.Done():
+		}
+	})
+	err := newPoller(t, h).run(ctx)
+	cancel(nil)
+	watch.Wait()
+	if errors.Is(err, errRevoked) || errors.Is(context.Cause(ctx), errRevoked) {
+		return connectors.Fatal{Err: errRevoked}
+	}
+	return err
+}
+
+// Close lets go of connections that nobody uses.
+func (t *Telegram) Close() error {
+	t.client.http.CloseIdleConnections()
+	return nil
+}
+
+// Open implements [connectors.Poster].
+func (t *Telegram) Open(_ context.Context, a core.Address) (progressive.Sink, error) {
+	own, err := parseAddress(a.Own)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+	}
+	return &sink{telegram: t, to: own}, nil
+}
+
+// Check implements [connectors.Checker].
+func (t *Telegram) Check(ctx context.Context) (string, error) {
+	if t.wrong != nil {
+		return "", t.wrong
+	}
+	defer t.client.http.CloseIdleConnections()
+	me, err := t.me(ctx)
+	if err != nil {
+		return "", advise(err)
+	}
+	hook, err := t.webhook(ctx)
+	if err != nil {
+		return "", advise(err)
+	}
+	line := fmt.Sprintf("@%s answers at https://t.me/%s; %s", me.UserName, me.UserName, privacy(me))
+	if hook != "" {
+		line += "; its webhook will be removed at the start, messages that wait are kept"
+	}
+	return line, nil
+}
+
+// advise adds the next step.
+func advise(err error) error {
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.code == 404:
+		return fmt.Errorf("%w: no Bot API there; check connectors.telegram.api_url, and the token", err)
+	case errors.Is(err, errUnsent):
+		return fmt.Errorf("%w; check the network and connectors.telegram.api_url", err)
+	}
+	return err
+}
+
+// privacy says what of a group the bot gets to see (TR-27).
+func privacy(me tgbotapi.User) string {
+	if me.CanReadAllGroupMessages {
+		return "it sees every message of its groups"
+	}
+	return "privacy mode is on: of its groups it sees commands, mentions and replies to it. To change that, send " +
+		"/setprivacy to @BotFather, then remove the bot from the group and add it again"
+}
+
+func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
+	err = t.client.call(ctx, "getMe", nil, &me)
+	return me, err
+}
+
+// webhook is where the server sends updates instead of keeping them for us; empty if nowhere.
+func (t *Telegram) webhook(ctx context.Context) (string, error) {
+	var info struct {
+		URL string `json:"url"`
+	}
+	err := t.client.call(ctx, "getWebhookInfo", nil, &info)
+	return info.URL, err
+}
+
+func (t *Telegram) deleteWebhook(ctx context.Context) error {
+	var done bool
+	return t.client.call(ctx, "deleteWebhook", tgbotapi.Params{"drop_pending_updates": "false"}, &done)
+}
