@@ -48,7 +48,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	b := backends{store: env.Wrap(store), ready: store.Ping, closers: []func() error{store.Close}}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
-		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log})
+		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
+		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log, Prefix: "parley:" + store.ID() + ":"})
 		if err != nil {
 			b.close()
 			return backends{}, fmt.Errorf("open what is shared: %w", err)

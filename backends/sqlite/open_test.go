@@ -268,3 +268,19 @@ func TestRecentReadsOnlyWhatItReturns(t *testing.T) {
 		t.Errorf("the plan is %q, %v", plan, err)
 	}
 }
+
+func TestIDStaysWithTheFile(t *testing.T) {
+	dir := t.TempDir()
+	id := func(name string) string {
+		s, err := Open(t.Context(), filepath.Join(dir, name), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return s.ID()
+	}
+	a, again, b := id("a.db"), id("a.db"), id("b.db")
+	if a == "" || a != again || a == b {
+		t.Errorf("the ids are %q, %q and %q", a, again, b)
+	}
+}

@@ -34,6 +34,7 @@ type Store struct {
 	lock    *lock
 	writer  *sql.DB // one connection
 	readers *sql.DB
+	id      string
 
 	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
 	closed bool
@@ -80,10 +81,16 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
 	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&s.id); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM owners`)
 		return err
 	})
 }
+
+// ID tells this file from every other, also from one that takes its place.
+func (s *Store) ID() string { return s.id }
 
 // Close waits for the calls under way and lets the file go. It may be called again.
 func (s *Store) Close() error {

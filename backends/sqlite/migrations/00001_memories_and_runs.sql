@@ -56,7 +56,15 @@ CREATE TABLE owners (
     alive_until INTEGER NOT NULL
 ) STRICT;
 
+-- What shares other state between processes keys it by this: turn numbers mean nothing in another file.
+CREATE TABLE identity (
+    id TEXT NOT NULL
+) STRICT;
+
+INSERT INTO identity (id) VALUES (lower(hex(randomblob(8))));
+
 -- +goose Down
+DROP TABLE identity;
 DROP TABLE owners;
 DROP TABLE runs;
 DROP TABLE memories;
