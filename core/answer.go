@@ -119,8 +119,8 @@ func (a *Answer) segment(k key) *segment {
 func (a *Answer) grow(s *segment, c Change) {
 	from := s.text.Len()
 	s.text.WriteString(c.Text)
-	if l := len(a.log) - 1; l >= 0 && a.log[l].seg == s && a.log[l].change.Kind == Text {
-		a.log[l].n += len(c.Text)
+	if l := len(a.log) - 1; l >= 0 && a.log[l].seg == s && a.log[l].change.Kind == Text && a.log[l].end+c.size() == c.End {
+		a.log[l].n += len(c.Text) // only where no dropped callback lies between: there cursors count one more
 		a.log[l].end = c.End
 		return
 	}
@@ -145,24 +145,22 @@ func (a *Answer) replace(s *segment, c Change) {
 
 // after finds the first entry that ends after at.
 func (a *Answer) after(at Cursor) int {
-	i, _ := slices.BinarySearchFunc(a.log, at+1, func(e entry, at Cursor) int {
-		switch {
-		case e.end < at:
+	i, _ := slices.BinarySearchFunc(a.log, at, func(e entry, at Cursor) int {
+		if e.end <= at {
 			return -1
-		case e.end > at:
-			return 1
 		}
-		return 0
+		return 1
 	})
 	return i
 }
 
 // Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, of each
-// call only the place and the newest callback are given, and nothing else is left out.
+// call only the place and the newest callback are given, and nothing else is left out. A reader who comes from another
+// replica may be ahead of this one: it gets nothing until that has caught up.
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.sinceLocked(at), a.at
+	return a.sinceLocked(at), max(at, a.at)
 }
 
 // Read returns what changed after at, and the whole at the same moment, for readers that need both.

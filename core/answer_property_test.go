@@ -1,0 +1,150 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"parley/core"
+)
+
+func anyChange(t *rapid.T) core.Change {
+	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
+	case 0, 1, 2:
+		return text(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))
+	case 3, 4:
+		return said(call, rapid.StringN(0, 3, -1).Draw(t, "said"))
+	}
+	return stage(call, rapid.SampledFrom([]core.Stage{core.StageStart, core.StageStreaming, core.StageRunning, core.StageEnd}).Draw(t, "stage"))
+}
+
+// page is a reader that trusts what it is given: it adds text, replaces what calls say, and holds nothing but a cursor.
+type page struct {
+	at    core.Cursor
+	segs  []core.Segment
+	index map[string]int
+	tools int
+	ends  []core.Outcome
+}
+
+func (p *page) read(t *rapid.T, a *core.Answer) {
+	cs, next := a.Since(p.at)
+	for _, c := range cs {
+		if len(p.ends) > 0 {
+			t.Fatalf("a change after the end: %+v", c)
+		}
+		switch s := p.segment(c); c.Kind {
+		case core.Text:
+			s.Text += c.Text
+		case core.Callback:
+			s.Text = c.Text
+		case core.ToolStage:
+			s.Tool = *c.Tool
+			p.tools++
+		case core.Ended:
+			p.ends = append(p.ends, *c.Outcome)
+		}
+		if c.End <= p.at {
+			t.Fatalf("a change that ends at %d was given to a reader at %d", c.End, p.at)
+		}
+		p.at = c.End
+	}
+	if next != p.at {
+		t.Fatalf("the last change ends at %d, reading goes on from %d", p.at, next)
+	}
+}
+
+func (p *page) segment(c core.Change) *core.Segment {
+	if c.Kind == core.Ended {
+		return nil
+	}
+	if p.index == nil {
+		p.index = map[string]int{}
+	}
+	key := c.Call + "/" + strings.Repeat("i", c.Step)
+	if _, ok := p.index[key]; !ok {
+		p.index[key] = len(p.segs)
+		p.segs = append(p.segs, core.Segment{Call: c.Call})
+	}
+	return &p.segs[p.index[key]]
+}
+
+// Readers of any pace, and readers of mirrors, which hear frames late, twice, in part or not at all, all see the same
+// at last: also those that change from one replica to another with nothing but their cursor.
+func TestEveryReaderSeesTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		answers := []*core.Answer{{}, {}, {}} // the first is written, the others are mirrors
+		pages := []*page{{}, {}, {}}
+		tools := 0
+		for range rapid.IntRange(0, 60).Draw(t, "length") {
+			switch i := rapid.IntRange(0, 2).Draw(t, "who"); rapid.IntRange(0, 3).Draw(t, "does") {
+			case 0, 1:
+				c := anyChange(t)
+				answers[0].Apply(c)
+				if c.Kind == core.ToolStage {
+					tools++
+				}
+			case 2:
+				hear(answers[1+i%2], answers[(2*i+2)%3], core.Cursor(rapid.IntRange(0, 9).Draw(t, "again")), rapid.IntRange(0, 9).Draw(t, "lost"))
+			case 3:
+				pages[i].read(t, answers[rapid.IntRange(0, 2).Draw(t, "from")])
+			}
+		}
+		answers[0].End(done)
+		want := answers[0].View()
+		for i, m := range answers[1:] {
+			hear(m, answers[0], 0, -1)
+			got := m.View()
+			got.History = want.History // mirrors do not hear all
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("mirror %d (-want +got):\n%s", i, diff)
+			}
+		}
+		for i, p := range pages {
+			p.read(t, answers[i])
+			if diff := cmp.Diff(want.Segments, p.segs); diff != "" {
+				t.Fatalf("reader %d (-want +got):\n%s", i, diff)
+			}
+			if p.tools != tools || len(p.ends) != 1 || p.ends[0] != done {
+				t.Fatalf("reader %d saw %d stages of %d, and the ends %v", i, p.tools, tools, p.ends)
+			}
+		}
+	})
+}
+
+// hear gives a mirror what another answer has, again from a little before, and sometimes loses the rest.
+func hear(to, from *core.Answer, again core.Cursor, lost int) {
+	at := to.View().At
+	cs, _ := from.Since(at - min(at, again))
+	for i, c := range cs {
+		if i == lost {
+			return
+		}
+		to.Apply(c)
+	}
+}
+
+// Read is one moment: the changes lead to the view.
+func TestReadIsAtomic(t *testing.T) {
+	var a core.Answer
+	go func() {
+		for range 2000 {
+			a.Apply(text(0, "ab"))
+			a.Apply(said("c", "x"))
+		}
+		a.End(done)
+	}()
+	var at core.Cursor
+	for {
+		if err := a.Wait(t.Context(), at); err != nil {
+			return
+		}
+		cs, v := a.Read(at)
+		if at = cs[len(cs)-1].End; at != v.At {
+			t.Fatalf("the changes end at %d, the view at %d", at, v.At)
+		}
+	}
+}

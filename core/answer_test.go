@@ -1,0 +1,190 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// Short ways to write changes.
+func text(step int, s string) core.Change { return core.Change{Kind: core.Text, Step: step, Text: s} }
+
+func said(call, s string) core.Change { return core.Change{Kind: core.Callback, Call: call, Text: s} }
+
+func stage(call string, s core.Stage) core.Change {
+	return core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "T", Stage: s}}
+}
+
+func at(end core.Cursor, c core.Change) core.Change {
+	c.End = end
+	return c
+}
+
+var done = core.Outcome{Status: core.Completed}
+
+func answerOf(cs ...core.Change) *core.Answer {
+	a := &core.Answer{}
+	for _, c := range cs {
+		a.Apply(c)
+	}
+	return a
+}
+
+func TestSince(t *testing.T) {
+	ended := core.Change{Kind: core.Ended, Outcome: &done}
+	for name, c := range map[string]struct {
+		changes []core.Change
+		since   core.Cursor
+		want    []core.Change
+	}{
+		"nothing":                    {nil, 0, nil},
+		"text joins":                 {[]core.Change{text(0, "ab"), text(0, "cd"), text(0, "e")}, 0, []core.Change{at(5, text(0, "abcde"))}},
+		"from the middle of a text":  {[]core.Change{text(0, "ab"), text(0, "cd")}, 3, []core.Change{at(4, text(0, "d"))}},
+		"texts of steps do not join": {[]core.Change{text(0, "a"), text(1, "b")}, 0, []core.Change{at(1, text(0, "a")), at(2, text(1, "b"))}},
+		"empty text is nothing":      {[]core.Change{text(0, ""), text(0, "a")}, 0, []core.Change{at(1, text(0, "a"))}},
+		"of a call its place and the newest": {
+			[]core.Change{said("c", "1"), text(0, "a"), said("c", "2"), said("c", "3")}, 0,
+			[]core.Change{at(1, said("c", "3")), at(2, text(0, "a")), at(4, said("c", "3"))},
+		},
+		"a text goes on around a callback that is gone": {
+			[]core.Change{said("c", "1"), text(0, "ab"), said("c", "2"), text(0, "cd"), said("c", "3")}, 2,
+			[]core.Change{at(3, text(0, "b")), at(6, text(0, "cd")), at(7, said("c", "3"))},
+		},
+		"a callback that is gone leaves its cursor usable": {
+			[]core.Change{said("c", "1"), text(0, "ab"), said("c", "2"), text(0, "cd"), said("c", "3")}, 4,
+			[]core.Change{at(6, text(0, "cd")), at(7, said("c", "3"))},
+		},
+		"every stage and the end": {
+			[]core.Change{stage("c", core.StageStart), stage("c", core.StageRunning), stage("c", core.StageRunning), stage("c", core.StageEnd), ended}, 1,
+			[]core.Change{at(2, stage("c", core.StageRunning)), at(3, stage("c", core.StageRunning)), at(4, stage("c", core.StageEnd)), at(5, ended)},
+		},
+		"nothing after the end": {[]core.Change{text(0, "a"), ended, text(0, "b"), ended}, 1, []core.Change{at(2, ended)}},
+		"beyond all":            {[]core.Change{text(0, "abc")}, ^core.Cursor(0), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := answerOf(c.changes...)
+			got, next := a.Since(c.since)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if next != max(c.since, a.View().At) {
+				t.Errorf("goes on from %d", next)
+			}
+		})
+	}
+}
+
+// Mirrors may hear a change twice, or a part of it again.
+func TestApplyIgnoresWhatItHas(t *testing.T) {
+	a := answerOf(at(4, text(0, "abcd")), at(2, text(0, "ab")), at(6, text(0, "bcdef")), at(6, said("c", "old")), at(7, said("c", "1")))
+	want := []core.Segment{{Text: "abcdef"}, {Call: "c", Text: "1"}}
+	if diff := cmp.Diff(want, a.View().Segments); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestViewText(t *testing.T) {
+	for want, cs := range map[string][]core.Change{
+		"":              {stage("c", core.StageStart)},
+		"a":             {text(0, "a")},
+		"a\n\nplaying":  {text(0, "a"), said("c", "loading"), said("c", "playing")},
+		"a\n\nx\n\nb":   {text(0, "a"), stage("c", core.StageStart), said("c", "x"), text(1, "b")},
+		"a more\n\nx":   {text(0, "a"), said("c", "x"), text(0, " more")},
+		"a\n\nb":        {text(0, "a"), said("c", "x"), said("c", ""), text(1, "b")},
+		"first\n\nlast": {said("d", "first"), said("c", "last")},
+	} {
+		if got := answerOf(cs...).View().Text(); got != want {
+			t.Errorf("%q; want %q", got, want)
+		}
+	}
+}
+
+func TestHistory(t *testing.T) {
+	a := answerOf(said("c", "loading"), said("c", " loading "), said("d", "x"), said("c", ""), said("c", "playing"), said("c", "loading"))
+	want := []string{"loading", "x", "playing", "loading"}
+	before := a.View()
+	a.Apply(said("c", "more"))
+	if diff := cmp.Diff(want, before.History); diff != "" {
+		t.Errorf("a view has changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestWait(t *testing.T) {
+	gone := errors.New("gone")
+	for name, c := range map[string]struct {
+		before []core.Change
+		at     core.Cursor
+		later  func(*core.Answer, context.CancelCauseFunc) // a second later
+		want   error
+		waits  bool
+	}{
+		"something newer":          {[]core.Change{text(0, "ab")}, 1, nil, nil, false},
+		"nothing, then text":       {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Apply(text(0, "x")) }, nil, true},
+		"nothing, then the end":    {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.End(done) }, nil, true},
+		"ended and read":           {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 1, nil, io.EOF, false},
+		"ended and not read":       {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 0, nil, nil, false},
+		"nothing, then abandoned":  {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Abandon() }, core.ErrLost, true},
+		"nothing, then no context": {nil, 0, func(_ *core.Answer, cancel context.CancelCauseFunc) { cancel(gone) }, gone, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := answerOf(c.before...)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				begun := time.Now()
+				if c.later != nil {
+					time.AfterFunc(time.Second, func() { c.later(a, cancel) })
+				}
+				if err := a.Wait(ctx, c.at); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+					t.Errorf("waiting gave %v", err)
+				}
+				if waited := time.Since(begun) > 0; waited != c.waits {
+					t.Errorf("it waited: %v", waited)
+				}
+			})
+		})
+	}
+}
+
+func TestAbandon(t *testing.T) {
+	a := answerOf(text(0, "a"))
+	a.Abandon()
+	a.Apply(text(0, "b"))
+	a.End(done)
+	if err := a.Wait(t.Context(), 0); !errors.Is(err, core.ErrLost) {
+		t.Errorf("waiting gave %v", err)
+	}
+	if v := a.View(); v.Text() != "a" || v.Outcome.Done() {
+		t.Errorf("it went on: %+v", v)
+	}
+	b := answerOf(text(0, "a"))
+	b.End(done)
+	b.Abandon()
+	if err := b.Wait(t.Context(), 2); !errors.Is(err, io.EOF) {
+		t.Errorf("an answer that has ended was abandoned: %v", err)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	a := answerOf(text(0, "a"))
+	early := a.Ended()
+	select {
+	case <-early:
+		t.Error("ended before the end")
+	default:
+	}
+	a.End(done)
+	a.End(core.Outcome{Status: core.Failed})
+	<-early
+	<-a.Ended()
+	if v := a.View(); v.Outcome != done || v.At != 2 {
+		t.Errorf("it ended as %+v", v)
+	}
+}
