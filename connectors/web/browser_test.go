@@ -263,9 +263,8 @@ func TestBrowser(t *testing.T) {
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
 }
 
-const told = "Here is what I did, in three steps:\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
-	"```go\nfunc main() {\n\tfmt.Println(\"Hello, Parley\")\n}\n```\n\n| Step | Time |\n|---|--:|\n| Think | 0.8 s |\n| Act | 2.4 s |\n\n" +
-	"> A quiet remark, with a [link](https://example.org/).\n"
+const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
+	"```go\nfunc main() {\n\tfmt.Println(\"Hello, Parley\")\n}\n```\n\n| Step | Time |\n|---|--:|\n| Think | 0.8 s |\n| Act | 2.4 s |\n"
 
 func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
@@ -287,10 +286,10 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
 	p.shows(".status", "Running PLAY_DEMO…")
-	r.callback("1", "🔍 Looking up the track…")
+	r.callback("1", "Looking up the track…")
 	p.shows(".answer .text", "Looking up the track…")
 	p.shots("streaming")
-	r.callback("1", "▶️ Now playing **Dunes**")
+	r.callback("1", "Now playing **Dunes**")
 	p.wait(`shown('.answer .text strong') === 'Dunes'`)
 	p.is(`shown('.answer .text').includes('Looking')`, "false")
 	p.is(`all('.answer .text p').length`, "2")
@@ -307,6 +306,8 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.is(`shown('.code-head')`, "go")
 	p.is(`all('.answer a')[0].rel`, "noopener noreferrer")
 	p.shots("done")
+	p.wait(`(all('.code-head .icon')[0].click(), true)`)
+	p.wait(`all('.code-head .icon')[0].getAttribute('aria-label') === 'Copied'`)
 	p.is(`all('.tool')[0].open = true`, "true")
 	p.is(`JSON.parse(all('.tool dd')[0].innerText).track`, "Dunes")
 
@@ -315,7 +316,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.shows(".answer .text", "Now playing Dunes")
 	p.shows(".trail summary", "2 steps")
 	p.is(`all('.trail')[0].open`, "false")
-	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "🔍 Looking up the track…|▶️ Now playing **Dunes**")
+	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "Looking up the track…|Now playing **Dunes**")
 	p.is(`all('.question').length`, "1")
 	p.shots("reloaded")
 }
@@ -343,7 +344,7 @@ func playFailure(t *testing.T, g *gateway, p *tab) {
 	g.next(t).finish(core.Outcome{Status: core.Failed, Failure: core.RateLimited}, core.RateLimited.Sentence())
 	p.shows(".failed .text", "The model is busy right now.")
 	p.shots("failed")
-	p.click(`[aria-label="Try again"]`)
+	p.click(".retry")
 	r := g.next(t)
 	if r.question.Text != "hello" {
 		t.Errorf("tried again with %q", r.question.Text)
@@ -356,9 +357,11 @@ func playFailure(t *testing.T, g *gateway, p *tab) {
 func playSuperseded(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("first")
-	old := g.next(t)
 	p.send("second")
-	later := g.next(t)
+	old, later := g.next(t), g.next(t)
+	if old.question.Text != "first" || old.question.Room != later.question.Room {
+		t.Errorf("%q in %s came first, %q in %s second", old.question.Text, old.question.Room, later.question.Text, later.question.Room)
+	}
 	p.is(`all('.answer').length`, "2")
 	old.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
 	p.shows(".note", "Your newer message is answered instead.")

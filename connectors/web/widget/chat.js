@@ -62,7 +62,7 @@ export class Chat extends HTMLElement {
 
   #header() {
     const close = () => this.dispatchEvent(new CustomEvent('parley-close', { bubbles: true }));
-    return el('header', {},
+    return el('div', { class: 'head' },
       el('span', { class: 'avatar', 'aria-hidden': 'true' }, initial(this.#agent)),
       el('h1', {}, this.#agent),
       button('plus', 'New chat', () => this.#renew()),
@@ -77,7 +77,7 @@ export class Chat extends HTMLElement {
       el('p', {}, 'What can I do for you?'),
       el('div', { class: 'chips' }, ...chips));
     this.#log = el('div', { class: 'log', role: 'log', 'aria-live': 'polite', 'aria-label': `Conversation with ${this.#agent}` });
-    this.#scroller = el('main', { class: 'scroller', scroll: () => this.#scrolled() }, this.#empty, this.#log);
+    this.#scroller = el('div', { class: 'scroller', scroll: () => this.#scrolled() }, this.#empty, this.#log);
     this.#latest = button('down', 'Go to the newest message', () => this.#toEnd(), { class: 'icon latest', hidden: true });
     return el('div', { class: 'middle' }, this.#scroller, this.#latest);
   }
@@ -158,17 +158,18 @@ export class Chat extends HTMLElement {
   }
 
   #answer(text) {
-    const answer = new Answer(this.#agent, () => {
-      answer.element.querySelector('[aria-label="Try again"]')?.remove();
-      this.#send(text);
-    });
+    const answer = new Answer(this.#agent, () => this.#send(text));
     this.#log.append(answer.element);
     return answer;
   }
 
   #frame(turn, answer, frame) {
     turn.cut = false;
-    answer.frame(frame);
+    try {
+      answer.frame(frame);
+    } catch (error) {
+      reportError(error); // a mistake in drawing is no cut line
+    }
     if (frame.type !== 'done') return;
     this.#known(frame.messageId, answer);
     this.dispatchEvent(new CustomEvent('parley-answer', { bubbles: true }));

@@ -9,6 +9,8 @@ export class Conversation {
   #gateway;
   #place; // in the browser's storage
   #id;
+  #opening = null; // the request for a new one
+  #taken = Promise.resolve(); // the gateway has the message before, or never will
 
   constructor(gateway, base) {
     this.#gateway = gateway;
@@ -34,7 +36,7 @@ export class Conversation {
 
   // forget makes the next message open a new conversation.
   forget() {
-    this.#id = null;
+    this.#id = this.#opening = null;
     stored(() => localStorage.removeItem(this.#place));
   }
 
@@ -44,15 +46,31 @@ export class Conversation {
 
   // ask sends text and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
   // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
-  // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message.
+  // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message. Messages
+  // arrive in the order in which they were written.
   async ask(turn, text, key) {
+    const before = this.#taken;
+    let taken;
+    this.#taken = new Promise((resolve) => { taken = resolve; });
+    await before;
+    try {
+      await this.#follow(turn, text, key, taken);
+    } finally {
+      taken();
+    }
+  }
+
+  async #follow(turn, text, key, taken) {
     let accepted = false;
+    const heard = () => {
+      accepted = true;
+      taken();
+    };
     for (let tries = 0; !turn.signal.aborted; tries++) {
       let wait = backOff(tries);
       try {
-        const id = await this.#open(turn.signal);
-        const taken = () => { accepted = true; };
-        for await (const frame of this.#gateway.ask(id, text, key, turn.signal, taken)) {
+        const id = await this.#open();
+        for await (const frame of this.#gateway.ask(id, text, key, turn.signal, heard)) {
           if (frame.type === 'reconnect') {
             wait = frame.after;
             break;
@@ -74,12 +92,19 @@ export class Conversation {
     }
   }
 
-  async #open(signal) {
-    if (!this.#id) {
-      this.#id = await this.#gateway.open(signal);
-      stored(() => localStorage.setItem(this.#place, this.#id));
+  async #open() {
+    if (this.#id) return this.#id;
+    const opening = this.#opening ??= this.#gateway.open();
+    try {
+      const id = await opening;
+      if (this.#opening === opening) { // nobody asked for another one meanwhile
+        this.#id = id;
+        stored(() => localStorage.setItem(this.#place, id));
+      }
+      return id;
+    } finally {
+      if (this.#opening === opening) this.#opening = null;
     }
-    return this.#id;
   }
 }
 

@@ -1,6 +1,6 @@
 // How one message looks: what a person wrote, and an answer that grows.
 
-import { button, copyButton, el } from './dom.js';
+import { copyButton, el, icon } from './dom.js';
 import { Markdown } from './markdown.js';
 
 // question shows what a person wrote, as it was typed.
@@ -35,7 +35,7 @@ export class Answer {
   // agent is who speaks; retry is called when the person wants another answer.
   constructor(agent, retry) {
     this.retry = retry;
-    this.element = el('article', { class: 'message answer', 'aria-label': agent }, this.#steps, this.#body, this.#status, this.#foot);
+    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#status, this.#foot);
     this.#status.hidden = true;
   }
 
@@ -73,18 +73,28 @@ export class Answer {
     this.#status.hidden = true;
     this.#body.removeAttribute('aria-busy');
     for (const tool of this.#tools.values()) tool.finish();
+    this.element.classList.remove('live');
     this.element.classList.toggle('failed', failed);
     if (noResponseReason && !text) this.note(reasons[noResponseReason] ?? 'There is no answer.');
     else if (cut) this.note(cut[1]);
     else if (interrupted && !failed) this.note('This answer was cut off.');
     if (text) this.#foot.append(copyButton('Copy the answer', () => this.#text.text));
-    if (failed) this.#foot.append(button('retry', 'Try again', () => this.retry()));
+    if (failed) this.#foot.prepend(this.#again());
   }
 
   // note shows why there is no more.
   note(text) {
     this.#status.hidden = true;
     this.#foot.prepend(el('span', { class: 'note' }, text));
+  }
+
+  #again() {
+    const click = () => {
+      again.remove();
+      this.retry();
+    };
+    const again = el('button', { type: 'button', class: 'retry', click }, icon('retry'), 'Try again');
+    return again;
   }
 
   #grow({ text = '', fullText }) {
@@ -137,9 +147,9 @@ class Tool {
     this.element.dataset.stage = failed ? 'failed' : stage;
     this.#stage.textContent = failed ? 'failed' : shortResult || stages[stage];
     this.#chunks += parametersChunk ?? '';
-    if (args || this.#chunks) this.#field('Arguments', args || this.#chunks);
-    if (result) this.#field('Result', result);
-    if (error) this.#field('Error', error);
+    if (args || this.#chunks) this.#field('Arguments', args || this.#chunks, Boolean(args));
+    if (result) this.#field('Result', result, true);
+    if (error) this.#field('Error', error, false);
   }
 
   // finish is for a call that did not live to see its end.
@@ -149,14 +159,14 @@ class Tool {
     this.#stage.textContent = 'not finished';
   }
 
-  #field(name, text) {
+  #field(name, text, whole) {
     let value = this.#shown.get(name);
     if (!value) {
       value = el('dd', { dir: 'auto' });
       this.#shown.set(name, value);
       this.#fields.append(el('dt', {}, name), value);
     }
-    value.textContent = pretty(text);
+    value.textContent = whole ? pretty(text) : text;
   }
 }
 

@@ -20,8 +20,8 @@ export class Gateway {
   }
 
   // open starts a conversation and returns its id.
-  async open(signal) {
-    const { conversation } = await (await this.#request('POST', 'api/conversations', {}, signal)).json();
+  async open() {
+    const { conversation } = await (await this.#request('POST', 'api/conversations', {})).json();
     return conversation.id;
   }
 
