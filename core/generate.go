@@ -138,6 +138,7 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 }
 
 func (r *round) take(c Chunk) {
+	c.Text = clean(c.Text)
 	if c.Text != "" && (r.text.Len() > 0 || strings.TrimSpace(c.Text) != "") {
 		r.text.WriteString(c.Text)
 		r.visible = true

@@ -52,5 +52,5 @@ type Call struct {
 // Update shows text in place of what this call said before, below what is already written. It returns at once and is
 // on its way before the next line of the action runs. Safe for concurrent use.
 func (c *Call) Update(text string) {
-	c.answer.Apply(Change{Kind: Callback, Call: c.ID, Text: text})
+	c.answer.Apply(Change{Kind: Callback, Call: c.ID, Text: clean(text)})
 }

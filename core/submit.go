@@ -30,6 +30,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if len(m.Address.Own) > MaxOwn {
 		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
 	}
+	m.Text, m.Name, m.Place.Name = clean(m.Text), clean(m.Name), clean(m.Place.Name)
 	if m.Author == rt.cfg.Agent.entity() || strings.TrimSpace(m.Text) == "" {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
