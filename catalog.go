@@ -2,8 +2,8 @@ package parley
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -13,10 +13,13 @@ import (
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
+	"parley/connectors/telegram"
+	"parley/connectors/web"
 	"parley/core"
 	"parley/models/demo"
 	"parley/models/openai"
 	demoplugin "parley/plugins/demo"
+	"parley/progressive"
 )
 
 // backends is where state lives.
@@ -96,9 +99,18 @@ func pluginsFor(cfg config.Config) []core.Plugin {
 	return nil
 }
 
-// platforms lists the connectors that are on.
-func platforms(config.Config, Env) []connectors.Connector {
-	return nil
+// platform is a connector that is on, with what its requests may spend, by kind of scope.
+type platform struct {
+	connectors.Connector
+	budgets map[string]progressive.Budget
+}
+
+func platforms(cfg config.Config, env Env) (on []platform) {
+	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
+		bot := telegram.New(telegram.Options{Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Log: env.Log})
+		on = append(on, platform{bot, telegram.Budgets()})
+	}
+	return on
 }
 
 func turns(cfg config.Config) core.Turns {
@@ -110,7 +122,7 @@ func turns(cfg config.Config) core.Turns {
 
 // access opens the web chat, which has limits of its own, and invites the listed accounts.
 func access(cfg config.Config) core.Access {
-	a := core.Access{Open: map[string]bool{"web": true}, People: map[core.EntityID]bool{}}
+	a := core.Access{Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}}
 	for _, list := range [][]config.Account{cfg.Owner, cfg.Allow} {
 		for _, account := range list {
 			a.People[core.EntityID(strings.Replace(string(account), ":", "/", 1))] = true
@@ -120,13 +132,40 @@ func access(cfg config.Config) core.Access {
 }
 
 // opener finds who posts for an address. Where nobody does, people watch the answer itself.
-func opener(posters map[string]connectors.Poster) core.Opener {
+func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
 	return func(ctx context.Context, r core.Run) (core.Surface, error) {
 		p, ok := posters[r.Address.Connector]
-		if !ok {
+		switch {
+		case !ok && r.Address.Connector == web.Name:
 			return nil, nil
+		case !ok:
+			return nil, fmt.Errorf("%w: the connector %s is off", core.ErrUnreached, r.Address.Connector)
 		}
-		_ = p
-		return nil, errors.New("posting is not built in")
+		sink, err := p.Open(ctx, r.Address)
+		if err != nil {
+			return nil, err
+		}
+		return progressive.New(sink, gate, r, env.Log), nil
 	}
+}
+
+// newGate gives each scope the budget of its kind. Where runs are open an earlier process was in the middle of
+// something, and may have spent what this one can't know of.
+func newGate(ctx context.Context, on []platform, store core.Journal) (progressive.Gate, error) {
+	budgets := map[string]progressive.Budget{}
+	for _, p := range on {
+		maps.Copy(budgets, p.budgets)
+	}
+	open, err := store.OpenRooms(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for open runs: %w", err)
+	}
+	var options []progressive.GateOption
+	if len(open) > 0 {
+		options = append(options, progressive.Spent)
+	}
+	return progressive.NewGate(func(s progressive.Scope) progressive.Budget {
+		kind, _, _ := strings.Cut(string(s), "/")
+		return budgets[kind]
+	}, options...), nil
 }

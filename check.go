@@ -32,9 +32,9 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
 		{"models.large", model.check},
 	}
-	for _, c := range platforms(cfg, env) {
-		if c, ok := c.(connectors.Checker); ok {
-			parts = append(parts, part{"connectors." + c.(connectors.Connector).Name(), c.Check})
+	for _, p := range platforms(cfg, env) {
+		if c, ok := p.Connector.(connectors.Checker); ok {
+			parts = append(parts, part{"connectors." + p.Name(), c.Check})
 		}
 	}
 	var all []Finding

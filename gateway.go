@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -71,20 +72,28 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.model = newModel(cfg, g.env)
 	g.backends.closers = append(g.backends.closers, g.model.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, System: cfg.Agent.System}
+	on := platforms(cfg, g.env)
 	posters := map[string]connectors.Poster{}
+	for _, p := range on {
+		g.connectors = append(g.connectors, p.Connector)
+		if poster, ok := p.Connector.(connectors.Poster); ok {
+			posters[p.Name()] = poster
+		}
+		if closer, ok := p.Connector.(io.Closer); ok {
+			g.backends.closers = append(g.backends.closers, closer.Close)
+		}
+	}
+	gate, err := newGate(context.Background(), on, g.backends.store)
+	if err != nil {
+		return nil, err
+	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Model: g.model, Plugins: pluginsFor(cfg), Open: opener(posters), Turns: turns(cfg), Access: access(cfg),
+		Model: g.model, Plugins: pluginsFor(cfg), Open: opener(posters, gate, g.env), Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {
 		return nil, err
-	}
-	g.connectors = platforms(cfg, g.env)
-	for _, c := range g.connectors {
-		if p, ok := c.(connectors.Poster); ok {
-			posters[c.Name()] = p
-		}
 	}
 	l, err := g.env.Listen("tcp", cfg.Web.Listen)
 	if err != nil {
