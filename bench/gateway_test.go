@@ -1,0 +1,62 @@
+package bench
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"path/filepath"
+	"testing"
+
+	"parley"
+	"parley/config"
+	"parley/models/modelfake"
+)
+
+// gateway runs a whole gateway in this process: real sockets, a store at path (a new one if it is empty), and a model
+// server of which choose makes the answers. It returns somebody to talk to it.
+func gateway(b *testing.B, path string, choose func(modelfake.Request) modelfake.Script) visitor {
+	b.Helper()
+	if path == "" {
+		path = filepath.Join(b.TempDir(), "parley.db")
+	}
+	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = model(b, choose)+"/v1", "none"
+	cfg.Models.Large.Model = modelfake.DefaultModel
+	cfg.Store = config.DSN("sqlite:" + path)
+	cfg.Web.Listen, cfg.Web.Limits = "127.0.0.1:0", config.Limits{}
+	g, err := parley.New(cfg, parley.Env{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+	})
+	return visitor{client(b), "http://" + g.Addr().String()}
+}
+
+// model serves a model on a free port.
+func model(b *testing.B, choose func(modelfake.Request) modelfake.Script) (base string) {
+	b.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(modelfake.New(modelfake.Options{Choose: choose}).Serve(l))
+	return "http://" + l.Addr().String()
+}
+
+// client keeps every connection, as the browsers of many people would.
+func client(tb testing.TB) *http.Client {
+	t := &http.Transport{MaxIdleConnsPerHost: 2000}
+	tb.Cleanup(t.CloseIdleConnections)
+	return &http.Client{Transport: t}
+}

@@ -1,0 +1,94 @@
+package bench
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// fox is cut into deltas.
+const fox = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes and it may rest. "
+
+const deltaSize = 4 // bytes
+
+// delta is the i-th of an answer.
+func delta(i int) core.Change {
+	at := i * deltaSize % (len(fox) - deltaSize)
+	return core.Change{Kind: core.Text, Text: fox[at : at+deltaSize]}
+}
+
+// rooms is a store that knows every conversation.
+type rooms struct{}
+
+func (rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+	return core.Room{ID: id, Kind: core.API, Connector: web.Name}, nil
+}
+
+func (rooms) SaveRoom(context.Context, core.Room) error { return nil }
+
+func (rooms) Recent(context.Context, core.RoomID, core.ResponseID, int) ([]core.Memory, error) {
+	return nil, nil
+}
+
+// answers are those of the conversations, by their names.
+type answers map[core.RunID]*core.Answer
+
+func (a answers) Watch(_ context.Context, id core.RunID) (*core.Answer, error) { return a[id], nil }
+
+func (a answers) accept(_ context.Context, in core.Inbound) (core.Accepted, error) {
+	_, name, _ := strings.Cut(string(in.(core.Message).Room), "/")
+	return core.Accepted{Run: core.RunID(name)}, nil
+}
+
+// serve runs a web connector on l, without a gateway behind it.
+func serve(tb testing.TB, l net.Listener, a answers) (stop func()) {
+	w := web.New(web.Options{
+		Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: a, Store: rooms{},
+		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(tb.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx, a.accept) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			tb.Error(err)
+		}
+	}
+}
+
+// wire counts what comes over its connections.
+type wire struct {
+	dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	bytes atomic.Int64
+}
+
+func (w *wire) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			c, err := w.dial(ctx, network, address)
+			if err != nil {
+				return nil, err
+			}
+			return &counted{c, &w.bytes}, nil
+		},
+	}}
+}
+
+type counted struct {
+	net.Conn
+	bytes *atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
