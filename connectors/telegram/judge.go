@@ -10,7 +10,7 @@ import (
 	"parley/progressive"
 )
 
-// judge says what an error means for the conversation (DESIGN: only the gate waits, so all of this is an answer).
+// judge says what an error means for the conversation.
 func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	var r *refusal
 	switch {
@@ -23,7 +23,8 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.code == http.StatusTooManyRequests:
-		return progressive.RetryAfter{Scope: s.closed(chat, r.after), After: r.after, Err: r}
+		after := max(r.after, leastWait) // a proxy may say nothing
+		return progressive.RetryAfter{Scope: s.closed(chat, after), After: after, Err: r}
 	case r.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 	case r.migrated != 0 && op != progressive.Post:

@@ -191,7 +191,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handler takes updates of one kind; room names the chat for order, and an error keeps the update.
+// handler takes updates of one kind. An error means that the update is to come again.
 type handler struct {
 	kind   string
 	handle func(ctx context.Context, u update) error

@@ -1,0 +1,203 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/progressive"
+	"parley/sim"
+)
+
+func bad(text string) string {
+	return `{"ok":false,"error_code":400,"description":"Bad Request: ` + text + `"}`
+}
+
+// want is what an error of a sink comes down to: one of progressive's, or nothing of them, which is "not done".
+func wantError(t *testing.T, err, want error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("no error, want %v", want)
+		return
+	}
+	for _, e := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous} {
+		if errors.Is(err, e) != (e == want) {
+			t.Errorf("%v: is %v is %t", err, e, errors.Is(err, e))
+		}
+	}
+}
+
+// What each answer means (TR-07, TR-08, TR-11, TR-12, TR-30).
+func TestAnswers(t *testing.T) {
+	gone, forbidden, unparsable, ambiguous := progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous
+	var notDone error
+	for name, c := range map[string]struct {
+		status             int
+		body               string
+		post, edit, delete error
+	}{
+		"parse":          {400, bad("can't parse entities: Unsupported start tag"), unparsable, unparsable, unparsable},
+		"no message":     {400, bad("message to edit not found"), notDone, gone, gone},
+		"no message del": {400, bad("message to delete not found"), notDone, gone, gone},
+		"can't edit":     {400, bad("message can't be edited"), notDone, gone, gone},
+		"too old":        {400, bad("message can't be deleted for everyone"), notDone, gone, gone},
+		"bad number":     {400, bad("MESSAGE_ID_INVALID"), notDone, gone, gone},
+		"no chat":        {400, bad("chat not found"), forbidden, forbidden, forbidden},
+		"no topic":       {400, bad("message thread not found"), forbidden, forbidden, forbidden},
+		"closed topic":   {400, bad("TOPIC_CLOSED"), forbidden, forbidden, forbidden},
+		"deleted topic":  {400, bad("TOPIC_DELETED"), forbidden, forbidden, forbidden},
+		"no rights":      {400, bad("not enough rights to send text messages to the chat"), forbidden, forbidden, forbidden},
+		"blocked":        {403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was blocked by the user"}`, forbidden, forbidden, forbidden},
+		"kicked":         {403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the group chat"}`, forbidden, forbidden, forbidden},
+		"unknown words":  {400, bad("something new"), notDone, notDone, notDone},
+		"too long":       {400, bad("message is too long"), notDone, notDone, notDone},
+		"no method":      {404, `{"ok":false,"error_code":404,"description":"Not Found"}`, notDone, notDone, notDone},
+		"server error":   {500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, ambiguous, ambiguous, ambiguous},
+		"bad gateway":    {502, "", ambiguous, ambiguous, ambiguous},
+		"proxy forbids":  {403, "<html>no</html>", forbidden, forbidden, forbidden},
+		"not json":       {200, "hello", ambiguous, ambiguous, ambiguous},
+		"no result":      {200, "{}", ambiguous, ambiguous, ambiguous},
+		"half json":      {200, `{"ok":true,"result":{"mess`, ambiguous, ambiguous, ambiguous},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				_, s := r.private()
+				id := r.post(s, "hello")
+				r.Fault(telegramfake.Fault{Times: -1, Status: c.status, Body: c.body})
+				_, err := s.Post(t.Context(), part("more"), "")
+				wantError(t, err, c.post)
+				wantError(t, s.Edit(t.Context(), id, part("other")), c.edit)
+				wantError(t, s.Delete(t.Context(), id), c.delete)
+				_, err = s.Typing(t.Context())
+				if err == nil {
+					t.Error("typing succeeded")
+				}
+			})
+		})
+	}
+}
+
+// TR-03: a refusal closes the chat for as long as the server says.
+func TestTold(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		_, s := r.private()
+		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 33})
+		_, err := s.Post(t.Context(), part("x"), "")
+		var slow progressive.RetryAfter
+		if !errors.As(err, &slow) || slow.After != 33*time.Second || slow.Scope != s.Scopes(progressive.Post)[0] {
+			t.Errorf("%v", err)
+		}
+		// another chat, another moment: its own matter
+		_, other := r.private()
+		wait(5 * time.Second)
+		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 33})
+		if _, err = other.Post(t.Context(), part("x"), ""); !errors.As(err, &slow) || slow.Scope != other.Scopes(progressive.Post)[0] {
+			t.Errorf("%v", err)
+		}
+		// a third, until the same moment: the bot's
+		_, third := r.private()
+		wait(3 * time.Second)
+		r.Fault(telegramfake.Fault{Method: "sendMessage", RetryAfter: 30})
+		if _, err = third.Post(t.Context(), part("x"), ""); !errors.As(err, &slow) || slow.Scope != third.bot() {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestTransport(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault   telegramfake.Fault
+		want    error
+		applied int
+	}{
+		"dropped":       {telegramfake.Fault{Drop: true}, progressive.ErrAmbiguous, 0},
+		"applied, lost": {telegramfake.Fault{Drop: true, Apply: true}, progressive.ErrAmbiguous, 1}, // TR-12
+		"half":          {telegramfake.Fault{Half: true}, progressive.ErrAmbiguous, 1},
+		"too late":      {telegramfake.Fault{DelayAnswer: time.Minute}, progressive.ErrAmbiguous, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				chat, s := r.private()
+				c.fault.Method = "sendMessage"
+				r.Fault(c.fault)
+				ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+				defer cancel()
+				_, err := s.Post(ctx, part("x"), "")
+				wantError(t, err, c.want)
+				if n := len(r.Messages(chat)); n != c.applied || r.count("sendMessage") != 1 {
+					t.Errorf("%d messages of %d requests", n, r.count("sendMessage"))
+				}
+			})
+		})
+	}
+	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+		"refused": sim.NewNet().Dial,
+		"no name": func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.DNSError{Err: "no such host", Name: "telegram.test"}
+		},
+		"reset at once": func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNRESET },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &sink{telegram: New(Options{Token: telegramfake.DefaultToken, APIURL: "http://" + site, Dial: dial}), to: address{Chat: 5, Kind: private}}
+			_, err := s.Post(t.Context(), part("x"), "")
+			wantError(t, err, nil)
+		})
+	}
+}
+
+// SE-02: no error says the token, whatever goes wrong.
+func TestErrorsKeepTheToken(t *testing.T) {
+	const token = telegramfake.DefaultToken
+	leak := func(what string, err error) {
+		t.Helper()
+		if err == nil {
+			t.Errorf("%s: no error", what)
+			return
+		}
+		for e := err; e != nil; e = errors.Unwrap(e) {
+			for _, l := range sim.Leak(what, fmt.Sprintf("%v %+v %#v", e, e, e), token) {
+				t.Error(l)
+			}
+		}
+	}
+	for name, base := range map[string]string{
+		"no host": "http://", "bad escape": "http://a%zz", "bad scheme": "gopher://x", "space": "http://a b", "percent": "http://x.test/%41%s",
+	} {
+		bot := New(Options{Token: token, APIURL: base, Dial: sim.NewNet().Dial})
+		_, err := bot.Check(t.Context())
+		leak(name, err)
+	}
+	for name, e := range map[string]error{
+		"in the error":   fmt.Errorf("proxy said: GET /bot%s/getMe", token),
+		"half of it":     errors.New("no route for " + strings.Split(token, ":")[1]),
+		"escaped":        errors.New("lookup /bot" + strings.Replace(token, ":", "%3A", 1)),
+		"deep inside":    fmt.Errorf("a: %w", fmt.Errorf("b: %w", errors.New("x"+token+"x"))),
+		"a plain cancel": context.Canceled,
+	} {
+		bot := New(Options{Token: token, APIURL: "http://x.test", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, e }})
+		_, err := bot.Check(t.Context())
+		leak(name, err)
+	}
+	for _, f := range []telegramfake.Fault{
+		{Drop: true}, {Half: true}, {Status: 502}, {Delay: time.Hour}, {Status: 302, Body: "x"},
+		{Status: 400, Body: bad("what is bot" + token + "?")}, {Status: 200, Body: token}, {RetryAfter: 3},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			_, s := r.private()
+			f.Times = -1
+			r.Fault(f)
+			ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+			defer cancel()
+			_, err := s.Post(ctx, part("x"), "")
+			leak(fmt.Sprintf("%+v", f), err)
+			r.run(r.bot) // bubble reads the log
+			wait(time.Minute)
+		})
+	}
+}

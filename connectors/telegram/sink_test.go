@@ -1,0 +1,228 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+	"parley/progressive"
+)
+
+func TestPostEditDelete(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		chat, s := r.private()
+		id := r.post(s, "**hi** there")
+		m := r.Messages(chat)[0]
+		if m.Text != "hi there" || m.ReplyTo != 0 || m.Entities[0].Type != "bold" {
+			t.Errorf("%+v", m)
+		}
+		if err := s.Edit(t.Context(), id, s.Render(view("see https://example.org"))[0]); err != nil {
+			t.Error(err)
+		}
+		for _, v := range r.History(m) { // TR-32: each time
+			if v.LinkPreview == nil || !v.LinkPreview.IsDisabled {
+				t.Errorf("%q shows a preview", v.Text)
+			}
+		}
+		if err := s.Edit(t.Context(), id, progressive.Part{Plain: "1 < 2 *"}); err != nil {
+			t.Error(err)
+		}
+		if got := r.Messages(chat)[0]; got.Text != "1 < 2 *" || got.Versions != 3 {
+			t.Errorf("%+v", got)
+		}
+		if err := s.Delete(t.Context(), id); err != nil || len(r.Messages(chat)) != 0 {
+			t.Errorf("deleted: %v", err)
+		}
+	})
+}
+
+// TR-06, TR-07: what is there already was wanted.
+func TestNotModified(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		_, s := r.private()
+		id := r.post(s, "hello")
+		for _, text := range []string{"hello", "hello \n", "hel\rlo"} {
+			if err := s.Edit(t.Context(), id, progressive.Part{Plain: text}); err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+		if r.final("editMessageText").Status != 400 {
+			t.Error("the server did not mind")
+		}
+	})
+}
+
+// TR-25: answers go where the question stands.
+func TestWhereAnswersGo(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.run(r.bot)
+		ada := r.AddUser("Ada", "ada")
+		forum, group, chat := r.AddSupergroup("Forum", true), r.AddGroup("Group"), r.AddPrivate(ada)
+		topic, own := r.AddTopic(forum, "One"), r.AddTopic(chat, "Mine")
+		root := r.Say(forum, ada, "root")
+		for name, c := range map[string]struct {
+			chat   telegramfake.Chat
+			opts   []telegramfake.SayOption
+			thread string
+			reply  bool
+		}{
+			"group":            {group, nil, "", true},
+			"General":          {forum, nil, "", true},
+			"reply in General": {forum, []telegramfake.SayOption{telegramfake.ReplyTo(root.ID)}, "", true},
+			"topic":            {forum, []telegramfake.SayOption{telegramfake.InTopic(topic)}, fmt.Sprint(topic), true},
+			"private":          {chat, nil, "", false},
+			"topic in private": {chat, []telegramfake.SayOption{telegramfake.InTopic(own)}, fmt.Sprint(own), false},
+		} {
+			s := r.ask(c.chat, ada, "hello "+name, c.opts...)
+			if _, err := s.Typing(t.Context()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			r.post(s, "hello")
+			sent := r.final("sendMessage").Params
+			if got := sent["message_thread_id"]; got != c.thread {
+				t.Errorf("%s: sent to thread %q, want %q", name, got, c.thread)
+			}
+			if got := r.final("sendChatAction").Params["message_thread_id"]; got != c.thread {
+				t.Errorf("%s: typing in thread %q, want %q", name, got, c.thread)
+			}
+			if got := sent["reply_parameters"] != ""; got != c.reply {
+				t.Errorf("%s: reply %t", name, got)
+			}
+		}
+	}, telegramfake.WithReadAllGroupMessages(), telegramfake.WithoutFlood())
+}
+
+func TestOnlyTheFirstPartReplies(t *testing.T) {
+	s := &sink{telegram: New(Options{Token: telegramfake.DefaultToken}), to: address{Chat: -5, Message: 3, Kind: group}}
+	parts := s.Render(view(strings.Repeat("word ", 2000)))
+	for i, p := range parts {
+		if p.ReplyTo != (i == 0) {
+			t.Errorf("part %d of %d: %t", i, len(parts), p.ReplyTo)
+		}
+	}
+}
+
+// TR-08: an answer to what was deleted stands alone.
+func TestQuestionIsGone(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.run(r.bot)
+		ada := r.AddUser("Ada", "ada")
+		group := r.AddSupergroup("Group", false)
+		s := r.ask(group, ada, "hello")
+		r.UserDelete(r.Messages(group)[0])
+		r.post(s, "hi")
+		if m := r.Messages(group); len(m) != 1 || m[0].Text != "hi" {
+			t.Errorf("%+v", m)
+		}
+		r.Fault(telegramfake.Fault{Method: "sendMessage", Status: 400, Body: bad("message to be replied not found")})
+		if _, err := s.Post(t.Context(), s.Render(view("x"))[0], ""); err == nil {
+			t.Error("posted")
+		}
+		r.post(s, "x")
+		if r.final("sendMessage").Params["reply_parameters"] != "" {
+			t.Error("it replies to nothing again")
+		}
+	}, telegramfake.WithReadAllGroupMessages())
+}
+
+// TR-24: a group that got a new id is written to there, once, and keeps its room.
+func TestMigration(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		bubble(t, func(t *testing.T, r *rig) {
+			stop := r.run(r.bot)
+			ada := r.AddUser("Ada", "ada")
+			old := r.AddGroup("Group")
+			s := r.ask(old, ada, "hello")
+			room := r.last().Room
+			id := r.post(s, "first")
+			if !told {
+				stop()
+			}
+			now := r.Migrate(old)
+			synctest.Wait()
+			before := r.count("sendMessage")
+			second, err := s.Post(t.Context(), s.Render(view("second"))[0], "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m := r.Messages(now); m[len(m)-1].Text != "second" {
+				t.Errorf("%+v", m)
+			}
+			if want := map[bool]int{true: 1, false: 2}[told]; r.count("sendMessage")-before != want {
+				t.Errorf("told %t: %d requests", told, r.count("sendMessage")-before)
+			}
+			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrGone)
+			if err := s.Edit(t.Context(), second, part("second, changed")); err != nil {
+				t.Error(err)
+			}
+			if got := s.Scopes(progressive.Post)[0]; got != progressive.Scope(fmt.Sprint("telegram.group/", now.ID)) {
+				t.Errorf("scope %s", got)
+			}
+			if !told {
+				r.run(r.bot)
+			}
+			wait(time.Second)
+			r.Say(now, ada, "hello again")
+			if m := r.last(); m.Room != room || m.ID == "" || !strings.Contains(string(m.ID), fmt.Sprint(now.ID)) {
+				t.Errorf("room %s became %s, message %s", room, m.Room, m.ID)
+			}
+		}, telegramfake.WithReadAllGroupMessages())
+	}
+}
+
+// TR-30
+func TestTyping(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		chat, s := r.private()
+		stays, err := s.Typing(t.Context())
+		if err != nil || stays <= 0 || stays > 5*time.Second || len(r.Actions(chat)) != 1 {
+			t.Errorf("%v, %v", stays, err)
+		}
+		s.to.Kind = channel
+		if stays, err := s.Typing(t.Context()); stays != 0 || err != nil || r.count("sendChatAction") != 1 {
+			t.Errorf("in a channel: %v, %v", stays, err)
+		}
+	})
+}
+
+// TR-02: all topics of a forum spend one budget.
+func TestScopes(t *testing.T) {
+	bot := New(Options{Token: "77:AAFakeFakeFakeFakeFakeFakeFakeFake_0"})
+	budgets := Budgets()
+	for _, c := range []struct {
+		to   address
+		op   progressive.Op
+		want string
+	}{
+		{address{Chat: 5, Kind: private}, progressive.Post, "[telegram.private/5 telegram.bot/77]"},
+		{address{Chat: 5, Kind: private}, progressive.Edit, "[telegram.private/5 telegram.private-edits/5 telegram.bot/77]"},
+		{address{Chat: -5, Topic: 1, Kind: supergroup}, progressive.Typing, "[telegram.group/-5 telegram.bot/77]"},
+		{address{Chat: -5, Topic: 2, Kind: supergroup}, progressive.Edit, "[telegram.group/-5 telegram.group-edits/-5 telegram.bot/77]"},
+		{address{Chat: -7, Kind: channel}, progressive.Delete, "[telegram.group/-7 telegram.bot/77]"},
+	} {
+		got := (&sink{telegram: bot, to: c.to}).Scopes(c.op)
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%v %v: %v", c.to, c.op, got)
+		}
+		for _, scope := range got {
+			kind, _, _ := strings.Cut(string(scope), "/")
+			if b, ok := budgets[kind]; !ok || b.N == 0 || b.Per == 0 {
+				t.Errorf("no budget for %s", scope)
+			}
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	bot := New(Options{Token: telegramfake.DefaultToken})
+	for _, own := range []string{"", "{}", "nonsense", `{"chat":5}`, `{"chat":0,"kind":"private"}`, `{"chat":5,"kind":"x"}`} {
+		if _, err := bot.Open(t.Context(), core.Address{Own: []byte(own)}); !errors.Is(err, core.ErrUnreached) {
+			t.Errorf("%q: %v", own, err)
+		}
+	}
+}
