@@ -1,0 +1,64 @@
+//go:build unix
+
+package bench
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "parley/models/modelfake"
+)
+
+// BenchmarkAdmission is the time from a question to the first byte of the reply, which says that the question is
+// stored, beside what is stored already. Compare BenchmarkDisk: most of it is that.
+func BenchmarkAdmission(b *testing.B) {
+	for _, stored := range []struct {
+		name          string
+		conversations map[string]int
+	}{
+		{"rows=10", map[string]int{"c": 10}},
+		{"rows=100000/where=elsewhere", map[string]int{"c": 10, "other": 100_000}},
+		{"rows=100000/where=here", map[string]int{"c": 100_000}},
+	} {
+		b.Run(stored.name, func(b *testing.B) {
+			web := gateway(b, filled(b, stored.conversations), func(Request) Script { return Script{Text("Yes.")} })
+			var admitted, answered []time.Duration
+			for b.Loop() {
+				r, err := web.ask("c", "Is it?")
+				if err != nil {
+					b.Fatal(err)
+				}
+				admitted = append(admitted, r.began.Sub(r.sent))
+				answered = append(answered, r.done.Sub(r.sent))
+			}
+			b.ReportMetric(0, "ns/op") // the two below say what it is made of
+			reportTimes(b, "admit", admitted)
+			reportTimes(b, "answer", answered)
+		})
+	}
+}
+
+// BenchmarkDisk is a write of 4 KB that is on the disk when it returns.
+func BenchmarkDisk(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "disk"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close() //nolint:errcheck // of no interest
+	page := make([]byte, 4096)
+	var took []time.Duration
+	for b.Loop() {
+		began := time.Now()
+		if _, err := f.Write(page); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	b.ReportMetric(0, "ns/op")
+	reportTimes(b, "sync", took)
+}
