@@ -102,6 +102,13 @@ func playFailure(t *testing.T, g *gateway, p *tab) {
 }
 
 func playSuperseded(t *testing.T, g *gateway, p *tab) {
+	p.before(`
+		const ask = fetch;
+		let asked = 0;
+		window.fetch = async (url, options) => { // the first message is slow on its way
+			if (String(url).endsWith('/stream') && asked++ === 0) await new Promise((resolve) => setTimeout(resolve, 200));
+			return ask(url, options);
+		};`)
 	p.open(g.url)
 	p.send("first")
 	p.send("second")

@@ -79,14 +79,27 @@ func playMarkdown(_ *testing.T, g *gateway, p *tab) {
 		return wrong.join('\n-----\n');
 	})()`, "")
 	p.is(`(() => {
+		const whole = (text) => {
+			const root = document.createElement('div');
+			const markdown = new Markdown(root);
+			markdown.append(text);
+			markdown.draw(false);
+			return root.innerHTML;
+		};
 		const root = document.createElement('div');
 		const markdown = new Markdown(root);
-		for (const text of texts) { markdown.replace(text); markdown.draw(false); }
-		const one = document.createElement('div');
-		const whole = new Markdown(one);
-		whole.append(texts.at(-1)); whole.draw(false);
-		return root.innerHTML === one.innerHTML;
-	})()`, "true")
+		const wrong = [];
+		for (const text of texts) {
+			for (let cut = 0; cut < text.length; cut += 3) {
+				for (const now of [text, text.slice(0, cut) + 'other\n\n' + text.slice(cut)]) {
+					markdown.replace(now);
+					markdown.draw(false);
+					if (root.innerHTML !== whole(now)) wrong.push(now);
+				}
+			}
+		}
+		return wrong.slice(0, 3).join('\n-----\n');
+	})()`, "")
 	p.is(`(() => {
 		const root = document.createElement('div');
 		const markdown = new Markdown(root);
