@@ -1,0 +1,188 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/sim"
+)
+
+// chat is a platform with nonces: a message that is created twice with one nonce is the first.
+type chat struct {
+	slow time.Duration // of each request
+
+	mu       sync.Mutex
+	posts    []*post
+	requests []sim.Request
+	seen     []sim.Sight
+}
+
+type post struct {
+	id, nonce, text string
+	run             core.RunID
+	gone            bool
+}
+
+func (c *chat) create(run core.RunID, nonce, text string) (id string) {
+	from := c.wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.posts {
+		if p.nonce == nonce {
+			return p.id
+		}
+	}
+	p := &post{id: fmt.Sprintf("m%d", len(c.posts)+1), nonce: nonce, text: text, run: run}
+	c.posts = append(c.posts, p)
+	c.requests = append(c.requests, sim.Request{From: from, To: time.Now(), Scope: "chat", Message: p.id, Create: true})
+	c.see(p, false)
+	return p.id
+}
+
+func (c *chat) edit(id, text string) {
+	from := c.wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.find(id)
+	p.text = text
+	c.requests = append(c.requests, sim.Request{From: from, To: time.Now(), Scope: "chat", Message: id})
+	c.see(p, false)
+}
+
+func (c *chat) remove(id string) {
+	c.wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.find(id).gone = true
+}
+
+// last is the end of what a surface shows.
+func (c *chat) last(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.find(id); p != nil {
+		c.see(p, true)
+	}
+}
+
+func (c *chat) wait() time.Time {
+	from := time.Now()
+	time.Sleep(c.slow)
+	return from
+}
+
+func (c *chat) see(p *post, last bool) {
+	c.seen = append(c.seen, sim.Sight{At: time.Now(), Reader: "chat", Run: p.run, Text: p.text, Last: last, Gone: p.gone})
+}
+
+func (c *chat) find(id string) *post {
+	for _, p := range c.posts {
+		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// visible are the texts that people see, oldest first.
+func (c *chat) visible() (texts []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.posts {
+		if !p.gone {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts
+}
+
+// poster is a surface of one message. What an earlier holder showed it changes for the last word only.
+type poster struct {
+	chat    *chat
+	run     core.Run
+	atFirst func() // before the first note
+	silent  bool   // shows nothing before the end
+	ports   *ports // may be nil
+
+	id   string
+	text string
+}
+
+// Show implements [core.Surface].
+func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
+	if len(p.run.Shown) > 0 {
+		p.silent, p.id = true, p.run.Shown[0].ID
+	}
+	if err := p.learn(note); err != nil {
+		return err
+	}
+	var at core.Cursor
+	for {
+		err := a.Wait(ctx, at)
+		v := a.View()
+		switch {
+		case errors.Is(err, io.EOF):
+			p.chat.last(p.id)
+			return nil
+		case err != nil:
+			return err
+		case v.Outcome.Done() && v.Outcome.Withdrawn:
+			err = p.withdraw(note)
+		case v.Text() != p.text && (!p.silent || v.Outcome.Done()):
+			err = p.show(v.Text(), note)
+		}
+		if err != nil {
+			return err
+		}
+		at = v.At
+	}
+}
+
+// learn finds out the id of a message that an earlier holder may have created.
+func (p *poster) learn(note func(core.Shown) error) error {
+	if len(p.run.Shown) == 0 || p.id != "" {
+		return nil
+	}
+	if err := p.create(p.run.Text); err != nil {
+		return err
+	}
+	return note(core.Shown{ID: p.id})
+}
+
+// create is given the id of an earlier message of the run, if there is one.
+func (p *poster) create(text string) (err error) {
+	p.id, err = effect(p.ports, "create", func() (string, error) { return p.chat.create(p.run.ID, string(p.run.ID), text), nil })
+	return err
+}
+
+func (p *poster) show(text string, note func(core.Shown) error) error {
+	if p.id != "" {
+		p.text = text
+		return act(p.ports, "edit", func() error { p.chat.edit(p.id, text); return nil })
+	}
+	if p.atFirst != nil {
+		p.atFirst()
+	}
+	if err := note(core.Shown{}); err != nil {
+		return err
+	}
+	if p.text = text; p.create(text) != nil {
+		return core.ErrCrashed
+	}
+	return note(core.Shown{ID: p.id})
+}
+
+func (p *poster) withdraw(note func(core.Shown) error) error {
+	if p.id == "" {
+		return nil
+	}
+	if err := act(p.ports, "remove", func() error { p.chat.remove(p.id); return nil }); err != nil {
+		return err
+	}
+	return note(core.Shown{ID: p.id, Gone: true})
+}

@@ -1,0 +1,132 @@
+package core_test
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/sim"
+)
+
+// model says what its scripts say, one for each call; without one, what it was told.
+type model struct {
+	mu      sync.Mutex
+	scripts [][]step
+	calls   []*modelCall
+}
+
+type modelCall struct {
+	core.Request
+	From, To time.Time
+	Cause    error // why it was cut off
+}
+
+// step is one piece; nil says nothing.
+type step func(ctx context.Context) (*core.Chunk, error)
+
+func write(s string) step {
+	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Text: s}, nil }
+}
+
+func finish(f core.FinishReason) step {
+	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Finish: f}, nil }
+}
+
+func call(index int, id, name, parameters string) step {
+	return func(context.Context) (*core.Chunk, error) {
+		return &core.Chunk{Call: &core.CallDelta{Index: index, ID: id, Name: name, Parameters: parameters}}, nil
+	}
+}
+
+func alive() step {
+	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Alive: true}, nil }
+}
+
+func fails(err error) step {
+	return func(context.Context) (*core.Chunk, error) { return nil, err }
+}
+
+func panics() step {
+	return func(context.Context) (*core.Chunk, error) { panic("the model's reader is broken") }
+}
+
+func pause(d time.Duration) step {
+	return func(ctx context.Context) (*core.Chunk, error) {
+		select {
+		case <-time.After(d):
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (m *model) queue(scripts ...[]step) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scripts = append(m.scripts, scripts...)
+}
+
+// Generate implements [core.Model].
+func (m *model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		script, c := m.begin(req)
+		defer m.end(ctx, c)
+		for _, s := range script {
+			switch chunk, err := s(ctx); {
+			case err != nil:
+				yield(core.Chunk{}, err)
+				return
+			case chunk != nil && !yield(*chunk, nil):
+				return
+			}
+		}
+	}
+}
+
+func (m *model) begin(req core.Request) ([]step, *modelCall) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := &modelCall{Request: req, From: time.Now()}
+	m.calls = append(m.calls, c)
+	if len(m.scripts) > 0 {
+		s := m.scripts[0]
+		m.scripts = m.scripts[1:]
+		return s, c
+	}
+	return []step{write("You said: " + req.Turns[len(req.Turns)-1].Text)}, c
+}
+
+func (m *model) end(ctx context.Context, c *modelCall) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.To, c.Cause = time.Now(), context.Cause(ctx)
+}
+
+// asked returns what the model was asked so far.
+func (m *model) asked() (all []modelCall) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.calls {
+		all = append(all, *c)
+	}
+	return all
+}
+
+// work is for the invariants. A story asks the model in one room at a time.
+func (m *model) work() (all []sim.Work) {
+	for _, c := range m.asked() {
+		all = append(all, sim.Work{Room: room, From: c.From, To: c.To})
+	}
+	return all
+}
+
+// texts are what a prompt holds.
+func (c modelCall) texts() (all []string) {
+	for _, t := range c.Turns {
+		all = append(all, t.Text)
+	}
+	return all
+}

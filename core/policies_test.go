@@ -1,0 +1,190 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// REFERENCE 3.1 loses B's answer here.
+func TestSupersede(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		a := n.say("A")
+		time.Sleep(2 * time.Second)
+		asked := time.Now()
+		b := n.say("B")
+		w.wants(b, core.Completed, "You said: B")
+		w.wants(a, core.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+		calls := w.model.asked()
+		if !calls[0].To.Equal(asked) {
+			w.Errorf("A's model call went on for %v", calls[0].To.Sub(asked))
+		}
+		want := []string{"A", fox + "\n\n_(Interrupted by a newer message.)_", "B"}
+		if diff := cmp.Diff(want, calls[1].texts()); diff != "" {
+			w.Errorf("B's prompt (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestQueue(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		n := w.start()
+		w.model.queue([]step{pause(time.Minute), write("first")})
+		a, b, c := n.say("A"), n.say("B"), n.say("C")
+		w.wants(c, core.Completed, "You said: C")
+		w.wants(a, core.Completed, "first")
+		w.wants(b, core.Completed, "You said: B")
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "first", "B"}) {
+			w.Errorf("B's prompt holds %q: later messages are none of its business", got)
+		}
+	})
+}
+
+func TestCollect(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Collect
+		n := w.start()
+		w.model.queue([]step{pause(time.Minute), write("first")})
+		a := n.say("A")
+		time.Sleep(time.Second)
+		b, c := n.say("B"), n.say("C")
+		if b.Run != c.Run || a.Run == b.Run {
+			w.Errorf("the runs are %s, %s, %s", a.Run, b.Run, c.Run)
+		}
+		w.wants(c, core.Completed, "You said: C")
+		if n := len(w.model.asked()); n != 2 {
+			w.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// IN-06: whatever the policy, one run at a time, and every message is accounted for.
+func TestHundredMessagesAtOnce(t *testing.T) {
+	for policy, many := range map[core.Policy]int{core.Supersede: 100, core.Collect: 100, core.Queue: 20} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = policy
+				n := w.start()
+				var in []core.Message
+				for i := range many {
+					in = append(in, w.message(room, "ada", fmt.Sprint("message ", i)))
+				}
+				var wg sync.WaitGroup
+				accepted := make([]core.Accepted, len(in))
+				for i, m := range in {
+					w.accepted = append(w.accepted, m.ID)
+					wg.Go(func() {
+						acc, err := n.Submit(w.Context(), m)
+						if err != nil {
+							w.Error(err)
+						}
+						accepted[i] = acc
+					})
+				}
+				wg.Wait()
+				statuses := map[core.Status]int{}
+				var last core.Run
+				for _, acc := range accepted {
+					o, _ := w.ended(acc)
+					statuses[o.Status]++
+					if r := w.run(acc); r.Response > last.Response {
+						last = r
+					}
+				}
+				if last.Outcome.Status != core.Completed {
+					w.Errorf("the last turn ended as %+v", last.Outcome)
+				}
+				if statuses[core.Completed]+statuses[core.Superseded] != many || policy != core.Supersede && statuses[core.Superseded] > 0 {
+					w.Errorf("they ended as %v", statuses)
+				}
+			})
+		})
+	}
+}
+
+// IN-08: a message in any window around the end of a run is answered, at once.
+func TestMessageAroundTheEndOfARun(t *testing.T) {
+	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+		inWorld(t, func(w *world) {
+			w.cfg.Turns.Direct = policy
+			w.chat.slow = time.Millisecond
+			n := w.start()
+			for offset := -4 * time.Millisecond; offset <= 4*time.Millisecond; offset += time.Millisecond / 2 {
+				w.model.queue([]step{pause(time.Second), write(fox)})
+				n.say("A")
+				time.Sleep(time.Second + offset)
+				begun := time.Now()
+				b := n.say("B")
+				if o, _ := w.ended(b); o.Status != core.Completed || time.Since(begun) > time.Second {
+					w.Errorf("%s, %v around the end: B ended as %+v after %v", policy, offset, o, time.Since(begun))
+				}
+				w.model.mu.Lock()
+				w.model.scripts = nil // of an A that was superseded before it began
+				w.model.mu.Unlock()
+			}
+		})
+	}
+}
+
+// The same in the instant of each effect of a run's end.
+func TestMessageAtEachEffect(t *testing.T) {
+	for effect, more := 1, true; more; effect++ {
+		inWorld(t, func(w *world) {
+			w.cfg.Turns.Direct = core.Queue
+			var b core.Accepted
+			var n *node
+			p := &ports{}
+			p.at(effect, func() { b = n.say("B") })
+			p.wrap(&w.cfg)
+			n = w.start()
+			a := n.say("A")
+			w.ended(a)
+			begun := time.Now()
+			if more = b.Run != ""; !more {
+				return
+			}
+			w.wants(b, core.Completed, "You said: B")
+			if time.Since(begun) > time.Second || effect == 1 && p.names[0] != "accept" {
+				w.Errorf("at effect %d (%s): answered after %v", effect, p.names[effect-1], time.Since(begun))
+			}
+		})
+	}
+}
+
+// I1 (IN-03, IN-04): a message has one run, however often it comes.
+func TestDuplicates(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		m := w.message(room, "ada", "A")
+		first := n.submit(m)
+		for range 5 {
+			if acc := n.submit(m); !acc.Duplicate || acc.Run != first.Run {
+				w.Errorf("again: %+v", acc)
+			}
+			time.Sleep(time.Second)
+		}
+		w.wants(first, core.Completed, "You said: A")
+		m.Text = "Something else"
+		if acc := n.submit(m); !acc.Altered {
+			w.Errorf("another text: %+v", acc)
+		}
+		synctest.Wait()
+		if n := len(w.model.asked()); n != 1 {
+			w.Errorf("the model was asked %d times", n)
+		}
+		if got := strings.Join(w.chat.visible(), "|"); got != "You said: A" {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}

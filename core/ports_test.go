@@ -1,0 +1,161 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+// ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
+// has an effect any more, and everything answers ErrCrashed.
+type ports struct {
+	mu     sync.Mutex
+	names  []string
+	before map[int]func()
+	after  map[int]func()
+	fail   func(name string) error // may refuse an effect
+	dead   bool
+}
+
+func (p *ports) at(k int, f func()) { p.before = map[int]func(){k: f} }
+
+func (p *ports) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+}
+
+func (p *ports) alive() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return core.ErrCrashed
+	}
+	return nil
+}
+
+// count names the next effect and gives what a test does around it.
+func (p *ports) count(name string) (before, after func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.names = append(p.names, name)
+	return p.before[len(p.names)], p.after[len(p.names)]
+}
+
+func effect[T any](p *ports, name string, f func() (T, error)) (v T, err error) {
+	if p == nil {
+		return f()
+	}
+	if err := p.alive(); err != nil {
+		return v, err
+	}
+	before, after := p.count(name)
+	if before != nil {
+		before()
+	}
+	if err := p.alive(); err != nil {
+		return v, err
+	}
+	if p.fail != nil {
+		if err := p.fail(name); err != nil {
+			return v, err
+		}
+	}
+	v, err = f()
+	if after != nil {
+		after()
+	}
+	if dead := p.alive(); dead != nil {
+		var none T
+		return none, dead
+	}
+	return v, err
+}
+
+func act(p *ports, name string, f func() error) error {
+	_, err := effect(p, name, func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+// wrap puts p around the store, the tracker and the chat of cfg.
+func (p *ports) wrap(cfg *core.Config) {
+	cfg.Store = &portStore{cfg.Store, p}
+	cfg.Tracker = &portTracker{cfg.Tracker, p}
+	open := cfg.Open
+	cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+		s, err := open(ctx, r)
+		if ps, ok := s.(*poster); ok {
+			ps.ports = p
+		}
+		return s, err
+	}
+}
+
+type portStore struct {
+	core.Store
+	p *ports
+}
+
+func (s *portStore) Accept(ctx context.Context, m core.Message, j core.JoinRule) (core.Accepted, error) {
+	return effect(s.p, "accept", func() (core.Accepted, error) { return s.Store.Accept(ctx, m, j) })
+}
+
+func (s *portStore) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
+	return effect(s.p, "start", func() (core.Run, error) { return s.Store.Start(ctx, id, owner) })
+}
+
+func (s *portStore) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.Note) error {
+	return act(s.p, noteName(n), func() error { return s.Store.Note(ctx, id, e, n) })
+}
+
+func noteName(n core.Note) string {
+	switch {
+	case n.Verdict != nil:
+		return "note verdict"
+	case n.Acting != "":
+		return "note acting"
+	case n.Acted != "":
+		return "note acted"
+	case len(n.Shown) > 0:
+		return fmt.Sprintf("note shown %q gone=%v", n.Shown[0].ID, n.Shown[0].Gone)
+	}
+	return "note text"
+}
+
+func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o core.Outcome, m core.Memory) error {
+	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
+}
+
+func (s *portStore) Beat(ctx context.Context, owner string, until time.Time) error {
+	if err := s.p.alive(); err != nil {
+		return err
+	}
+	return s.Store.Beat(ctx, owner, until)
+}
+
+func (s *portStore) OpenRuns(ctx context.Context, in core.RoomID) ([]core.Run, error) {
+	if err := s.p.alive(); err != nil {
+		return nil, err
+	}
+	return s.Store.OpenRuns(ctx, in)
+}
+
+type portTracker struct {
+	core.Tracker
+	p *ports
+}
+
+func (t *portTracker) Claim(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+	return effect(t.p, "claim", func() (context.Context, error) { return t.Tracker.Claim(ctx, a, in, id) })
+}
+
+func (t *portTracker) Settle(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) error {
+	return act(t.p, "settle", func() error { return t.Tracker.Settle(ctx, a, in, id) })
+}
+
+func (t *portTracker) Stop(ctx context.Context, a core.AgentID, in core.RoomID, upTo core.ResponseID) error {
+	return act(t.p, "stop", func() error { return t.Tracker.Stop(ctx, a, in, upTo) })
+}

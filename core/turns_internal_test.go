@@ -1,0 +1,130 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+)
+
+func TestDue(t *testing.T) {
+	now := time.Now()
+	ready, soon := now, now.Add(3*time.Second)
+	waiting := func(at time.Time) Run { return Run{Ready: at} }
+	started := Run{Epoch: 2, Ready: soon}
+	for name, c := range map[string]struct {
+		open   []Run
+		policy Policy
+		want   time.Duration
+	}{
+		"ready":                                {[]Run{waiting(ready)}, Supersede, 0},
+		"ready long ago":                       {[]Run{waiting(now.Add(-time.Hour))}, Queue, 0},
+		"not ready":                            {[]Run{waiting(soon)}, Supersede, 3 * time.Second},
+		"started is not waited for":            {[]Run{started}, Queue, 0},
+		"a later turn has the room":            {[]Run{waiting(soon), waiting(soon)}, Supersede, 0},
+		"a later turn waits":                   {[]Run{waiting(soon), waiting(ready)}, Queue, 3 * time.Second},
+		"a later turn waits, and is collected": {[]Run{waiting(soon), waiting(ready)}, Collect, 3 * time.Second},
+	} {
+		for i := range c.open {
+			c.open[i].Response = ResponseID(i + 1)
+		}
+		next, wait := due(c.open, c.policy, now)
+		if next.Response != 1 || wait != c.want {
+			t.Errorf("%s: turn %d in %v; want the first in %v", name, next.Response, wait, c.want)
+		}
+	}
+}
+
+func TestTurnsPolicy(t *testing.T) {
+	turns := Turns{Direct: Supersede, Group: Collect}
+	for _, k := range []RoomKind{Self, Direct, Group, VoiceDirect, VoiceGroup, Feed, Thread, World, Forum, API} {
+		want := Collect
+		if k == Self || k == Direct || k == VoiceDirect || k == API {
+			want = Supersede
+		}
+		if got := turns.policy(k); got != want {
+			t.Errorf("%s: %s", k, got)
+		}
+	}
+}
+
+func TestStatus(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want Status
+	}{
+		{nil, Completed}, {errNothingToSay, Ignored}, {ErrSuperseded, Superseded}, {ErrStopped, Stopped}, {ErrTimeout, TimedOut},
+		{ErrStalled, Failed}, {errCutOff, Failed}, {errors.New("any"), Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), Stopped},
+	} {
+		if got := status(c.err); got != c.want {
+			t.Errorf("%v: %s; want %s", c.err, got, c.want)
+		}
+	}
+}
+
+// A mark says why, in brackets after text and plainly alone; what is whole has none.
+func TestMark(t *testing.T) {
+	for _, c := range []struct {
+		o    Outcome
+		err  error
+		want string
+	}{
+		{Outcome{Status: Completed}, nil, ""},
+		{Outcome{Status: Ignored}, errNothingToSay, ""},
+		{Outcome{Status: Stopped}, ErrStopped, "Stopped."},
+		{Outcome{Status: Superseded}, ErrSuperseded, "Interrupted by a newer message."},
+		{Outcome{Status: Failed, Failure: RateLimited}, errors.New("429"), RateLimited.Sentence()},
+		{Outcome{Status: TimedOut, Failure: GenerationTimeout}, ErrTimeout, GenerationTimeout.Sentence()},
+		{Outcome{Status: Failed, Failure: ProviderIssue}, errCutOff, "A restart cut this off. What had been begun was not done again."},
+	} {
+		if got := mark(c.o, c.err, true); got != c.want {
+			t.Errorf("%v alone: %q", c.o, got)
+		}
+		if c.want != "" {
+			c.want = "_(" + c.want + ")_"
+		}
+		if got := mark(c.o, c.err, false); got != c.want {
+			t.Errorf("%v after text: %q", c.o, got)
+		}
+	}
+}
+
+// LM-08: a result is cut within its limit, and never inside a character.
+func TestLimited(t *testing.T) {
+	exact := strings.Repeat("x", maxResult)
+	if limited(exact) != exact {
+		t.Error("a result within the limit is cut")
+	}
+	for pad := range 4 {
+		got := limited(strings.Repeat("x", maxResult-pad) + strings.Repeat("😀", 5))
+		if !utf8.ValidString(got) || len(got) > maxResult+100 || !strings.HasSuffix(got, "longer]") {
+			t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
+		}
+	}
+}
+
+// IN-08: a wake-up that comes while a runner lets go is seen by it, or by its successor.
+func TestWakeAroundRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := make(chan struct{}, 1)
+		rt.rooms["room"] = again
+		rt.wake("room") // before it lets go
+		if rt.release(t.Context(), "room", again) {
+			t.Error("a runner left although somebody asked it to look again")
+		}
+		if !rt.release(t.Context(), "room", again) {
+			t.Error("a runner stays for nothing")
+		}
+		rt.wake("room") // after
+		if _, ok := rt.woken["room"]; !ok || len(rt.signal) != 1 {
+			t.Error("a wake-up after the runner left is lost")
+		}
+	})
+}

@@ -1,0 +1,257 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/backends/inmem"
+	"parley/backends/sqlite"
+	"parley/core"
+	"parley/sim"
+)
+
+const (
+	room  core.RoomID   = "fake/ada"
+	group core.RoomID   = "fake/group"
+	agent core.EntityID = "agent"
+)
+
+// fox is long enough to stay in sight when it is interrupted.
+const fox = "The quick brown fox jumps over the lazy dog."
+
+// world is what outlives a process, and what processes are made of.
+type world struct {
+	*testing.T
+	store   core.Store
+	tracker core.Tracker
+	bus     core.Bus
+	model   *model
+	chat    *chat
+	log     *lockedBuffer
+	cfg     core.Config // what the next node gets
+
+	nodes    []*node
+	messages int
+	accepted []core.MemoryID
+}
+
+// inWorld plays a story in a bubble of its own clock, ends all nodes and checks the invariants.
+func inWorld(t *testing.T, play func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "core.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &lockedBuffer{}}
+		w.cfg = core.Config{
+			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
+			Store: s, Tracker: w.tracker, Bus: w.bus, Model: w.model,
+			Open: func(_ context.Context, r core.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
+			Turns: core.Turns{
+				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
+			},
+			Access: core.Access{People: map[core.EntityID]bool{"ada": true}},
+			Log:    slog.New(slog.NewTextHandler(w.log, nil)),
+		}
+		play(w)
+		w.end()
+	})
+}
+
+// watched makes the answers of the next nodes ones that nobody posts.
+func (w *world) watched() {
+	w.cfg.Open = func(context.Context, core.Run) (core.Surface, error) { return nil, nil }
+}
+
+// node is one process.
+type node struct {
+	*core.Runtime
+	w     *world
+	kill  context.CancelFunc
+	ended chan error
+}
+
+func (w *world) start() *node {
+	w.Helper()
+	cfg := w.cfg
+	cfg.Owner = fmt.Sprintf("node %d", len(w.nodes)+1)
+	rt, err := core.New(cfg)
+	w.must(err)
+	ctx, cancel := context.WithCancel(w.Context())
+	n := &node{Runtime: rt, w: w, kill: cancel, ended: make(chan error, 1)}
+	go func() { n.ended <- rt.Run(ctx) }()
+	w.nodes = append(w.nodes, n)
+	synctest.Wait()
+	return n
+}
+
+// shutdown ends a node in order.
+func (n *node) shutdown() {
+	n.w.Helper()
+	n.kill()
+	n.w.must(<-n.ended)
+	n.ended <- nil
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatalf("%v\nlog:\n%s", err, w.log)
+	}
+}
+
+// message is the next one of a person.
+func (w *world) message(in core.RoomID, author core.EntityID, text string) core.Message {
+	w.messages++
+	id := core.MemoryID(fmt.Sprintf("%s/%d", in, w.messages))
+	kind := core.Direct
+	if in == group {
+		kind = core.Group
+	}
+	return core.Message{
+		Memory:  core.Memory{ID: id, Room: in, Author: author, Name: string(author), Text: text, At: time.Now()},
+		Place:   core.Room{ID: in, Kind: kind, Connector: "fake"},
+		Address: core.Address{Connector: "fake", Room: in, ReplyTo: id},
+	}
+}
+
+// submit gives a message to a node, which must take it.
+func (n *node) submit(m core.Message) core.Accepted {
+	n.w.Helper()
+	acc, err := n.Submit(n.w.Context(), m)
+	n.w.must(err)
+	if acc.Run != "" && !slices.Contains(n.w.accepted, m.ID) {
+		n.w.accepted = append(n.w.accepted, m.ID)
+	}
+	return acc
+}
+
+// say is what Ada says in her room.
+func (n *node) say(text string) core.Accepted {
+	n.w.Helper()
+	return n.submit(n.w.message(room, "ada", text))
+}
+
+func (n *node) stop(in core.RoomID) {
+	n.w.Helper()
+	_, err := n.Submit(n.w.Context(), core.Command{Room: in, Author: "ada", Name: core.Stop})
+	n.w.must(err)
+}
+
+// run is what the journal knows.
+func (w *world) run(acc core.Accepted) core.Run {
+	w.Helper()
+	r, err := w.store.Run(w.Context(), acc.Run)
+	w.must(err)
+	return r
+}
+
+// ended waits until a run has ended, and says how and with what text.
+func (w *world) ended(acc core.Accepted) (core.Outcome, string) {
+	w.Helper()
+	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		if r := w.run(acc); r.Outcome.Done() {
+			synctest.Wait()
+			return r.Outcome, w.said(r.Said())
+		} else if time.Since(begun) > 2*time.Hour {
+			w.Fatalf("run %s does not end: %+v\nlog:\n%s", acc.Run, r, w.log)
+		}
+	}
+}
+
+// said is the text of a memory, or "" if there is none.
+func (w *world) said(id core.MemoryID) string {
+	w.Helper()
+	m, err := w.store.Memory(w.Context(), id)
+	if !errors.Is(err, core.ErrNotFound) {
+		w.must(err)
+	}
+	return m.Text
+}
+
+// wants fails unless a run ended as told.
+func (w *world) wants(acc core.Accepted, want core.Status, text string) {
+	w.Helper()
+	if o, said := w.ended(acc); o.Status != want || said != text {
+		w.Errorf("run %s is %+v and said %q; want %s, %q", acc.Run, o, said, want, text)
+	}
+}
+
+// end ends the nodes and holds what they left behind against the invariants.
+func (w *world) end() {
+	w.Helper()
+	for _, n := range w.nodes {
+		n.kill()
+		<-n.ended
+	}
+	e := sim.Evidence{Accepted: w.accepted, Work: w.model.work(), Requests: w.chat.requests, Seen: w.chat.seen}
+	for _, in := range []core.RoomID{room, group} {
+		for i := range w.messages + 10 {
+			if r, err := w.store.Run(w.Context(), core.RunID(fmt.Sprintf("%s#%d", in, i))); err == nil {
+				e.Runs = append(e.Runs, r)
+			}
+		}
+	}
+	e.Stored = func(id core.MemoryID) (core.Memory, bool) {
+		m, err := w.store.Memory(w.Context(), id)
+		return m, err == nil
+	}
+	for _, wrong := range e.Check() {
+		w.Error(wrong)
+	}
+	if w.Failed() {
+		w.Logf("log:\n%s", w.log)
+	}
+}
+
+// follow reads an answer to its end as a live stream does, and returns the changes.
+func (n *node) follow(id core.RunID) ([]core.Change, core.View, error) {
+	ctx, cancel := context.WithCancel(n.w.Context())
+	defer cancel()
+	a, err := n.Watch(ctx, id)
+	if err != nil {
+		return nil, core.View{}, err
+	}
+	var all []core.Change
+	var at core.Cursor
+	for {
+		switch err := a.Wait(ctx, at); {
+		case errors.Is(err, io.EOF):
+			return all, a.View(), nil
+		case err != nil:
+			return all, a.View(), err
+		}
+		var cs []core.Change
+		cs, at = a.Since(at)
+		all = append(all, cs...)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
