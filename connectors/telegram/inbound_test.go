@@ -129,6 +129,7 @@ func TestBots(t *testing.T) {
 		"ourselves unmarked": {inPrivate, `"from":{"id":42,"first_name":"P"}`, true, "telegram/42"},
 		"inline result":      {inGroup, `"via_bot":{"id":8,"is_bot":true,"first_name":"B"}`, true, "telegram/5"},
 		"business echo":      {inPrivate, `"sender_business_bot":` + ours, true, "telegram/5"},
+		"as another chat":    {inGroup, `"sender_chat":` + inChannel, true, "telegram/-200"},
 		"as a channel":       {inGroup, `"from":{"id":136817688,"is_bot":true,"first_name":"Channel"},"sender_chat":` + inChannel, true, "telegram/-200"},
 		"linked channel":     {inGroup, `"from":{"id":777000,"first_name":"Telegram"},"is_automatic_forward":true,"sender_chat":` + inChannel, true, "telegram/-200"},
 		"forward, no sender": {inGroup, `"is_automatic_forward":true`, true, "telegram/5"},

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/progressive"
 	"parley/sim"
@@ -136,7 +137,7 @@ func TestTransport(t *testing.T) {
 			})
 		})
 	}
-	for name, dial := range map[string]func(context.Context, string, string) (net.Conn, error){
+	for name, dial := range map[string]connectors.Dialer{
 		"refused": sim.NewNet().Dial,
 		"no name": func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.DNSError{Err: "no such host", Name: "telegram.test"}
@@ -147,6 +148,9 @@ func TestTransport(t *testing.T) {
 			s := &sink{telegram: New(Options{Token: telegramfake.DefaultToken, APIURL: "http://" + site, Dial: dial}), to: address{Chat: 5, Kind: private}}
 			_, err := s.Post(t.Context(), part("x"), "")
 			wantError(t, err, nil)
+			if cause := (*net.OpError)(nil); name == "refused" && !errors.As(err, &cause) {
+				t.Errorf("the cause is lost: %v", err)
+			}
 		})
 	}
 }

@@ -32,6 +32,32 @@ func TestHandsOverInOrder(t *testing.T) {
 	})
 }
 
+// What was taken just before the end is confirmed, what came behind it is not.
+func TestEndConfirms(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		ctx, cancel := context.WithCancel(t.Context())
+		r.refuse(func(in core.Inbound) error {
+			if in.(core.Message).Text == "two" {
+				cancel()
+				return context.Canceled
+			}
+			return nil
+		})
+		for _, text := range []string{"one", "two", "three"} {
+			r.Say(chat, ada, text)
+		}
+		if err := r.bot.Run(ctx, r.handle); err != nil {
+			t.Errorf("Run returned %v", err)
+		}
+		r.want("one")
+		if n := len(r.Unconfirmed()); n != 2 {
+			t.Errorf("%d updates wait, want 2", n)
+		}
+	})
+}
+
 // TR-17: what was not taken is not confirmed; it comes again, here and in the next process.
 func TestKeepsWhatIsNotTaken(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -86,9 +112,8 @@ func TestOneRoomDoesNotStopOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
-		broken := true
 		r.refuse(func(in core.Inbound) error {
-			if m, ok := in.(core.Message); ok && m.Name == "Ada" && broken {
+			if in.(core.Message).Text == "a1" {
 				return errDown
 			}
 			return nil
@@ -157,6 +182,9 @@ func TestNumbersStartAgain(t *testing.T) {
 		r.Say(chat, ada, "one")
 		r.want("one")
 		wait(8 * 24 * time.Hour)
+		if got := r.final("getUpdates").Params["offset"]; got != "0" {
+			t.Errorf("still asks from %s on", got)
+		}
 		r.Say(chat, ada, "two")
 		r.Say(chat, ada, "three")
 		r.want("one", "two", "three")

@@ -41,6 +41,7 @@ func TestRender(t *testing.T) {
 		"link without words": {"[](https://example.org)", `<a href="https://example.org">https://example.org</a>`},
 		"link with code":     {"[`a`](https://example.org)", `<a href="https://example.org">a</a>`},
 		"link in Telegram":   {"[a](tg://resolve?domain=x)", `<a href="tg://resolve?domain=x">a</a>`},
+		"link, no slashes":   {"[a](tg:x) [b](https:x.org)", "a (tg:x) b (https:x.org)"},
 		"bare link":          {"see https://example.org/a_b_c~d~ or <https://x.org>", "see https://example.org/a_b_c~d~ or https://x.org"},
 		"mail":               {"[me](mailto:a@b.org) [a@b.org](mailto:a@b.org) c@d.org", "me (a@b.org) a@b.org c@d.org"},
 		"local link":         {"[here](http://localhost:80/x) [there](/docs)", "here (http://localhost:80/x) there (/docs)"},

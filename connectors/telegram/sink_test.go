@@ -156,6 +156,9 @@ func TestMigration(t *testing.T) {
 			if want := map[bool]int{true: 1, false: 2}[told]; r.count("sendMessage")-before != want {
 				t.Errorf("told %t: %d requests", told, r.count("sendMessage")-before)
 			}
+			if reply := r.final("sendMessage").Params["reply_parameters"]; reply != "" {
+				t.Errorf("it replies to another chat's message: %s", reply)
+			}
 			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrGone)
 			if err := s.Edit(t.Context(), second, part("second, changed")); err != nil {
 				t.Error(err)
