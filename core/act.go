@@ -33,6 +33,29 @@ func (x *execution) stage(c ToolCall, t Tool) {
 	x.answer.Apply(Change{Kind: ToolStage, Call: c.ID, Tool: &t})
 }
 
+// callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).
+func (x *execution) callID(id string) string {
+	for n := len(x.calls); id == "" || x.calls[id]; n++ {
+		id = fmt.Sprintf("call-%d", n)
+	}
+	x.calls[id] = true
+	return id
+}
+
+// drop ends calls that will never be made.
+func (x *execution) drop(calls []ToolCall, err error) {
+	why := tooLate
+	if status(err) == Failed {
+		why = failureKind(err).Sentence()
+	}
+	for _, c := range calls {
+		x.stage(c, Tool{Stage: StageEnd, Error: why})
+	}
+}
+
+// tooLate is what people read of a call that was asked for and not made.
+const tooLate = "The turn was over before it began."
+
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
 func (x *execution) act(ctx context.Context, c ToolCall) (result string, err error) {
@@ -44,10 +67,14 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		return "Error: " + problem, nil
 	}
 	end.Parameters = string(params)
+	if ctx.Err() != nil {
+		end.Error = tooLate
+		return "", context.Cause(ctx)
+	}
 	writes := action.Spec().Effect == Writes
 	if writes {
 		if ctx, err = x.beginWriting(c); err != nil {
-			end.Error = "The turn was over before it began."
+			end.Error = tooLate
 			return "", err
 		}
 	}
@@ -74,12 +101,12 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 }
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
-// is that of the process.
+// is that of the process. What was said so far is noted too: whoever adopts the run says that, and generates nothing.
 func (x *execution) beginWriting(c ToolCall) (context.Context, error) {
 	if err := settled(x.settle()); err != nil {
 		return nil, err
 	}
-	return x.life, x.note(Note{Acting: c.ID})
+	return x.life, x.note(Note{Acting: c.ID, Text: x.answer.View().Text()})
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.

@@ -18,6 +18,7 @@ const (
 var (
 	errRefused = errors.New("a stranger was told so") // the answer is complete, without the model
 	errEmpty   = errors.New("the model said nothing")
+	errEndless = errors.New("the model asks for actions without end")
 )
 
 // generate writes the answer: rounds of the model, with the actions it asks for between them.
@@ -40,22 +41,40 @@ func (x *execution) generate(ctx context.Context) error {
 			x.limit(r, step)
 			return nil
 		}
-		req.Turns = append(req.Turns, Turn{Role: Assistant, Text: r.text.String(), Calls: r.calls})
-		for _, c := range r.calls {
-			result, err := x.act(ctx, c)
-			if err != nil {
-				return err
-			}
-			req.Turns = append(req.Turns, Turn{Role: ToolRole, Call: c.ID, Text: result})
+		results, err := x.actAll(ctx, step, r.calls)
+		if err != nil {
+			return err
 		}
+		req.Turns = append(req.Turns, Turn{Role: Assistant, Text: r.text.String(), Calls: r.calls})
+		req.Turns = append(req.Turns, results...)
 	}
 	return nil
+}
+
+// actAll makes the calls of a round, one after the other, and returns what the model is told of them.
+func (x *execution) actAll(ctx context.Context, step int, calls []ToolCall) (results []Turn, err error) {
+	if step == maxSteps-1 {
+		x.drop(calls, errEndless)
+		return nil, errEndless
+	}
+	for i, c := range calls {
+		result, err := x.act(ctx, c)
+		if err != nil {
+			x.drop(calls[i+1:], err)
+			return nil, err
+		}
+		results = append(results, Turn{Role: ToolRole, Call: c.ID, Text: result})
+	}
+	return results, nil
 }
 
 // round is one answer of the model, tried again within one budget while nothing of it can be seen.
 func (x *execution) round(ctx context.Context, req Request, step int) (*round, error) {
 	empty := false
 	for try := 1; ; try++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		r := &round{x: x, step: step}
 		err := r.read(ctx, req)
 		var f *Failure
@@ -121,7 +140,7 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
 		}
 		if err != nil {
-			r.abort(err)
+			r.x.drop(r.calls, err)
 		}
 	}()
 	for c, err := range r.x.cfg.Model.Generate(ctx, req) {
@@ -161,32 +180,12 @@ func (r *round) piece(d CallDelta) {
 		}
 		i = len(r.calls)
 		r.index[d.Index] = i
-		r.calls = append(r.calls, ToolCall{ID: r.callID(d.ID), Name: d.Name})
+		r.calls = append(r.calls, ToolCall{ID: r.x.callID(d.ID), Name: d.Name})
 		r.visible = true
 		r.x.stage(r.calls[i], Tool{Stage: StageStart})
 	}
 	if d.Parameters != "" {
 		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
 		r.x.stage(r.calls[i], Tool{Stage: StageStreaming, ParametersChunk: d.Parameters})
-	}
-}
-
-// callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).
-func (r *round) callID(id string) string {
-	for _, c := range r.calls {
-		if c.ID == id {
-			id = ""
-		}
-	}
-	if id == "" {
-		id = fmt.Sprintf("call-%d-%d", r.step, len(r.calls))
-	}
-	return id
-}
-
-// abort ends the calls that will never be made.
-func (r *round) abort(err error) {
-	for _, c := range r.calls {
-		r.x.stage(c, Tool{Stage: StageEnd, Error: failureKind(err).Sentence()})
 	}
 }

@@ -49,7 +49,7 @@ type ToolCall struct {
 
 // Chunk is one piece of what a model says. Its fields are independent; unset ones say nothing.
 type Chunk struct {
-	Text   string
+	Text   string // whole characters
 	Call   *CallDelta
 	Finish FinishReason // why it stopped; at most once, near the end
 	Usage  *Usage       // at most once

@@ -27,6 +27,7 @@ type execution struct {
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
+	calls  map[string]bool         // the ids of the calls so far
 
 	mu     sync.Mutex
 	posted bool // there is, or may be, a message in sight
@@ -39,7 +40,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer done()
 	a := rt.live.hold(run.ID, run.Epoch)
 	defer rt.live.release(run.ID, a)
-	x := &execution{Runtime: rt, run: run, answer: a, life: life, posted: len(run.Shown) > 0}
+	x := &execution{Runtime: rt, run: run, answer: a, life: life, posted: len(run.Shown) > 0, calls: map[string]bool{}}
 
 	refused := x.claim()
 	defer x.quit(nil)

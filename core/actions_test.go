@@ -1,0 +1,370 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// action does what a test says, and counts.
+type action struct {
+	name   string
+	effect core.Effect
+	do     func(ctx context.Context, c *core.Call) (core.Result, error)
+
+	mu    sync.Mutex
+	began int
+}
+
+func (a *action) Spec() core.ActionSpec {
+	return core.ActionSpec{Name: a.name, Description: "does it", Parameters: json.RawMessage(`{"type":"object"}`), Effect: a.effect}
+}
+
+func (a *action) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+	a.mu.Lock()
+	a.began++
+	a.mu.Unlock()
+	if a.do == nil {
+		return core.Result{Text: "done " + string(c.Parameters), Short: "done"}, nil
+	}
+	return a.do(ctx, c)
+}
+
+func (a *action) times() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.began
+}
+
+func lasts(d time.Duration) func(context.Context, *core.Call) (core.Result, error) {
+	return func(ctx context.Context, _ *core.Call) (core.Result, error) {
+		select {
+		case <-time.After(d):
+			return core.Result{Text: "done after a while"}, nil
+		case <-ctx.Done():
+			return core.Result{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (w *world) plug(actions ...*action) {
+	p := core.Plugin{Name: "test"}
+	for _, a := range actions {
+		p.Actions = append(p.Actions, a)
+	}
+	w.cfg.Plugins = append(w.cfg.Plugins, p)
+}
+
+// stages counts how often each call came to a stage, and wants one start and one end of each, the end last.
+func stages(w *world, cs []core.Change) (ends map[string]core.Tool) {
+	w.Helper()
+	ends = map[string]core.Tool{}
+	starts := map[string]int{}
+	for _, c := range cs {
+		if c.Kind != core.ToolStage {
+			continue
+		}
+		if _, over := ends[c.Call]; over {
+			w.Errorf("call %s goes on after its end: %+v", c.Call, *c.Tool)
+		}
+		switch c.Tool.Stage {
+		case core.StageStart:
+			starts[c.Call]++
+		case core.StageEnd:
+			ends[c.Call] = *c.Tool
+		}
+	}
+	for id, n := range starts {
+		if _, over := ends[id]; n != 1 || !over {
+			w.Errorf("call %s began %d times, ended: %v", id, n, over)
+		}
+	}
+	return ends
+}
+
+func TestAction(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		a := &action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			c.Update("loading")
+			time.Sleep(time.Second)
+			c.Update("playing")
+			return core.Result{Text: "it plays", Short: "plays"}, nil
+		}}
+		w.plug(a)
+		w.model.queue([]step{write("I play it."), call(0, "c1", "PLAY", `{"ti`), call(0, "", "", `tle":"x"}`)}, []step{write("Enjoy.")})
+		n := w.start()
+		acc := n.say("play")
+		cs, v, err := n.follow(acc.Run)
+		w.must(err)
+		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
+			w.Errorf("it says %q", got)
+		}
+		want := core.Tool{Name: "PLAY", Stage: core.StageEnd, Parameters: `{"title":"x"}`, Result: "it plays", ShortResult: "plays", Success: true}
+		if diff := cmp.Diff(want, stages(w, cs)["c1"]); diff != "" {
+			w.Errorf("the end (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"loading", "playing"}, v.History); diff != "" {
+			w.Errorf("the trail (-want +got):\n%s", diff)
+		}
+		turns := w.model.asked()[1].Turns
+		result := turns[len(turns)-1]
+		if result.Role != core.ToolRole || result.Call != "c1" || result.Text != "it plays" {
+			w.Errorf("the model was told %+v", result)
+		}
+		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
+		w.must(err)
+		if m.Text != v.Text() || len(m.History) != 2 || m.InReplyTo != acc.Memory {
+			w.Errorf("stored is %+v", m)
+		}
+	})
+}
+
+// What an action shows is on its way before its next line runs.
+func TestUpdateIsSeenAtOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		var a *core.Answer
+		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			before := a.View().At
+			c.Update("loading")
+			if a.Wait(ctx, before) != nil || !strings.HasSuffix(a.View().Text(), "loading") {
+				w.Errorf("the reader sees %q", a.View().Text())
+			}
+			return core.Result{}, nil
+		}})
+		w.model.queue([]step{pause(time.Second), call(0, "c1", "PLAY", "")}, []step{write("Enjoy.")})
+		n := w.start()
+		acc := n.say("play")
+		ctx, cancel := context.WithCancel(w.Context())
+		defer cancel()
+		var err error
+		a, err = n.Watch(ctx, acc.Run)
+		w.must(err)
+		w.wants(acc, core.Completed, "loading\n\nEnjoy.")
+	})
+}
+
+// However a call goes wrong, it ends once, the model is told, and the run goes on (LM-04, LM-05).
+func TestActionGoesWrong(t *testing.T) {
+	type script []step
+	for name, c := range map[string]struct {
+		do     func(context.Context, *core.Call) (core.Result, error)
+		asks   script
+		told   string // to the model
+		people string // in the stage
+	}{
+		"unknown":             {nil, script{call(0, "c", "NOPE", "{}")}, `Error: There is no action "NOPE".`, `There is no action "NOPE".`},
+		"no name":             {nil, script{call(0, "c", "", "{}")}, `Error: There is no action "".`, `There is no action "".`},
+		"half the parameters": {nil, script{call(0, "c", "DO", `{"a":"b`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
+		"an array":            {nil, script{call(0, "c", "DO", `[]`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
+		"null":                {nil, script{call(0, "c", "DO", `null`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
+		"two objects":         {nil, script{call(0, "c", "DO", `{}{}`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
+		"an error": {func(context.Context, *core.Call) (core.Result, error) {
+			return core.Result{}, errors.New("no such file")
+		},
+			script{call(0, "c", "DO", "{}")}, "Error: no such file", "It failed."},
+		"a panic": {func(context.Context, *core.Call) (core.Result, error) { panic("secret stack") },
+			script{call(0, "c", "DO", "{}")}, "Error: the action broke", "It failed."},
+		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: context deadline exceeded", "It failed."},
+	} {
+		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+			t.Run(name, func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					w.watched()
+					w.plug(&action{name: "DO", effect: effect, do: c.do})
+					w.model.queue(c.asks, script{write("Well.")})
+					n := w.start()
+					acc := n.say("do it")
+					cs, v, err := n.follow(acc.Run)
+					w.must(err)
+					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people {
+						w.Errorf("people see %+v", end)
+					}
+					turns := w.model.asked()[1].Turns
+					if got := turns[len(turns)-1].Text; got != c.told {
+						w.Errorf("the model was told %q", got)
+					}
+					if v.Outcome != done || v.Text() != "Well." {
+						w.Errorf("it ended as %+v, %q", v.Outcome, v.Text())
+					}
+				})
+			})
+		}
+	}
+}
+
+func second(n *node) error {
+	_, err := n.Submit(n.w.Context(), n.w.message(room, "ada", "B"))
+	return err
+}
+
+// Every call that a reader saw begin ends, once, also where the run ends first.
+func TestCallsEndWithTheirRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		script []step
+		ends   func(w *world, n *node) // 5 s later
+		want   core.Status
+	}{
+		"stopped in the first of three": {
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+		},
+		"superseded in the first of three": {
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.must(second(n)) }, core.Superseded,
+		},
+		"stopped while a writing one runs": {
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+		},
+		"stopped in mid-parameters": {
+			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+		},
+		"stalled in mid-parameters": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, core.Failed},
+		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&core.Failure{Kind: core.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, core.Failed},
+		"panic in mid-parameters":   {[]step{call(0, "a", "DO", `{"x":`), panics()}, nil, core.Failed},
+		"out of time": {
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *world, _ *node) {}, core.TimedOut,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.watched()
+				if c.want == core.TimedOut {
+					w.cfg.Turns.Limit = 10 * time.Second
+				}
+				reads, writes := &action{name: "DO", do: lasts(20 * time.Second)}, &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				w.plug(reads, writes)
+				w.model.queue(c.script)
+				n := w.start()
+				acc := n.say("do it")
+				if c.ends != nil {
+					time.AfterFunc(5*time.Second, func() { c.ends(w, n) })
+				}
+				cs, v, err := n.follow(acc.Run)
+				w.must(err)
+				stages(w, cs)
+				if v.Outcome.Status != c.want {
+					w.Errorf("it ended as %+v", v.Outcome)
+				}
+				time.Sleep(time.Second)
+				if reads.times() > 1 || writes.times() > 1 {
+					w.Errorf("after the end of the turn, actions began: %d reading, %d writing", reads.times(), writes.times())
+				}
+			})
+		})
+	}
+}
+
+// LM-08
+func TestHugeResult(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.plug(&action{name: "DO", do: func(context.Context, *core.Call) (core.Result, error) {
+			return core.Result{Text: strings.Repeat("x", 700<<10)}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Well.")})
+		n := w.start()
+		w.wants(n.say("do it"), core.Completed, "Well.")
+		turns := w.model.asked()[1].Turns
+		if n := len(turns[len(turns)-1].Text); n > 65<<10 {
+			w.Errorf("the model was given %d bytes", n)
+		}
+	})
+}
+
+// A model that asks for actions without end is ended, and people are told.
+func TestEndlessCalls(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		a := &action{name: "DO"}
+		w.plug(a)
+		for range 10 {
+			w.model.queue([]step{call(0, "a", "DO", "{}")})
+		}
+		n := w.start()
+		cs, v, err := n.follow(n.say("do it").Run)
+		w.must(err)
+		stages(w, cs)
+		asked := w.model.asked()
+		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {
+			w.Errorf("the model was asked %d times, and %d actions were done", len(asked), a.times())
+		}
+		if v.Outcome.Status != core.Failed || v.Text() != core.ProviderIssue.Sentence() {
+			w.Errorf("it ended as %+v with %q", v.Outcome, v.Text())
+		}
+	})
+}
+
+// A writing action is finished and recorded before its run yields (DESIGN 6), and the later turn waits for that.
+func TestWritingActionIsFinished(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+		w.plug(a)
+		w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("B's answer")}) // A has no second round
+		n := w.start()
+		first := n.say("A")
+		time.Sleep(time.Second)
+		second := n.say("B")
+		time.Sleep(5 * time.Second)
+		if r := w.run(first); r.Acting != "a" || r.Acted != "" || r.Outcome.Done() {
+			w.Errorf("while it writes, the journal knows %+v", r)
+		}
+		w.wants(second, core.Completed, "B's answer")
+		if r := w.run(first); r.Acted != "a" || r.Outcome.Status != core.Superseded || a.times() != 1 {
+			w.Errorf("afterwards it knows %+v", r)
+		}
+		if got := len(w.model.asked()); got != 2 {
+			w.Errorf("the model was asked %d times", got)
+		}
+	})
+}
+
+// I14: who adopts a run in which an action has begun to write does not do it again, and says so.
+func TestWritingActionIsNotDoneAgain(t *testing.T) {
+	for name, after := range map[string]time.Duration{"cut off within": time.Second, "cut off behind": 30 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				a := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				w.plug(a)
+				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
+				n := w.start()
+				acc := n.say("A")
+				time.Sleep(after)
+				n.shutdown()
+				w.start()
+				want := fox + "\n\n_(A restart cut this off. What had been begun was not done again.)_"
+				w.wants(acc, core.Failed, want)
+				if a.times() != 1 {
+					w.Errorf("it was done %d times", a.times())
+				}
+				if got := w.chat.visible(); len(got) != 1 || got[0] != want {
+					w.Errorf("the chat shows %q", got)
+				}
+			})
+		})
+	}
+}
+
+// An action may say what no store takes: that must not keep its run from ending (I12).
+func TestBrokenText(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			c.Update("caf\xe9")
+			return core.Result{Text: "\xff"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("half \xf0\x9f")})
+		n := w.start()
+		w.wants(n.say("do it"), core.Completed, "caf\ufffd\n\nhalf \ufffd")
+		synctest.Wait()
+		if got := w.chat.visible(); len(got) != 1 || got[0] != "caf\ufffd\n\nhalf \ufffd" {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
