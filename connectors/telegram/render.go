@@ -34,7 +34,9 @@ const (
 
 // render makes messages in Telegram's HTML of Markdown, whole or cut off anywhere. Each part is split again if what it
 // becomes is too much for one message.
-func render(markdown string) []progressive.Part { return renderPieces(markdown, splitAt) }
+func render(markdown string) []progressive.Part {
+	return renderPieces(strings.ToValidUTF8(markdown, "\uFFFD"), splitAt)
+}
 
 func renderPieces(markdown string, limit int) (parts []progressive.Part) {
 	for _, piece := range progressive.Split(markdown, limit, progressive.UTF16Len) {
@@ -370,7 +372,7 @@ func tableRule(widths []int) string {
 	return strings.Join(rules, "-+-")
 }
 
-// clean does what the server does (TR-06), so that what we send is what is stored. What is no UTF-8 is replaced.
+// clean does what the server does (TR-06), so that what we send is what is stored.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

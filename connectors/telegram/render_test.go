@@ -52,6 +52,7 @@ func TestRender(t *testing.T) {
 		"no words":           {"```\n```", "```\n```"},
 		"only marks":         {"#", "#"},
 		"normalised":         {"a\tb\rc\u2028d", "a bcd"},
+		"broken link":        {"[a](http://b.org/\xff)", `<a href="http://b.org/%EF%BF%BD">a</a>`},
 		"broken utf-8":       {"a\xffb", "a\uFFFDb"},
 	} {
 		t.Run(name, func(t *testing.T) {
