@@ -113,6 +113,14 @@ func platforms(cfg config.Config, env Env) (on []platform) {
 	return on
 }
 
+// suggestions are what the demo model can show.
+func suggestions(cfg config.Config) []string {
+	if cfg.LargeProvider() == config.ProviderDemo {
+		return []string{"What can you do?", "Show me progress", "Roll a die"}
+	}
+	return nil
+}
+
 func turns(cfg config.Config) core.Turns {
 	return core.Turns{
 		Direct: core.Policy(cfg.Turns.Direct), Group: core.Policy(cfg.Turns.Group),

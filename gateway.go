@@ -103,6 +103,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: cfg.Web.Origins,
 		Proxies: cfg.Web.TrustedProxies, Limits: web.Limits(cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
+		Suggestions: suggestions(cfg),
 	}))
 	return g, nil
 }

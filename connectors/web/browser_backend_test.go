@@ -179,7 +179,8 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	taps := &tap{Listener: l}
 	o := web.Options{
 		Listener: taps, Agent: core.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
-		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
+		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
+		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&o)

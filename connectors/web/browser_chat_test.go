@@ -49,6 +49,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	r.finish(completed, "")
 	p.wait(`all('.answer [aria-label="Copy the answer"]').length === 1`)
 	p.wait(`all('.status').every((line) => line.hidden) && all('.stop')[0].hidden`)
+	p.shows(".trail summary", "2 steps")
 	p.is(`shown('.answer pre')`, "func main() {\n\tfmt.Println(\"Hello, Parley\")\n}")
 	p.is(`shown('.code-head')`, "go")
 	p.is(`all('.answer a')[0].rel`, "noopener noreferrer")

@@ -31,6 +31,7 @@ type frame struct {
 	FailureKind core.FailureKind `json:"failureKind,omitempty"`
 	Interrupted bool             `json:"interrupted,omitempty"`
 	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
+	History     []string         `json:"actionCallbackHistory,omitempty"`
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
@@ -104,7 +105,7 @@ func (e *encoder) token(view core.View, added string, whole bool) frame {
 
 // say gives a status unless the reader has it.
 func (e *encoder) say(f frame) []frame {
-	if f == e.status {
+	if f.Kind == e.status.Kind && f.ActionName == e.status.ActionName {
 		return nil
 	}
 	e.status = f
@@ -134,7 +135,7 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	if o.Withdrawn || o.Status == core.Ignored || text == "" {
 		text, f.NoResponse = "", string(o.Status)
 	} else {
-		f.MessageID = string(core.Run{ID: run}.Said())
+		f.MessageID, f.History = string(core.Run{ID: run}.Said()), v.History
 	}
 	f.FullText = &text
 	return f

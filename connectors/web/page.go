@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"html/template"
 	"io/fs"
 	"net/http"
@@ -24,7 +25,7 @@ var types = map[string]string{
 }
 
 // pages serves the chat page and its files. They hold nothing secret, and sites that embed the chat load them too.
-func pages(agent string) http.Handler {
+func pages(agent string, suggestions []string) http.Handler {
 	files, err := fs.Sub(widget, "widget")
 	if err != nil {
 		panic(err) // the folder is embedded: it is there or this does not compile
@@ -32,7 +33,14 @@ func pages(agent string) http.Handler {
 	mux := http.NewServeMux()
 	var index bytes.Buffer
 	page := template.Must(template.ParseFS(files, "index.html"))
-	if err := page.Execute(&index, map[string]string{"Agent": agent}); err != nil {
+	if suggestions == nil {
+		suggestions = []string{}
+	}
+	asJSON, err := json.Marshal(suggestions)
+	if err != nil {
+		panic(err) // strings are JSON
+	}
+	if err := page.Execute(&index, map[string]string{"Agent": agent, "Suggestions": string(asJSON)}); err != nil {
 		panic(err) // tests run the template
 	}
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))

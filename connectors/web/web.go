@@ -44,7 +44,9 @@ type Options struct {
 	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
 	Limits   Limits
 	Ready    func(context.Context) error // for /readyz
-	Log      *slog.Logger
+	// Suggestions are first messages that the empty page offers.
+	Suggestions []string
+	Log         *slog.Logger
 }
 
 // Limits bounds what one address may ask for; 0 is no limit.
@@ -129,7 +131,7 @@ func (w *Web) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.Handle("/api/", w.guard.api(api))
-	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name)))
+	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions)))
 	return w.guard.host(mux)
 }
 

@@ -28,11 +28,11 @@ type command struct {
 // commands in the order in which they are tried.
 func commands() []command {
 	return []command{
-		{[]string{"help"}, 4, func(core.Request, string) reply { return reply{text: help} }},
+		{[]string{"help", "can"}, 4, func(core.Request, string) reply { return reply{text: help} }},
 		{[]string{"fail", "error"}, 4, fail},
 		{[]string{"long"}, 6, func(core.Request, string) reply { return reply{text: long} }},
 		{[]string{"play", "progress"}, 16, play},
-		{[]string{"roll", "dice", "tool"}, 10, roll},
+		{[]string{"roll", "dice", "die", "tool"}, 10, roll},
 		{[]string{"time", "clock"}, 10, tellTime},
 	}
 }

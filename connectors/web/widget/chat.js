@@ -6,7 +6,6 @@ import { Answer, question } from './message.js';
 import { Gateway } from './protocol.js';
 
 const home = new URL('.', import.meta.url).href;
-const suggestions = ['What can you do?', 'Show me progress', 'Roll a die'];
 const near = 48; // pixels from the end that still count as being there
 
 export class Chat extends HTMLElement {
@@ -70,6 +69,7 @@ export class Chat extends HTMLElement {
   }
 
   #main() {
+    const suggestions = JSON.parse(this.getAttribute('suggestions') || '[]');
     const chips = suggestions.map((text) => el('button', { type: 'button', class: 'chip', click: () => this.#send(text) }, text));
     this.#empty = el('section', { class: 'empty', hidden: true },
       el('span', { class: 'avatar', 'aria-hidden': 'true' }, initial(this.#agent)),
@@ -240,11 +240,10 @@ export class Chat extends HTMLElement {
     this.#toEnd();
   }
 
-  #recall({ id, text, actionCallbackHistory: history, failureKind, interrupted }, asked) {
+  #recall(message, asked) {
     const answer = this.#answer(asked);
-    if (history?.length) answer.trail(history);
-    answer.finish({ fullText: text, failureKind, interrupted });
-    this.#known(id, answer);
+    answer.finish({ ...message, fullText: message.text });
+    this.#known(message.id, answer);
   }
 
   #renew() {

@@ -56,15 +56,16 @@ export class Answer {
     this.#body.setAttribute('aria-busy', 'true'); // read it out when it is whole
   }
 
-  // trail shows what the actions said on the way, folded.
-  trail(history) {
+  // #trail shows what the actions said on the way, folded.
+  #trail(history) {
     const lines = history.map((said) => el('li', { dir: 'auto' }, said));
     const title = history.length === 1 ? '1 step' : `${history.length} steps`;
     this.#steps.append(el('details', { class: 'trail' }, el('summary', {}, title), el('ol', {}, ...lines)));
   }
 
   // finish shows the last word.
-  finish({ fullText = '', failureKind, interrupted, noResponseReason }) {
+  finish({ fullText = '', failureKind, interrupted, noResponseReason, actionCallbackHistory }) {
+    if (actionCallbackHistory?.length) this.#trail(actionCallbackHistory);
     const failed = Boolean(failureKind) || noResponseReason === 'failed' || noResponseReason === 'timeout';
     const cut = (interrupted && (below.exec(fullText) ?? (failed ? null : alone.exec(fullText)))) || null;
     const text = cut ? fullText.slice(0, cut.index) : fullText;
