@@ -51,7 +51,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	h.part, h.sure = s.part, false
 	id, err := m.sink.Post(ctx, s.part, m.nonce(s.i, h.again))
 	err = certain(ctx, err)
-	leave(err)
+	leave(m.told(err))
 	switch {
 	case err == nil:
 		h.state, h.id = there, id
@@ -75,7 +75,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	was := *h
 	h.part, h.sure = s.part, false
 	err := certain(ctx, m.editor.Edit(ctx, h.id, s.part))
-	leave(err)
+	leave(m.told(err))
 	switch {
 	case err == nil:
 		h.sure = true
@@ -93,7 +93,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	h := m.part(s.i)
 	err := certain(ctx, m.deleter.Delete(ctx, h.id))
-	leave(err)
+	leave(m.told(err))
 	if err != nil && !errors.Is(err, ErrGone) {
 		return m.failed(s, err)
 	}
@@ -115,8 +115,22 @@ func certain(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrAmbiguous, err)
 }
 
+// told adds to err what the platform said beside it.
+func (m *Message) told(err error) error {
+	if s, ok := m.sink.(Learner); ok {
+		if l, ok := s.Learned(); ok {
+			return errors.Join(err, l)
+		}
+	}
+	return err
+}
+
+// succeeded is called when the parts say what was done. If that was all, what is not shown is younger than the view.
 func (m *Message) succeeded() {
-	m.failures, m.notBefore, m.fresh = 0, time.Time{}, time.Now()
+	m.failures, m.notBefore = 0, time.Time{}
+	if _, more := plan(m.parts[:min(len(m.parts), len(m.want))], m.want, m.read); !more {
+		m.fresh = m.read
+	}
 }
 
 // failed decides what follows from err, beyond what the part itself now says.

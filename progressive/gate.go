@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -20,10 +21,14 @@ const (
 type MemoryGate struct {
 	budget func(Scope) Budget
 	spent  time.Time // every window was full then; zero if it was not
+	holds  Holds     // nil if holds end with the process
+	log    *slog.Logger
 
 	mu     sync.Mutex
 	scopes map[Scope]*scope
-	wakes  wakes // the scopes where time alone changes something
+	held   map[Scope]time.Time // of scopes that nobody has named yet
+	share  int                 // of how many equals this gate is one
+	wakes  wakes               // the scopes where time alone changes something
 	timer  *time.Timer
 	armed  time.Time // what the timer is set to; zero if it is not
 	turn   uint64
@@ -37,7 +42,7 @@ func Spent(g *MemoryGate) { g.spent = time.Now() }
 
 // NewGate returns a gate that takes each scope's budget from budget, which must not block.
 func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
-	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}}
+	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}, share: 1}
 	for _, o := range options {
 		o(g)
 	}
@@ -46,6 +51,20 @@ func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
 
 // Enter implements [Gate].
 func (g *MemoryGate) Enter(ctx context.Context, t Ticket) (leave func(error), err error) {
+	w, err := g.wait(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return once(func(err error) { g.leave(w, err) }), nil
+}
+
+func once(leave func(error)) func(error) {
+	var once sync.Once
+	return func(err error) { once.Do(func() { leave(err) }) }
+}
+
+// wait returns once t is let in.
+func (g *MemoryGate) wait(ctx context.Context, t Ticket) (*waiter, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -60,8 +79,7 @@ func (g *MemoryGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 			return nil, context.Cause(ctx)
 		}
 	}
-	var once sync.Once
-	return func(err error) { once.Do(func() { g.leave(w, err) }) }, nil
+	return w, nil
 }
 
 // ask lets t in, or queues it where it has to wait first.
@@ -70,7 +88,10 @@ func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	g.turn++
-	w := &waiter{Ticket: t, turn: g.turn, in: make(chan struct{})}
+	if t.Fresh.IsZero() {
+		t.Fresh = now
+	}
+	w := &waiter{Ticket: t, rank: t.Fresh.Add(-t.Priority.headStart()), turn: g.turn, in: make(chan struct{})}
 	for _, name := range t.Scopes {
 		s := g.scope(name, now)
 		s.users++
@@ -114,6 +135,14 @@ func (g *MemoryGate) drop(w *waiter, now time.Time) {
 }
 
 func (g *MemoryGate) leave(w *waiter, err error) {
+	scope, until := g.settle(w, err)
+	if g.holds != nil && time.Until(until) > longHold {
+		g.save(scope, until)
+	}
+}
+
+// settle counts what w has spent and learned. It returns which scope err closes, and until when, if it does.
+func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -122,19 +151,28 @@ func (g *MemoryGate) leave(w *waiter, err error) {
 		s.users--
 		if !errors.Is(err, ErrUnused) {
 			s.spend(now)
+		} else {
+			s.allowed++
+		}
+	}
+	if l := (Learned{}); errors.As(err, &l) {
+		s := g.scope(w.named(l.Scope), now)
+		s.learn(l, now)
+		g.schedule(s, now)
+		if l.Left <= 0 {
+			closed, until = s.name, s.resets
 		}
 	}
 	if slow := (RetryAfter{}); errors.As(err, &slow) {
-		if slow.Scope == "" && len(w.Scopes) > 0 {
-			slow.Scope = w.Scopes[0]
-		}
-		s := g.scope(slow.Scope, now)
+		s := g.scope(w.named(slow.Scope), now)
 		s.hold(now.Add(max(slow.After, leastHold)))
 		g.schedule(s, now)
+		closed, until = s.name, s.held
 	}
 	for _, s := range w.scopes {
 		g.advance(s, now)
 	}
+	return closed, until
 }
 
 // admit lets w in. Its chat may have waited for that, if w is a final.
@@ -142,6 +180,7 @@ func (g *MemoryGate) admit(w *waiter, now time.Time) {
 	w.count(-1)
 	for _, s := range w.scopes {
 		s.inside++
+		s.allowed--
 	}
 	if w.Priority == Sign && len(w.scopes) > 0 {
 		w.scopes[0].nextSign = now.Add(signEvery)
@@ -180,7 +219,11 @@ func (g *MemoryGate) advance(s *scope, now time.Time) {
 func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 	s := g.scopes[name]
 	if s == nil {
-		s = &scope{name: name, Budget: g.budget(name), index: -1}
+		s = &scope{name: name, Budget: g.budget(name), share: g.share, held: g.held[name], index: -1}
+		if !s.held.IsZero() {
+			s.hold(s.held)
+			delete(g.held, name)
+		}
 		if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
 			for range s.N {
 				s.left = append(s.left, g.spent)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"parley/core"
@@ -32,10 +30,13 @@ type Message struct {
 	resumed bool // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
 	ended   bool
 
-	seen      time.Time // when there was something visible to show first
-	fresh     time.Time // when what the reader sees was new
-	failures  int       // in a row
-	notBefore time.Time // because of them
+	seen      time.Time      // when there was something visible to show first
+	fresh     time.Time      // when the oldest was made that the reader does not see
+	read      time.Time      // when the view was taken that is being shown
+	want      []Part         // what it became
+	calls     []core.Segment // what actions said and did in the view that was shown last
+	failures  int            // in a row
+	notBefore time.Time      // because of them
 }
 
 // New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
@@ -92,7 +93,7 @@ func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown
 		switch {
 		case ok:
 			stopTyping() // the sign is never in the way of text
-			err = m.advance(ctx, a, s.op, note)
+			err = m.advance(ctx, a, v, s.op, note)
 		case v.Outcome.Done() && !m.paused():
 			m.reportMissing(v)
 			return nil
@@ -134,6 +135,7 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 	if !v.Outcome.Withdrawn {
 		want = m.render(v)
 	}
+	m.read, m.want = now, want
 	if !m.ended && (!m.ripe(want, now) || m.shrinks(v, want)) {
 		return step{}, false
 	}
@@ -202,7 +204,9 @@ func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
 	until := m.notBefore
 	if !m.paused() {
 		if len(m.parts) > 0 || m.seen.IsZero() {
-			return a.Wait(ctx, v.At)
+			err := a.Wait(ctx, v.At)
+			m.fresh = time.Now() // all that came before is shown
+			return err
 		}
 		until = m.seen.Add(firstWait)
 	}
@@ -222,53 +226,6 @@ func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
 }
 
 var errDue = errors.New("it is time to look again")
-
-// advance makes one request of the kind op, if that is still what the newest view asks for once there is a permit.
-func (m *Message) advance(ctx context.Context, a *core.Answer, op Op, note func(core.Shown) error) error {
-	leave, err := m.enter(ctx, a, op)
-	if errors.Is(err, io.EOF) {
-		return nil // ended meanwhile: the last word asks again
-	} else if err != nil {
-		return err
-	}
-	if err := alive(ctx, a); err != nil {
-		leave(ErrUnused)
-		return err
-	}
-	s, ok := m.next(a.View())
-	if !ok || s.op != op {
-		leave(ErrUnused)
-		return nil
-	}
-	return m.request(ctx, s, leave, note)
-}
-
-// enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
-func (m *Message) enter(ctx context.Context, a *core.Answer, op Op) (leave func(error), err error) {
-	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
-	if m.ended {
-		t.Priority = Final
-		return m.gate.Enter(ctx, t)
-	}
-	if m.length() == 0 {
-		t.Priority = First
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() { cancel(over(ctx, a)) })
-	defer watch.Wait()
-	defer cancel(nil)
-	return m.gate.Enter(ctx, t)
-}
-
-// over waits until a has ended or was abandoned, and says which.
-func over(ctx context.Context, a *core.Answer) error {
-	for {
-		if err := a.Wait(ctx, ^core.Cursor(0)); err != nil {
-			return err
-		}
-	}
-}
 
 // reportMissing tells the operator what may not have reached the reader.
 func (m *Message) reportMissing(v core.View) {

@@ -9,12 +9,15 @@ import (
 type scope struct {
 	name Scope
 	Budget
+	share    int            // of how many equals we are one
 	users    int            // tickets that name it, waiting anywhere or inside
 	inside   int            // permits given and not yet left
 	waiting  [Final + 1]int // tickets that wait anywhere and have this as their narrowest scope, by priority
 	left     []time.Time    // when the last N permits were left, oldest first
 	held     time.Time      // closed until then
 	wide     time.Time      // each window counts twice until then
+	resets   time.Time      // until then the platform lets in no more than
+	allowed  int            // so many
 	nextSign time.Time
 	queue    queue // whom this scope stops
 
@@ -31,16 +34,37 @@ func (s *scope) spend(now time.Time) {
 	}
 }
 
+// learn takes over what the platform said. Those who are inside it may or may not have counted.
+func (s *scope) learn(l Learned, now time.Time) {
+	allowed := l.Left - s.inside
+	if s.resets.After(now) {
+		allowed = min(allowed, s.allowed) // answers may overtake each other
+	}
+	s.allowed, s.resets = allowed, later(s.resets, now.Add(l.After))
+}
+
 func (s *scope) hold(until time.Time) {
 	s.held = later(s.held, until)
 	s.wide = s.held.Add(wideFor)
 }
 
+// budget is our share, which is never nothing.
+func (s *scope) budget() Budget {
+	switch n := s.N / s.share; {
+	case s.N == 0 || s.share == 1:
+		return s.Budget
+	case n > 0:
+		return Budget{n, s.Per}
+	}
+	return Budget{1, s.Per * time.Duration(s.share) / time.Duration(s.N)}
+}
+
 // frees is when a permit left then no longer counts.
 func (s *scope) frees(left time.Time) time.Time {
-	free := left.Add(s.Per)
+	per := s.budget().Per
+	free := left.Add(per)
 	if free.Before(s.wide) {
-		if free = left.Add(2 * s.Per); free.After(s.wide) {
+		if free = left.Add(2 * per); free.After(s.wide) {
 			free = s.wide
 		}
 	}
@@ -51,19 +75,23 @@ func (s *scope) frees(left time.Time) time.Time {
 func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 	at = s.held
 	if w.narrowest() == s {
-		switch text := s.waiting[First] + s.waiting[Interim]; {
+		switch text := s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
 		case w.Priority < Final && s.waiting[Final] > 0, w.Priority == Sign && text > 0:
 			return time.Time{}, false
 		case w.Priority == Sign:
 			at = later(at, s.nextSign)
 		}
 	}
+	if s.allowed <= 0 {
+		at = later(at, s.resets)
+	}
 	if s.N == 0 {
 		return at, true
 	}
-	free := s.N - s.inside
+	all := s.budget().N
+	free := all - s.inside
 	if w.keeper == s {
-		free -= w.keep
+		free -= min(w.keep, all-1)
 	}
 	if free <= 0 {
 		return time.Time{}, false
@@ -76,7 +104,7 @@ func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 
 // idle is when nothing about s is worth remembering.
 func (s *scope) idle() time.Time {
-	at := later(later(s.held, s.wide), s.nextSign)
+	at := later(later(s.held, s.wide), later(s.resets, s.nextSign))
 	if n := len(s.left); n > 0 {
 		at = later(at, s.frees(s.left[n-1]))
 	}
@@ -96,6 +124,7 @@ type waiter struct {
 	scopes []*scope
 	keeper *scope // leaves keep permits there to others
 	keep   int
+	rank   time.Time
 	turn   uint64
 	in     chan struct{} // closed when it may go
 
@@ -128,6 +157,14 @@ func (w *waiter) setKeeps() {
 	}
 }
 
+// named is the scope of that name, or the narrowest without one.
+func (w *waiter) named(name Scope) Scope {
+	if name == "" && len(w.Scopes) > 0 {
+		return w.Scopes[0]
+	}
+	return name
+}
+
 func (w *waiter) count(n int) {
 	if s := w.narrowest(); s != nil {
 		s.waiting[w.Priority] += n
@@ -148,11 +185,8 @@ func (w *waiter) blockedAt(now time.Time) *scope {
 }
 
 func (w *waiter) before(o *waiter) bool {
-	if w.Priority != o.Priority {
-		return w.Priority > o.Priority
-	}
-	if !w.Fresh.Equal(o.Fresh) {
-		return w.Fresh.Before(o.Fresh)
+	if !w.rank.Equal(o.rank) {
+		return w.rank.Before(o.rank)
 	}
 	return w.turn < o.turn
 }

@@ -53,6 +53,14 @@ type NonceKeeper interface {
 	NonceWindow() time.Duration
 }
 
+// Learner hears more than success and refusal: a platform may say beside any answer how much of a budget is left. With a
+// sink that lacks it, only a [RetryAfter] closes a scope.
+type Learner interface {
+	// Learned is what the platform said with its last answer, once; ok is false if it said nothing. It is called after
+	// each request, before the next.
+	Learned() (l Learned, ok bool)
+}
+
 // Part is one platform message.
 type Part struct {
 	Text    string // in the platform's dialect; if it is empty, Plain is to be sent, without markup
@@ -90,6 +98,19 @@ func (r RetryAfter) Error() string {
 
 func (r RetryAfter) Unwrap() error { return r.Err }
 
+// Learned is what a platform said of a scope without refusing anything: Left more requests fit until After has passed,
+// 0 being a hold. It changes nothing about the budget's pace. It is an error only so that leave takes it, alone after a
+// success or joined with what went wrong.
+type Learned struct {
+	Scope Scope // the narrowest of the request if empty
+	Left  int
+	After time.Duration
+}
+
+func (l Learned) Error() string {
+	return fmt.Sprintf("%s has room for %d more within %v", l.Scope, l.Left, l.After)
+}
+
 // What the platform's answers come down to.
 var (
 	ErrGone       = errors.New("the message is gone")
@@ -102,8 +123,8 @@ var (
 type Gate interface {
 	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its
 	// error, once, as soon as it returns: nobody knows when the platform counted, so a budget's time counts from
-	// then, and a [RetryAfter] closes its scope. A permit that is left with [ErrUnused] was not spent. Enter fails with
-	// the cause of ctx. A [Sign] does not wait: without a permit at hand, or when others wait in its chat, it fails with
+	// then, a [RetryAfter] closes its scope, and a [Learned] narrows it. A permit that is left with [ErrUnused] was not
+	// spent. Enter fails with the cause of ctx. A [Sign] does not wait: without a permit at hand, or when others wait in its chat, it fails with
 	// [ErrNoPermit]. Safe for concurrent use.
 	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
 }
@@ -112,7 +133,8 @@ type Gate interface {
 type Ticket struct {
 	Scopes   []Scope // the narrowest first
 	Priority Priority
-	// Fresh is when what the reader sees was new; of equal priority the stalest goes first.
+	// Fresh is when the oldest character was made that the reader does not see yet; the present if zero. What waits the
+	// longest goes first, see [Priority].
 	Fresh time.Time
 }
 
@@ -122,16 +144,33 @@ var (
 	ErrUnused   = errors.New("the permit was not used")
 )
 
-// Priority orders tickets: the greater goes first.
+// Priority orders tickets: each is worth a head start over those below, as if its text were so much older. So nobody
+// waits for ever: what is older than the head start goes before.
 type Priority uint8
 
 // The priorities.
 const (
 	Sign    Priority = iota // typing: only when nothing else waits
-	Interim                 // an edit on the way
+	Interim                 // text on the way
+	Status                  // what an action says or does: the reader wonders why nothing is written
 	First                   // the first text of an answer
 	Final                   // its last word
 )
+
+// headStart is over text on the way.
+func (p Priority) headStart() time.Duration {
+	switch p {
+	case Sign:
+		return -24 * time.Hour
+	case Status:
+		return 10 * time.Second
+	case First:
+		return 30 * time.Second
+	case Final:
+		return 2 * time.Minute
+	}
+	return 0
+}
 
 // Budget is how many requests a scope allows in any window of time. A Budget with N 0 allows any number.
 type Budget struct {

@@ -69,7 +69,7 @@ func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again 
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errSilent)
 	defer cancel()
 	stays, err := t.Typing(ctx)
-	leave(err)
+	leave(m.told(err))
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone):
 		m.log.Warn("the typing sign is refused", "err", err)

@@ -1,0 +1,45 @@
+package progressive
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+)
+
+const (
+	longHold = time.Minute     // what is over sooner may be forgotten with the process
+	saveTime = 5 * time.Second // for how long a save may take
+)
+
+// Holds is where long holds outlive the process (I6). Its methods are safe for concurrent use.
+type Holds interface {
+	// Holds returns when the holds end that are not over, by scope.
+	Holds(ctx context.Context) (map[string]time.Time, error)
+	// SaveHold remembers that scope is closed until then, in place of what it said before.
+	SaveHold(ctx context.Context, scope string, until time.Time) error
+}
+
+// Remembering has the gate begin with the holds of its predecessor, and keep there each that lasts longer than a minute.
+// A hold that can't be saved is logged, and obeyed by this process.
+func Remembering(ctx context.Context, h Holds, log *slog.Logger) (GateOption, error) {
+	ends, err := h.Holds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for holds: %w", err)
+	}
+	return func(g *MemoryGate) {
+		g.holds, g.log, g.held = h, log, map[Scope]time.Time{}
+		for name, until := range ends {
+			g.held[Scope(name)] = until
+		}
+	}, nil
+}
+
+// save is called by who leaves, after the hold is in force.
+func (g *MemoryGate) save(scope Scope, until time.Time) {
+	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
+	defer cancel()
+	if err := g.holds.SaveHold(ctx, string(scope), until); err != nil {
+		g.log.Error("a hold would not outlive this process", "scope", scope, "until", until, "err", err)
+	}
+}

@@ -1,0 +1,74 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"parley/core"
+)
+
+// advance makes one request of the kind op on the way to v, if that is still what the newest view asks for once there is
+// a permit.
+func (m *Message) advance(ctx context.Context, a *core.Answer, v core.View, op Op, note func(core.Shown) error) error {
+	leave, err := m.enter(ctx, a, v, op)
+	if errors.Is(err, io.EOF) {
+		return nil // ended meanwhile: the last word asks again
+	} else if err != nil {
+		return err
+	}
+	if err := alive(ctx, a); err != nil {
+		leave(ErrUnused)
+		return err
+	}
+	v = a.View()
+	s, ok := m.next(v)
+	if !ok || s.op != op {
+		leave(ErrUnused)
+		return nil
+	}
+	m.calls = calls(v)
+	return m.request(ctx, s, leave, note)
+}
+
+// calls are the segments of v that actions write.
+func calls(v core.View) (all []core.Segment) {
+	for _, s := range v.Segments {
+		if s.Call != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
+func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op) (leave func(error), err error) {
+	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
+	if m.ended {
+		t.Priority = Final
+		return m.gate.Enter(ctx, t)
+	}
+	switch {
+	case m.length() == 0:
+		t.Priority = First
+	case !slices.Equal(m.calls, calls(v)):
+		t.Priority = Status
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { cancel(over(ctx, a)) })
+	defer watch.Wait()
+	defer cancel(nil)
+	return m.gate.Enter(ctx, t)
+}
+
+// over waits until a has ended or was abandoned, and says which.
+func over(ctx context.Context, a *core.Answer) error {
+	for {
+		if err := a.Wait(ctx, ^core.Cursor(0)); err != nil {
+			return err
+		}
+	}
+}
