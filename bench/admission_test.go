@@ -5,6 +5,7 @@ package bench
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -38,6 +39,24 @@ func BenchmarkAdmission(b *testing.B) {
 			reportTimes(b, "answer", answered)
 		})
 	}
+}
+
+// BenchmarkThroughput is how many answers a second the gateway can begin and end when 64 people ask without a pause and
+// the model answers at once.
+func BenchmarkThroughput(b *testing.B) {
+	web := gateway(b, "", func(Request) Script { return Script{Text("Yes.")} })
+	b.SetParallelism((64 + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(next *testing.PB) {
+		id, err := web.open()
+		for err == nil && next.Next() {
+			_, err = web.ask(id, "Is it?")
+		}
+		if err != nil {
+			b.Error(err)
+		}
+	})
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "answers/s")
 }
 
 // BenchmarkDisk is a write of 4 KB that is on the disk when it returns.
