@@ -40,7 +40,7 @@ func newIntake(h connectors.Handler, log *slog.Logger) *intake {
 
 // take hands a batch over. offset confirms what needs not come again; the error is [errKept] if some has to.
 func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []handler) (offset int, err error) {
-	last, held := -1, map[int64]bool{}
+	last, kept, held := -1, 0, map[int64]bool{}
 	for _, raw := range batch {
 		id, ok := updateID(raw)
 		if !ok {
@@ -56,16 +56,15 @@ func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []hand
 			i.taken(id)
 			continue
 		}
-		if offset == 0 {
-			offset = id
+		if kept++; kept == 1 {
+			offset, err = id, failed
 		}
-		err = errors.Join(err, failed)
 		if ctx.Err() != nil {
 			break // what follows was not tried
 		}
 	}
-	if err != nil {
-		return offset, fmt.Errorf("%w: %w", errKept, err)
+	if kept > 0 {
+		return offset, fmt.Errorf("%w: %d, the first: %w", errKept, kept, err)
 	}
 	clear(i.done)
 	clear(i.kept)
