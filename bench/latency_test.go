@@ -42,7 +42,7 @@ type stamp struct{ first, last atomic.Int64 }
 // BenchmarkLatency is the time that the gateway adds: between a token leaving the model server and its frame being
 // read by the web client. The model server, the gateway and the clients share the machine's cores.
 func BenchmarkLatency(b *testing.B) {
-	for _, size := range []struct{ conversations, tokens int }{{1, 6}, {100, 60}, {1000, 120}} {
+	for _, size := range []struct{ conversations, tokens int }{{1, 6}, {100, 40}, {1000, 100}} {
 		b.Run(fmt.Sprintf("conversations=%d", size.conversations), func(b *testing.B) {
 			l := newLoad(b, size.conversations, size.tokens)
 			web := gateway(b, "", l.script)
@@ -63,7 +63,7 @@ func BenchmarkLatency(b *testing.B) {
 // [BenchmarkLatency] that the model server, the clients and the machine have.
 func BenchmarkLatencyDirect(b *testing.B) {
 	b.Run("conversations=1000", func(b *testing.B) {
-		l := newLoad(b, 1000, 60)
+		l := newLoad(b, 1000, 40)
 		base, c := model(b, l.script), client(b)
 		l.ask = func(i int) (reading, error) { return askModel(c, base, question(i)) }
 		l.bench(b)

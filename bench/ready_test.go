@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// BenchmarkReady starts the program itself, ten times, and looks at its memory when it has had nothing to do for two
+// BenchmarkReady starts the program itself and looks at its memory when it has had nothing to do for two
 // seconds.
 func BenchmarkReady(b *testing.B) {
 	if runtime.GOOS != "linux" {
@@ -51,9 +51,9 @@ type start struct {
 	memory         map[string]float64
 }
 
-// starts starts ten, one after the other. They live beside each other while they idle.
+// starts starts some, one after the other. They live beside each other while they idle.
 func starts(b *testing.B, program string, database []byte) (all []start) {
-	const count = 10
+	const count = 3
 	all = make([]start, count)
 	var idling sync.WaitGroup
 	for i := range all {

@@ -1,0 +1,146 @@
+package pacing
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// policy shows one answer of c's while it is being made, and returns when all of it is shown.
+type policy struct {
+	name string
+	// open prepares it for a platform; show is then called for each answer.
+	open func(*platform, scene) (show func(c *chat, a *answer))
+}
+
+// answer is what is being written.
+type answer struct {
+	core.Answer
+	mu     sync.Mutex
+	tokens int
+	over   chan struct{} // closed when all is made
+}
+
+func (a *answer) length() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tokens
+}
+
+var policies = []policy{
+	{"Parley", ours},
+	{"1 s per message", func(p *platform, _ scene) func(*chat, *answer) {
+		return func(c *chat, a *answer) { paced(p, c, a, time.Second, false) }
+	}},
+	{"40 tokens", func(p *platform, _ scene) func(*chat, *answer) {
+		return func(c *chat, a *answer) { everyTokens(p, c, a, 40) }
+	}},
+	{"doubling on error", func(p *platform, _ scene) func(*chat, *answer) {
+		return func(c *chat, a *answer) { paced(p, c, a, time.Second, true) }
+	}},
+}
+
+// paced shows what there is at every tick. What is refused is tried again at the next one; doubling makes the pause
+// twice as long for each refusal, up to ten seconds, and never shorter again in this answer.
+func paced(p *platform, c *chat, a *answer, pause time.Duration, doubling bool) {
+	shown := 0
+	for {
+		n, over := a.length(), closed(a.over)
+		if n > shown {
+			if p.call(c, n) == nil {
+				shown = n
+			} else if doubling {
+				pause = min(2*pause, 10*time.Second)
+			}
+		}
+		if over && shown == n {
+			return
+		}
+		over = closed(a.over)
+		select {
+		case <-a.over:
+			if over {
+				time.Sleep(pause)
+			}
+		case <-time.After(pause):
+		}
+	}
+}
+
+// everyTokens shows what there is at every so many tokens. A refused last word is tried again each second.
+func everyTokens(p *platform, c *chat, a *answer, tokens int) {
+	next := tokens
+	for !closed(a.over) {
+		for a.length() < next && !closed(a.over) {
+			_ = a.Wait(context.Background(), core.Cursor(len(token)*a.length()))
+		}
+		if n := a.length(); n >= next {
+			_ = p.call(c, n)
+			next = n + tokens
+		}
+	}
+	for p.call(c, a.length()) != nil {
+		time.Sleep(time.Second)
+	}
+}
+
+func closed(ch <-chan struct{}) bool {
+	select {
+	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+// ours is the real thing: a message over a gate with the connector's own budgets.
+func ours(p *platform, s scene) func(*chat, *answer) {
+	gate := progressive.NewGate(s.budget)
+	return func(c *chat, a *answer) {
+		m := progressive.New(&sink{p: p, c: c, s: s}, gate, core.Run{ID: "run"}, slog.New(slog.DiscardHandler))
+		if err := m.Show(context.Background(), &a.Answer, func(core.Shown) error { return nil }); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// sink is a chat as a connector sees it.
+type sink struct {
+	p *platform
+	c *chat
+	s scene
+}
+
+func (s *sink) Render(v core.View) []progressive.Part {
+	return []progressive.Part{{Plain: v.Text()}}
+}
+
+func (s *sink) Scopes(op progressive.Op) []progressive.Scope { return s.s.scopes(s.c, op) }
+
+func (s *sink) Post(_ context.Context, part progressive.Part, _ string) (string, error) {
+	return "1", s.call(part)
+}
+
+func (s *sink) Edit(_ context.Context, _ string, part progressive.Part) error { return s.call(part) }
+
+func (s *sink) Typing(context.Context) (time.Duration, error) {
+	return 5 * time.Second, s.call(progressive.Part{})
+}
+
+func (s *sink) call(part progressive.Part) error {
+	err := s.p.call(s.c, len(part.Plain)/len(token))
+	if r := (refusal{}); errors.As(err, &r) {
+		scopes := s.Scopes(progressive.Post)
+		slow := progressive.RetryAfter{Scope: scopes[0], After: r.after, Err: err}
+		if r.bot {
+			slow.Scope = scopes[len(scopes)-1]
+		}
+		return slow
+	}
+	return err
+}
