@@ -72,7 +72,24 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.model = newModel(cfg, g.env)
 	g.backends.closers = append(g.backends.closers, g.model.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, System: cfg.Agent.System}
-	on := platforms(cfg, g.env)
+	open, err := g.addPlatforms()
+	if err != nil {
+		return nil, err
+	}
+	g.runtime, err = core.New(core.Config{
+		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
+		Model: g.model, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
+		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g, g.addWeb(agent)
+}
+
+// addPlatforms makes the connectors that are on, and says how conversations there are opened.
+func (g *Gateway) addPlatforms() (core.Opener, error) {
+	on := platforms(g.cfg, g.env)
 	posters := map[string]connectors.Poster{}
 	for _, p := range on {
 		g.connectors = append(g.connectors, p.Connector)
@@ -87,25 +104,22 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if err != nil {
 		return nil, err
 	}
-	g.runtime, err = core.New(core.Config{
-		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Model: g.model, Plugins: pluginsFor(cfg), Open: opener(posters, gate, g.env), Turns: turns(cfg), Access: access(cfg),
-		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
-	})
+	return opener(posters, gate, g.env), nil
+}
+
+// addWeb listens, and serves the web chat there.
+func (g *Gateway) addWeb(agent core.Agent) error {
+	l, err := g.env.Listen("tcp", g.cfg.Web.Listen)
 	if err != nil {
-		return nil, err
-	}
-	l, err := g.env.Listen("tcp", cfg.Web.Listen)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", cfg.Web.Listen, err)
+		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", g.cfg.Web.Listen, err)
 	}
 	g.addr = l.Addr()
 	g.connectors = append(g.connectors, web.New(web.Options{
-		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: cfg.Web.Origins,
-		Proxies: cfg.Web.TrustedProxies, Limits: web.Limits(cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Suggestions: suggestions(cfg),
+		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
+		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
+		Suggestions: suggestions(g.cfg),
 	}))
-	return g, nil
+	return nil
 }
 
 // agentID is the one agent that a gateway has.
