@@ -1,0 +1,48 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Check implements [connectors.Checker].
+func (d *Discord) Check(ctx context.Context) (string, error) {
+	if d.client.wrong != nil {
+		return "", d.client.wrong
+	}
+	defer d.client.http.CloseIdleConnections()
+	me, err := d.me(ctx)
+	if err != nil {
+		return "", advise(err)
+	}
+	var gateway struct {
+		Limit struct {
+			Remaining int `json:"remaining"`
+			Total     int `json:"total"`
+		} `json:"session_start_limit"`
+	}
+	if err := d.client.do(ctx, http.MethodGet, "gateway/bot", nil, &gateway); err != nil {
+		return "", advise(fmt.Errorf("ask for the gateway's address: %w", err))
+	}
+	app := d.application(ctx)
+	line := fmt.Sprintf("%s has %d of %d logins left today; invite it with %s",
+		me.Name, gateway.Limit.Remaining, gateway.Limit.Total, app.invitation(me))
+	if !app.readsContent() {
+		line += "; the Message Content intent is off, so in servers it reads only what mentions it: switch it on at " + portal
+	}
+	return line, nil
+}
+
+// advise adds the next step.
+func advise(err error) error {
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.status == http.StatusNotFound:
+		return fmt.Errorf("%w: no Discord API there; check connectors.discord.api_url", err)
+	case errors.Is(err, errUnsent):
+		return fmt.Errorf("%w; check the network and connectors.discord.api_url", err)
+	}
+	return err
+}

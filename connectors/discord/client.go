@@ -1,0 +1,211 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"parley/connectors"
+)
+
+const (
+	defaultAPI   = "https://discord.com"
+	tlsTime      = 10 * time.Second
+	idleTime     = 30 * time.Second
+	maxAnswer    = 16 << 20 // bytes
+	maxRefusal   = 64 << 10 // bytes: a ban answers with a page of HTML
+	requestTime  = 15 * time.Second
+	editLimit    = 30046 // too many edits of an old message: a 429 that no wait mends soon (DR-11)
+	longestWords = 200   // of Discord's own, in an error
+)
+
+var (
+	errRevoked = errors.New("Discord does not accept the bot's token; make a new one at " +
+		"https://discord.com/developers/applications (your application, Bot, Reset Token) and put it into connectors.discord.token")
+	errUnsent = errors.New("no connection to Discord")
+)
+
+// refusal is a definite no. It holds nothing of the request: that carries the token (SE-02).
+type refusal struct {
+	status  int
+	code    int // Discord's own; 0 if it gave none
+	message string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("Discord answered %d: %d %s", r.status, r.code, r.message)
+}
+
+// client makes REST requests. It waits for nothing but the reply: the library's own limiter sleeps where no context
+// reaches it, so every request is given one of its own.
+type client struct {
+	api    *discordgo.Session // never opened
+	http   *http.Client
+	limits *limits
+	wrong  error // of the settings
+
+	revoked chan struct{} // closed when the token was refused: nothing is sent any more (DR-04)
+	once    sync.Once
+}
+
+func newClient(token, base string, dial connectors.Dialer) *client {
+	c := &client{limits: newLimits(), revoked: make(chan struct{})}
+	if base == "" {
+		base = defaultAPI
+	}
+	to, err := url.Parse(strings.TrimSuffix(base, "/"))
+	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
+		c.wrong = errors.New("connectors.discord.api_url is not an address; it looks like https://discord.com")
+		to = &url.URL{Scheme: "https", Host: "discord.invalid"}
+	}
+	c.http = &http.Client{
+		Transport: &transport{to: to, next: &http.Transport{
+			DialContext: unsent(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
+			ForceAttemptHTTP2: true,
+		}},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would carry the token off
+	}
+	c.api = newLibrary(token)
+	c.api.Client = c.http
+	return c
+}
+
+// newLibrary returns a session that says nothing and decides nothing.
+func newLibrary(token string) *discordgo.Session {
+	s, _ := discordgo.New("Bot " + token) // never fails
+	s.LogLevel = -1                       // even its errors may quote what must not be in a log
+	s.StateEnabled = false
+	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError = false, false
+	s.ShouldRetryOnRateLimit, s.MaxRestRetries = false, 0
+	return s
+}
+
+// unsent marks the errors of dial: nothing was sent.
+func unsent(dial connectors.Dialer) connectors.Dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", errUnsent, err)
+		}
+		return c, nil
+	}
+}
+
+// do makes one request below the API's root. A nil in has no body; out may be nil. Its errors are errRevoked, [held],
+// [refusal] and errUnsent; with any other, nobody knows what became of the request.
+func (c *client) do(ctx context.Context, method, path string, in, out any) error {
+	select {
+	case <-c.revoked:
+		return errRevoked
+	default:
+	}
+	r := routeOf(method, path)
+	if err := c.limits.enter(r, time.Now()); err != nil {
+		return err
+	}
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return fmt.Errorf("%s: %w", r, err)
+		}
+	}
+	x := &exchange{}
+	raw, err := c.api.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, "application/json", body,
+		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	if x.status == 0 {
+		return fmt.Errorf("%s: %w", r, err)
+	}
+	c.limits.learn(r, x.header, time.Now())
+	if x.status/100 != 2 {
+		return c.refused(r, x)
+	}
+	if err == nil && out != nil {
+		err = json.Unmarshal(raw, out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: read the reply: %w", r, err)
+	}
+	return nil
+}
+
+// refused says what a reply other than 2xx means.
+func (c *client) refused(r route, x *exchange) error {
+	var said struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(x.body, &said) // a proxy's page is no JSON
+	if len(said.Message) > longestWords {
+		said.Message = strings.ToValidUTF8(said.Message[:longestWords], "")
+	}
+	switch {
+	case x.status == http.StatusUnauthorized:
+		c.revoke()
+		return errRevoked
+	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
+		return c.limits.refused(r, x, time.Now())
+	}
+	return &refusal{status: x.status, code: said.Code, message: said.Message}
+}
+
+func (c *client) revoke() { c.once.Do(func() { close(c.revoked) }) }
+
+// exchange is what came back, beyond what the library hands on.
+type exchange struct {
+	status int
+	header http.Header
+	body   []byte // of a refusal
+}
+
+type exchangeKey struct{}
+
+// transport sends what is meant for Discord to another address, and keeps what came back.
+type transport struct {
+	to   *url.URL
+	next *http.Transport
+}
+
+// CloseIdleConnections is what [http.Client] looks for.
+func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.URL.Path, out.Host = t.to.Scheme, t.to.Host, t.to.Path+r.URL.Path, ""
+	res, err := t.next.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	if !ok {
+		return res, nil
+	}
+	x.status, x.header = res.StatusCode, res.Header
+	res.Header = http.Header{} // the library would read limits there, and fail where it can't
+	if res.StatusCode/100 == 2 {
+		res.Body = limited{io.LimitReader(res.Body, maxAnswer), res.Body}
+		return res, nil
+	}
+	x.body, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // half a refusal is one
+	_ = res.Body.Close()
+	res.Body = io.NopCloser(bytes.NewReader(x.body))
+	return res, nil
+}
+
+// limited is a body that is read up to a limit.
+type limited struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,64 @@
+package discord
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/gorilla/websocket"
+
+	"parley/connectors"
+)
+
+const portal = "https://discord.com/developers/applications"
+
+// fatalCodes are the close codes after which Discord must not be asked again, and what to do (DR-16).
+var fatalCodes = map[closeCode]string{
+	4004: errRevoked.Error(),
+	4010: "Discord refuses the shard; this gateway knows one only, report it",
+	4011: "the bot is in too many servers for one connection; this gateway can't serve it",
+	4012: "Discord no longer speaks this version of its gateway; update Parley",
+	4013: "Discord does not know the intents that were asked for; update Parley",
+	4014: "Discord refuses the Message Content intent; switch it on at " + portal +
+		" (your application, Bot, Privileged Gateway Intents, Message Content Intent)",
+}
+
+// hopeless is what no new connection can mend, as a [connectors.Fatal]; else nil.
+func hopeless(err error) error {
+	if errors.Is(err, errRevoked) {
+		return connectors.Fatal{Err: errRevoked}
+	}
+	code, ok := codeOf(err)
+	if !ok || fatalCodes[code] == "" {
+		return nil
+	}
+	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], int(code))}
+}
+
+// endsSession says whether nothing can be resumed after err (DR-15, DR-16).
+func endsSession(err error) bool {
+	var i invalid
+	if errors.As(err, &i) {
+		return !i.resumable
+	}
+	switch code, _ := codeOf(err); code {
+	case 1000, 1001, 4003, 4005, 4007, 4009:
+		return true
+	}
+	return false
+}
+
+func codeOf(err error) (closeCode, bool) {
+	var c closeCode
+	if errors.As(err, &c) {
+		return c, true
+	}
+	var w *websocket.CloseError
+	if errors.As(err, &w) {
+		return closeCode(w.Code), true
+	}
+	return 0, false
+}
+
+func bodyOf(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

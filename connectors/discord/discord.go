@@ -1,0 +1,214 @@
+// Package discord joins Discord to the gateway: what is written to a bot comes in over Discord's gateway, and answers
+// are messages that grow by edits.
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+
+	"parley/connectors"
+	"parley/core"
+	"parley/progressive"
+)
+
+// Options is what a [Discord] is made of.
+type Options struct {
+	Token  string
+	APIURL string // of a compatible server; empty for Discord's own
+	// Dial opens connections, to the gateway too. Nil means the system's way.
+	Dial connectors.Dialer
+	Log  *slog.Logger // nil for none
+}
+
+// Discord is one bot. It keeps no state on disk: what is written while no process runs is not answered.
+type Discord struct {
+	client *client
+	places *places
+	dial   connectors.Dialer
+	token  string
+	log    *slog.Logger
+
+	bot  account // once it is known; guarded by busy
+	busy chan struct{}
+}
+
+// account is who a token belongs to.
+type account struct {
+	ID   string `json:"id"`
+	Name string `json:"username"`
+}
+
+var (
+	_ connectors.Connector = (*Discord)(nil)
+	_ connectors.Poster    = (*Discord)(nil)
+	_ connectors.Checker   = (*Discord)(nil)
+)
+
+// New returns a bot that has not talked to anybody yet. Settings that can't be right are an error of Run and Check.
+func New(o Options) *Discord {
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Discord{
+		client: newClient(o.Token, o.APIURL, o.Dial), dial: o.Dial, token: o.Token,
+		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1),
+	}
+	if o.Token == "" {
+		d.client.wrong = errors.New("connectors.discord.token is empty; make one at " + portal + " (your application, Bot, Reset Token)")
+	}
+	d.places = newPlaces(d.client)
+	return d
+}
+
+// Name implements [connectors.Connector].
+func (d *Discord) Name() string { return Name }
+
+// Run implements [connectors.Connector].
+func (d *Discord) Run(ctx context.Context, h connectors.Handler) error {
+	if d.client.wrong != nil {
+		return connectors.Fatal{Err: d.client.wrong}
+	}
+	defer d.client.http.CloseIdleConnections()
+	ctx, cancel := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-d.client.revoked: // any request may hear it
+			cancel(errRevoked)
+		case <-ctx.Done():
+		}
+	})
+	err := d.serve(ctx, h)
+	cancel(nil)
+	watch.Wait()
+	switch {
+	case errors.Is(err, errRevoked), errors.Is(context.Cause(ctx), errRevoked):
+		return connectors.Fatal{Err: errRevoked}
+	case errors.Is(err, context.Canceled):
+		return nil
+	}
+	return err
+}
+
+func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
+	me, err := d.me(ctx)
+	if err != nil {
+		return err
+	}
+	app := d.application(ctx)
+	d.log.Info("the bot can be invited", "bot", me.Name, "link", app.invitation(me))
+	if !app.readsContent() {
+		d.log.Warn("the Message Content intent is off: in servers the bot reads only what mentions it, and misses replies "+
+			"without a mention", "switch it on at", portal)
+	}
+	in := newIntake(d, me.ID, h)
+	defer in.close()
+	g := &gateway{client: d.client, dial: d.dial, intake: in, token: d.token, intent: app.intents(), log: d.log}
+	return g.run(ctx)
+}
+
+// Close lets go of connections that nobody uses.
+func (d *Discord) Close() error {
+	d.client.http.CloseIdleConnections()
+	return nil
+}
+
+// Open implements [connectors.Poster].
+func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
+	to, err := parseAddress(a.Own)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+	}
+	me, err := d.me(ctx)
+	switch {
+	case errors.Is(err, errRevoked):
+		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+	case err != nil:
+		return nil, err
+	}
+	return &sink{client: d.client, bot: me.ID, to: to}, nil
+}
+
+// me asks once who the bot is.
+func (d *Discord) me(ctx context.Context) (account, error) {
+	select {
+	case d.busy <- struct{}{}: // one asks, the others wait
+		defer func() { <-d.busy }()
+	case <-ctx.Done():
+		return account{}, context.Cause(ctx)
+	}
+	if d.bot.ID != "" {
+		return d.bot, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	var bot account
+	if err := d.client.do(ctx, http.MethodGet, "users/@me", nil, &bot); err != nil {
+		return account{}, fmt.Errorf("ask who the bot is: %w", err)
+	}
+	if snowflake(bot.ID) == 0 {
+		return account{}, errors.New("ask who the bot is: the reply has no id; check connectors.discord.api_url")
+	}
+	d.bot = bot
+	return bot, nil
+}
+
+// application is what Discord knows of the bot's application.
+type application struct {
+	ID    string `json:"id"`
+	Flags int    `json:"flags"`
+	known bool
+}
+
+// Flags of applications that have the Message Content intent; the second is for small ones.
+const (
+	messageContent        = 1 << 18
+	messageContentLimited = 1 << 19
+)
+
+// permissions are what an invitation asks for: to see channels, write there and in threads, and read what was written.
+const permissions = 1<<10 | 1<<11 | 1<<16 | 1<<38
+
+func (d *Discord) application(ctx context.Context) (a application) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	if err := d.client.do(ctx, http.MethodGet, "oauth2/applications/@me", nil, &a); err != nil {
+		d.log.Warn("the bot's intents can't be asked for", "err", err)
+		return application{}
+	}
+	a.known = true
+	return a
+}
+
+// readsContent says whether messages come with their text; what isn't known is taken for granted (DR-19).
+func (a application) readsContent() bool {
+	return !a.known || a.Flags&(messageContent|messageContentLimited) != 0
+}
+
+// intents leave out what is switched off: a login with it would be refused, and the bot is of use without.
+func (a application) intents() discordgo.Intent {
+	i := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	if a.readsContent() {
+		i |= discordgo.IntentMessageContent
+	}
+	return i
+}
+
+func (a application) invitation(me account) string {
+	id := a.ID
+	if id == "" {
+		id = me.ID
+	}
+	return fmt.Sprintf("https://discord.com/oauth2/authorize?client_id=%s&scope=bot&permissions=%d", id, permissions)
+}

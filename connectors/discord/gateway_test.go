@@ -1,0 +1,330 @@
+package discord_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"parley/connectors/discord/discordfake"
+	"parley/core"
+)
+
+func TestHearsAndAnswers(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("hello")
+		w.settle()
+		w.fake.Say(w.fake.AddDM(w.ann), w.ann, "psst")
+		w.settle()
+		w.wantTexts("hello", "psst")
+		w.wantLogged("https://discord.com/oauth2/authorize?client_id=" + w.fake.BotID() + "&scope=bot&permissions=274877975552")
+		w.stop()
+		if c := w.fake.Closes(); len(c) != 1 || c[0].Received != 1000 {
+			t.Errorf("closes %+v", c)
+		}
+	})
+}
+
+// DR-14: one missing answer to a heartbeat makes one reconnect, with a close code that keeps the session.
+func TestZombie(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		time.Sleep(10 * time.Second)
+		w.fake.DropAcks(1)
+		time.Sleep(3 * time.Minute)
+		w.say("still here?")
+		w.settle()
+		w.wantTexts("still here?")
+		if opened, standing := w.fake.Connections(); opened != 2 || standing != 1 {
+			t.Errorf("%d connections, %d stand", opened, standing)
+		}
+		if r := w.fake.Resumes(); len(r) != 1 || !r[0].Accepted {
+			t.Errorf("resumes %+v", r)
+		}
+		if c := w.fake.Closes(); len(c) != 1 || c[0].Received != 4000 {
+			t.Errorf("closes %+v", c)
+		}
+	})
+}
+
+// DR-15: what each end of a connection leads to. What was written meanwhile is heard.
+func TestReconnect(t *testing.T) {
+	for name, c := range map[string]struct {
+		end                 func(w *world)
+		resumes, identifies int
+	}{
+		"op 7":                   {func(w *world) { w.fake.RequestReconnect() }, 1, 1},
+		"op 9, resumable":        {func(w *world) { w.fake.InvalidateSessions(true) }, 1, 1},
+		"op 9":                   {func(w *world) { w.fake.InvalidateSessions(false) }, 0, 2},
+		"cut":                    {func(w *world) { w.fake.CutGateway() }, 1, 1},
+		"refused, resumable":     {func(w *world) { w.fake.RefuseResume(true); w.fake.CutGateway() }, 2, 1},
+		"refused, not resumable": {func(w *world) { w.fake.RefuseResume(false); w.fake.CutGateway() }, 1, 2},
+		"4000":                   {func(w *world) { w.fake.CloseGateway(4000) }, 1, 1},
+		"4008":                   {func(w *world) { w.fake.CloseGateway(4008) }, 1, 1},
+		"4007":                   {func(w *world) { w.fake.CloseGateway(4007) }, 0, 2},
+		"4009":                   {func(w *world) { w.fake.CloseGateway(4009) }, 0, 2},
+		"1001":                   {func(w *world) { w.fake.CloseGateway(1001) }, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.start()
+				w.say("before")
+				time.Sleep(20 * time.Second)
+				c.end(w)
+				w.say("meanwhile")
+				time.Sleep(30 * time.Second)
+				w.say("after")
+				w.settle()
+				w.wantTexts("before", "meanwhile", "after")
+				if got := len(w.fake.Resumes()); got != c.resumes {
+					t.Errorf("%d resumes, want %d", got, c.resumes)
+				}
+				if got := len(w.fake.Identifies()); got != c.identifies {
+					t.Errorf("%d identifies, want %d", got, c.identifies)
+				}
+				for _, end := range w.fake.Closes() {
+					if end.Received == 1000 || end.Received == 1001 {
+						t.Errorf("a close that ends the session: %+v", end)
+					}
+				}
+			})
+		})
+	}
+}
+
+// DR-16: one connection only, and a sentence.
+func TestFatalCloseCodes(t *testing.T) {
+	for code, word := range map[int]string{
+		4004: "Reset Token", 4010: "shard", 4011: "too many servers", 4012: "version", 4013: "intents", 4014: "Message Content Intent",
+	} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			play(t, func(w *world) {
+				w.start()
+				time.Sleep(20 * time.Second)
+				w.fake.CloseGateway(code)
+				if said := w.fatal(); !containsWord(said, word) {
+					t.Errorf("said %q", said)
+				}
+				if opened, _ := w.fake.Connections(); opened != 1 {
+					t.Errorf("%d connections", opened)
+				}
+			})
+		})
+	}
+}
+
+// DR-16: an intent that Discord turns out to refuse.
+func TestDisallowedIntent(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.Fault(discordfake.Match{Route: discordfake.GetApplication}, discordfake.Respond(500, nil, "{}"))
+		w.launch()
+		if said := w.fatal(); !containsWord(said, "Message Content Intent") {
+			t.Errorf("said %q", said)
+		}
+		if n := len(w.fake.Identifies()); n != 1 {
+			t.Errorf("%d identifies", n)
+		}
+	}, discordfake.WithPrivileged(0))
+}
+
+// DR-19: without the intent the bot works, says so, and ignores messages without their text.
+func TestWithoutMessageContent(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("not for you")
+		w.fake.Say(w.channel, w.ann, "for you", discordfake.MentionBot())
+		w.settle()
+		w.wantTexts("for you")
+		w.wantLogged("Message Content intent is off")
+	}, discordfake.WithPrivileged(0))
+}
+
+// DR-04: a wrong token costs one request, whatever else wants something.
+func TestWrongToken(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.ResetToken()
+		w.launch()
+		if said := w.fatal(); !containsWord(said, "token") {
+			t.Errorf("said %q", said)
+		}
+		if _, err := w.bot.Check(w.Context()); err == nil {
+			t.Error("Check finds nothing")
+		}
+		if _, err := w.bot.Open(w.Context(), core.Address{Own: []byte(`{"channel":"1","kind":"direct"}`)}); err == nil {
+			t.Error("Open finds nothing")
+		}
+		if n := len(w.fake.Log()); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// DR-04, DR-16: the token is taken away in mid-session.
+func TestTokenIsReset(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("hello")
+		w.settle()
+		before := len(w.fake.Log())
+		w.fake.ResetToken()
+		w.fatal()
+		s := w.open()
+		for range 5 {
+			_, _ = s.Post(w.Context(), part("too late"), "n")
+		}
+		if n := len(w.fake.Log()) - before; n > 3 {
+			t.Errorf("%d requests", n)
+		}
+	})
+}
+
+// DR-05: the gateway's address is asked for again when Discord said, and not before.
+func TestLongGatewayHold(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.Fault(discordfake.Match{Route: discordfake.GetGatewayBot}, discordfake.LongGatewayHold())
+		w.launch()
+		time.Sleep(22 * time.Hour)
+		if n := w.count(discordfake.GetGatewayBot); n != 1 {
+			t.Errorf("asked %d times", n)
+		}
+		if opened, _ := w.fake.Connections(); opened != 0 {
+			t.Errorf("%d connections", opened)
+		}
+		w.wantLogged("the bot is not connected", "wait=22h58m41s")
+		time.Sleep(time.Hour)
+		if w.fake.Sessions() != 1 {
+			t.Error("not connected after the hold")
+		}
+	})
+}
+
+// DR-17: nothing is begun when the day's logins are spent.
+func TestSpentLogins(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		time.Sleep(20 * time.Second)
+		w.fake.InvalidateSessions(false)
+		time.Sleep(23 * time.Hour)
+		if n := len(w.fake.Identifies()); n != 1 {
+			t.Errorf("%d identifies", n)
+		}
+		time.Sleep(2 * time.Hour)
+		if n := len(w.fake.Identifies()); n != 2 || w.fake.Sessions() != 1 {
+			t.Errorf("%d identifies, %d sessions the day after", n, w.fake.Sessions())
+		}
+	}, discordfake.WithIdentifyLimit(1, 1))
+}
+
+// DR-17: a day of connections that end as soon as they stand.
+func TestFlapping(t *testing.T) {
+	play(t, func(w *world) {
+		w.launch()
+		for end := time.Now().Add(24 * time.Hour); time.Now().Before(end); {
+			time.Sleep(time.Second)
+			if w.fake.Sessions() > 0 {
+				w.fake.CloseGateway(4009)
+			}
+		}
+		if n := len(w.fake.Identifies()); n < 100 || n > 300 {
+			t.Errorf("%d identifies in a day", n)
+		}
+	})
+}
+
+// DR-17: two logins are never closer than Discord allows, even if each session is refused at once.
+func TestLoginsAreSpaced(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		for range 5 {
+			w.fake.InvalidateSessions(false)
+			time.Sleep(time.Minute)
+		}
+		all := w.fake.Identifies()
+		for i, id := range all {
+			if !id.Accepted || i > 0 && id.At.Sub(all[i-1].At) < 5*time.Second {
+				t.Errorf("identify %d: %+v", i, id)
+			}
+		}
+	})
+}
+
+// DR-21, IN-04: events that come twice, in another order, or never.
+func TestMischief(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("one")
+		w.settle()
+		w.fake.DuplicateEvents(2)
+		w.say("two")
+		w.say("three")
+		w.fake.ReorderEvents(2)
+		w.say("four")
+		w.say("five")
+		w.settle()
+		w.wantTexts("one", "two", "three", "five", "four")
+		ids := map[core.MemoryID]int{}
+		for _, in := range w.inbound() {
+			ids[in.(core.Message).ID]++
+		}
+		if len(ids) != 5 {
+			t.Errorf("ids %v: one message has one id, however often it comes", ids)
+		}
+		w.fake.OmitEvents(2)
+		w.say("six")
+		w.say("seven")
+		w.settle()
+		w.fake.CutGateway()
+		time.Sleep(time.Minute)
+		w.wantTexts("one", "two", "three", "five", "four", "six", "seven")
+	})
+}
+
+// IN-04: a resume replays what was heard already, with the same ids.
+func TestReplay(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		var want []string
+		for i := range 20 {
+			w.say(fmt.Sprint(i))
+			want = append(want, fmt.Sprint(i))
+		}
+		w.fake.CutGateway()
+		time.Sleep(time.Minute)
+		w.wantTexts(want...)
+	})
+}
+
+// IN-12: edits and previews of links are no messages.
+func TestEditsAreIgnored(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		id := w.say("see https://example.com")
+		w.settle()
+		w.fake.Unfurl(id)
+		w.fake.UserEdit(id, "changed")
+		w.fake.UserDelete(id)
+		w.settle()
+		if n := len(w.inbound()); n != 1 {
+			t.Errorf("%d events", n)
+		}
+	})
+}
+
+// What is older than ten minutes is not fetched any more.
+func TestMissedMessagesHaveAnAge(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("before")
+		time.Sleep(20 * time.Second)
+		w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.DropBefore())
+		w.fake.CloseGateway(4009)
+		w.settle()
+		w.say("old")
+		time.Sleep(30 * time.Minute)
+		w.say("new")
+		w.fake.ClearFaults()
+		time.Sleep(9 * time.Minute)
+		w.settle()
+		w.wantTexts("before", "new")
+	})
+}

@@ -1,0 +1,200 @@
+package discord
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+// Name is how addresses and the log call this connector, and what all its ids begin with.
+const Name = "discord"
+
+func roomID(channel string) core.RoomID     { return core.RoomID(Name + "/" + channel) }
+func entityID(user string) core.EntityID    { return core.EntityID(Name + "/" + user) }
+func memoryID(ch, msg string) core.MemoryID { return core.MemoryID(Name + "/" + ch + "/" + msg) }
+
+// Types of messages and channels, in Discord's numbers.
+const (
+	plainMessage = 0
+	replyMessage = 19
+
+	announcements = 5
+	firstThread   = 10
+	lastThread    = 12
+
+	replyReference = 0 // others forward
+)
+
+// message is what is read of a MESSAGE_CREATE, and of a message fetched later. It is decoded here because the library
+// gives up a whole message over one component that it does not know.
+type message struct {
+	ID        string    `json:"id"`
+	Channel   string    `json:"channel_id"`
+	Guild     string    `json:"guild_id"` // not in fetched ones
+	Type      int       `json:"type"`
+	Author    user      `json:"author"`
+	Member    *member   `json:"member"`
+	Webhook   string    `json:"webhook_id"`
+	Content   string    `json:"content"`
+	At        time.Time `json:"timestamp"`
+	Mentions  []user    `json:"mentions"`
+	Reference *struct {
+		Type    int    `json:"type"`
+		Channel string `json:"channel_id"`
+		Message string `json:"message_id"`
+	} `json:"message_reference"`
+	Referenced *struct {
+		Author user `json:"author"`
+	} `json:"referenced_message"`
+}
+
+type user struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"username"`
+	Global string  `json:"global_name"`
+	Bot    bool    `json:"bot"`
+	Member *member `json:"member"` // in mentions
+}
+
+type member struct {
+	Nick string `json:"nick"`
+}
+
+// shown is the name that people see.
+func (u user) shown(m *member) string {
+	switch {
+	case m != nil && m.Nick != "":
+		return m.Nick
+	case u.Global != "":
+		return u.Global
+	}
+	return u.Name
+}
+
+func parseMessage(raw []byte) (message, error) {
+	var m message
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return message{}, fmt.Errorf("read a message: %w", err)
+	}
+	if snowflake(m.ID) == 0 || snowflake(m.Channel) == 0 || snowflake(m.Author.ID) == 0 {
+		return message{}, fmt.Errorf("read a message: no ids in it")
+	}
+	return m, nil
+}
+
+// concerns says whether there is anything in m for the gateway: it is not our own, not one of the platform's notices,
+// and has text. Without the right to read contents the text of others' messages is empty (DR-19).
+func (m message) concerns(me string) bool {
+	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) && strings.TrimSpace(m.Content) != ""
+}
+
+// place is what is known of a channel.
+type place struct {
+	kind core.RoomKind
+	name string
+}
+
+// kindOf is the kind of a guild's channel.
+func kindOf(channelType int) core.RoomKind {
+	switch {
+	case channelType == announcements:
+		return core.Feed
+	case channelType >= firstThread && channelType <= lastThread:
+		return core.Thread
+	}
+	return core.Group
+}
+
+// inbound is what m is to the gateway.
+func (m message) inbound(me string, p place) core.Inbound {
+	addressed := m.addressed(me)
+	text := m.text(me)
+	bot := m.Author.Bot || m.Webhook != ""
+	if text == "/stop" && !bot && (addressed || p.kind == core.Direct) {
+		return core.Command{Room: roomID(m.Channel), Author: entityID(m.Author.ID), Name: core.Stop}
+	}
+	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // strings: never fails
+	room := core.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name}
+	if m.Guild != "" {
+		room.World = core.WorldID(Name + "/" + m.Guild)
+	}
+	in := core.Message{
+		Memory: core.Memory{
+			ID: memoryID(m.Channel, m.ID), Room: room.ID, Author: entityID(m.Author.ID),
+			Name: m.Author.shown(m.Member), Text: text, At: m.At,
+		},
+		Place:     room,
+		Addressed: addressed,
+		Bot:       bot,
+	}
+	if in.At.IsZero() {
+		in.At = created(m.ID)
+	}
+	if r := m.Reference; r != nil && r.Type == replyReference && r.Message != "" {
+		in.InReplyTo = memoryID(r.Channel, r.Message)
+	}
+	in.Address = core.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, Own: own}
+	return in
+}
+
+// addressed says that m mentions us or replies to us: by ids, never by text. @everyone is nobody (IN-14).
+func (m message) addressed(me string) bool {
+	for _, u := range m.Mentions {
+		if u.ID == me {
+			return true
+		}
+	}
+	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
+}
+
+var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
+
+// text is the content as people read it: who is mentioned has a name. A mention of us at the beginning only calls us,
+// and is left out, unless it is all there is.
+func (m message) text(me string) string {
+	rest := strings.TrimSpace(m.Content)
+	for {
+		at := mention.FindStringSubmatchIndex(rest)
+		if at == nil || at[0] != 0 || rest[at[2]:at[3]] != me {
+			break
+		}
+		after := strings.TrimLeft(rest[at[1]:], " \t\r\n,:")
+		if after == "" {
+			break
+		}
+		rest = after
+	}
+	names := map[string]string{}
+	for _, u := range m.Mentions {
+		names[u.ID] = u.shown(u.Member)
+	}
+	return mention.ReplaceAllStringFunc(rest, func(found string) string {
+		if name := names[mention.FindStringSubmatch(found)[1]]; name != "" {
+			return "@" + name
+		}
+		return found
+	})
+}
+
+// epoch is when Discord's ids begin, in Unix milliseconds.
+const epoch = 1420070400000
+
+// snowflake is an id as a number: the later is the greater. It is 0 if s is none.
+func snowflake(s string) uint64 {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// created is when an id was made.
+func created(id string) time.Time { return time.UnixMilli(int64(snowflake(id)>>22) + epoch) }
+
+// idAt is the least id of a time.
+func idAt(t time.Time) uint64 { return uint64(max(t.UnixMilli()-epoch, 0)) << 22 }

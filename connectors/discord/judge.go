@@ -1,0 +1,60 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"parley/progressive"
+)
+
+// Discord's error codes, as in its reference ("JSON error codes").
+const (
+	unknownMessage  = 10008
+	invalidForm     = 50035
+	threadArchived  = 50083
+	noReplyRight    = 160002
+	requestTimedOut = http.StatusRequestTimeout
+)
+
+// judge says what an error of client means for a conversation. What Discord refuses for good is not asked again, with
+// the same text or another: the model's next words would meet the same filter, and too many refusals ban the address
+// (DR-04, DR-27).
+func (s *sink) judge(op progressive.Op, err error) error {
+	var h held
+	var r *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &h):
+		return progressive.RetryAfter{Scope: s.scope(h), After: h.after, Err: h}
+	case errors.Is(err, errRevoked):
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
+	case errors.Is(err, errUnsent):
+		return err
+	case !errors.As(err, &r), r.status >= http.StatusInternalServerError, r.status == requestTimedOut:
+		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
+	case r.status == http.StatusForbidden:
+		s.closed = true
+	}
+	switch {
+	case op == progressive.Delete && r.code == unknownMessage:
+		return nil
+	case op == progressive.Post && !s.alone && (r.code == noReplyRight || r.code == invalidForm):
+		s.alone = true // what we reply to may be out of reach: it is tried once more, without
+		return r
+	case r.code == unknownMessage, // of a create: its nonce is known, and the user removed the message (DR-08)
+		op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message opens the thread (DR-24, DR-11)
+		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
+	}
+	return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+}
+
+// scope is the budget that a hold closes.
+func (s *sink) scope(h held) progressive.Scope {
+	scopes := s.Scopes(progressive.Post)
+	if h.everything {
+		return scopes[1]
+	}
+	return scopes[0]
+}

@@ -1,0 +1,171 @@
+package discord
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+const (
+	// nonceWindow is less than Discord's "past few minutes" (DR-08).
+	nonceWindow = 120 * time.Second
+	// typingTime is less than the ten seconds for which clients show the sign, so that it is renewed after eight (DR-23).
+	typingTime = 9 * time.Second
+)
+
+// The kinds of scopes.
+const (
+	channelScope = "discord.channel" // everything in one channel
+	botScope     = "discord.bot"     // everything
+)
+
+// Budgets are the budgets of all scopes, by kind. Discord publishes only the bot's, 50 a second (DR-02); a channel's is
+// what users report. What its replies say goes over both.
+func Budgets() map[string]progressive.Budget {
+	return map[string]progressive.Budget{
+		channelScope: {N: 5, Per: 6 * time.Second},
+		botScope:     {N: 45, Per: time.Second},
+	}
+}
+
+// sink is one conversation.
+type sink struct {
+	client *client
+	bot    string
+	to     address
+	alone  bool // replies are refused here
+	closed bool // the bot may not write here: it is not asked again (DR-04)
+}
+
+var (
+	_ progressive.Sink        = (*sink)(nil)
+	_ progressive.Editor      = (*sink)(nil)
+	_ progressive.Deleter     = (*sink)(nil)
+	_ progressive.Typer       = (*sink)(nil)
+	_ progressive.NonceKeeper = (*sink)(nil)
+)
+
+var errClosed = errors.New("the bot was refused here already")
+
+// Scopes implements [progressive.Sink].
+func (s *sink) Scopes(progressive.Op) []progressive.Scope {
+	return []progressive.Scope{
+		progressive.Scope(channelScope + "/" + s.to.Channel),
+		progressive.Scope(botScope + "/" + s.bot),
+	}
+}
+
+// Render implements [progressive.Sink].
+func (s *sink) Render(v core.View) []progressive.Part { return render(v.Text()) }
+
+// content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
+type content struct {
+	Content  string    `json:"content"`
+	Mentions nobody    `json:"allowed_mentions"`
+	Flags    noPreview `json:"flags"`
+}
+
+// nobody is who may be pinged: an edit without it would ping everybody it names (DR-09, SE-01).
+type nobody struct{}
+
+// MarshalJSON implements [json.Marshaler].
+func (nobody) MarshalJSON() ([]byte, error) { return []byte(`{"parse":[]}`), nil }
+
+// noPreview keeps links from unfolding, half-written ones too (DR-13).
+type noPreview struct{}
+
+// MarshalJSON implements [json.Marshaler].
+func (noPreview) MarshalJSON() ([]byte, error) { return []byte("4"), nil }
+
+// creation is a new message.
+type creation struct {
+	content
+	Nonce   string     `json:"nonce"`
+	Enforce bool       `json:"enforce_nonce"`
+	Reply   *reference `json:"message_reference,omitempty"`
+}
+
+type reference struct {
+	Message string `json:"message_id"`
+	Fail    bool   `json:"fail_if_not_exists"`
+}
+
+func says(p progressive.Part) content {
+	if p.Text == "" {
+		return content{Content: p.Plain}
+	}
+	return content{Content: p.Text}
+}
+
+// Post implements [progressive.Sink].
+func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (string, error) {
+	sum := sha256.Sum256([]byte(nonce))
+	in := creation{content: says(p), Nonce: hex.EncodeToString(sum[:12]), Enforce: true}
+	if p.ReplyTo && s.to.Guild != "" && s.to.Message != "" && !s.alone {
+		in.Reply = &reference{Message: s.to.Message}
+	}
+	var out struct {
+		ID string `json:"id"`
+	}
+	err := s.do(ctx, progressive.Post, http.MethodPost, "messages", in, &out)
+	if err == nil && out.ID == "" {
+		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
+	}
+	return out.ID, err
+}
+
+// Edit implements [progressive.Editor].
+func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
+	return s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, says(p), nil)
+}
+
+// Delete implements [progressive.Deleter].
+func (s *sink) Delete(ctx context.Context, id string) error {
+	return s.do(ctx, progressive.Delete, http.MethodDelete, "messages/"+id, nil, nil)
+}
+
+// Typing implements [progressive.Typer].
+func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
+	return typingTime, s.do(ctx, progressive.Typing, http.MethodPost, "typing", nil, nil)
+}
+
+// NonceWindow implements [progressive.NonceKeeper].
+func (s *sink) NonceWindow() time.Duration { return nonceWindow }
+
+func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, in, out any) error {
+	if s.closed {
+		return fmt.Errorf("%w: %w", progressive.ErrForbidden, errClosed)
+	}
+	return s.judge(op, s.client.do(ctx, method, "channels/"+s.to.Channel+"/"+path, in, out))
+}
+
+// address is what [core.Address.Own] holds. It is stored, so its names stay.
+type address struct {
+	Channel string        `json:"channel"`
+	Guild   string        `json:"guild,omitempty"`
+	Message string        `json:"message,omitempty"` // that is answered
+	Kind    core.RoomKind `json:"kind"`
+}
+
+func parseAddress(own []byte) (a address, err error) {
+	if err := json.Unmarshal(own, &a); err != nil {
+		return a, fmt.Errorf("read an address: %w", err)
+	}
+	for _, id := range []string{a.Channel, a.Guild, a.Message} {
+		if id != "" && snowflake(id) == 0 {
+			return a, fmt.Errorf("read an address: %q is no id", id)
+		}
+	}
+	if a.Channel == "" {
+		return a, errors.New("read an address: no channel")
+	}
+	return a, nil
+}

@@ -1,0 +1,256 @@
+package discord_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/connectors"
+	"parley/connectors/discord"
+	"parley/connectors/discord/discordfake"
+	"parley/core"
+	"parley/progressive"
+	"parley/sim"
+)
+
+const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.a-secret.that-nobody-may-read"
+
+// world is a Discord, a bot there, and what the gateway was told.
+type world struct {
+	*testing.T
+	net     *sim.Net
+	fake    *discordfake.Server
+	bot     *discord.Discord
+	guild   string
+	channel string
+	ann     string
+
+	mu     sync.Mutex
+	heard  []core.Inbound
+	fail   func(core.Inbound) error
+	log    bytes.Buffer
+	cancel context.CancelFunc
+	ended  chan error
+}
+
+// Write keeps the log.
+func (w *world) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
+}
+
+func (w *world) logged() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.String()
+}
+
+func loadSpec(t *testing.T) *discordfake.Spec {
+	dir := os.Getenv("PARLEY_SPECS")
+	if dir == "" {
+		t.Log("PARLEY_SPECS IS NOT SET: requests are not compared with Discord's description of its API")
+		return nil
+	}
+	spec, err := specOnce(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+var loaded sync.Map // specifications by directory: they are large, and never change
+
+func specOnce(dir string) (*discordfake.Spec, error) {
+	if s, ok := loaded.Load(dir); ok {
+		return s.(*discordfake.Spec), nil
+	}
+	s, err := discordfake.LoadSpec(dir)
+	if err == nil {
+		loaded.Store(dir, s)
+	}
+	return s, err
+}
+
+// play tells a story in a bubble. At its end nothing may have been refused as malformed, no ping sent, no secret
+// logged, and no goroutine be left.
+func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
+	t.Helper()
+	spec := loadSpec(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{T: t, net: sim.NewNet()}
+		w.fake = discordfake.New(append([]discordfake.Option{discordfake.WithToken(token), discordfake.WithSpec(spec)}, opts...)...)
+		w.guild = w.fake.AddGuild("guild")
+		w.channel, w.ann = w.fake.AddChannel(w.guild, "general"), w.fake.AddUser("ann")
+		l, err := w.net.Listen("tcp", "discord.test:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- w.fake.Serve(l) }()
+		w.bot = discord.New(discord.Options{
+			Token: token, APIURL: "http://" + l.Addr().String(), Dial: w.net.Dial,
+			Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		})
+		tell(w)
+		w.stop()
+		_ = w.bot.Close()
+		w.fake.Close()
+		<-served
+		w.check()
+	})
+}
+
+func (w *world) check() {
+	w.Helper()
+	for _, r := range w.fake.Rejected() {
+		w.Errorf("rejected: %s %s %s: %s", r.Request.Method, r.Request.Path, r.Request.Body, r.Reason)
+	}
+	if p := w.fake.Pings(); len(p) > 0 {
+		w.Errorf("I11: pings %+v", p)
+	}
+	if found := sim.Leak("the log", w.logged(), token); len(found) > 0 {
+		w.Errorf("I9: %v", found)
+	}
+}
+
+// start runs the bot and returns when it hears.
+func (w *world) start() {
+	w.Helper()
+	w.launch()
+	w.settle()
+	if w.fake.Sessions() != 1 {
+		w.Fatalf("not connected: %s", w.logged())
+	}
+}
+
+func (w *world) launch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	w.cancel, w.ended = cancel, make(chan error, 1)
+	go func() { w.ended <- w.bot.Run(ctx, w.handle) }()
+}
+
+func (w *world) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail != nil {
+		if err := w.fail(in); err != nil {
+			return core.Accepted{}, err
+		}
+	}
+	w.heard = append(w.heard, in)
+	return core.Accepted{}, nil
+}
+
+func (w *world) failing(f func(core.Inbound) error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = f
+}
+
+// settle lets a moment pass.
+func (w *world) settle() {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+}
+
+// stop ends the bot, if it runs, and wants that to be quick and without an error.
+func (w *world) stop() {
+	w.Helper()
+	if w.cancel == nil {
+		return
+	}
+	w.cancel()
+	if err := <-w.ended; err != nil {
+		w.Errorf("Run: %v", err)
+	}
+	w.cancel = nil
+}
+
+// fatal waits for the bot to give up.
+func (w *world) fatal() string {
+	w.Helper()
+	err := <-w.ended
+	w.cancel()
+	w.cancel = nil
+	if !errors.As(err, new(connectors.Fatal)) {
+		w.Fatalf("want a fatal error, got %v", err)
+	}
+	if found := sim.Leak("the error", err.Error(), token); len(found) > 0 {
+		w.Errorf("I9: %v", found)
+	}
+	return err.Error()
+}
+
+func (w *world) inbound() []core.Inbound {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.heard)
+}
+
+// texts are the texts of all messages, each once, in the order in which they came first (the runtime knows repeats by
+// their id).
+func (w *world) texts() (texts []string) {
+	seen := map[core.MemoryID]bool{}
+	for _, in := range w.inbound() {
+		if m, ok := in.(core.Message); ok && !seen[m.ID] {
+			seen[m.ID] = true
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+func (w *world) wantTexts(want ...string) {
+	w.Helper()
+	if got := w.texts(); !slices.Equal(got, want) {
+		w.Errorf("heard %q, want %q", got, want)
+	}
+}
+
+func (w *world) say(text string) string { return w.fake.Say(w.channel, w.ann, text) }
+
+// open opens the conversation of the last message.
+func (w *world) open() progressive.Sink {
+	w.Helper()
+	all := w.inbound()
+	for i := len(all) - 1; i >= 0; i-- {
+		if m, ok := all[i].(core.Message); ok {
+			s, err := w.bot.Open(w.Context(), m.Address)
+			if err != nil {
+				w.Fatal(err)
+			}
+			return s
+		}
+	}
+	w.Fatal("nothing was heard")
+	return nil
+}
+
+// count counts the requests of a route.
+func (w *world) count(r discordfake.Route) (n int) {
+	for _, q := range w.fake.Log() {
+		if q.Route == r {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *world) wantLogged(words ...string) {
+	w.Helper()
+	log := w.logged()
+	for _, s := range words {
+		if !strings.Contains(log, s) {
+			w.Errorf("%q is not in the log:\n%s", s, log)
+		}
+	}
+}
