@@ -15,8 +15,8 @@ const (
 	signEvery = 4 * time.Second        // of all who type in one chat (ST-15)
 )
 
-// MemoryGate is a [Gate] for one process. The last permit of the narrowest scope that has more than one is kept for
-// [Final] tickets; signs leave one more, where there is one. A scope that refused goes at half its pace for a minute
+// MemoryGate is a [Gate] for one process. In the narrowest scope that has more than one permit, one is kept for
+// [Final] tickets, at once or within one permit's time; signs leave more. A scope that refused goes at half its pace for a minute
 // after its hold. Scopes that are idle cost nothing.
 type MemoryGate struct {
 	budget func(Scope) Budget
@@ -97,7 +97,7 @@ func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
 		s.users++
 		w.scopes = append(w.scopes, s)
 	}
-	w.setKeeps()
+	w.setKeeper()
 	w.count(1)
 	switch at := w.blockedAt(now); {
 	case at == nil:

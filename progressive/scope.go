@@ -88,18 +88,31 @@ func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 	if s.N == 0 {
 		return at, true
 	}
-	all := s.budget().N
-	free := all - s.inside
-	if w.keeper == s {
-		free -= min(w.keep, all-1)
-	}
+	b := s.budget()
+	free := b.N - s.inside
 	if free <= 0 {
 		return time.Time{}, false
 	}
-	if n := len(s.left); n >= free {
-		at = later(at, s.frees(s.left[n-free]))
+	at = later(at, s.freed(free))
+	if keep := min(w.keep(s), b.N-1); keep > 0 {
+		if free <= keep {
+			return time.Time{}, false
+		}
+		again := s.freed(free - keep)
+		if w.Priority > Sign {
+			again = again.Add(-b.Per / time.Duration(b.N))
+		}
+		at = later(at, again)
 	}
 	return at, true
+}
+
+// freed is when so many permits are free. Those who are inside are not counted.
+func (s *scope) freed(n int) time.Time {
+	if i := len(s.left) - n; i >= 0 {
+		return s.frees(s.left[i])
+	}
+	return time.Time{}
 }
 
 // idle is when nothing about s is worth remembering.
@@ -122,8 +135,7 @@ func later(a, b time.Time) time.Time {
 type waiter struct {
 	Ticket
 	scopes []*scope
-	keeper *scope // leaves keep permits there to others
-	keep   int
+	keeper *scope // the narrowest that has permits to keep
 	rank   time.Time
 	turn   uint64
 	in     chan struct{} // closed when it may go
@@ -139,22 +151,30 @@ func (w *waiter) narrowest() *scope {
 	return w.scopes[0]
 }
 
-// setKeeps says what w leaves to those who matter more.
-func (w *waiter) setKeeps() {
+// setKeeper finds where w leaves permits to those who matter more.
+func (w *waiter) setKeeper() {
 	for _, s := range w.scopes {
-		if s.N <= 1 {
-			continue
+		if s.N > 1 {
+			w.keeper = s
+			return
 		}
-		w.keeper = s
-		switch w.Priority {
-		case Final:
-		case Sign:
-			w.keep = min(2, s.N-1)
-		default:
-			w.keep = 1
-		}
-		return
 	}
+}
+
+// keep is how many permits w leaves in s: to a final one, at once or within one permit's time; a sign another one to the
+// text that comes, and a third of what many share.
+func (w *waiter) keep(s *scope) int {
+	switch {
+	case w.Priority == Final:
+		return 0
+	case w.keeper == s && w.Priority == Sign:
+		return 2
+	case w.keeper == s:
+		return 1
+	case w.Priority == Sign:
+		return s.N / 3
+	}
+	return 0
 }
 
 // named is the scope of that name, or the narrowest without one.
