@@ -73,7 +73,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 	}
 	writes := action.Spec().Effect == Writes
 	if writes {
-		if ctx, err = x.beginWriting(c); err != nil {
+		if ctx, err = x.beginWriting(ctx, c); err != nil {
 			end.Error = tooLate
 			return "", err
 		}
@@ -93,7 +93,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		result = r.Text
 	}
 	if writes {
-		if err := x.persist(func() error { return x.note(Note{Acted: c.ID}) }); err != nil {
+		if err := x.persist(x.life, func() error { return x.note(Note{Acted: c.ID}) }); err != nil {
 			return "", err
 		}
 	}
@@ -102,11 +102,12 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
 // is that of the process. What was said so far is noted too: whoever adopts the run says that, and generates nothing.
-func (x *execution) beginWriting(c ToolCall) (context.Context, error) {
+func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Context, error) {
 	if err := settled(x.settle()); err != nil {
 		return nil, err
 	}
-	return x.life, x.note(Note{Acting: c.ID, Text: x.answer.View().Text()})
+	n := Note{Acting: c.ID, Text: x.answer.View().Text()}
+	return x.life, x.persist(ctx, func() error { return x.note(n) })
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,7 +77,16 @@ func (c *chat) wait() time.Time {
 	return from
 }
 
+// see keeps what is new to those who look.
 func (c *chat) see(p *post, last bool) {
+	for _, s := range slices.Backward(c.seen) {
+		if s.Run == p.run {
+			if s.Text == p.text && s.Gone == p.gone && (s.Last || !last) {
+				return
+			}
+			break
+		}
+	}
 	c.seen = append(c.seen, sim.Sight{At: time.Now(), Reader: "chat", Run: p.run, Text: p.text, Last: last, Gone: p.gone})
 }
 

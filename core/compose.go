@@ -7,11 +7,11 @@ import (
 
 // compose makes the prompt of a run: what was said in its room up to its own turn, oldest first.
 func (x *execution) compose(ctx context.Context) (Request, error) {
-	recent, err := x.cfg.Store.Recent(ctx, x.run.Room, x.run.Response, window)
+	recent, question, err := x.recall(ctx)
 	if err != nil {
 		return Request{}, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
-	if err := x.refuse(ctx, recent); err != nil {
+	if err := x.refuse(recent, question); err != nil {
 		return Request{}, err
 	}
 	req := Request{System: x.cfg.Agent.System, Tools: x.tools()}
@@ -36,22 +36,31 @@ func (x *execution) turnOf(m Memory) (Turn, bool) {
 	return Turn{Role: User, Text: m.Name + ": " + m.Text}, true
 }
 
-// refuse answers strangers instead of the model: once a room, then with silence.
-func (x *execution) refuse(ctx context.Context, recent []Memory) error {
-	if len(x.run.Inputs) == 0 {
-		return nil
-	}
-	last, err := x.cfg.Store.Memory(ctx, x.run.Inputs[len(x.run.Inputs)-1])
-	if err != nil {
-		return fmt.Errorf("recall the question: %w", err)
-	}
-	if x.cfg.Access.invited(x.run.Address.Connector, last.Author) {
-		return nil
-	}
-	for _, m := range recent {
-		if m.Author == x.cfg.Agent.entity() {
-			return errNothingToSay
+// recall reads what a prompt is made of, and the message that asks for an answer.
+func (x *execution) recall(ctx context.Context) (recent []Memory, question Memory, err error) {
+	err = x.persist(ctx, func() (err error) {
+		recent, err = x.cfg.Store.Recent(ctx, x.run.Room, x.run.Response, window)
+		if err != nil || len(x.run.Inputs) == 0 {
+			return err
 		}
+		question, err = x.cfg.Store.Memory(ctx, x.run.Inputs[len(x.run.Inputs)-1])
+		return err
+	})
+	return recent, question, err
+}
+
+// refuse answers strangers instead of the model: once a room, then with silence. Who has filled a prompt was told, or
+// does not listen.
+func (x *execution) refuse(recent []Memory, question Memory) error {
+	if question.ID == "" || x.cfg.Access.invited(x.run.Address.Connector, question.Author) {
+		return nil
+	}
+	told := len(recent) == window
+	for _, m := range recent {
+		told = told || m.Author == x.cfg.Agent.entity()
+	}
+	if told {
+		return errNothingToSay
 	}
 	x.answer.Apply(Change{Kind: Text, Text: strangerLine})
 	return errRefused

@@ -91,9 +91,13 @@ func (x *execution) round(ctx context.Context, req Request, step int) (*round, e
 		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
 			return nil, err
 		}
+		wait := max(f.After, x.jitter(backoff<<try))
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
+			return nil, err
+		}
 		x.cfg.Log.Warn("the model failed; trying again", "run", x.run.ID, "try", try, "err", err)
 		select {
-		case <-time.After(max(f.After, x.jitter(backoff<<try))):
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -69,6 +69,13 @@ func (m *model) queue(scripts ...[]step) {
 	m.scripts = append(m.scripts, scripts...)
 }
 
+// forget drops the scripts that are left.
+func (m *model) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.scripts = nil
+}
+
 // Generate implements [core.Model].
 func (m *model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {

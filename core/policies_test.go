@@ -129,9 +129,7 @@ func TestMessageAroundTheEndOfARun(t *testing.T) {
 				if o, _ := w.ended(b); o.Status != core.Completed || time.Since(begun) > time.Second {
 					w.Errorf("%s, %v around the end: B ended as %+v after %v", policy, offset, o, time.Since(begun))
 				}
-				w.model.mu.Lock()
-				w.model.scripts = nil // of an A that was superseded before it began
-				w.model.mu.Unlock()
+				w.model.forget() // an A that was superseded before it began
 			}
 		})
 	}

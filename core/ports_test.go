@@ -45,6 +45,15 @@ func (p *ports) count(name string) (before, after func()) {
 	return p.before[len(p.names)], p.after[len(p.names)]
 }
 
+func (p *ports) refuses(name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail == nil {
+		return nil
+	}
+	return p.fail(name)
+}
+
 func effect[T any](p *ports, name string, f func() (T, error)) (v T, err error) {
 	if p == nil {
 		return f()
@@ -59,10 +68,8 @@ func effect[T any](p *ports, name string, f func() (T, error)) (v T, err error) 
 	if err := p.alive(); err != nil {
 		return v, err
 	}
-	if p.fail != nil {
-		if err := p.fail(name); err != nil {
-			return v, err
-		}
+	if err := p.refuses(name); err != nil {
+		return v, err
 	}
 	v, err = f()
 	if after != nil {

@@ -19,24 +19,24 @@ func (x *execution) note(n Note) error {
 }
 
 // persist repeats f while the store is down: what was decided must not be decided twice. It gives up when the run is
-// lost or the process ends.
-func (x *execution) persist(f func() error) error {
+// lost or ctx is done.
+func (x *execution) persist(ctx context.Context, f func() error) error {
 	for wait := sweep / 10; ; wait = min(2*wait, sweep) {
 		err := f()
-		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || x.life.Err() != nil {
+		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
 			return err
 		}
-		x.cfg.Log.Error("the store does not take what must be stored; trying again", "run", x.run.ID, "err", err)
+		x.cfg.Log.Error("the store is out of reach; trying again", "run", x.run.ID, "err", err)
 		select {
 		case <-time.After(x.jitter(wait)):
-		case <-x.life.Done():
-			return errors.Join(err, context.Cause(x.life))
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
 		}
 	}
 }
 
-// noteShown guards what the run creates: the first message needs the room, each is journalled before and after. Once
-// the verdict stands nobody is asked any more: the last word is owed.
+// noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
+// that has to wait for the store. Once the verdict stands nobody is asked any more: the last word is owed.
 func (x *execution) noteShown(s Shown) error {
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := settled(x.settle()); err != nil {
@@ -44,7 +44,8 @@ func (x *execution) noteShown(s Shown) error {
 			return err
 		}
 	}
-	if err := x.note(Note{Shown: []Shown{s}}); err != nil {
+	if err := x.persist(x.life, func() error { return x.note(Note{Shown: []Shown{s}}) }); err != nil {
+		x.quit(err)
 		return err
 	}
 	x.mu.Lock()

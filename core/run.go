@@ -73,7 +73,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	v, err := x.write(refused)
 	stopNotes()
 	if err == nil && x.run.Verdict == nil {
-		err = x.persist(func() error { return x.note(Note{Verdict: &v}) })
+		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
 		hide(err)
@@ -134,6 +134,9 @@ func (x *execution) write(refused error) (Verdict, error) {
 	}
 	if cause := context.Cause(x.work); cause != nil {
 		err = cause
+	}
+	if errors.Is(err, ErrLost) { // not another word
+		return Verdict{}, err
 	}
 	return x.verdict(err), nil
 }
@@ -200,7 +203,7 @@ func (x *execution) finish(v Verdict) error {
 			out.InReplyTo = x.run.Inputs[n-1]
 		}
 	}
-	err := x.persist(func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })
+	err := x.persist(x.life, func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}

@@ -165,7 +165,7 @@ func (w *world) ended(acc core.Accepted) (core.Outcome, string) {
 		if r := w.run(acc); r.Outcome.Done() {
 			synctest.Wait()
 			return r.Outcome, w.said(r.Said())
-		} else if time.Since(begun) > 2*time.Hour {
+		} else if time.Since(begun) > 5*time.Minute {
 			w.Fatalf("run %s does not end: %+v\nlog:\n%s", acc.Run, r, w.log)
 		}
 	}

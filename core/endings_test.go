@@ -1,0 +1,281 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+func TestStop(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		n := w.start()
+		w.model.queue([]step{write("So"), pause(time.Hour)})
+		running, waiting := n.say("A"), n.say("B")
+		time.Sleep(time.Second)
+		stopped := time.Now()
+		n.stop(room)
+		w.wants(running, core.Stopped, "So\n\n_(Stopped.)_")
+		w.wants(waiting, core.Stopped, "")
+		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
+			w.Errorf("the model went on: %+v", calls)
+		}
+		w.wants(n.say("C"), core.Completed, "You said: C")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"So\n\n_(Stopped.)_", "You said: C"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		n.stop(room) // of nothing
+	})
+}
+
+func TestUnknownInbound(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		if _, err := n.Submit(w.Context(), core.Command{Room: room, Name: "dance"}); err == nil {
+			w.Error("a command that nobody knows was taken")
+		}
+		m := w.message(room, "ada", "A")
+		m.Address.Own = make([]byte, core.MaxOwn+1)
+		if _, err := n.Submit(w.Context(), m); !errors.Is(err, core.ErrTooLarge) {
+			w.Errorf("a huge address: %v", err)
+		}
+	})
+}
+
+// Time limits end the work itself, not only the wait for it (LM-03).
+func TestTimeLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		script []step
+		after  time.Duration
+		status core.Status
+		text   string
+	}{
+		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, core.Failed, core.GenerationTimeout.Sentence()},
+		"silence after a word": {[]step{write("So"), pause(time.Hour)}, 75 * time.Second, core.Failed,
+			"So\n\n_(" + core.GenerationTimeout.Sentence() + ")_"},
+		"thoughts are life": {[]step{pause(80 * time.Second), alive(), pause(70 * time.Second), alive(), pause(70 * time.Second), write("Done.")},
+			220 * time.Second, core.Completed, "Done."},
+		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, core.TimedOut, core.GenerationTimeout.Sentence()},
+		"a wait that would take too long": {[]step{fails(&core.Failure{Kind: core.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
+			0, core.Failed, core.RateLimited.Sentence()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.watched()
+				n := w.start()
+				w.model.queue(c.script)
+				begun := time.Now()
+				acc := n.say("A")
+				_, v, err := n.follow(acc.Run)
+				w.must(err)
+				if took := time.Since(begun); took != c.after || v.Outcome.Status != c.status || v.Text() != c.text {
+					w.Errorf("after %v it ended as %+v with %q", took, v.Outcome, v.Text())
+				}
+				if call := w.model.asked()[0]; call.To.Sub(call.From) > c.after {
+					w.Errorf("the model worked for %v", call.To.Sub(call.From))
+				}
+			})
+		})
+	}
+}
+
+// LM-01, LM-02, LM-06: at most three calls of a round, and only while nothing can be seen.
+func TestRetries(t *testing.T) {
+	busy := fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})
+	final := fails(&core.Failure{Kind: core.NoProvider, Err: errDown})
+	for name, c := range map[string]struct {
+		scripts [][]step
+		calls   int
+		text    string
+	}{
+		"third time lucky":     {[][]step{{busy}, {busy}, {write("Done.")}}, 3, "Done."},
+		"never":                {[][]step{{busy}, {busy}, {busy}, {write("Done.")}}, 3, core.RateLimited.Sentence()},
+		"no use":               {[][]step{{final}, {write("Done.")}}, 1, core.NoProvider.Sentence()},
+		"seen":                 {[][]step{{write("So"), busy}, {write("Done.")}}, 1, "So\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"spaces are not seen":  {[][]step{{write(" "), busy}, {write("Done.")}}, 2, "Done."},
+		"empty":                {[][]step{{}, {write("Done.")}}, 2, "Done."},
+		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, core.ProviderIssue.Sentence()},
+		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, core.RateLimited.Sentence()},
+		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, core.ProviderIssue.Sentence()},
+		"filtered":             {[][]step{{write("So"), finish(core.FinishFilter)}}, 1, "So\n\n_(The provider's content filter ended the answer here.)_"},
+		"filtered from the on": {[][]step{{finish(core.FinishFilter)}}, 1, "_(The provider's content filter ended the answer here.)_"},
+		"too long":             {[][]step{{write("So"), finish(core.FinishLength)}}, 1, "So\n\n_(The model's length limit cuts the answer here.)_"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n := w.start()
+				w.model.queue(c.scripts...)
+				acc := n.say("A")
+				if _, said := w.ended(acc); said != c.text || len(w.model.asked()) != c.calls {
+					w.Errorf("after %d calls it said %q", len(w.model.asked()), said)
+				}
+				if c.text == core.RateLimited.Sentence() {
+					w.model.forget()
+					w.wants(n.say("B"), core.Completed, "You said: B")
+					calls := w.model.asked()
+					if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "B"}) {
+						w.Errorf("the next prompt holds %q", got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A shutdown lets short answers end and leaves the others to the next start; nothing is taken meanwhile.
+func TestShutdown(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Grace = 10 * time.Second
+		n := w.start()
+		w.model.queue([]step{pause(5 * time.Second), write("Short.")})
+		short := n.say("A")
+		time.Sleep(time.Second)
+		begun := time.Now()
+		n.kill()
+		synctest.Wait()
+		if _, err := n.Submit(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, core.ErrShutdown) {
+			w.Errorf("a message during shutdown: %v", err)
+		}
+		n.shutdown()
+		if took := time.Since(begun); took != 4*time.Second {
+			w.Errorf("shutdown took %v", took)
+		}
+		w.wants(short, core.Completed, "Short.")
+
+		n = w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Adopted.")})
+		long := n.say("C")
+		time.Sleep(time.Second)
+		begun = time.Now()
+		n.shutdown()
+		if took := time.Since(begun); took != 10*time.Second {
+			w.Errorf("shutdown took %v", took)
+		}
+		if call := w.model.asked()[1]; !errors.Is(call.Cause, core.ErrShutdown) {
+			w.Errorf("the model call ended because of %v", call.Cause)
+		}
+		w.start()
+		w.wants(long, core.Completed, "Adopted.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"Short.", "Adopted."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// DESIGN 6: what nobody had time to read is taken back, what was read is frozen.
+func TestWithdrawOrFreeze(t *testing.T) {
+	for name, c := range map[string]struct {
+		shown []string
+		gone  bool
+	}{
+		"nothing":                  {nil, true},
+		"23 characters":            {[]string{strings.Repeat("é", 23)}, true},
+		"24 characters":            {[]string{strings.Repeat("é", 24)}, false},
+		"24 characters of 2 texts": {[]string{strings.Repeat("x", 12), strings.Repeat("y", 12)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n := w.start()
+				var script []step
+				for _, s := range c.shown {
+					script = append(script, write(s), pause(time.Second))
+				}
+				w.model.queue(append(script, pause(time.Minute)))
+				a := n.say("A")
+				time.Sleep(5 * time.Second)
+				b := n.say("B")
+				w.wants(b, core.Completed, "You said: B")
+				r, want := w.run(a), strings.Join(c.shown, "")+"\n\n_(Interrupted by a newer message.)_"
+				if r.Outcome.Status != core.Superseded || r.Outcome.Withdrawn != c.gone {
+					w.Errorf("A ended as %+v", r.Outcome)
+				}
+				if got := w.chat.visible(); len(got) != 1 && c.gone || !c.gone && (len(got) != 2 || got[0] != want) {
+					w.Errorf("the chat shows %q", got)
+				}
+				if said := w.said(r.Said()); c.gone != (said == "") {
+					w.Errorf("stored is %q", said)
+				}
+			})
+		})
+	}
+}
+
+// Statuses alone are taken back too.
+func TestStatusesAreWithdrawn(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			c.Update("a long status line, which is not text of the model")
+			return lasts(time.Hour)(ctx, c)
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")})
+		n := w.start()
+		a := n.say("A")
+		time.Sleep(time.Second)
+		if got := w.chat.visible(); len(got) != 1 {
+			w.Errorf("the chat shows %q", got)
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(a, core.Superseded, "")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// How a run ends is journalled before anybody sees it, and who adopts it shows exactly that.
+func TestVerdictIsKept(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.chat.slow = time.Second
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		n := w.start()
+		w.cfg = sound
+		w.model.queue([]step{write(fox), pause(5 * time.Second), write(" The end.")}, []step{write("Something else")})
+		acc := n.say("A")
+		for w.run(acc).Verdict == nil {
+			if slices.Contains(w.chat.visible(), fox+" The end.") {
+				w.Fatal("the last word is shown before it is journalled")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		p.die()
+		n.shutdown()
+		w.start()
+		w.wants(acc, core.Completed, fox+" The end.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end."}) || len(w.model.asked()) != 1 {
+			w.Errorf("the chat shows %q; the model was asked %d times", got, len(w.model.asked()))
+		}
+	})
+}
+
+// An address that is gone for ever ends its run; any other trouble is tried again.
+func TestOpenFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want core.Status
+		n    int
+	}{"gone": {core.ErrUnreached, core.Failed, 0}, "for now": {errDown, core.Completed, 1}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				open, tries := w.cfg.Open, 0
+				w.cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+					if tries++; tries == 1 {
+						return nil, c.err
+					}
+					return open(ctx, r)
+				}
+				n := w.start()
+				acc := n.say("A")
+				if o, _ := w.ended(acc); o.Status != c.want || len(w.model.asked()) != c.n {
+					w.Errorf("it ended as %+v; the model was asked %d times", o, len(w.model.asked()))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+var errDown = errors.New("out of reach")
+
+// Store down: nothing is acknowledged that is not stored.
+func TestAcceptFails(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := &ports{fail: func(string) error { return errDown }}
+		p.wrap(&w.cfg)
+		n := w.start()
+		if _, err := n.Submit(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
+			w.Errorf("accepted with %v", err)
+		}
+		if n := len(w.model.asked()); n != 0 {
+			w.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// What must be written while the store is down for a minute is written when it is back; nothing is said twice, and
+// nobody is left without the last word.
+func TestStoreIsDownForAMinute(t *testing.T) {
+	for _, effect := range []string{`note shown ""`, `note shown "m1"`, "note verdict", "finish", "note acted"} {
+		t.Run(effect, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				var since time.Time
+				p := &ports{fail: func(name string) error {
+					if strings.HasPrefix(name, effect) && since.IsZero() {
+						since = time.Now()
+					}
+					if since.IsZero() || time.Since(since) > time.Minute || name == "settle" || name == "claim" {
+						return nil
+					}
+					return errDown
+				}}
+				p.wrap(&w.cfg)
+				a := &action{name: "WRITE", effect: core.Writes}
+				w.plug(a)
+				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
+				n := w.start()
+				acc := n.say("A")
+				want := fox + "\n\nDone."
+				w.wants(acc, core.Completed, want)
+				if since.IsZero() {
+					w.Fatal("the effect never came")
+				}
+				if got := w.chat.visible(); !slices.Equal(got, []string{want}) {
+					w.Errorf("the chat shows %q", got)
+				}
+				if a.times() != 1 || len(w.model.asked()) != 2 {
+					w.Errorf("%d actions, %d calls of the model", a.times(), len(w.model.asked()))
+				}
+			})
+		})
+	}
+}
+
+// Tracker down: supersede becomes queue, and no message is lost.
+func TestTrackerIsDown(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p := &ports{fail: func(name string) error {
+			if name == "claim" || name == "settle" || name == "stop" {
+				return errDown
+			}
+			return nil
+		}}
+		p.wrap(&w.cfg)
+		n := w.start()
+		w.model.queue([]step{pause(30 * time.Second), write("A's answer")})
+		a, b, c := n.say("A"), n.say("B"), n.say("C")
+		w.wants(a, core.Completed, "A's answer")
+		w.wants(b, core.Completed, "You said: B")
+		w.wants(c, core.Completed, "You said: C")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		if _, err := n.Submit(w.Context(), core.Command{Room: room, Name: core.Stop}); err != nil {
+			w.Errorf("there is nothing to stop, and yet: %v", err)
+		}
+	})
+}
+
+// A tracker that forgets is told again by the runner, before the older of two waiting runs is begun.
+func TestTrackerForgets(t *testing.T) {
+	inWorld(t, func(w *world) {
+		down := true
+		p := &ports{fail: func(name string) error {
+			if name == "claim" && down {
+				return errDown
+			}
+			return nil
+		}}
+		p.wrap(&w.cfg)
+		n := w.start()
+		w.model.queue([]step{write("x"), pause(10 * time.Second), write(fox)})
+		a := n.say("A")
+		time.Sleep(time.Second)
+		b, c := n.say("B"), n.say("C")
+		down = false
+		w.wants(c, core.Completed, "You said: C")
+		w.wants(a, core.Completed, "x"+fox)
+		w.wants(b, core.Superseded, "")
+	})
+}
+
+// A post needs the room: who lost it shows nothing, although nobody told it.
+func TestSettleRefusesTheFirstPost(t *testing.T) {
+	inWorld(t, func(w *world) {
+		open := w.cfg.Open
+		w.cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+			s, err := open(ctx, r)
+			if r.Response == 1 {
+				s.(*poster).atFirst = func() { time.Sleep(5 * time.Second) } // the later turn comes here
+			}
+			return s, err
+		}
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		n := w.start()
+		a := n.say("A")
+		time.Sleep(time.Second)
+		b := n.say("B")
+		w.wants(b, core.Completed, "You said: B")
+		w.wants(a, core.Superseded, "")
+		if r := w.run(a); !r.Outcome.Withdrawn || len(r.Shown) > 0 {
+			w.Errorf("A's run is %+v", r)
+		}
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// Who has lost a run abandons it without another word.
+func TestLostRun(t *testing.T) {
+	for _, effect := range []string{"note text", "note acting", "note shown", "note verdict", "finish"} {
+		t.Run(effect, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				if effect == "note text" || effect == "note acting" {
+					w.watched()
+				}
+				var lost bool
+				p := &ports{fail: func(name string) error {
+					lost = lost || strings.HasPrefix(name, effect)
+					if lost && (strings.HasPrefix(name, "note") || name == "finish") {
+						return core.ErrLost
+					}
+					if lost && name == "start" {
+						return core.ErrBusy
+					}
+					return nil
+				}}
+				p.wrap(&w.cfg)
+				w.plug(&action{name: "WRITE", effect: core.Writes})
+				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
+				n := w.start()
+				m := w.message(room, "ada", "A")
+				acc, err := n.Submit(w.Context(), m)
+				w.must(err)
+				cs, v, err := n.follow(acc.Run)
+				if effect != "finish" && (!errors.Is(err, core.ErrLost) || v.Outcome.Done()) {
+					w.Errorf("a reader was told %v, %+v", err, v.Outcome)
+				}
+				for _, c := range cs {
+					if c.Kind == core.Text && c.Text != fox && c.Text != "Done." {
+						w.Errorf("it said %q", c.Text)
+					}
+				}
+				for _, text := range w.chat.visible() {
+					if strings.Contains(text, "wrong") {
+						w.Errorf("the chat shows %q", text)
+					}
+				}
+				synctest.Wait()
+				if calls := w.model.asked(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
+					w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
+				}
+				p.mu.Lock()
+				p.fail = nil
+				p.mu.Unlock()
+				w.model.queue([]step{write("Again.")})
+				w.ended(acc)
+			})
+		})
+	}
+}
