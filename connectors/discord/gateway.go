@@ -48,6 +48,7 @@ type gateway struct {
 
 	session  *discordgo.Session // nil if there is nothing to resume
 	loggedIn time.Time          // when the last login was sent
+	reached  bool               // the last connection got an answer of the gateway
 	failures int                // connections in a row that did not stand
 
 	mu     sync.Mutex
@@ -87,7 +88,7 @@ func (g *gateway) next(err error) time.Duration {
 		g.session = nil
 	}
 	most := resumeCap
-	if g.session == nil {
+	if g.session == nil && g.reached {
 		most = loginCap
 	}
 	wait := jitter(min(time.Second<<min(g.failures, 10), most))
@@ -102,6 +103,7 @@ func (g *gateway) next(err error) time.Duration {
 
 // connect returns when a connection has ended, with the reason.
 func (g *gateway) connect(ctx context.Context) error {
+	g.reached = false
 	if g.session == nil {
 		if err := g.permit(ctx); err != nil {
 			return err
@@ -110,7 +112,6 @@ func (g *gateway) connect(ctx context.Context) error {
 		g.resume = ""
 		g.mu.Unlock()
 		g.session = g.newSession(ctx)
-		g.loggedIn = time.Now()
 	}
 	w, err := g.open(ctx)
 	if err != nil {
@@ -257,6 +258,12 @@ func (g *gateway) open(ctx context.Context) (*wire, error) {
 		err = g.session.Open()
 	}
 	w := g.newest()
+	if w != nil {
+		every, at := w.beats()
+		if g.reached = every > 0; g.reached {
+			g.loggedIn = at
+		}
+	}
 	switch {
 	case err == nil:
 		return w, nil

@@ -61,6 +61,7 @@ func TestSink(t *testing.T) {
 				t.Errorf("delete: %v", err)
 			}
 		}
+		time.Sleep(time.Second)
 		stays, err := s.(progressive.Typer).Typing(w.Context())
 		if err != nil || stays*9/10 < 8*time.Second || stays > 10*time.Second {
 			t.Errorf("DR-23: typing %v, %v", stays, err)

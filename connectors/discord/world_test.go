@@ -86,6 +86,7 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 	t.Helper()
 	spec := loadSpec(t)
 	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(27 * 365 * 24 * time.Hour) // a bubble begins in 2000, Discord's ids in 2015
 		w := &world{T: t, net: sim.NewNet()}
 		w.fake = discordfake.New(append([]discordfake.Option{discordfake.WithToken(token), discordfake.WithSpec(spec)}, opts...)...)
 		w.guild = w.fake.AddGuild("guild")
