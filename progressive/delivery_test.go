@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/core"
@@ -195,6 +196,7 @@ func TestLastWordIsGivenUp(t *testing.T) {
 				tell(t, nonced, func(s *story) {
 					s.show()
 					lead(s)
+					synctest.Wait() // the sign is on its way
 					s.fail(op, -1, progressivetest.Fault{Err: err})
 					s.finish()
 					var last, gap time.Duration
