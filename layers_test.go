@@ -29,6 +29,8 @@ var layers = []layer{
 	{"progressive/progressivetest", []string{"core", "progressive"}, []string{"pgregory.net/rapid"}},
 	{"connectors", []string{"core", "progressive"}, nil},
 	{"connectors/connectortest", []string{"core", "progressive", "connectors", "sim"}, nil},
+	{"connectors/connectortest/*", []string{"progressive", "sim", "connectors/connectortest", "connectors/discord/discordfake",
+		"connectors/telegram/telegramfake"}, nil},
 	{"connectors/web", []string{"core", "connectors"}, nil},
 	{"connectors/discord", []string{"core", "progressive", "progressive/markdown", "connectors", "media", "internal/guard"},
 		[]string{"github.com/bwmarrin/discordgo", "github.com/gorilla/websocket"}},

@@ -1,0 +1,162 @@
+package connectortest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+func view(text string) core.View {
+	return core.View{Segments: []core.Segment{{Text: text}}}
+}
+
+// showing is an answer on its way into a room.
+type showing struct {
+	r      *rig
+	place  Place
+	answer *core.Answer
+	text   strings.Builder
+	ended  chan error
+	shown  []core.Shown
+}
+
+// show lets Ada ask, and shows an answer to her that others write.
+func (r *rig) show(in Place, gate progressive.Gate) *showing {
+	r.Helper()
+	m := r.ask(in, "tell me")
+	s := &showing{r: r, place: in, answer: new(core.Answer), ended: make(chan error, 1)}
+	run := core.Run{ID: core.RunID(fmt.Sprintf("%s#1", m.Room)), Room: m.Room, Opened: time.Now()}
+	message := progressive.New(r.open(m), gate, run, slog.New(slog.DiscardHandler))
+	go func() {
+		s.ended <- message.Show(context.WithoutCancel(r.Context()), s.answer, func(sh core.Shown) error {
+			s.shown = append(s.shown, sh)
+			return nil
+		})
+	}()
+	return s
+}
+
+// grow writes n words, one each so often.
+func (s *showing) grow(n int, every time.Duration) {
+	for range n {
+		word := fmt.Sprintf("word%d ", s.text.Len())
+		if s.text.Len()%40 == 0 {
+			word = strings.TrimSpace(word) + ".\n\n"
+		}
+		s.text.WriteString(word)
+		s.answer.Apply(core.Change{Kind: core.Text, Text: word})
+		time.Sleep(every)
+	}
+}
+
+// finish ends the answer, and wants its text to stand in the room, whole, in order, once (I3, ST-18, ST-19).
+func (s *showing) finish() {
+	s.r.Helper()
+	s.answer.End(core.Outcome{Status: core.Completed})
+	s.r.must(<-s.ended)
+	if got, want := strings.Fields(strings.Join(Own(s.r, s.place), " ")), strings.Fields(s.text.String()); !slices.Equal(got, want) {
+		s.r.Errorf("%s shows %d words, said were %d:\n%q", s.place, len(got), len(want), got)
+	}
+	s.nothingFollows()
+}
+
+// nothingFollows is I5 and ST-05.
+func (s *showing) nothingFollows() {
+	s.r.Helper()
+	made := len(s.r.Requests())
+	pass(5 * time.Minute)
+	if more := s.r.Requests()[made:]; len(more) > 0 {
+		s.r.Errorf("after the end: %+v", more)
+	}
+}
+
+// edits are the requests that changed a message of a room.
+func (s *showing) edits() (n int) {
+	for _, q := range s.r.Requests() {
+		if q.Scope == string(s.place) && !q.Create && q.Message != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// ST-01, I6, I7: it grows by edits, at the pace that the platform allows: the world's limits are on.
+func answerGrows(r *rig) {
+	gate := r.gate()
+	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+		s := r.show(place, gate)
+		s.grow(200, 100*time.Millisecond)
+		s.finish()
+		if n := s.edits(); n < 4 || n > 22 {
+			r.Errorf("%s: %d edits in 20 s", place, n)
+		}
+		grows(r, place)
+	}
+}
+
+// grows is I4 and ST-20: no version says less than the one before.
+func grows(r *rig, in Place) {
+	r.Helper()
+	for _, m := range r.Sees(in) {
+		for i, v := range m.Versions {
+			if i > 0 && len(v.Text) < len(m.Versions[i-1].Text) {
+				r.Errorf("a message shrinks from %q to %q", m.Versions[i-1].Text, v.Text)
+			}
+		}
+	}
+}
+
+// ST-11, ST-18, ST-19: more than fits becomes several messages, each created once.
+func answerOfManyMessages(r *rig) {
+	gate := r.gate()
+	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+		s := r.show(place, gate)
+		s.grow(1200, 50*time.Millisecond)
+		if s.text.Len() < 10_000 {
+			r.Fatalf("only %d bytes", s.text.Len())
+		}
+		s.finish()
+		if n := len(Own(r, place)); n < 3 || n > 8 {
+			r.Errorf("%d messages", n)
+		}
+	}
+}
+
+// ST-02, I6: nothing is sent during a hold, and then the newest text.
+func holdsAreObeyed(r *rig) {
+	for _, hold := range []time.Duration{time.Second, 33 * time.Second} {
+		for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
+			before := len(Own(r, r.Group()))
+			s := r.show(r.Group(), r.gate())
+			r.Spoil(Fault{Op: op, In: s.place, Hold: hold})
+			s.grow(150, 100*time.Millisecond)
+			s.answer.End(core.Outcome{Status: core.Completed})
+			r.must(<-s.ended)
+			all := Own(r, s.place)[before:]
+			if got := strings.Fields(strings.Join(all, " ")); !slices.Equal(got, strings.Fields(s.text.String())) {
+				r.Errorf("after a hold of %v on a %s: %q", hold, op, all)
+			}
+			s.nothingFollows()
+		}
+	}
+}
+
+func answerIsWithdrawn(r *rig) {
+	s := r.show(r.Direct(Ada), r.gate())
+	s.grow(20, 200*time.Millisecond)
+	if len(Own(r, s.place)) == 0 {
+		r.Fatal("nothing was shown")
+	}
+	s.answer.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
+	r.must(<-s.ended)
+	if left := Own(r, s.place); len(left) > 0 {
+		r.Errorf("what was taken back still stands: %q", left)
+	}
+	s.nothingFollows()
+}

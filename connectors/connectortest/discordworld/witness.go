@@ -1,0 +1,106 @@
+package discordworld
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/discord/discordfake"
+	"parley/progressive"
+	"parley/sim"
+)
+
+// route is Discord's name of a kind of request.
+func route(op progressive.Op) discordfake.Route {
+	return map[progressive.Op]discordfake.Route{
+		progressive.Post: discordfake.CreateMessage, progressive.Edit: discordfake.EditMessage,
+		progressive.Delete: discordfake.DeleteMessage, progressive.Typing: discordfake.StartTyping,
+	}[op]
+}
+
+// Spoil implements [connectortest.Weather]. No markup is refused here.
+func (w *World) Spoil(f connectortest.Fault) {
+	var out discordfake.Fault
+	switch {
+	case f.Hold > 0:
+		out = discordfake.TooManyRequests(discordfake.ScopeUser, f.Hold)
+	case f.Lost:
+		out = discordfake.DropAfter()
+	case f.Dropped:
+		out = discordfake.DropBefore()
+	case f.BadGateway:
+		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
+	}
+	out.Delay = f.Delay
+	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth}, out)
+}
+
+// Places implements [connectortest.Witness].
+func (w *World) Places() []connectortest.Place {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.places)
+}
+
+// Sees implements [connectortest.Witness].
+func (w *World) Sees(in connectortest.Place) (all []connectortest.Message) {
+	for _, m := range w.Fake.Messages(string(in)) {
+		out := connectortest.Message{ID: m.ID, Own: m.ByBot, Text: m.Content}
+		for _, v := range w.Fake.History(m.ID) {
+			if !v.Deleted {
+				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content})
+			}
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// Requests implements [connectortest.Witness].
+func (w *World) Requests() (all []sim.Request) {
+	for _, q := range w.Fake.Log() {
+		if !changes(q.Route) {
+			continue
+		}
+		r := sim.Request{
+			From: q.At, To: q.Done, Scope: q.Channel, Message: q.Message, Create: q.Route == discordfake.CreateMessage,
+			Hold: q.RetryAfter,
+		}
+		if r.To.IsZero() {
+			r.To = q.At
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func changes(r discordfake.Route) bool {
+	for op := progressive.Post; op <= progressive.Typing; op++ {
+		if route(op) == r {
+			return true
+		}
+	}
+	return false
+}
+
+// Refused implements [connectortest.Witness].
+func (w *World) Refused() (all []string) {
+	for _, r := range w.Fake.Rejected() {
+		all = append(all, fmt.Sprintf("%s %s: %s", r.Request.Method, r.Request.Path, r.Reason))
+	}
+	for _, q := range w.Fake.Log() {
+		if q.DuringHold || q.RetryAfter > 0 && q.Fault == "" {
+			all = append(all, fmt.Sprintf("%s at %v: early %t, told to wait %v", q.Route, q.At, q.DuringHold, q.RetryAfter))
+		}
+	}
+	return all
+}
+
+// Pings implements [connectortest.Witness].
+func (w *World) Pings() (all []string) {
+	for _, p := range w.Fake.Pings() {
+		all = append(all, fmt.Sprintf("%s %s in message %s", p.Kind, p.Target, p.Message))
+	}
+	return all
+}

@@ -1,0 +1,97 @@
+// Package discordworld is Discord in stories.
+package discordworld
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/discord/discordfake"
+)
+
+// World is Discord with one bot in one server, which reads everything in its channel.
+type World struct {
+	Fake *discordfake.Server
+
+	users map[connectortest.Who]string
+	group connectortest.Place
+
+	mu     sync.Mutex
+	places []connectortest.Place
+}
+
+var _ connectortest.World = (*World)(nil)
+
+// spec is the official description of the API; nil if the environment does not say where it is.
+var spec = sync.OnceValues(func() (*discordfake.Spec, error) {
+	dir := os.Getenv("PARLEY_SPECS")
+	if dir == "" {
+		return nil, nil
+	}
+	return discordfake.LoadSpec(dir)
+})
+
+// New returns a world in which nobody has written yet. With PARLEY_SPECS in the environment every request is compared
+// with the official description too.
+func New() (*World, error) {
+	s, err := spec()
+	if err != nil {
+		return nil, fmt.Errorf("read the description of the API: %w", err)
+	}
+	f := discordfake.New(discordfake.WithSpec(s))
+	w := &World{Fake: f, users: map[connectortest.Who]string{}}
+	for _, who := range []connectortest.Who{connectortest.Ada, connectortest.Bob, connectortest.Eve} {
+		w.users[who] = f.AddUser(string(who))
+	}
+	w.users[connectortest.Robot], w.users[connectortest.Self] = f.AddBot(string(connectortest.Robot)), f.BotID()
+	w.group = connectortest.Place(f.AddChannel(f.AddGuild("Friends"), "general"))
+	return w, nil
+}
+
+// Handler implements [connectortest.World].
+func (w *World) Handler() http.Handler { return w.Fake.Handler() }
+
+// Close implements [connectortest.World].
+func (w *World) Close() { w.Fake.Close() }
+
+// Account implements [connectortest.People].
+func (w *World) Account(who connectortest.Who) string { return "discord:" + w.users[who] }
+
+// Direct implements [connectortest.People].
+func (w *World) Direct(who connectortest.Who) connectortest.Place {
+	return connectortest.Place(w.Fake.AddDM(w.users[who]))
+}
+
+// Group implements [connectortest.People].
+func (w *World) Group() connectortest.Place { return w.group }
+
+// Say implements [connectortest.People].
+func (w *World) Say(from connectortest.Who, in connectortest.Place, text string) {
+	w.say(from, in, text)
+}
+
+// Mention implements [connectortest.People].
+func (w *World) Mention(from connectortest.Who, in connectortest.Place, text string) {
+	w.say(from, in, text, discordfake.MentionBot())
+}
+
+func (w *World) say(from connectortest.Who, in connectortest.Place, text string, o ...discordfake.SayOption) {
+	w.mu.Lock()
+	if !slices.Contains(w.places, in) {
+		w.places = append(w.places, in)
+	}
+	w.mu.Unlock()
+	w.Fake.Say(string(in), w.users[from], text, o...)
+}
+
+// Twice implements [connectortest.People].
+func (w *World) Twice(say func()) {
+	w.Fake.DuplicateEvents(1)
+	say()
+}
+
+// Remove implements [connectortest.People].
+func (w *World) Remove(_ connectortest.Place, m connectortest.Message) { w.Fake.UserDelete(m.ID) }

@@ -1,0 +1,107 @@
+package telegramworld
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/telegram/telegramfake"
+	"parley/progressive"
+	"parley/sim"
+)
+
+// method is the Bot API's name of a kind of request.
+func method(op progressive.Op) string {
+	return map[progressive.Op]string{
+		progressive.Post: "sendMessage", progressive.Edit: "editMessageText", progressive.Delete: "deleteMessage",
+		progressive.Typing: "sendChatAction",
+	}[op]
+}
+
+// Spoil implements [connectortest.Weather].
+func (w *World) Spoil(f connectortest.Fault) {
+	out := telegramfake.Fault{
+		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, RetryAfter: int(f.Hold / time.Second),
+		Drop: f.Lost || f.Dropped, Apply: f.Lost, ParseError: f.Markup,
+	}
+	if f.In != "" {
+		out.Chat = chat(f.In).ID
+	}
+	if f.BadGateway {
+		out.Status = http.StatusBadGateway
+	}
+	w.Fake.Fault(out)
+}
+
+// Places implements [connectortest.Witness].
+func (w *World) Places() []connectortest.Place {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.places)
+}
+
+// Sees implements [connectortest.Witness].
+func (w *World) Sees(in connectortest.Place) (all []connectortest.Message) {
+	for _, m := range w.Fake.Messages(chat(in)) {
+		if m.Service != "" {
+			continue
+		}
+		out := connectortest.Message{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text}
+		for _, v := range w.Fake.History(m) {
+			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text})
+		}
+		all = append(all, out)
+	}
+	return all
+}
+
+// Requests implements [connectortest.Witness].
+func (w *World) Requests() (all []sim.Request) {
+	for _, q := range w.Fake.Log() {
+		if !charged(q.Method) || q.Chat == 0 {
+			continue
+		}
+		r := sim.Request{
+			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post),
+			Hold: time.Duration(q.RetryAfter) * time.Second,
+		}
+		if r.To.IsZero() {
+			r.To = q.At
+		}
+		if n, err := strconv.Atoi(q.Params["message_id"]); err == nil {
+			r.Message = messageID(q.Chat, n)
+		} else if q.Message != 0 {
+			r.Message = messageID(q.Chat, q.Message)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func charged(name string) bool {
+	for op := progressive.Post; op <= progressive.Typing; op++ {
+		if method(op) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Refused implements [connectortest.Witness].
+func (w *World) Refused() (all []string) {
+	for _, r := range w.Fake.Rejected() {
+		all = append(all, fmt.Sprintf("%s %v: %s", r.Method, r.Params, r.Reason))
+	}
+	for _, q := range w.Fake.Log() {
+		if q.Early || q.RetryAfter > 0 && q.Fault == "" {
+			all = append(all, fmt.Sprintf("%s to %d at %v: early %t, told to wait %d s", q.Method, q.Chat, q.At, q.Early, q.RetryAfter))
+		}
+	}
+	return all
+}
+
+// Pings implements [connectortest.Witness]. Messages have no say in whom Telegram notifies.
+func (w *World) Pings() []string { return nil }

@@ -1,0 +1,117 @@
+// Package connectortest holds what every platform must do: a suite that each connector passes against a fake of its
+// server, and the world of people and rooms in which stories of the whole gateway are told the same way everywhere.
+package connectortest
+
+import (
+	"net/http"
+	"time"
+
+	"parley/progressive"
+	"parley/sim"
+)
+
+// World is a platform as everybody but the bot knows it: a server with one bot, some people, and rooms. Its limits are
+// on. It is safe for concurrent use.
+type World interface {
+	People
+	Weather
+	Witness
+	// Handler is the server.
+	Handler() http.Handler
+	// Close ends what the server does beside answering requests.
+	Close()
+}
+
+// Who is somebody who writes.
+type Who string
+
+// Everybody there is. Self is the bot's own account, Robot another bot.
+const (
+	Ada   Who = "Ada"
+	Bob   Who = "Bob"
+	Eve   Who = "Eve"
+	Self  Who = "Self"
+	Robot Who = "Robot"
+)
+
+// Place is a room, as the platform names it.
+type Place string
+
+// People write, and hear.
+type People interface {
+	// Account is how the configuration names somebody.
+	Account(Who) string
+	// Direct is a person's conversation with the bot.
+	Direct(Who) Place
+	// Group is the room where all are, the bot too, which reads everything there.
+	Group() Place
+	// Say writes text.
+	Say(from Who, in Place, text string)
+	// Mention writes text that calls the bot.
+	Mention(from Who, in Place, text string)
+	// Twice has the platform tell the bot twice of what is said in say.
+	Twice(say func())
+	// Remove takes a message away, as a person does who may.
+	Remove(in Place, m Message)
+}
+
+// Weather is what goes wrong.
+type Weather interface {
+	// Spoil plans a fault.
+	Spoil(Fault)
+}
+
+// Fault is what becomes of one request of the bot.
+type Fault struct {
+	Op  progressive.Op
+	In  Place // empty is anywhere
+	Nth int   // of these requests, from now on; 0 is the first
+
+	// One of these, or Delay alone:
+	Hold       time.Duration // refused, with the demand to wait; whole seconds
+	Lost       bool          // done, but the connection breaks before the answer
+	Dropped    bool          // not done, and the connection breaks
+	BadGateway bool          // not done: a proxy answers 502
+	Markup     bool          // refused because of its markup, on platforms that refuse any
+
+	Delay time.Duration // before it is done
+}
+
+// Witness saw everything.
+type Witness interface {
+	// Places are all rooms that anybody wrote in.
+	Places() []Place
+	// Sees is what stands in a room now, oldest first.
+	Sees(Place) []Message
+	// Requests are those that changed a room, or tried to, oldest first. Scope is the Place.
+	Requests() []sim.Request
+	// Refused says which requests a correct bot would not have made, and why: malformed ones, and those that met a limit
+	// that no fault imposed, or came before the end of a hold.
+	Refused() []string
+	// Pings are people whom the bot notified without being asked to.
+	Pings() []string
+}
+
+// Message is one message of a room.
+type Message struct {
+	ID       string // as the connector's sink names it
+	Own      bool   // the bot wrote it
+	Text     string // as people read it now
+	Versions []Version
+}
+
+// Version is one state of a message; the first is what was posted.
+type Version struct {
+	At   time.Time
+	Text string
+}
+
+// Own are the texts of the bot's messages that stand in a room now, oldest first.
+func Own(w Witness, in Place) (texts []string) {
+	for _, m := range w.Sees(in) {
+		if m.Own {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
