@@ -156,6 +156,8 @@ func (c *client) refused(r route, x *exchange) error {
 		return errRevoked
 	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
 		return c.limits.refused(r, x, time.Now())
+	case x.status >= http.StatusInternalServerError, x.status == http.StatusRequestTimeout:
+		return fmt.Errorf("%s: Discord answered %d", r, x.status)
 	}
 	return &refusal{status: x.status, code: said.Code, message: said.Message}
 }

@@ -10,11 +10,10 @@ import (
 
 // Discord's error codes, as in its reference ("JSON error codes").
 const (
-	unknownMessage  = 10008
-	invalidForm     = 50035
-	threadArchived  = 50083
-	noReplyRight    = 160002
-	requestTimedOut = http.StatusRequestTimeout
+	unknownMessage = 10008
+	invalidForm    = 50035
+	threadArchived = 50083
+	noReplyRight   = 160002
 )
 
 // judge says what an error of client means for a conversation. What Discord refuses for good is not asked again, with
@@ -32,7 +31,7 @@ func (s *sink) judge(op progressive.Op, err error) error {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
 	case errors.Is(err, errUnsent):
 		return err
-	case !errors.As(err, &r), r.status >= http.StatusInternalServerError, r.status == requestTimedOut:
+	case !errors.As(err, &r):
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.status == http.StatusForbidden:
 		s.closed = true

@@ -1,0 +1,150 @@
+package discord
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/core"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+const us = "900000000000000001"
+
+// cases are MESSAGE_CREATEs: the fields that matter, over an ordinary message of Ann's.
+var cases = []struct {
+	name  string
+	place place
+	over  string
+}{
+	{"plain", place{core.Group, "general"}, `{}`},
+	{"direct", place{core.Direct, "Ann"}, `{"guild_id":null,"content":"  hello \n"}`},
+	{"mention", place{core.Group, "general"}, `{"content":"<@900000000000000001>, what is this?","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention with nick", place{core.Group, ""}, `{"content":"<@!900000000000000001> <@900000000000000001> hi","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention in the middle", place{core.Group, ""}, `{"content":"ask <@900000000000000001> or <@5> or <@6>","mentions":[{"id":"900000000000000001","username":"parley"},{"id":"5","username":"bob","member":{"nick":"Bobby"}}]}`},
+	{"mention alone", place{core.Group, ""}, `{"content":"<@900000000000000001>","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention in text only", place{core.Group, ""}, `{"content":"@parley parley@example.com https://x.y/@parley"}`},
+	{"mention in code", place{core.Group, ""}, "{\"content\":\"`<@900000000000000001>`\"}"},
+	{"everyone", place{core.Group, ""}, `{"content":"@everyone look","mention_everyone":true}`},
+	{"reply to us", place{core.Thread, "topic"}, `{"type":19,"content":"and then?","message_reference":{"type":0,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
+	{"reply to another", place{core.Thread, "topic"}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"5"}}}`},
+	{"reply to a message that is gone", place{core.Group, ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":null}`},
+	{"forward of ours", place{core.Group, ""}, `{"message_reference":{"type":1,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
+	{"bot", place{core.Group, ""}, `{"author":{"id":"7","username":"other","bot":true}}`},
+	{"webhook", place{core.Feed, "news"}, `{"webhook_id":"8","author":{"id":"8","username":"hook"}}`},
+	{"stop in direct", place{core.Direct, ""}, `{"guild_id":null,"content":"/stop"}`},
+	{"stop to us", place{core.Group, ""}, `{"content":"<@900000000000000001> /stop","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"stop to nobody", place{core.Group, ""}, `{"content":"/stop"}`},
+	{"stop of a bot", place{core.Direct, ""}, `{"content":"/stop","author":{"id":"7","username":"other","bot":true}}`},
+	{"stop with more", place{core.Direct, ""}, `{"content":"/stop it"}`},
+	{"unknown component", place{core.Group, ""}, `{"content":"still read","components":[{"type":999,"what":{"is":"this"}}]}`},
+	{"own", place{core.Group, ""}, `{"author":{"id":"900000000000000001","username":"parley","bot":true}}`},
+	{"joined", place{core.Group, ""}, `{"type":7,"content":""}`},
+	{"pinned", place{core.Group, ""}, `{"type":6,"content":"pinned a message"}`},
+	{"no content", place{core.Group, ""}, `{"content":""}`},
+}
+
+const ordinary = `{"id":"1325000000000000030","channel_id":"20","guild_id":"10","type":0,"content":"hello",
+	"author":{"id":"40","username":"ann","global_name":"Ann"},"member":{"nick":null},
+	"timestamp":"2026-01-04T05:06:07.089000+00:00","mentions":[]}`
+
+// IN-05, IN-12, IN-14: the golden table.
+func TestInbound(t *testing.T) {
+	var b strings.Builder
+	for _, c := range cases {
+		m := map[string]any{}
+		for _, s := range []string{ordinary, c.over} {
+			if err := json.Unmarshal([]byte(s), &m); err != nil {
+				t.Fatal(c.name, err)
+			}
+		}
+		raw, _ := json.Marshal(m)
+		b.WriteString("== " + c.name + "\n" + inboundOf(t, raw, c.place) + "\n")
+	}
+	golden(t, "testdata/inbound/table.txt", b.String())
+}
+
+func inboundOf(t *testing.T, raw []byte, p place) string {
+	m, err := parseMessage(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !m.concerns(us) {
+		return "ignored"
+	}
+	in := m.inbound(us, p)
+	if msg, ok := in.(core.Message); ok {
+		if len(msg.Address.Own) > core.MaxOwn {
+			t.Errorf("an address of %d bytes", len(msg.Address.Own))
+		}
+		to, err := parseAddress(msg.Address.Own)
+		if err != nil || to.Channel != m.Channel || to.Message != m.ID {
+			t.Errorf("address %s: %v", msg.Address.Own, err)
+		}
+	}
+	out, err := json.MarshalIndent(in, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func FuzzParseMessage(f *testing.F) {
+	f.Add([]byte(ordinary))
+	for _, c := range cases {
+		f.Add([]byte(c.over))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := parseMessage(raw)
+		if err == nil && m.concerns(us) {
+			_ = m.inbound(us, place{kind: core.Group})
+		}
+	})
+}
+
+func TestKinds(t *testing.T) {
+	want := map[int]core.RoomKind{0: core.Group, 2: core.Group, 5: core.Feed, 10: core.Thread, 11: core.Thread, 12: core.Thread, 13: core.Group}
+	for n, kind := range want {
+		if got := kindOf(n); got != kind {
+			t.Errorf("%d: %s, want %s", n, got, kind)
+		}
+	}
+}
+
+func TestRender(t *testing.T) {
+	files, err := filepath.Glob("testdata/render/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for _, p := range render(string(text)) {
+			b.WriteString("---- part\n" + p.Text + "\n")
+		}
+		golden(t, strings.TrimSuffix(f, ".md")+".golden", b.String())
+	}
+}

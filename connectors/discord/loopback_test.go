@@ -1,0 +1,66 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"parley/connectors/discord"
+	"parley/connectors/discord/discordfake"
+	"parley/core"
+)
+
+// On real sockets: hear a question, answer it, and leave.
+func TestLoopback(t *testing.T) {
+	fake := discordfake.New(discordfake.WithToken(token), discordfake.WithSpec(loadSpec(t)))
+	channel, ann := fake.AddChannel(fake.AddGuild("guild"), "general"), fake.AddUser("ann")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- fake.Serve(l) }()
+	bot := discord.New(discord.Options{Token: token, APIURL: "http://" + l.Addr().String()})
+	ctx, cancel := context.WithCancel(t.Context())
+	heard, ended := make(chan core.Message, 1), make(chan error, 1)
+	go func() {
+		ended <- bot.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+			heard <- in.(core.Message)
+			return core.Accepted{}, nil
+		})
+	}()
+	for tick := time.NewTicker(time.Millisecond); fake.Sessions() == 0; <-tick.C {
+	}
+	fake.Say(channel, ann, "question", discordfake.MentionBot())
+	m := <-heard
+	if m.Text != "question" || !m.Addressed {
+		t.Errorf("heard %+v", m)
+	}
+	s, err := bot.Open(ctx, m.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Post(ctx, part("answer"), "n"); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if shown := fake.Messages(channel); len(shown) != 2 || shown[1].Content != "answer" {
+		t.Errorf("shown %+v", shown)
+	}
+	if err := bot.Close(); err != nil {
+		t.Error(err)
+	}
+	fake.Close()
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+	if r := fake.Rejected(); len(r) > 0 {
+		t.Errorf("rejected %+v", r)
+	}
+}
