@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"parley/core"
@@ -196,7 +195,6 @@ func TestLastWordIsGivenUp(t *testing.T) {
 				tell(t, nonced, func(s *story) {
 					s.show()
 					lead(s)
-					synctest.Wait() // the sign is on its way
 					s.fail(op, -1, progressivetest.Fault{Err: err})
 					s.finish()
 					var last, gap time.Duration

@@ -135,18 +135,20 @@ func (s *story) wantShown(want ...string) {
 
 // fail makes the nth request of a kind meet f, counted from 0; n below 0 is all of them.
 func (s *story) fail(op progressive.Op, n int, f progressivetest.Fault) {
-	seen, before := 0, s.chat.Fate
-	s.chat.Fate = func(r progressivetest.Request) progressivetest.Fault {
-		if r.Op == op {
-			if seen++; n < 0 || seen == n+1 {
-				return f
+	seen := 0
+	s.chat.ChangeFate(func(before func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+		return func(r progressivetest.Request) progressivetest.Fault {
+			if r.Op == op {
+				if seen++; n < 0 || seen == n+1 {
+					return f
+				}
 			}
+			if before != nil {
+				return before(r)
+			}
+			return progressivetest.Fault{}
 		}
-		if before != nil {
-			return before(r)
-		}
-		return progressivetest.Fault{}
-	}
+	})
 }
 
 func (s *story) count(op progressive.Op) int { return len(s.chat.Log(op)) }

@@ -35,6 +35,13 @@ type Chat struct {
 	problems []string
 }
 
+// ChangeFate changes Fate while requests are under way.
+func (c *Chat) ChangeFate(change func(before func(Request) Fault) func(Request) Fault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Fate = change(c.Fate)
+}
+
 // Request is one request as it arrived.
 type Request struct {
 	N       int // how many came before
