@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	pace = 100 * time.Millisecond // how often a watched answer is carried to other replicas
-	ask  = 5 * time.Second        // how often a watcher asks whether there is more than it heard
-	poll = 2 * time.Second        // how often a watcher asks the store whether the run has ended, bus or no bus
+	pace     = 100 * time.Millisecond // how often a watched answer is carried to other replicas
+	ask      = 5 * time.Second        // how often a watcher says that it is there
+	askAgain = time.Second            // how often it asks while it lacks something, and how soon a lost bus is tried again
+	poll     = 2 * time.Second        // how often a watcher asks the store whether the run has ended, bus or no bus
 )
 
 // live knows the answers that are being made or watched here.
@@ -21,9 +22,9 @@ type live struct {
 }
 
 type liveRun struct {
-	answer   *Answer
-	epoch    Epoch // of what the answer holds; 0 nothing yet
-	held     bool  // this process makes it
+	answer   *Answer // never another one
+	epoch    Epoch   // of what the answer holds; 0 nothing yet
+	held     bool    // this process makes it
 	watchers int
 }
 
@@ -33,13 +34,13 @@ func (l *live) hold(id RunID, epoch Epoch) *Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
+	if r != nil && r.epoch != 0 {
+		r.answer.Abandon()
+		r = nil
+	}
 	if r == nil {
 		r = &liveRun{answer: &Answer{}}
 		l.runs[id] = r
-	}
-	if r.epoch != 0 {
-		r.answer.Abandon()
-		r.answer = &Answer{}
 	}
 	r.epoch, r.held = epoch, true
 	return r.answer
@@ -82,6 +83,9 @@ func (l *live) made(id RunID, r *liveRun) bool {
 	return r.held || l.runs[id] != r
 }
 
+// errGap says that a frame goes on from where the mirror is not yet.
+var errGap = errors.New("frames are missing")
+
 // mirror applies what another replica made of the run. It fails with [ErrLost] if this process makes it itself, or
 // if the run was adopted meanwhile: then there is another answer to watch.
 func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
@@ -95,8 +99,11 @@ func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
 		delete(l.runs, id)
 		return ErrLost
 	}
-	if f.Epoch < r.epoch || f.From > r.answer.View().At {
-		return nil // of a holder that lost the run; or a gap, which the next question fills
+	if f.Epoch < r.epoch {
+		return nil // of a holder that lost the run
+	}
+	if f.From > r.answer.View().At {
+		return errGap // the next question fills it
 	}
 	r.epoch = f.Epoch
 	for _, c := range f.Changes {
@@ -148,34 +155,43 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 
 // follow keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
 func (rt *Runtime) follow(ctx context.Context, run Run, r *liveRun) {
-	hint, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	frames, err := rt.cfg.Bus.Subscribe(hint, run.Room)
-	if err != nil {
-		frames = nil // the store tells the end all the same
-	}
-	asking, polling := time.NewTicker(ask), time.NewTicker(poll)
+	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
 	defer asking.Stop()
 	defer polling.Stop()
-	_ = rt.cfg.Bus.Publish(hint, run.Room, Frame{Run: run.ID})
+	frames, _ := rt.cfg.Bus.Subscribe(ctx, run.Room) // without a bus, the store tells the end all the same
+	behind, asked := true, time.Time{}
 	for {
+		if frames != nil && (behind && time.Since(asked) >= askAgain || time.Since(asked) >= ask) {
+			asked = time.Now()
+			_ = rt.cfg.Bus.Publish(ctx, run.Room, Frame{Run: run.ID})
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.answer.Ended():
 			return
 		case <-asking.C:
-			_ = rt.cfg.Bus.Publish(hint, run.Room, Frame{Run: run.ID})
+			if frames == nil {
+				frames, _ = rt.cfg.Bus.Subscribe(ctx, run.Room)
+			}
 		case <-polling.C:
 			if rt.overtaken(ctx, run.ID, r) {
 				return
 			}
 		case f, ok := <-frames:
+			var err error
 			if !ok {
-				frames = nil
-			} else if f.Run == run.ID && len(f.Changes) > 0 && rt.live.mirror(run.ID, r, f) != nil {
+				frames, err = nil, errGap
+			} else if f.Run == run.ID && len(f.Changes) > 0 {
+				err = rt.live.mirror(run.ID, r, f)
+				behind = false
+			}
+			if errors.Is(err, ErrLost) {
 				return
 			}
+			behind = behind || err != nil
 		}
 	}
 }
@@ -194,42 +210,54 @@ func (rt *Runtime) overtaken(ctx context.Context, id RunID, r *liveRun) bool {
 	return true
 }
 
-// publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask.
+// publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
+// its end.
 func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
 	frames, err := rt.cfg.Bus.Subscribe(ctx, run.Room)
 	if err != nil {
-		rt.cfg.Log.Warn("readers on other replicas see this answer only when it has ended", "run", run.ID, "err", err)
-		return
+		rt.cfg.Log.Warn("readers on other replicas don't see this answer grow for now", "run", run.ID, "err", err)
 	}
 	var at Cursor
 	var asked time.Time
-	tick := time.NewTicker(pace)
+	listening, tick := time.NewTicker(askAgain), time.NewTicker(pace)
+	defer listening.Stop()
 	defer tick.Stop()
 	for {
 		select {
 		case f, ok := <-frames:
 			if !ok {
-				return
+				frames = nil
+			} else if f.Run == run.ID && len(f.Changes) == 0 {
+				tick.Reset(pace)
+				asked = time.Now()
+				at = rt.carry(ctx, run, a, 0)
 			}
-			if f.Run != run.ID || len(f.Changes) > 0 {
-				continue
+		case <-listening.C:
+			if frames == nil {
+				frames, _ = rt.cfg.Bus.Subscribe(ctx, run.Room)
 			}
-			tick.Reset(pace)
-			asked, at = time.Now(), 0
 		case <-tick.C:
 			if time.Since(asked) > 2*ask {
 				tick.Stop()
 				continue
 			}
+			at = rt.carry(ctx, run, a, at)
 		case <-ctx.Done():
+			if time.Since(asked) <= 2*ask {
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+				defer cancel()
+				rt.carry(ctx, run, a, at)
+			}
 			return
 		}
-		cs, next := a.Since(at)
-		if len(cs) == 0 {
-			continue
-		}
-		if err := rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}); err == nil {
-			at = next
-		}
 	}
+}
+
+// carry gives the bus what came after at, and returns how far that is.
+func (rt *Runtime) carry(ctx context.Context, run Run, a *Answer, at Cursor) Cursor {
+	cs, next := a.Since(at)
+	if len(cs) == 0 || rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
+		return at
+	}
+	return next
 }

@@ -1,0 +1,326 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// deafBus loses frames.
+type deafBus struct {
+	core.Bus
+	loses func(core.Frame) bool
+
+	mu     sync.Mutex
+	frames []core.Frame // that it carried
+}
+
+func (b *deafBus) Publish(ctx context.Context, in core.RoomID, f core.Frame) error {
+	b.mu.Lock()
+	lost := b.loses != nil && b.loses(f)
+	if !lost {
+		b.frames = append(b.frames, f)
+	}
+	b.mu.Unlock()
+	if lost {
+		return nil
+	}
+	return b.Bus.Publish(ctx, in, f)
+}
+
+// A reader on another replica sees a snapshot, then what is added, and the end, without waiting for the store.
+func TestWatchElsewhere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		bus := &deafBus{Bus: w.bus}
+		w.cfg.Bus = bus
+		a, b := w.start(), w.start()
+		w.model.queue([]step{write("One "), pause(3 * time.Second), write("two "), pause(3500 * time.Millisecond), write("three.")})
+		acc := a.say("A")
+		time.Sleep(time.Second)
+		begun := time.Now()
+		cs, v, err := b.follow(acc.Run)
+		w.must(err)
+		if took := time.Since(begun); v.Text() != "One two three." || v.Outcome != done || took > 5600*time.Millisecond {
+			w.Errorf("after %v the reader sees %q, %+v", took, v.Text(), v.Outcome)
+		}
+		if len(cs) != 4 || cs[0].Text != "One " || cs[1].Text != "two " {
+			w.Errorf("it came as %+v", cs)
+		}
+		snapshots := 0
+		for _, f := range bus.frames {
+			if len(f.Changes) > 0 && f.From == 0 {
+				snapshots++
+			}
+		}
+		if snapshots > 2 {
+			w.Errorf("the whole was carried %d times", snapshots)
+		}
+	})
+}
+
+// What nobody watches elsewhere is not carried.
+func TestNobodyWatches(t *testing.T) {
+	inWorld(t, func(w *world) {
+		bus := &deafBus{Bus: w.bus}
+		w.cfg.Bus = bus
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Minute), write(fox)})
+		w.ended(n.say("A"))
+		if len(bus.frames) > 0 {
+			w.Errorf("carried were %+v", bus.frames)
+		}
+	})
+}
+
+// DI-04: the bus is a hint. Where it loses frames, readers converge; where it loses all, the store tells the end.
+func TestWatchWithALossyBus(t *testing.T) {
+	every := func(k int) func(core.Frame) bool {
+		n := 0
+		return func(core.Frame) bool { n++; return n%k == 0 }
+	}
+	for name, loses := range map[string]func(core.Frame) bool{
+		"all": func(core.Frame) bool { return true }, "every third": every(3), "every second": every(2),
+		"questions": func(f core.Frame) bool { return len(f.Changes) == 0 },
+		"the end":   func(f core.Frame) bool { return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == core.Ended },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.watched()
+				w.cfg.Bus = &deafBus{Bus: w.bus, loses: loses}
+				a, b := w.start(), w.start()
+				script := slices.Repeat([]step{write("word "), pause(700 * time.Millisecond)}, 20)
+				w.model.queue(script)
+				acc := a.say("A")
+				time.Sleep(time.Second)
+				_, v, err := b.follow(acc.Run)
+				if errors.Is(err, core.ErrLost) { // as whoever watches has to
+					_, v, err = b.follow(acc.Run)
+				}
+				w.must(err)
+				if v.Text() != strings.Repeat("word ", 20) || v.Outcome != done {
+					w.Errorf("the reader sees %q, %+v", v.Text(), v.Outcome)
+				}
+				o, _ := w.ended(acc)
+				if r := w.run(acc); o != done || time.Since(r.Opened) > 20*700*time.Millisecond+2500*time.Millisecond {
+					w.Errorf("seen %v after the start", time.Since(r.Opened))
+				}
+			})
+		})
+	}
+}
+
+// A bus that drops its subscribers is subscribed to again, on both sides (DI-03).
+func TestBusComesBack(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		bus := &cutBus{Bus: w.bus}
+		w.cfg.Bus = bus
+		a, b := w.start(), w.start()
+		w.model.queue([]step{write("One "), pause(20 * time.Second), write("two "), pause(time.Hour)})
+		acc := a.say("A")
+		ctx, cancel := context.WithCancel(w.Context())
+		defer cancel()
+		answer, err := b.Watch(ctx, acc.Run)
+		w.must(err)
+		time.Sleep(time.Second)
+		bus.cut()
+		time.Sleep(30 * time.Second)
+		if got := answer.View().Text(); got != "One two " {
+			w.Errorf("ten seconds later the reader still sees %q", got)
+		}
+		a.stop(room)
+		w.ended(acc)
+	})
+}
+
+// cutBus can close all channels early.
+type cutBus struct {
+	core.Bus
+	mu   sync.Mutex
+	cuts []context.CancelFunc
+}
+
+func (b *cutBus) Subscribe(ctx context.Context, in core.RoomID) (<-chan core.Frame, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cuts = append(b.cuts, cancel)
+	return b.Bus.Subscribe(ctx, in)
+}
+
+func (b *cutBus) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.cuts {
+		c()
+	}
+	b.cuts = nil
+}
+
+// The death of a holder is noticed within its 15 seconds and a sweep. Readers elsewhere are told that the answer goes
+// on as another one, and find it.
+func TestHolderDies(t *testing.T) {
+	inWorld(t, func(w *world) {
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		a := w.start()
+		w.cfg = sound
+		b := w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{pause(time.Second), write("Adopted.")})
+		acc := a.say("A")
+		var lost int
+		var last core.View
+		read := make(chan error)
+		go func() {
+			for {
+				_, v, err := b.follow(acc.Run)
+				if last = v; !errors.Is(err, core.ErrLost) {
+					read <- err
+					return
+				}
+				lost++
+			}
+		}()
+		time.Sleep(2 * time.Second)
+		died := time.Now()
+		p.die()
+		a.shutdown()
+		c := b.say("B") // waits for its turn: B's replica must not pass over the run that it can't have
+		w.ended(acc)
+		if took := time.Since(died); took < 10*time.Second || took > 25*time.Second {
+			w.Errorf("adopted after %v", took)
+		}
+		w.must(<-read)
+		if lost != 1 || !last.Outcome.Done() {
+			w.Errorf("lost %d times, then saw %+v", lost, last)
+		}
+		w.wants(c, core.Completed, "Adopted.")
+	})
+}
+
+// A message that comes in where the holder is not is answered at once when the holder's run ends; under supersede it
+// ends that run.
+func TestSecondMessageElsewhere(t *testing.T) {
+	for policy, want := range map[core.Policy]core.Status{core.Supersede: core.Superseded, core.Queue: core.Completed} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = policy
+				a, b := w.start(), w.start()
+				w.model.queue([]step{write(fox), pause(time.Minute)})
+				first := a.say("A")
+				time.Sleep(time.Second)
+				second := b.say("B")
+				o, _ := w.ended(first)
+				if o.Status != want {
+					w.Errorf("the first ended as %+v", o)
+				}
+				begun := time.Now()
+				w.wants(second, core.Completed, "You said: B")
+				if time.Since(begun) > time.Second {
+					w.Errorf("the second was answered %v after the first", time.Since(begun))
+				}
+			})
+		})
+	}
+}
+
+// DI-11
+func TestStopElsewhere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		a, b := w.start(), w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		acc := a.say("A")
+		time.Sleep(time.Second)
+		stopped := time.Now()
+		b.stop(room)
+		w.wants(acc, core.Stopped, fox+"\n\n_(Stopped.)_")
+		if time.Since(stopped) > time.Second {
+			w.Errorf("it took %v", time.Since(stopped))
+		}
+	})
+}
+
+// IN-06 on four replicas: one run at a time, everything accounted for, the last one answered.
+func TestHundredMessagesOnFourReplicas(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var nodes []*node
+		for range 4 {
+			nodes = append(nodes, w.start())
+		}
+		accepted := make([]core.Accepted, 100)
+		var wg sync.WaitGroup
+		for i := range accepted {
+			m := w.message(room, "ada", strings.Repeat("x", i+1))
+			w.accepted = append(w.accepted, m.ID)
+			wg.Go(func() {
+				var err error
+				if accepted[i], err = nodes[i%4].Submit(w.Context(), m); err != nil {
+					w.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		last := slices.MaxFunc(accepted, func(a, b core.Accepted) int { return int(a.Response) - int(b.Response) })
+		if o, _ := w.ended(last); o != done {
+			w.Errorf("the last ended as %+v", o)
+		}
+		synctest.Wait()
+	})
+}
+
+// The same run is watched and then adopted here: the answer that readers hold is not the one that is written.
+func TestWatchedRunIsAdoptedHere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		a := w.start()
+		w.cfg = sound
+		b := w.start()
+		w.model.queue([]step{write("One"), pause(time.Hour)}, []step{pause(time.Minute), write("Two")})
+		acc := a.say("A")
+		ctx, cancel := context.WithCancel(w.Context())
+		defer cancel()
+		before, err := b.Watch(ctx, acc.Run)
+		w.must(err)
+		time.Sleep(time.Second)
+		p.die()
+		a.shutdown()
+		for w.run(acc).Epoch < 2 {
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if err := before.Wait(ctx, before.View().At); !errors.Is(err, core.ErrLost) {
+			w.Errorf("the reader waits, with %v", err)
+		}
+		_, v, err := b.follow(acc.Run)
+		w.must(err)
+		if v.Text() != "Two" || before.View().Text() != "One" {
+			w.Errorf("readers see %q and %q", before.View().Text(), v.Text())
+		}
+	})
+}
+
+func TestWatchOfWhatIsNot(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		if _, err := n.Watch(w.Context(), "nothing"); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("watching gave %v", err)
+		}
+		acc := n.say("A")
+		w.ended(acc)
+		_, v, err := n.follow(acc.Run)
+		w.must(err)
+		if v.Text() != "You said: A" || v.Outcome != done {
+			w.Errorf("a run of the past is %+v", v)
+		}
+	})
+}
