@@ -13,6 +13,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
+	"parley/connectors/discord"
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
@@ -106,6 +107,10 @@ type platform struct {
 }
 
 func platforms(cfg config.Config, env Env) (on []platform) {
+	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
+		bot := discord.New(discord.Options{Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log})
+		on = append(on, platform{bot, discord.Budgets()})
+	}
 	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
 		bot := telegram.New(telegram.Options{Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Log: env.Log})
 		on = append(on, platform{bot, telegram.Budgets()})

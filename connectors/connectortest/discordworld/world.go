@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"parley/connectors/connectortest"
 	"parley/connectors/discord/discordfake"
@@ -34,6 +35,9 @@ var spec = sync.OnceValues(func() (*discordfake.Spec, error) {
 	return discordfake.LoadSpec(dir)
 })
 
+// dawn is when Discord's ids are well under way: they count from 2015.
+var dawn = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // New returns a world in which nobody has written yet. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
 func New() (*World, error) {
@@ -41,6 +45,7 @@ func New() (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the description of the API: %w", err)
 	}
+	time.Sleep(time.Until(dawn)) // a synctest bubble begins before it
 	f := discordfake.New(discordfake.WithSpec(s))
 	w := &World{Fake: f, users: map[connectortest.Who]string{}}
 	for _, who := range []connectortest.Who{connectortest.Ada, connectortest.Bob, connectortest.Eve} {
