@@ -1,0 +1,125 @@
+package core_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// crashStory is played once in whole, and then once for each effect before and after which its process dies.
+type crashStory struct {
+	messages []string // three seconds apart
+	scripts  [][]step
+	watched  bool
+}
+
+var crashStories = map[string]crashStory{
+	"an action that writes": {
+		messages: []string{"A"},
+		scripts:  [][]step{{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, {write("Done.")}},
+	},
+	"a later turn takes the room": {
+		messages: []string{"A", "B"},
+		scripts:  [][]step{{write(fox), pause(time.Hour)}, {write("B's answer.")}},
+	},
+	"a later turn comes before much is shown": {
+		messages: []string{"A", "B"},
+		scripts:  [][]step{{write("Well"), pause(time.Hour)}, {write("B's answer.")}},
+	},
+	"an answer that is watched": {
+		messages: []string{"A", "B"},
+		scripts:  [][]step{{write(fox), call(0, "a", "WRITE", "{}")}, {write("Done.")}, {write("B's answer.")}},
+		watched:  true,
+	},
+}
+
+// I14 (IN-01, IN-10, DI-05): dying before or after any effect keeps I1 to I8.
+func TestCrashAtEveryEffect(t *testing.T) {
+	for name, s := range crashStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			effects := s.play(t, 0, false)
+			if len(effects) < 8 {
+				t.Fatalf("the story has only the effects %q", effects)
+			}
+			for k := range effects { // behind one is before the next
+				s.play(t, k+1, false)
+			}
+			s.play(t, len(effects), true)
+		})
+	}
+}
+
+// play dies at the kth effect, if k is not 0, and returns the effects.
+func (s crashStory) play(t *testing.T, k int, behind bool) (effects []string) {
+	inWorld(t, func(w *world) {
+		if s.watched {
+			w.watched()
+		}
+		a := &action{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
+		w.plug(a)
+		w.model.queue(s.scripts...)
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		first := w.start()
+		w.cfg = sound
+		p.dieAt(k, behind, first)
+		var in []core.Message
+		for _, text := range s.messages {
+			m := w.message(room, "ada", text)
+			in = append(in, m)
+			_, _ = first.Submit(w.Context(), m) // an error makes the platform deliver it again
+			time.Sleep(3 * time.Second)
+		}
+		time.Sleep(time.Minute)
+		p.mu.Lock()
+		effects = slices.Clone(p.names)
+		p.mu.Unlock()
+		second := w.start()
+		for _, m := range in {
+			w.ended(second.submit(m))
+		}
+		if a.times() > 1 {
+			w.Errorf("the action wrote %d times", a.times())
+		}
+		if !s.watched {
+			w.shows(in)
+		}
+		if w.Failed() {
+			w.Logf("died at effect %d of %q, behind it: %v", k, effects, behind)
+		}
+	})
+	return effects
+}
+
+func (p *ports) dieAt(k int, behind bool, n *node) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := map[int]func(){k: func() { p.die(); n.kill() }}
+	if behind {
+		p.after = at
+	} else {
+		p.before = at
+	}
+}
+
+// shows wants what is stored of the runs of in to be what the chat shows, in their order and nothing else (I2, I3, I8).
+func (w *world) shows(in []core.Message) {
+	w.Helper()
+	var want []string
+	for _, m := range in {
+		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+		w.must(err)
+		if said := w.said(w.run(acc).Said()); said != "" {
+			want = append(want, said)
+		}
+	}
+	if got := w.chat.visible(); !slices.Equal(got, want) {
+		w.Errorf("the chat shows %q, stored is %q", got, want)
+	}
+	if len(want) == 0 {
+		w.Error("nothing was said")
+	}
+}
