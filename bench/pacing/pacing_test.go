@@ -18,7 +18,10 @@ import (
 
 var update = flag.Bool("update", false, "measure everything and write docs/pacing.md and docs/pacing.svg")
 
-const token = "word" // every token
+const (
+	token   = "word" // every token
+	answers = 8      // for so many times the length of one it is measured
+)
 
 // scene is so many chats of one kind that stream all the time.
 type scene struct {
@@ -26,7 +29,6 @@ type scene struct {
 	group  bool
 	tokens int     // of one answer
 	rate   float64 // tokens a second
-	rounds int     // answers in each chat, one after the other
 }
 
 func (s scene) String() string {
@@ -102,17 +104,19 @@ func (r result) lastFinal() time.Duration { return slices.Max(r.finals) }
 // run measures one policy in one scene.
 func run(t *testing.T, s scene, p policy) (r result) {
 	synctest.Test(t, func(*testing.T) {
-		world := newPlatform(s.limits())
-		show := p.open(world, s)
+		perChat, perBot := s.limits()
 		length := time.Duration(float64(s.tokens) / s.rate * float64(time.Second))
+		world := newPlatform(perChat, perBot, answers*length)
+		show := p.open(world, s)
 		var chats sync.WaitGroup
 		for i := range s.chats {
 			chats.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(i), 7))
-				time.Sleep(time.Duration(random.Int64N(int64(length / 10))))
+				time.Sleep(time.Duration(random.Int64N(int64(2 * s.floor()))))
 				c := &chat{}
-				for range s.rounds {
-					tell(world, c, s, random, show)
+				tell(world, c, 1+random.IntN(s.tokens), s.rate, random, show) // as if we came in the middle
+				for time.Now().Before(world.until) {
+					tell(world, c, s.tokens*9/10+random.IntN(s.tokens/5), s.rate, random, show)
 				}
 			})
 		}
@@ -122,14 +126,14 @@ func run(t *testing.T, s scene, p policy) (r result) {
 	return r
 }
 
-// tell streams one answer, of about the usual length.
-func tell(p *platform, c *chat, s scene, random *rand.Rand, show func(*chat, *answer)) {
+// tell streams one answer.
+func tell(p *platform, c *chat, tokens int, rate float64, random *rand.Rand, show func(*chat, *answer)) {
 	a := &answer{over: make(chan struct{})}
 	p.begin(c)
 	var showing sync.WaitGroup
 	showing.Go(func() { show(c, a) })
-	for range s.tokens*9/10 + random.IntN(s.tokens/5) {
-		time.Sleep(time.Duration((0.5 + random.Float64()) / s.rate * float64(time.Second)))
+	for range tokens {
+		time.Sleep(time.Duration((0.5 + random.Float64()) / rate * float64(time.Second)))
 		p.make(c)
 		a.mu.Lock()
 		a.tokens++
@@ -144,11 +148,11 @@ func tell(p *platform, c *chat, s scene, random *rand.Rand, show func(*chat, *an
 
 func TestPacing(t *testing.T) {
 	scenes := []scene{
-		{1, false, 900, 40, 8}, {10, false, 900, 40, 8}, {100, false, 900, 40, 4},
-		{1, true, 900, 40, 8}, {10, true, 900, 40, 8}, {100, true, 900, 40, 4},
+		{1, false, 900, 40}, {10, false, 900, 40}, {100, false, 900, 40},
+		{1, true, 900, 40}, {10, true, 900, 40}, {100, true, 900, 40},
 	}
 	if *update {
-		scenes = slices.Insert(scenes, 3, scene{1000, false, 900, 3, 2})
+		scenes = slices.Insert(scenes, 3, scene{1000, false, 900, 3})
 	}
 	for _, s := range scenes {
 		var all []result

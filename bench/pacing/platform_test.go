@@ -23,6 +23,7 @@ type platform struct {
 	perChat, perBot limit
 
 	mu    sync.Mutex
+	until time.Time // what comes later is not measured
 	bot   account
 	rand  *rand.Rand
 	total tally
@@ -37,9 +38,9 @@ type account struct {
 // tally is what is measured, over all chats.
 type tally struct {
 	calls, refused, answers int
-	stale                   float64       // seconds of staleness times seconds
-	streaming               time.Duration // from the first character to the acknowledged last
-	finals                  []time.Duration
+	stale                   float64         // seconds of staleness times seconds
+	streaming               time.Duration   // from each answer's first character to when its last one arrives
+	finals                  []time.Duration // from the end of an answer to when its last character arrives
 }
 
 // refusal is an error 429.
@@ -50,8 +51,8 @@ type refusal struct {
 
 func (r refusal) Error() string { return fmt.Sprintf("too many requests: retry after %v", r.after) }
 
-func newPlatform(perChat, perBot limit) *platform {
-	return &platform{perChat: perChat, perBot: perBot, rand: rand.New(rand.NewPCG(1, 2))}
+func newPlatform(perChat, perBot limit, measured time.Duration) *platform {
+	return &platform{perChat: perChat, perBot: perBot, until: time.Now().Add(measured), rand: rand.New(rand.NewPCG(1, 2))}
 }
 
 // call makes one request of c's. It shows n tokens, or none if n is 0.
@@ -74,15 +75,19 @@ func (p *platform) arrive(c *chat, n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.total.calls++
+	total := &p.total
+	if now.After(p.until) {
+		total = &tally{}
+	}
+	total.calls++
 	wait, botWait := c.account.wait(now, p.perChat), p.bot.wait(now, p.perBot)
 	if wait > 0 || botWait > 0 {
-		p.total.refused++
+		total.refused++
 		return refusal{botWait > wait, max(wait, botWait)}
 	}
 	c.account.spend(now, p.perChat)
 	p.bot.spend(now, p.perBot)
-	c.show(now, n, &p.total)
+	c.show(now, n, total)
 	return nil
 }
 
@@ -106,6 +111,7 @@ type chat struct {
 	made    []time.Time // each token of the answer
 	shown   int         // tokens
 	since   time.Time   // when the oldest that is not shown became that
+	last    time.Time   // when something was shown, or the first token was made
 	ended   time.Time
 }
 
@@ -124,6 +130,9 @@ func (p *platform) make(c *chat) {
 	if len(c.made) == c.shown {
 		c.since = now
 	}
+	if len(c.made) == 0 {
+		c.last = now
+	}
 	c.made = append(c.made, now)
 }
 
@@ -141,10 +150,10 @@ func (c *chat) show(now time.Time, n int, t *tally) {
 	oldest := c.made[c.shown]
 	after, before := now.Sub(oldest).Seconds(), c.since.Sub(oldest).Seconds()
 	t.stale += (after*after - before*before) / 2
-	c.shown, c.since = n, now
+	t.streaming += now.Sub(c.last)
+	c.shown, c.since, c.last = n, now, now
 	if !c.ended.IsZero() && c.shown == len(c.made) {
 		t.answers++
-		t.streaming += now.Sub(c.made[0])
 		t.finals = append(t.finals, now.Sub(c.ended))
 	}
 }
