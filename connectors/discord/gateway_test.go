@@ -328,3 +328,55 @@ func TestMissedMessagesHaveAnAge(t *testing.T) {
 		w.wantTexts("before", "new")
 	})
 }
+
+// Whatever is going on, the end of the context is the end: no connection comes back, and no goroutine stays.
+func TestStopAtAnyMoment(t *testing.T) {
+	for name, begin := range map[string]func(w *world){
+		"op 7":      func(w *world) { w.fake.RequestReconnect() },
+		"op 9":      func(w *world) { w.fake.InvalidateSessions(false) },
+		"cut":       func(w *world) { w.fake.CutGateway() },
+		"4000":      func(w *world) { w.fake.CloseGateway(4000) },
+		"heartbeat": func(w *world) { w.fake.RequestHeartbeat() },
+		"no way back": func(w *world) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.DropBefore())
+			w.fake.CutGateway()
+		},
+		"no answer": func(w *world) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.Delay(time.Minute))
+			w.fake.CutGateway()
+		},
+	} {
+		for _, after := range []time.Duration{0, time.Millisecond, 500 * time.Millisecond, 1500 * time.Millisecond, 4 * time.Second, time.Minute} {
+			t.Run(fmt.Sprint(name, " ", after), func(t *testing.T) {
+				play(t, func(w *world) {
+					w.start()
+					begin(w)
+					time.Sleep(after)
+					begun := time.Now()
+					w.stop()
+					if d := time.Since(begun); d > 5*time.Second {
+						t.Errorf("the end took %v", d)
+					}
+					opened, _ := w.fake.Connections()
+					time.Sleep(time.Hour)
+					if now, standing := w.fake.Connections(); now != opened || standing != 0 {
+						t.Errorf("%d connections came later, %d stand", now-opened, standing)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A second Run after the first begins afresh, with one session.
+func TestRunAgain(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.stop()
+		time.Sleep(10 * time.Second)
+		w.start()
+		w.say("hello")
+		w.settle()
+		w.wantTexts("hello")
+	})
+}

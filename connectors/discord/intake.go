@@ -21,7 +21,7 @@ const (
 	mostWaiting  = 5000             // in all of them
 	mostLanes    = 2000             //
 	mostPanics   = 3                // of the handler, over one message
-	handlerTime  = 10 * time.Second // for one message
+	handlerTime  = 20 * time.Second // for one message, and to ask for its channel
 	leastRetry   = time.Second      // after a failure of the handler
 	mostRetry    = 30 * time.Second //
 	catchUpLanes = 50               // of a new connection
@@ -210,10 +210,9 @@ func (q *intake) hand(ctx context.Context, m message) (err error) {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
 		}
 	}()
-	in := m.inbound(q.me, q.places.of(ctx, m))
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 	defer cancel()
-	_, err = q.handler(ctx, in)
+	_, err = q.handler(ctx, m.inbound(q.me, q.places.of(ctx, m)))
 	return err
 }
 

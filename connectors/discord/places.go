@@ -12,6 +12,7 @@ import (
 
 const (
 	mostPlaces = 1000
+	placeTime  = 5 * time.Second
 	placeLife  = time.Hour
 	guessLife  = time.Minute // of what is assumed of a channel that could not be asked for
 )
@@ -43,7 +44,7 @@ func (p *places) of(ctx context.Context, m message) place {
 	if ok && time.Now().Before(r.until) {
 		return r.place
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
 	var said struct {
 		Type int    `json:"type"`

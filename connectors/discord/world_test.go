@@ -139,7 +139,10 @@ func (w *world) launch() {
 	go func() { w.ended <- w.bot.Run(ctx, w.handle) }()
 }
 
-func (w *world) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+func (w *world) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
+	if ctx.Err() != nil {
+		return core.Accepted{}, ctx.Err()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fail != nil {
