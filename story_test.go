@@ -17,6 +17,7 @@ import (
 
 	"parley"
 	"parley/config"
+	"parley/connectors"
 	"parley/core"
 	"parley/models/modelfake"
 	"parley/sim"
@@ -37,6 +38,9 @@ type story struct {
 	cfg     config.Config
 	log     lockedBuffer
 	extra   sim.Evidence // what other fakes have to tell
+	secrets []string
+	servers []string                       // that a crash cuts off, beside the model
+	looks   []func(*sim.Evidence) []string // what else is wrong at the end
 
 	node     *node
 	accepted map[core.MemoryID]bool
@@ -53,6 +57,16 @@ type node struct {
 // tell plays a story and checks every invariant at its end.
 func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 	t.Helper()
+	tellIn(t, func(s *story) {
+		if edit != nil {
+			edit(&s.cfg)
+		}
+	}, play)
+}
+
+// tellIn plays a story in a world that has other things in it too: prepare adds them before the gateway starts.
+func tellIn(t *testing.T, prepare, play func(*story)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]bool{}}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey})
@@ -63,10 +77,8 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 		cfg.Models.Large.Model = modelfake.DefaultModel
 		cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
 		cfg.Web.Limits = config.Limits{}
-		if edit != nil {
-			edit(&cfg)
-		}
-		s.cfg = cfg
+		s.cfg, s.secrets = cfg, []string{secretKey}
+		prepare(s)
 		client := &http.Client{Transport: &http.Transport{DialContext: s.net.Dial}}
 		s.browser = &sim.Browser{HTTP: client, Base: "http://" + webAt}
 		s.start()
@@ -96,7 +108,7 @@ func (s *story) start() {
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.New(s.cfg, parley.Env{
-		Listen: s.net.Listen, Dial: s.net.Dial, Log: log,
+		Listen: s.net.Listen, Dial: n.dial(s.net), Log: log,
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
 			return n.store
@@ -107,6 +119,16 @@ func (s *story) start() {
 	n.Gateway, n.stop = g, cancel
 	go func() { n.ended <- g.Run(ctx) }()
 	s.node = n
+}
+
+// dial reaches the world, while this life lasts.
+func (n *node) dial(world *sim.Net) connectors.Dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := n.store.alive(); err != nil {
+			return nil, err
+		}
+		return world.Dial(ctx, network, address)
+	}
 }
 
 // shutdown ends this life as SIGTERM would.
@@ -120,7 +142,9 @@ func (s *story) shutdown() {
 func (s *story) crash() {
 	s.node.store.die()
 	s.net.Cut(webAt)
-	s.net.Cut(modelAt)
+	for _, server := range append(s.servers, modelAt) {
+		s.net.Cut(server)
+	}
 	s.node.stop()
 	<-s.node.ended
 }
@@ -153,9 +177,12 @@ func (s *story) end() {
 	for _, r := range s.model.Rejected() {
 		e.Refused = append(e.Refused, fmt.Sprintf("model request %d: %s", r.Number, r.Rejected))
 	}
-	e.Leaks = append(e.Leaks, sim.Leak("the log", s.log.String(), secretKey)...)
-	stored := e // read before the store closes
-	wrong := stored.Check()
+	e.Leaks = append(e.Leaks, sim.Leak("the log", s.log.String(), s.secrets...)...)
+	var wrong []string
+	for _, look := range s.looks {
+		wrong = append(wrong, look(&e)...)
+	}
+	wrong = append(wrong, e.Check()...) // read before the store closes
 	s.shutdown()
 	for _, w := range wrong {
 		s.Errorf("%s", w)

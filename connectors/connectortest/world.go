@@ -52,7 +52,7 @@ type People interface {
 	// Twice has the platform tell the bot twice of what is said in say.
 	Twice(say func())
 	// Remove takes a message away, as a person does who may.
-	Remove(in Place, m Message)
+	Remove(in Place, m Line)
 }
 
 // Weather is what goes wrong.
@@ -75,6 +75,7 @@ type Fault struct {
 	Markup     bool          // refused because of its markup, on platforms that refuse any
 
 	Delay time.Duration // before it is done
+	Mute  time.Duration // after it was done, before the answer
 }
 
 // Witness saw everything.
@@ -82,7 +83,7 @@ type Witness interface {
 	// Places are all rooms that anybody wrote in.
 	Places() []Place
 	// Sees is what stands in a room now, oldest first.
-	Sees(Place) []Message
+	Sees(Place) []Line
 	// Requests are those that changed a room, or tried to, oldest first. Scope is the Place.
 	Requests() []sim.Request
 	// Refused says which requests a correct bot would not have made, and why: malformed ones, and those that met a limit
@@ -92,8 +93,8 @@ type Witness interface {
 	Pings() []string
 }
 
-// Message is one message of a room.
-type Message struct {
+// Line is one message of a room.
+type Line struct {
 	ID       string // as the connector's sink names it
 	Own      bool   // the bot wrote it
 	Text     string // as people read it now

@@ -32,7 +32,7 @@ func (w *World) Spoil(f connectortest.Fault) {
 	case f.BadGateway:
 		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
 	}
-	out.Delay = f.Delay
+	out.Delay, out.DelayAnswer = f.Delay, f.Mute
 	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth}, out)
 }
 
@@ -44,9 +44,9 @@ func (w *World) Places() []connectortest.Place {
 }
 
 // Sees implements [connectortest.Witness].
-func (w *World) Sees(in connectortest.Place) (all []connectortest.Message) {
+func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 	for _, m := range w.Fake.Messages(string(in)) {
-		out := connectortest.Message{ID: m.ID, Own: m.ByBot, Text: m.Content}
+		out := connectortest.Line{ID: m.ID, Own: m.ByBot, Text: m.Content}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {
 				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content})

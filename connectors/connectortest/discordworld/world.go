@@ -99,4 +99,4 @@ func (w *World) Twice(say func()) {
 }
 
 // Remove implements [connectortest.People].
-func (w *World) Remove(_ connectortest.Place, m connectortest.Message) { w.Fake.UserDelete(m.ID) }
+func (w *World) Remove(_ connectortest.Place, m connectortest.Line) { w.Fake.UserDelete(m.ID) }

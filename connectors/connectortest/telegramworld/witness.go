@@ -24,7 +24,7 @@ func method(op progressive.Op) string {
 // Spoil implements [connectortest.Weather].
 func (w *World) Spoil(f connectortest.Fault) {
 	out := telegramfake.Fault{
-		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, RetryAfter: int(f.Hold / time.Second),
+		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, DelayAnswer: f.Mute, RetryAfter: int(f.Hold / time.Second),
 		Drop: f.Lost || f.Dropped, Apply: f.Lost, ParseError: f.Markup,
 	}
 	if f.In != "" {
@@ -44,12 +44,12 @@ func (w *World) Places() []connectortest.Place {
 }
 
 // Sees implements [connectortest.Witness].
-func (w *World) Sees(in connectortest.Place) (all []connectortest.Message) {
+func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 	for _, m := range w.Fake.Messages(chat(in)) {
 		if m.Service != "" {
 			continue
 		}
-		out := connectortest.Message{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text}
+		out := connectortest.Line{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text}
 		for _, v := range w.Fake.History(m) {
 			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text})
 		}

@@ -108,7 +108,7 @@ func (w *World) Twice(say func()) {
 }
 
 // Remove implements [connectortest.People].
-func (w *World) Remove(in connectortest.Place, m connectortest.Message) {
+func (w *World) Remove(in connectortest.Place, m connectortest.Line) {
 	for _, there := range w.Fake.Messages(chat(in)) {
 		if messageID(there.Chat, there.ID) == m.ID {
 			w.Fake.UserDelete(there)

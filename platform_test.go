@@ -1,0 +1,270 @@
+package parley_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/core"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// site is a platform that stories are told on.
+type site struct {
+	name  string
+	at    string // where its server listens
+	world func() (World, error)
+	use   func(c *config.Config, w World, url string) (token string) // turns the connector on
+	// orphans says that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays.
+	orphans bool
+}
+
+func sites() []site {
+	return []site{
+		{
+			name: "telegram", at: "telegram.test:80", orphans: true,
+			world: func() (World, error) { return telegramworld.New() },
+			use: func(c *config.Config, w World, url string) string {
+				token := w.(*telegramworld.World).Fake.Token()
+				c.Connectors.Telegram.Token, c.Connectors.Telegram.APIURL = config.Secret(token), url
+				return token
+			},
+		},
+		{
+			name: "discord", at: "discord.test:80",
+			world: func() (World, error) { return discordworld.New() },
+			use: func(c *config.Config, w World, url string) string {
+				token := w.(*discordworld.World).Fake.Token()
+				c.Connectors.Discord.Token, c.Connectors.Discord.APIURL = config.Secret(token), url
+				return token
+			},
+		},
+	}
+}
+
+// chat is a story with people on a platform.
+type chat struct {
+	*story
+	World
+	site
+	ada, group Place
+
+	orphans int  // messages that belong to no run, as far as they can't be avoided
+	silence bool // people removed answers
+}
+
+// onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
+func onEach(t *testing.T, edit func(*config.Config), play func(*chat)) {
+	t.Helper()
+	for _, p := range sites() {
+		t.Run(p.name, func(t *testing.T) { on(t, p, edit, play) })
+	}
+}
+
+func on(t *testing.T, p site, edit func(*config.Config), play func(*chat)) {
+	t.Helper()
+	onWrapped(t, p, edit, nil, play)
+}
+
+// onWrapped puts something between the gateway and the platform's server.
+func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.Handler) http.Handler, play func(*chat)) {
+	t.Helper()
+	c := &chat{site: p}
+	tellIn(t, func(s *story) {
+		w, err := p.world()
+		s.must(err)
+		c.story, c.World = s, w
+		h := w.Handler()
+		if wrap != nil {
+			h = wrap(h)
+		}
+		Serve(s.T, s.listen(p.at), h)
+		s.Cleanup(w.Close)
+		c.invite(&s.cfg, "http://"+strings.TrimSuffix(p.at, ":80"))
+		if edit != nil {
+			edit(&s.cfg)
+		}
+		s.servers = append(s.servers, p.at)
+		s.looks = append(s.looks, c.look)
+	}, func(*story) {
+		c.pass(10 * time.Second) // to log in
+		play(c)
+		c.pass(time.Minute)
+		c.rest()
+	})
+}
+
+// invite turns the connector on, and lets Ada and Bob in.
+func (c *chat) invite(cfg *config.Config, url string) {
+	c.ada, c.group = c.Direct(Ada), c.Group()
+	c.secrets = append(c.secrets, c.use(cfg, c.World, url))
+	for _, who := range []Who{Ada, Bob} {
+		cfg.Allow = append(cfg.Allow, config.Account(c.Account(who)))
+	}
+}
+
+func (c *chat) pass(d time.Duration) {
+	time.Sleep(d) // in a bubble: moves its clock
+	synctest.Wait()
+}
+
+// rest waits until nothing is owed.
+func (c *chat) rest() {
+	c.Helper()
+	for range 2 * 3600 {
+		synctest.Wait()
+		open, err := c.node.store.OpenRooms(c.Context())
+		c.must(err)
+		if len(open) == 0 {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	c.Fatalf("a run has no end\nlog:\n%s", c.log.String())
+}
+
+// read waits until the bot's last message in a room holds part.
+func (c *chat) read(in Place, part string) {
+	c.Helper()
+	for range 20 * 3600 {
+		synctest.Wait()
+		if own := Own(c, in); len(own) > 0 && strings.Contains(own[len(own)-1], part) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.Fatalf("nobody read %q, but %q\nlog:\n%s", part, Own(c, in), c.log.String())
+}
+
+// want waits until nothing is owed, and compares what the bot's messages in a room say.
+func (c *chat) want(in Place, texts ...string) {
+	c.Helper()
+	c.rest()
+	if got := Own(c, in); !slices.Equal(got, texts) {
+		c.Errorf("in %s people read %q; want %q", in, got, texts)
+	}
+}
+
+// asked wants the model to have been asked so often.
+func (c *chat) asked(times int) {
+	c.Helper()
+	if n := len(c.model.Requests()); n != times {
+		c.Errorf("the model was asked %d times; want %d", n, times)
+	}
+}
+
+// prompt is the n-th question to the model.
+func (c *chat) prompt(n int) string {
+	c.Helper()
+	all := c.model.Requests()
+	if n >= len(all) {
+		c.Fatalf("the model was asked %d times", len(all))
+	}
+	return string(all[n].Raw)
+}
+
+// look adds what the world has seen to the evidence, and says what is wrong beyond its rules.
+func (c *chat) look(e *sim.Evidence) (wrong []string) {
+	e.Requests = append(e.Requests, c.Requests()...)
+	e.Refused = append(e.Refused, c.Refused()...)
+	e.Work = append(e.Work, c.work(e)...)
+	for _, p := range c.Pings() {
+		wrong = append(wrong, "I11: an unasked ping of "+p)
+	}
+	standing := map[string]Line{}
+	for _, in := range c.Places() {
+		for _, m := range c.Sees(in) {
+			if m.Own {
+				standing[m.ID] = m
+			}
+		}
+	}
+	for _, run := range e.Runs {
+		wrong = append(wrong, c.sights(e, run, standing)...)
+	}
+	if len(standing) > c.orphans {
+		wrong = append(wrong, fmt.Sprintf("I2: messages that belong to no run: %v", standing))
+	}
+	return wrong
+}
+
+// sights tells what people saw of a run, and takes its messages out of standing.
+func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
+	var texts []string
+	var at time.Time
+	for _, s := range run.Shown {
+		m, ok := standing[s.ID]
+		if !ok {
+			continue
+		}
+		delete(standing, s.ID)
+		texts = append(texts, m.Text)
+		for i, v := range m.Versions {
+			if i > 0 && i < len(m.Versions)-1 && len(v.Text) < len(m.Versions[i-1].Text) {
+				wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, m.Versions[i-1].Text, v.Text))
+			}
+			at = v.At
+		}
+	}
+	o := run.Outcome
+	switch {
+	case o.Withdrawn && len(texts) > 0:
+		wrong = append(wrong, fmt.Sprintf("run %s was withdrawn, but %q stands", run.ID, texts))
+	case !o.Done() || o.Withdrawn || o.Status == core.Ignored || c.silence:
+	case len(texts) == 0:
+		wrong = append(wrong, fmt.Sprintf("I2: nobody sees anything of run %s (%+v), shown %+v", run.ID, o, run.Shown))
+	default:
+		text := strings.Join(texts, "\n")
+		if stored, ok := e.Stored(run.Said()); ok && bare(stored.Text) == bare(text) {
+			text = stored.Text // as people read it
+		}
+		e.Seen = append(e.Seen, sim.Sight{At: at, Reader: string(run.Room), Run: run.ID, Text: text, Last: true})
+	}
+	return wrong
+}
+
+// bare is what remains of a text however it was marked up and cut.
+func bare(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_*`\\ \n\t", r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// work tells the calls of the model that can be told apart by their question.
+func (c *chat) work(e *sim.Evidence) (all []sim.Work) {
+	asked := map[string]core.RoomID{}
+	for _, run := range e.Runs {
+		for _, in := range run.Inputs {
+			if m, ok := e.Stored(in); ok {
+				asked[m.Text] = m.Room
+			}
+		}
+	}
+	for _, q := range c.model.Requests() {
+		for text, room := range asked {
+			if strings.HasSuffix(q.LastUser(), text) {
+				all = append(all, sim.Work{Room: room, From: q.At, To: until(q)})
+			}
+		}
+	}
+	return all
+}
+
+func until(q modelfake.Request) time.Time {
+	if !q.Cancelled.IsZero() {
+		return q.Cancelled
+	}
+	return q.Ended
+}

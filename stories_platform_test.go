@@ -1,0 +1,382 @@
+package parley_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/core"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+const tale = "Once upon a time there was a gateway that stood between people and a machine, and it told each of them, " +
+	"word by word, what the machine had to say, without losing one and without saying one twice."
+
+// slowly tells a text word by word.
+func slowly(text string) Script { return Script{Pace(300 * time.Millisecond), Text(text, ByWord)} }
+
+// ST-01, ST-20: an answer is one message that grows.
+func TestChatAnswer(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(slowly(tale))
+		c.Say(Ada, c.ada, "Tell me a tale")
+		c.read(c.ada, "Once upon a time")
+		c.want(c.ada, tale)
+		m := c.Sees(c.ada)[1]
+		if n := len(m.Versions); n < 3 || n > 12 {
+			t.Errorf("it was shown in %d steps", n)
+		}
+		c.Say(Ada, c.ada, "And now?")
+		c.want(c.ada, tale, "You said: And now?")
+		if p := c.prompt(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
+			t.Errorf("the second prompt is %s", p)
+		}
+	})
+}
+
+// In a group the bot hears everything, and answers who calls it.
+func TestChatGroup(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.Say(Bob, c.group, "The password of the day is swordfish.")
+		c.pass(time.Minute)
+		c.asked(0)
+		c.want(c.group)
+		c.Mention(Ada, c.group, "what is the password?")
+		c.rest()
+		c.asked(1)
+		if p := c.prompt(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
+			t.Errorf("the prompt is %s", p)
+		}
+		if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
+			t.Errorf("the answer is %q", own)
+		}
+	})
+}
+
+// SE: strangers are told once, politely, and cost nothing.
+func TestChatStranger(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		eve := c.Direct(Eve)
+		c.Say(Eve, eve, "Hello")
+		c.rest()
+		if own := Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "invited") {
+			t.Errorf("a stranger reads %q", own)
+		}
+		c.Say(Eve, eve, "Hello?")
+		c.Mention(Eve, c.group, "Hello??")
+		c.pass(time.Minute)
+		c.rest()
+		if own := Own(c, eve); len(own) != 1 {
+			t.Errorf("then a stranger reads %q", own)
+		}
+		c.want(c.group)
+		c.asked(0)
+	})
+}
+
+// I13, IN-05.
+func TestChatBots(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.Mention(Robot, c.group, "Shall we talk for ever?")
+		c.Mention(Self, c.group, "Do I hear myself?")
+		c.orphans = 1 // what it said itself stands there
+		c.pass(time.Minute)
+		c.asked(0)
+		if n := len(c.Requests()); n != 0 {
+			t.Errorf("bots cause %d requests", n)
+		}
+	})
+}
+
+// I1, IN-04: whatever comes twice is answered once.
+func TestChatDuplicates(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.Twice(func() { c.Say(Ada, c.ada, "Hi") })
+		c.pass(time.Minute)
+		c.want(c.ada, "You said: Hi")
+		c.asked(1)
+	})
+}
+
+// ST-11, ST-18, ST-19: what is too long for one message stands in several, in order, each of them once.
+func TestChatLongAnswer(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat(tale+"\n\n", 10_000/len(tale)+1))
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Pace(20 * time.Millisecond), Text(long, ByWord)})
+		c.Say(Ada, c.ada, "Tell me much")
+		c.rest()
+		own := Own(c, c.ada)
+		if len(own) < 3 || bare(strings.Join(own, "")) != bare(long) {
+			t.Errorf("%d messages say %q", len(own), own)
+		}
+	})
+}
+
+// IN-06, IN-09: a later message takes the room. What few words were shown go; what people have begun to read stays,
+// marked. The new answer stands below the new question.
+func TestChatSuperseded(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Text("Well, let me"), Pause(time.Hour)}, Script{Text("Answer B")})
+		c.Say(Ada, c.ada, "Question A")
+		c.read(c.ada, "Well, let me")
+		c.Say(Ada, c.ada, "Question B")
+		c.want(c.ada, "Answer B")
+		c.below(c.ada, "Question B", "Answer B")
+
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Answer D")})
+		c.Say(Ada, c.ada, "Question C")
+		c.read(c.ada, "evening")
+		c.Say(Ada, c.ada, "Question D")
+		c.rest()
+		own := Own(c, c.ada)
+		if len(own) != 3 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], "Interrupted by a newer message.") {
+			t.Errorf("people read %q", own)
+		}
+		c.below(c.ada, "Question D", "Answer D")
+		if p := c.prompt(3); !strings.Contains(p, "Question C") || !strings.Contains(p, "quick brown fox") {
+			t.Errorf("the prompt is %s", p)
+		}
+	})
+}
+
+// below wants a message that says one thing right below one that says another.
+func (c *chat) below(in Place, above, below string) {
+	c.Helper()
+	all := c.Sees(in)
+	for i, m := range all[1:] {
+		if m.Own && m.Text == below && strings.Contains(all[i].Text, above) {
+			return
+		}
+	}
+	c.Errorf("%q does not stand below %q: %+v", below, above, all)
+}
+
+// In a group questions wait for each other, and none is lost.
+func TestChatQueue(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(slowly(tale))
+		c.Mention(Ada, c.group, "first")
+		c.pass(5 * time.Second)
+		c.Mention(Bob, c.group, "second")
+		c.rest()
+		own := Own(c, c.group)
+		if len(own) != 2 || own[0] != tale || !strings.Contains(own[1], "second") {
+			t.Errorf("people read %q", own)
+		}
+	})
+}
+
+func TestChatStop(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)})
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "evening")
+		said := time.Now()
+		c.Say(Ada, c.ada, "/stop")
+		c.read(c.ada, "Stopped.")
+		if took := time.Since(said); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if end := c.model.Requests()[0].Cancelled; end.IsZero() || end.Sub(said) > time.Second {
+			t.Errorf("the model was cancelled at %v, stop was said at %v", end, said)
+		}
+		c.rest()
+		c.asked(1)
+		c.Say(Ada, c.ada, "Go on")
+		c.read(c.ada, "You said: Go on")
+	})
+}
+
+// IN-10, I14: a process that dies in mid-answer leaves a message that the next one brings to its end.
+func TestChatCrash(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, slowly(tale))
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "evening")
+		c.crash()
+		c.start()
+		c.want(c.ada, tale)
+		c.asked(2)
+		if versions := c.Sees(c.ada)[1].Versions; versions[len(versions)-2].Text != fox {
+			t.Errorf("it was shown in steps: %+v", versions)
+		}
+	})
+}
+
+// WB-10: an answer within the grace is finished; another is adopted by the next life.
+func TestChatShutdown(t *testing.T) {
+	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chat) {
+		bob := c.Direct(Bob)
+		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if nobody is in a hurry.", ByWord)})
+		c.Say(Bob, bob, "Short")
+		c.read(bob, "This is done")
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text(tale)})
+		c.Say(Ada, c.ada, "Endless")
+		c.read(c.ada, "evening")
+		c.shutdown()
+		if own := Own(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
+			t.Errorf("within the grace %q was shown", own)
+		}
+		c.start()
+		c.want(c.ada, tale)
+		c.asked(3)
+	})
+}
+
+// ST-02, ST-04, ST-05, ST-06, ST-07: whatever becomes of one request, the answer stands there once, whole.
+func TestChatFaults(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"1 s at the create":       {Op: progressive.Post, Hold: time.Second},
+		"33 s at the create":      {Op: progressive.Post, Hold: 33 * time.Second},
+		"1 s at an edit":          {Op: progressive.Edit, Nth: 1, Hold: time.Second},
+		"33 s at an edit":         {Op: progressive.Edit, Nth: 1, Hold: 33 * time.Second},
+		"a lost create":           {Op: progressive.Post, Lost: true},
+		"a create that broke":     {Op: progressive.Post, Dropped: true},
+		"a lost edit":             {Op: progressive.Edit, Nth: 1, Lost: true},
+		"an edit that broke":      {Op: progressive.Edit, Nth: 1, Dropped: true},
+		"502 at the create":       {Op: progressive.Post, BadGateway: true},
+		"502 at an edit":          {Op: progressive.Edit, Nth: 1, BadGateway: true},
+		"a slow create":           {Op: progressive.Post, Delay: 5 * time.Second},
+		"a slow edit":             {Op: progressive.Edit, Nth: 1, Delay: 5 * time.Second},
+		"an edit never answered":  {Op: progressive.Edit, Nth: 1, Mute: 40 * time.Second},
+		"a create never answered": {Op: progressive.Post, Mute: 40 * time.Second},
+		"nobody knows of typing":  {Op: progressive.Typing, Lost: true},
+		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.Spoil(f)
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.wantOnce(f, tale)
+			})
+		})
+	}
+}
+
+// wantOnce wants the answer there once, beside what an unavoidable orphan says.
+func (c *chat) wantOnce(f Fault, text string) {
+	c.Helper()
+	c.rest()
+	own := Own(c, c.ada)
+	if c.site.orphans && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
+		c.orphans = 1 // TR-12: short, and above
+		own = own[1:]
+	}
+	if len(own) != 1 || own[0] != text {
+		c.Errorf("people read %q", own)
+	}
+}
+
+// ST-04, ST-06, ST-07: the same at the last word, with which the whole answer would be lost.
+func TestChatFaultsAtTheEnd(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"1 s":        {Op: progressive.Edit, Hold: time.Second},
+		"33 s":       {Op: progressive.Edit, Hold: 33 * time.Second},
+		"lost":       {Op: progressive.Edit, Lost: true},
+		"broken":     {Op: progressive.Edit, Dropped: true},
+		"502":        {Op: progressive.Edit, BadGateway: true},
+		"unanswered": {Op: progressive.Edit, Mute: 40 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")})
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "twice.")
+				c.pass(5 * time.Second)
+				c.Spoil(f)
+				c.want(c.ada, tale+" The end.")
+			})
+		})
+	}
+}
+
+// A short answer is posted once, at its end: there is nothing to edit.
+func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"33 s": {Op: progressive.Post, Hold: 33 * time.Second},
+		"lost": {Op: progressive.Post, Lost: true},
+		"slow": {Op: progressive.Post, Delay: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.Spoil(f)
+				c.model.Queue(Script{Text("Yes.")})
+				c.Say(Ada, c.ada, "Is it so?")
+				c.rest()
+				if own := Own(c, c.ada); len(own) != 1 || own[0] != "Yes." {
+					t.Errorf("people read %q", own)
+				}
+				if f.Lost && c.site.orphans {
+					c.orphans, c.silence = 1, true // it is shown, but nobody knows under which id
+				}
+			})
+		})
+	}
+}
+
+// ST-21: what a person removes in mid-stream is not written on; the whole answer comes once more, at most.
+func TestChatRemoved(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(slowly(tale))
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "Once upon a time")
+		c.Remove(c.ada, c.Sees(c.ada)[1])
+		c.rest()
+		if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] != tale {
+			t.Errorf("people read %q", own)
+		}
+		c.silence = true
+		gone, after := 0, len(Own(c, c.ada))
+		for _, q := range c.Requests() {
+			if q.Create {
+				gone++
+			}
+		}
+		if gone > 1+after {
+			t.Errorf("it was posted %d times", gone)
+		}
+	})
+}
+
+// LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.
+func TestChatModelFails(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Status(401, "")})
+		c.Say(Ada, c.ada, "Hi")
+		c.want(c.ada, core.NoProvider.Sentence())
+		c.model.Queue(Script{Text(fox), Cut()})
+		c.Say(Ada, c.ada, "Again")
+		c.rest()
+		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], core.ProviderIssue.Sentence()) {
+			t.Errorf("people read %q", own)
+		}
+		if strings.Contains(c.prompt(1), core.NoProvider.Sentence()) {
+			t.Errorf("a failure is part of the prompt: %s", c.prompt(1))
+		}
+	})
+}
+
+// ST-03: a chat that has to wait holds nobody else up.
+func TestChatLongHold(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		bob := c.Direct(Bob)
+		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
+		c.model.Queue(slowly(tale), slowly(tale))
+		c.Say(Ada, c.ada, "Tell me")
+		c.pass(5 * time.Second)
+		c.Say(Bob, bob, "Tell me too")
+		asked := time.Now()
+		c.read(bob, "twice.")
+		if took := time.Since(asked); took > 16*time.Second {
+			t.Errorf("the other answer took %v", took)
+		}
+		if own := Own(c, c.ada); own[0] == tale {
+			t.Error("nothing held the first one up")
+		}
+		c.want(c.ada, tale)
+	})
+}
