@@ -33,6 +33,7 @@ type Options struct {
 type Store struct {
 	lock    *lock
 	writer  *sql.DB // one connection
+	writes  *writes
 	readers *sql.DB
 	id      string
 
@@ -68,6 +69,7 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	s.writer.SetMaxOpenConns(1)
+	s.writes = newWrites(s.writer)
 	if err := migrate(ctx, s.writer); err != nil {
 		return err
 	}
@@ -128,29 +130,14 @@ func (s *Store) read(do func(*sql.DB) error) error {
 	return do(s.readers)
 }
 
-// write runs do in a transaction of its own. It waits for its turn as long as ctx allows, but is not cut off once it
-// has begun: what it says is then what happened.
+// write runs do as if in a transaction of its own, see [writes].
 func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
 		return ErrClosed
 	}
-	conn, err := s.writer.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close() //nolint:errcheck // back to the pool
-	ctx = context.WithoutCancel(ctx)
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() //nolint:errcheck // of no effect after Commit
-	if err := do(ctx, tx); err != nil {
-		return err
-	}
-	return tx.Commit()
+	return s.writes.run(ctx, do)
 }
 
 // wrap says what was tried.
