@@ -8,31 +8,34 @@ import (
 	"parley/core"
 )
 
-// crashStory is played once in whole, and then once for each effect before and after which its process dies.
+// crashStory is played once in whole, and then once for each effect at which its process dies.
 type crashStory struct {
-	messages []string // three seconds apart
-	scripts  [][]step
+	messages []string                 // three seconds apart
+	model    func(last string) []step // what it says to a question, or to the result of an action
 	watched  bool
 }
 
+func writes(last string) []step {
+	if last == "A" {
+		return []step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}
+	}
+	return []step{write("Done: " + last)}
+}
+
+func dawdles(shown string) func(string) []step {
+	return func(last string) []step {
+		if last == "A" {
+			return []step{write(shown), pause(20 * time.Second), write(" That is all.")}
+		}
+		return []step{write("B's answer.")}
+	}
+}
+
 var crashStories = map[string]crashStory{
-	"an action that writes": {
-		messages: []string{"A"},
-		scripts:  [][]step{{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, {write("Done.")}},
-	},
-	"a later turn takes the room": {
-		messages: []string{"A", "B"},
-		scripts:  [][]step{{write(fox), pause(time.Hour)}, {write("B's answer.")}},
-	},
-	"a later turn comes before much is shown": {
-		messages: []string{"A", "B"},
-		scripts:  [][]step{{write("Well"), pause(time.Hour)}, {write("B's answer.")}},
-	},
-	"an answer that is watched": {
-		messages: []string{"A", "B"},
-		scripts:  [][]step{{write(fox), call(0, "a", "WRITE", "{}")}, {write("Done.")}, {write("B's answer.")}},
-		watched:  true,
-	},
+	"an action that writes":                   {[]string{"A"}, writes, false},
+	"an answer that is watched":               {[]string{"A", "B"}, writes, true},
+	"a later turn takes the room":             {[]string{"A", "B"}, dawdles(fox), false},
+	"a later turn comes before much is shown": {[]string{"A", "B"}, dawdles("Well"), false},
 }
 
 // I14 (IN-01, IN-10, DI-05): dying before or after any effect keeps I1 to I8.
@@ -60,7 +63,7 @@ func (s crashStory) play(t *testing.T, k int, behind bool) (effects []string) {
 		}
 		a := &action{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
 		w.plug(a)
-		w.model.queue(s.scripts...)
+		w.model.play = func(r core.Request) []step { return s.model(r.Turns[len(r.Turns)-1].Text) }
 		p, sound := &ports{}, w.cfg
 		p.wrap(&w.cfg)
 		first := w.start()

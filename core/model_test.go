@@ -14,6 +14,7 @@ import (
 type model struct {
 	mu      sync.Mutex
 	scripts [][]step
+	play    func(core.Request) []step // what it says without a script; nil: what it was told
 	calls   []*modelCall
 }
 
@@ -102,6 +103,9 @@ func (m *model) begin(req core.Request) ([]step, *modelCall) {
 		s := m.scripts[0]
 		m.scripts = m.scripts[1:]
 		return s, c
+	}
+	if m.play != nil {
+		return m.play(req), c
 	}
 	return []step{write("You said: " + req.Turns[len(req.Turns)-1].Text)}, c
 }

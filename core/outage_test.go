@@ -195,3 +195,24 @@ func TestLostRun(t *testing.T) {
 		})
 	}
 }
+
+// hungStore answers no beat.
+type hungStore struct{ core.Store }
+
+func (hungStore) Beat(ctx context.Context, _ string, _ time.Time) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// I12: a store that hangs does not keep a process from ending.
+func TestStoreHangs(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Store = hungStore{w.cfg.Store}
+		n := w.start()
+		begun := time.Now()
+		n.shutdown()
+		if took := time.Since(begun); took > 6*time.Second {
+			w.Errorf("it ended after %v", took)
+		}
+	})
+}

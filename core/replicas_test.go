@@ -291,7 +291,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 		defer cancel()
 		before, err := b.Watch(ctx, acc.Run)
 		w.must(err)
-		time.Sleep(time.Second)
+		time.Sleep(2500 * time.Millisecond)
 		p.die()
 		a.shutdown()
 		for w.run(acc).Epoch < 2 {

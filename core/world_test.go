@@ -161,7 +161,7 @@ func (w *world) run(acc core.Accepted) core.Run {
 // ended waits until a run has ended, and says how and with what text.
 func (w *world) ended(acc core.Accepted) (core.Outcome, string) {
 	w.Helper()
-	for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	for begun := time.Now(); ; time.Sleep(100*time.Millisecond + time.Since(begun)/4) {
 		if r := w.run(acc); r.Outcome.Done() {
 			synctest.Wait()
 			return r.Outcome, w.said(r.Said())
