@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"time"
 
 	"parley/config"
 	"parley/connectors"
@@ -21,7 +20,7 @@ import (
 )
 
 // Env is the world outside: every socket comes through it, so that a whole gateway can run in memory. Nil functions
-// mean the real thing.
+// mean the real thing; without Dial the environment's proxy counts.
 type Env struct {
 	Listen func(network, address string) (net.Listener, error)
 	Dial   connectors.Dialer
@@ -34,9 +33,6 @@ type Env struct {
 func (e Env) filled() Env {
 	if e.Listen == nil {
 		e.Listen = net.Listen
-	}
-	if e.Dial == nil {
-		e.Dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
 	if e.Log == nil {
 		e.Log = slog.New(slog.DiscardHandler)

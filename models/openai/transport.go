@@ -40,7 +40,7 @@ func newTransport(open dial) *http.Transport {
 		ResponseHeaderTimeout: headerTime,
 		IdleConnTimeout:       idleTime,
 		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   16,
+		MaxIdleConnsPerHost:   128, // as many answers at once without a new handshake
 	}
 	if open == nil {
 		open = (&net.Dialer{Timeout: dialTime}).DialContext
