@@ -109,9 +109,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 }
 
 // look beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
-// again. A store that hangs holds up neither new messages nor the end for longer than a sweep.
+// again. A store that hangs holds up neither new messages nor the end for long.
 func (rt *Runtime) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweep)
+	ctx, cancel := context.WithTimeout(ctx, sweep/2)
 	defer cancel()
 	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(alive)); err != nil {
 		rt.cfg.Log.Error("can't tell the store that this process is alive", "err", err)
