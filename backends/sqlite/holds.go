@@ -1,0 +1,41 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// Holds returns when the holds end that are not over, by scope.
+func (s *Store) Holds(ctx context.Context) (map[string]time.Time, error) {
+	ends := map[string]time.Time{}
+	err := s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `SELECT scope, until FROM holds WHERE until > ?`, nanos(time.Now()))
+		if err != nil {
+			return err
+		}
+		_, err = collect(rows, func(r row) (scope string, err error) {
+			var until time.Time
+			err = r.Scan(&scope, timeColumn{&until})
+			ends[scope] = until
+			return scope, err
+		})
+		return err
+	})
+	return ends, wrap(err, "reading the holds")
+}
+
+// SaveHold remembers that scope is closed until then, in place of what it said before. Holds that are over are
+// forgotten.
+func (s *Store) SaveHold(ctx context.Context, scope string, until time.Time) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE until <= ?`, nanos(time.Now())); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO holds (scope, until) VALUES (?, ?)
+			ON CONFLICT (scope) DO UPDATE SET until = excluded.until`, scope, nanos(until))
+		return err
+	})
+	return wrap(err, "saving that %q is closed", scope)
+}
