@@ -23,8 +23,9 @@ const (
 
 // The kinds of scopes.
 const (
-	channelScope = "discord.channel" // everything in one channel
-	botScope     = "discord.bot"     // everything
+	channelScope = "discord.channel"       // everything in one channel
+	editScope    = "discord.channel-edits" // its edits: evenly, not by fits and starts
+	botScope     = "discord.bot"           // everything
 )
 
 // Budgets are the budgets of all scopes, by kind. Discord publishes only the bot's, 50 a second (DR-02); a channel's is
@@ -32,6 +33,7 @@ const (
 func Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		channelScope: {N: 5, Per: 6 * time.Second},
+		editScope:    {N: 1, Per: 1200 * time.Millisecond},
 		botScope:     {N: 45, Per: time.Second},
 	}
 }
@@ -56,11 +58,12 @@ var (
 var errClosed = errors.New("the bot was refused here already")
 
 // Scopes implements [progressive.Sink].
-func (s *sink) Scopes(progressive.Op) []progressive.Scope {
-	return []progressive.Scope{
-		progressive.Scope(channelScope + "/" + s.to.Channel),
-		progressive.Scope(botScope + "/" + s.bot),
+func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
+	scopes := []progressive.Scope{progressive.Scope(channelScope + "/" + s.to.Channel)}
+	if op == progressive.Edit {
+		scopes = append(scopes, progressive.Scope(editScope+"/"+s.to.Channel))
 	}
+	return append(scopes, progressive.Scope(botScope+"/"+s.bot))
 }
 
 // Render implements [progressive.Sink].

@@ -333,7 +333,8 @@ func TestOpenRefusesBadAddresses(t *testing.T) {
 
 func TestBudgets(t *testing.T) {
 	want := map[string]progressive.Budget{
-		"discord.channel": {N: 5, Per: 6 * time.Second}, "discord.bot": {N: 45, Per: time.Second},
+		"discord.channel": {N: 5, Per: 6 * time.Second}, "discord.channel-edits": {N: 1, Per: 1200 * time.Millisecond},
+		"discord.bot": {N: 45, Per: time.Second},
 	}
 	for kind, b := range discord.Budgets() {
 		if want[kind] != b {
