@@ -189,6 +189,9 @@ func (c *chat) look(e *sim.Evidence) (wrong []string) {
 		}
 	}
 	for _, run := range e.Runs {
+		if run.Address.Connector != c.name {
+			continue // the web
+		}
 		wrong = append(wrong, c.sights(e, run, standing)...)
 	}
 	if len(standing) > c.orphans {

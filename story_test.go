@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -43,7 +44,7 @@ type story struct {
 	looks   []func(*sim.Evidence) []string // what else is wrong at the end
 
 	node     *node
-	accepted map[core.MemoryID]bool
+	accepted map[core.MemoryID]core.RoomID
 }
 
 // node is one life of the gateway.
@@ -68,7 +69,7 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 func tellIn(t *testing.T, prepare, play func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]bool{}}
+		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]core.RoomID{}}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := config.Default(func(string) (string, bool) { return "", false })
@@ -154,9 +155,7 @@ func (s *story) end() {
 	s.Helper()
 	synctest.Wait()
 	e := s.extra
-	for _, id := range sortedKeys(s.accepted) {
-		e.Accepted = append(e.Accepted, id)
-	}
+	e.Accepted = slices.Sorted(maps.Keys(s.accepted))
 	seen := map[core.RunID]bool{}
 	for _, room := range s.rooms() {
 		recent, err := s.node.store.Recent(s.Context(), room, 0, 1000)
@@ -192,23 +191,8 @@ func (s *story) end() {
 	}
 }
 
-func (s *story) rooms() (rooms []core.RoomID) {
-	for id := range s.accepted {
-		room := core.RoomID(id[:strings.LastIndex(string(id), "/")])
-		if !slices.Contains(rooms, room) {
-			rooms = append(rooms, room)
-		}
-	}
-	slices.Sort(rooms)
-	return rooms
-}
-
-func sortedKeys(m map[core.MemoryID]bool) (keys []core.MemoryID) {
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
+func (s *story) rooms() []core.RoomID {
+	return slices.Compact(slices.Sorted(maps.Values(s.accepted)))
 }
 
 // open starts a conversation on the web.
@@ -281,7 +265,7 @@ func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err == nil && acc.Run != "" {
-		w.story.accepted[acc.Memory] = true
+		w.story.accepted[acc.Memory] = m.Room
 	}
 	return acc, err
 }

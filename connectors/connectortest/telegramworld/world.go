@@ -138,3 +138,9 @@ func chat(in connectortest.Place) telegramfake.Chat {
 
 // messageID is the form that the connector gives to ids of messages.
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
+
+// SayInTopic writes in a topic of a forum.
+func (w *World) SayInTopic(from connectortest.Who, in telegramfake.Chat, topic int, text string) {
+	w.visit(place(in.ID))
+	w.Fake.Say(in, w.users[from], text, telegramfake.InTopic(topic))
+}
