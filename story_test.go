@@ -2,6 +2,7 @@ package parley_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -42,6 +43,7 @@ type story struct {
 	secrets []string
 	servers []string                       // that a crash cuts off, beside the model
 	looks   []func(*sim.Evidence) []string // what else is wrong at the end
+	fuse    func()                         // is told of each moment between two effects
 
 	node     *node
 	accepted map[core.MemoryID]core.RoomID
@@ -257,38 +259,54 @@ func (w *witness) alive() error {
 	return nil
 }
 
-func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (core.Accepted, error) {
+// effect makes one change to what outlives the process, unless it dies right before; it may die right after.
+func (w *witness) effect(f func() error) error {
 	if err := w.alive(); err != nil {
-		return core.Accepted{}, err
+		return err
 	}
-	acc, err := w.Store.Accept(ctx, m, j)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err == nil && acc.Run != "" {
-		w.story.accepted[acc.Memory] = m.Room
+	w.story.moment()
+	if err := w.alive(); err != nil {
+		return err
 	}
+	err := f()
+	w.story.moment()
+	return cmp.Or(w.alive(), err)
+}
+
+// moment is one at which the process may die.
+func (s *story) moment() {
+	if s.fuse != nil {
+		s.fuse()
+	}
+}
+
+func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (acc core.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Accept(ctx, m, j)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err == nil && acc.Run != "" {
+			w.story.accepted[acc.Memory] = m.Room
+		}
+		return err
+	})
 	return acc, err
 }
 
-func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
-	if err := w.alive(); err != nil {
-		return core.Run{}, err
-	}
-	return w.Store.Start(ctx, id, owner)
+func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (run core.Run, err error) {
+	err = w.effect(func() error {
+		run, err = w.Store.Start(ctx, id, owner)
+		return err
+	})
+	return run, err
 }
 
 func (w *witness) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.Note) error {
-	if err := w.alive(); err != nil {
-		return err
-	}
-	return w.Store.Note(ctx, id, e, n)
+	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
 }
 
 func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o core.Outcome, m core.Memory) error {
-	if err := w.alive(); err != nil {
-		return err
-	}
-	return w.Store.Finish(ctx, id, e, o, m)
+	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 
 func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {

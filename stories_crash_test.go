@@ -1,0 +1,142 @@
+package parley_test
+
+import (
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+)
+
+// fuse counts the moments before and after each effect that the process has on what outlives it: the store, and the
+// platform. At one of them the process dies.
+type fuse struct {
+	mu    sync.Mutex
+	n     int
+	at    int // the moment of death; 0 is never
+	dead  bool
+	death func()
+}
+
+func (f *fuse) moment() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n++; f.n == f.at && !f.dead {
+		f.dead = true
+		f.death()
+	}
+}
+
+// over says whether the process is dead.
+func (f *fuse) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.dead
+}
+
+func (f *fuse) reborn() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dead = false
+}
+
+// wrap stands before the platform's server. A dead process sends nothing and hears nothing.
+func (f *fuse) wrap(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.over() {
+			panic(http.ErrAbortHandler) // the documented way to break the connection
+		}
+		if !isEffect(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		if f.moment(); f.over() {
+			panic(http.ErrAbortHandler)
+		}
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, r)
+		if f.moment(); f.over() {
+			panic(http.ErrAbortHandler)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes())
+	})
+}
+
+// isEffect says whether people may see something of r.
+func isEffect(r *http.Request) bool {
+	if strings.Contains(r.URL.Path, "/bot") { // Telegram's methods
+		return strings.HasPrefix(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):], "/send") ||
+			strings.Contains(r.URL.Path, "/editMessage") || strings.Contains(r.URL.Path, "/deleteMessage")
+	}
+	return r.Method != http.MethodGet
+}
+
+// dieAt plays a story in which the process dies at a moment, and returns how many moments there were.
+func dieAt(t *testing.T, p site, at int) (moments int) {
+	f := &fuse{at: at}
+	onWrapped(t, p, nil, f.wrap, func(c *chat) {
+		f.mu.Lock()
+		f.death = func() { c.node.store.die() }
+		f.n = 0
+		f.mu.Unlock()
+		c.fuse = f.moment
+		if c.site.orphans {
+			c.orphans = 1
+		}
+		c.model.Queue(slowly(fox + " " + fox))
+		c.Say(Ada, c.ada, "Question A")
+		c.survive(f, 7*time.Second)
+		c.model.Queue(slowly(tale), slowly(tale), slowly(tale))
+		c.Say(Ada, c.ada, "Question B")
+		c.survive(f, 2*time.Minute)
+		moments = f.n
+	})
+	return moments
+}
+
+// survive lets time pass. If the process dies, the next one takes over.
+func (c *chat) survive(f *fuse, d time.Duration) {
+	c.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); c.pass(200 * time.Millisecond) {
+		if f.over() {
+			c.crash()
+			f.reborn()
+			c.start()
+		}
+	}
+}
+
+// I14, FAILURES 5.3.1: the process dies before and after every effect, and the next one keeps all promises. A question
+// is answered, the next one takes the room, and both runs have one end, whatever happens. PARLEY_SWEEP=all plays every
+// moment instead of some.
+func TestCrashPointSweep(t *testing.T) {
+	const some = 12
+	for _, p := range sites() {
+		t.Run(p.name, func(t *testing.T) {
+			moments := dieAt(t, p, 0)
+			if moments < 30 || moments > 400 {
+				t.Fatalf("there are %d moments", moments)
+			}
+			chosen := rand.New(rand.NewPCG(14, 5)).Perm(moments)
+			if os.Getenv("PARLEY_SWEEP") != "all" {
+				chosen = chosen[:some]
+			}
+			slices.Sort(chosen)
+			for _, at := range chosen {
+				dieAt(t, p, at+1)
+				if t.Failed() {
+					t.Fatalf("death at moment %d of %d", at+1, moments)
+				}
+			}
+		})
+	}
+}
