@@ -324,6 +324,9 @@ func TestFailures(t *testing.T) {
 					if strings.Contains(string(last.Raw), c.kind.Sentence()) && c.text != fox {
 						t.Errorf("a failure is part of the next prompt: %s", last.Raw)
 					}
+					if strings.Contains(string(last.Raw), "quick brown fox") != (c.text == fox) {
+						t.Errorf("what had been said is not part of the next prompt: %s", last.Raw)
+					}
 				}
 			})
 		})

@@ -13,27 +13,16 @@ func (a Access) invited(connector string, author EntityID) bool {
 	return a.Open[connector] || a.People[author]
 }
 
-// decision is what the rules alone say of a message.
-type decision uint8
-
-const (
-	ignore  decision = iota // remember it
-	respond                 // answer it
-	refuse                  // tell a stranger, once, that nobody answers
-)
-
-// decide looks at no text: what the platform says of a message is all that counts (IN-14).
-func (a Access) decide(m Message) decision {
-	invited := a.invited(m.Place.Connector, m.Author)
+// heeds says whether m gets an answer, be it only the one line for strangers. It looks at no text: what the platform says
+// of a message is all that counts (IN-14).
+func (a Access) heeds(m Message) bool {
 	switch {
 	case m.Bot:
-		return ignore // I13
-	case m.Place.Kind.Private() && invited, m.Addressed && invited:
-		return respond
+		return false // I13
 	case m.Place.Kind.Private():
-		return refuse
+		return true
 	}
-	return ignore
+	return m.Addressed && a.invited(m.Place.Connector, m.Author)
 }
 
 // strangerLine is all that somebody hears whom nobody invited.

@@ -88,6 +88,24 @@ func TestStranger(t *testing.T) {
 	})
 }
 
+// A stranger stops nobody's answer; those who may ask may.
+func TestStopIsForTheInvited(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.model.queue([]step{write("An answer that takes its time. "), pause(time.Minute), write("The end.")})
+		m := w.message(group, "ada", "Tell me")
+		m.Addressed = true
+		acc := n.submit(m)
+		time.Sleep(time.Second)
+		for _, author := range []core.EntityID{"eve", ""} {
+			if _, err := n.Submit(w.Context(), core.Command{Room: group, Author: author, Name: core.Stop}); err != nil {
+				w.Error(err)
+			}
+		}
+		w.wants(acc, core.Completed, "An answer that takes its time. The end.")
+	})
+}
+
 // An open connector looks after its people itself.
 func TestOpenConnector(t *testing.T) {
 	inWorld(t, func(w *world) {

@@ -54,7 +54,7 @@ func (a *Answer) Apply(c Change) {
 	if c.End == 0 {
 		c.End = a.at + c.size()
 	}
-	if c.End <= a.at || a.outcome.Done() || a.lost {
+	if c.End <= a.at || a.outcome.Done() || a.lost || !c.valid() {
 		return
 	}
 	if have := c.End - c.size(); c.Kind == Text && have < a.at { // heard twice in part

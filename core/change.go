@@ -70,13 +70,22 @@ type Outcome struct {
 	Failure FailureKind `json:"failure,omitempty"`
 	// Withdrawn says that nothing of the answer is to stay in sight: what was shown is deleted.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Done says that there is an outcome.
 func (o Outcome) Done() bool { return o.Status != "" }
 
-// Interrupted says that the text is not the whole answer.
-func (o Outcome) Interrupted() bool { return o.Done() && o.Status != Completed && o.Status != Ignored }
+// Interrupted says that the text is not the whole answer, though it may be a part of one.
+func (o Outcome) Interrupted() bool {
+	return o.Status == Stopped || o.Status == Superseded || o.Partial
+}
+
+// valid is false of what only a stranger on the bus would send.
+func (c Change) valid() bool {
+	return (c.Kind != ToolStage || c.Tool != nil) && (c.Kind != Ended || c.Outcome != nil && c.Outcome.Done())
+}
 
 // size is how far c moves the cursor.
 func (c Change) size() Cursor {

@@ -23,10 +23,10 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	return req, nil
 }
 
-// turnOf is what a model is told of m. What tells of a failure is no part of the conversation (LM-08).
+// turnOf is what a model is told of m. What only tells of a failure is no part of the conversation (LM-08).
 func (x *execution) turnOf(m Memory) (Turn, bool) {
 	switch {
-	case m.Failure != "":
+	case m.Failure != "" && !m.Interrupted:
 		return Turn{}, false
 	case m.Author == x.cfg.Agent.entity():
 		return Turn{Role: Assistant, Text: m.Text}, true

@@ -62,7 +62,7 @@ type Memory struct {
 	// Of the agent's own messages:
 	History     []string    // what its actions said in turn, oldest first (actionCallbackHistory)
 	Interrupted bool        // it was cut off; the text ends with a short mark that says so
-	Failure     FailureKind // it tells of a failure, and is no part of the conversation
+	Failure     FailureKind // it tells of a failure; unless Interrupted, it is no part of the conversation
 }
 
 // MaxOwn is the greatest length of [Address.Own], in bytes.

@@ -87,7 +87,7 @@ func TestTrackerIsDown(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if _, err := n.Submit(w.Context(), core.Command{Room: room, Name: core.Stop}); err != nil {
+		if _, err := n.Submit(w.Context(), core.Command{Room: room, Author: "ada", Name: core.Stop}); err != nil {
 			w.Errorf("there is nothing to stop, and yet: %v", err)
 		}
 	})

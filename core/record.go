@@ -44,7 +44,8 @@ func (x *execution) noteShown(s Shown) error {
 			return err
 		}
 	}
-	if err := x.persist(x.life, func() error { return x.note(Note{Shown: []Shown{s}}) }); err != nil {
+	n := Note{Shown: []Shown{s}, Text: x.answer.View().Text()} // whoever adopts the run knows what people may have read
+	if err := x.persist(x.life, func() error { return x.note(n) }); err != nil {
 		x.quit(err)
 		return err
 	}

@@ -72,7 +72,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
 	stopNotes()
-	if err == nil && x.run.Verdict == nil {
+	if err == nil && surface != nil && x.run.Verdict == nil {
 		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
@@ -82,7 +82,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 		}
 		return err
 	}
-	if surface == nil { // finished first: who reads the end finds the answer stored
+	if surface == nil { // finished first, which is the verdict too: who reads the end finds the answer stored
 		return x.finish(v)
 	}
 	x.answer.End(v.Outcome)
@@ -157,7 +157,9 @@ func (x *execution) verdict(err error) Verdict {
 	}
 	v := x.answer.View()
 	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little)
-	if m := mark(o, err, v.Text() == ""); m != "" && !o.Withdrawn {
+	alone := v.Text() == ""
+	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
+	if m := mark(o, err, alone); m != "" && !o.Withdrawn {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()
 	}

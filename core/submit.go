@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -35,7 +36,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
-	rule := JoinRule{NoRun: rt.cfg.Access.decide(m) == ignore, Collect: policy == Collect}
+	rule := JoinRule{NoRun: !rt.cfg.Access.heeds(m), Collect: policy == Collect}
 	acc, err := rt.cfg.Store.Accept(ctx, m, rule)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
@@ -61,6 +62,15 @@ func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
 func (rt *Runtime) command(ctx context.Context, c Command) error {
 	if c.Name != Stop {
 		return fmt.Errorf("unknown command %q", c.Name)
+	}
+	room, err := rt.cfg.Store.Room(ctx, c.Room)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil // nothing was ever said there
+	case err != nil:
+		return fmt.Errorf("stop %s: %w", c.Room, err)
+	case !rt.cfg.Access.invited(room.Connector, c.Author):
+		return nil // a stranger stops nobody's answer
 	}
 	open, err := rt.cfg.Store.OpenRuns(ctx, c.Room)
 	if err != nil {

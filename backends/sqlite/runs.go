@@ -17,7 +17,7 @@ var errNoStatus = errors.New("an outcome needs a status")
 const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?, FALSE), r.owner,
-		r.status, r.failure, r.withdrawn, r.shown, r.text, r.acting, r.acted, r.verdict,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
@@ -32,7 +32,7 @@ func scanRun(r row) (run heldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.Kind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
 		timeColumn{&run.Ready}, &run.Epoch, &run.Held, &run.owner,
-		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn,
+		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
 		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
 	if v.Outcome.Done() {
 		run.Verdict = (*core.Verdict)(&v)
@@ -194,8 +194,8 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	var room core.RoomID
 	var turn core.ResponseID
 	err := tx.QueryRowContext(ctx, `
-		UPDATE runs SET status = ?, failure = ?, withdrawn = ? WHERE id = ? AND epoch = ? AND status = ''
-		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, id, epoch).Scan(&room, &turn)
+		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ? WHERE id = ? AND epoch = ? AND status = ''
+		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return core.ErrLost

@@ -153,7 +153,9 @@ func TestDone(t *testing.T) {
 			`{"type":"done","fullText":"","agentName":"A","interrupted":true,"noResponseReason":"superseded"}`},
 		{core.Outcome{Status: core.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
 		{core.Outcome{Status: core.Failed, Failure: core.RateLimited}, "Busy.",
-			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited","interrupted":true}`},
+			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited"}`},
+		{core.Outcome{Status: core.Failed, Failure: core.RateLimited, Partial: true}, "Half.",
+			`{"type":"done","fullText":"Half.","messageId":"r","agentName":"A","failureKind":"rate_limited","interrupted":true}`},
 	} {
 		a, enc := &core.Answer{}, encoder{agent: "A"}
 		a.Apply(core.Change{Kind: core.Text, Text: c.text})

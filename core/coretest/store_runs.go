@@ -145,7 +145,7 @@ func finishNeedsStatus(t *testing.T, s store) {
 
 func finishOutcomes(t *testing.T, s store) {
 	for n, o := range []core.Outcome{
-		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: core.NoProvider},
+		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: core.NoProvider, Partial: true},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))

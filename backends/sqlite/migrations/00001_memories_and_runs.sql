@@ -42,6 +42,7 @@ CREATE TABLE runs (
     status    TEXT    NOT NULL DEFAULT '', -- '' is open
     failure   TEXT    NOT NULL DEFAULT '',
     withdrawn INTEGER NOT NULL DEFAULT 0,
+    partial   INTEGER NOT NULL DEFAULT 0,
     shown     TEXT    NOT NULL DEFAULT '',
     text      TEXT    NOT NULL DEFAULT '',
     acting    TEXT    NOT NULL DEFAULT '',
