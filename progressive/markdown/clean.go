@@ -110,7 +110,7 @@ func hidden(r rune) bool {
 		return true
 	case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u206f':
 		return true
-	case r == '\ufeff', r == '\u2060', r >= '\ufff9' && r <= '\ufffb', r == '\u061c':
+	case r == '\ufeff', r == '\u2060', r >= '\ufff9' && r <= '\ufffb':
 		return true
 	}
 	return false

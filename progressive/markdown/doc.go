@@ -49,10 +49,9 @@ type (
 	List struct {
 		Ordered bool
 		Start   int // number of the first item
-		Tight   bool
 		Items   []Item
 	}
-	Quote struct{ Blocks []Block }
+	Quote struct{ Blocks []Piece }
 	// Code is a block of code, without a newline at its end.
 	Code struct{ Language, Text string }
 	// Table has as many cells in every row as in its head. A piece of a longer table repeats the head.
@@ -77,8 +76,9 @@ func (Math) block()      {}
 
 // Item is an item of a list.
 type Item struct {
+	Joint  Joint
 	Task   Task
-	Blocks []Block
+	Blocks []Piece
 }
 
 // Task says whether an item is something to do.

@@ -9,7 +9,7 @@ import (
 type kind uint8
 
 const (
-	words kind = iota
+	prose kind = iota
 	blank
 	heading
 	rule
@@ -57,7 +57,7 @@ func startOf(line string) start {
 	if f, ok := formulaOf(s); ok {
 		return f
 	}
-	return start{kind: words, indent: indent}
+	return start{kind: prose, indent: indent}
 }
 
 // unindent cuts blanks off and counts their columns.
@@ -186,19 +186,20 @@ func cells(row string) int {
 	return strings.Count(s, "|") + 1
 }
 
-// nesting counts the marks of quotes and lists at the beginning of line.
-func nesting(line string) (n int) {
+// peel takes the marks of quotes and lists off the beginning of line, and counts them.
+func peel(line string) (rest string, n int) {
 	for {
 		s, _ := unindent(line)
+		s = strings.TrimSuffix(s, "\n")
 		if s == "" {
-			return n
+			return "", n
 		}
 		if s[0] == '>' {
 			line = s[1:]
-		} else if it, ok := itemOf(strings.TrimRight(s, "\n"), 0); ok {
+		} else if it, ok := itemOf(s, 0); ok {
 			line = s[strings.Index(s, it.mark)+1:]
 		} else {
-			return n
+			return s, n
 		}
 		n++
 	}
@@ -206,17 +207,6 @@ func nesting(line string) (n int) {
 
 // bare is line without the marks of quotes and lists at its beginning.
 func bare(line string) string {
-	for {
-		s, _ := unindent(line)
-		if s == "" {
-			return ""
-		}
-		if s[0] == '>' {
-			line = s[1:]
-		} else if it, ok := itemOf(strings.TrimRight(s, "\n"), 0); ok {
-			line = s[strings.Index(s, it.mark)+1:]
-		} else {
-			return s
-		}
-	}
+	rest, _ := peel(line)
+	return rest
 }

@@ -1,0 +1,207 @@
+package markdown
+
+import (
+	"bufio"
+	"bytes"
+	stdhtml "html"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/renderer/html"
+)
+
+const mostDepth = 16 // blocks or styles within each other; those deeper stand where the last one stands
+
+// converter makes our nodes of goldmark's.
+type converter struct {
+	src    []byte
+	number int // of the first item at the top
+	task   Task
+}
+
+func (c *converter) blocks(n ast.Node, depth int) (pieces []Piece) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		pieces = append(pieces, Piece{Block: c.block(child, depth)})
+	}
+	return pieces
+}
+
+func (c *converter) block(n ast.Node, depth int) Block {
+	if depth > mostDepth {
+		return Paragraph{lines(strings.TrimSpace(c.source(n)))}
+	}
+	switch n := n.(type) {
+	case *ast.Heading:
+		return Heading{n.Level, c.inlines(n, 0)}
+	case *ast.ThematicBreak:
+		return Rule{}
+	case *ast.FencedCodeBlock:
+		info := ""
+		if n.Info != nil {
+			info = string(n.Info.Segment.Value(c.src))
+		}
+		return Code{strings.TrimSpace(info), c.source(n)}
+	case *ast.CodeBlock:
+		return Code{"", strings.TrimRight(c.source(n), "\n")}
+	case *ast.Blockquote:
+		return Quote{c.blocks(n, depth+1)}
+	case *ast.List:
+		return c.list(n, depth)
+	case *extast.Table:
+		return c.table(n)
+	case *ast.Paragraph, *ast.TextBlock:
+		return Paragraph{c.inlines(n, 0)}
+	}
+	return Paragraph{lines(c.source(n))}
+}
+
+// source is what stands in the lines of n and of the blocks in it.
+func (c *converter) source(n ast.Node) string {
+	var b strings.Builder
+	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && n.Type() == ast.TypeBlock {
+			b.Write(n.Lines().Value(c.src))
+		}
+		return ast.WalkContinue, nil
+	})
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (c *converter) list(n *ast.List, depth int) List {
+	l := List{Ordered: n.IsOrdered(), Start: n.Start}
+	if depth == 0 && l.Ordered {
+		l.Start = c.number
+	}
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		it := Item{Joint: joint(child)}
+		for b := child.FirstChild(); b != nil; b = b.NextSibling() {
+			c.task = NoTask
+			block := c.block(b, depth+1)
+			if b == child.FirstChild() {
+				it.Task = c.task
+			}
+			it.Blocks = append(it.Blocks, Piece{block, joint(b)})
+		}
+		l.Items = append(l.Items, it)
+	}
+	return l
+}
+
+// joint goes by the blank lines before n alone, so that what follows can't change it.
+func joint(n ast.Node) Joint {
+	if n.HasBlankPreviousLines() {
+		return Apart
+	}
+	return NextLine
+}
+
+func (c *converter) table(n *extast.Table) Table {
+	var t Table
+	for _, a := range n.Alignments {
+		t.Align = append(t.Align, map[extast.Alignment]Align{extast.AlignCenter: Center, extast.AlignRight: Right}[a])
+	}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		cells := make([][]Inline, len(t.Align))
+		i := 0
+		for cell := row.FirstChild(); cell != nil && i < len(cells); cell = cell.NextSibling() {
+			cells[i] = c.inlines(cell, 0)
+			i++
+		}
+		if _, ok := row.(*extast.TableHeader); ok {
+			t.Head = cells
+		} else {
+			t.Rows = append(t.Rows, cells)
+		}
+	}
+	return t
+}
+
+func (c *converter) inlines(n ast.Node, depth int) (in []Inline) {
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		in = c.inline(in, child, depth)
+	}
+	return in
+}
+
+func (c *converter) inline(in []Inline, n ast.Node, depth int) []Inline {
+	if depth > mostDepth {
+		return addText(in, string(n.Text(c.src))) //nolint:staticcheck // what is left of marks without end
+	}
+	switch n := n.(type) {
+	case *ast.Text:
+		in = addText(in, c.resolve(n))
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			in = append(in, Break{})
+		}
+	case *ast.String:
+		in = addText(in, string(n.Value))
+	case *ast.CodeSpan:
+		in = append(in, c.span(n))
+	case *styled:
+		in = append(in, Styled{n.style, c.inlines(n, depth+1)})
+	case *ast.Link:
+		in = append(in, Link{URL: unescape(n.Destination), Text: c.inlines(n, depth+1)})
+	case *ast.Image:
+		in = append(in, Link{URL: unescape(n.Destination), Text: c.inlines(n, depth+1), Image: true})
+	case *ast.AutoLink:
+		in = append(in, Link{URL: string(n.URL(c.src)), Text: []Inline{Text(n.Label(c.src))}, Bare: true})
+	case *extast.TaskCheckBox:
+		c.task = OpenTask
+		if n.IsChecked {
+			c.task = DoneTask
+		}
+	default:
+		for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+			in = c.inline(in, child, depth+1)
+		}
+	}
+	return in
+}
+
+// addText appends to the last text if there is one.
+func addText(in []Inline, s string) []Inline {
+	if s == "" {
+		return in
+	}
+	if last := len(in) - 1; last >= 0 {
+		if t, ok := in[last].(Text); ok {
+			in[last] = t + Text(s)
+			return in
+		}
+	}
+	return append(in, Text(s))
+}
+
+// resolve reads backslashes and character references, and cleans what comes of them.
+func (c *converter) resolve(n *ast.Text) string {
+	value := n.Segment.Value(c.src)
+	if n.IsRaw() || bytes.IndexAny(value, "\\&") < 0 {
+		return string(value)
+	}
+	return unescape(value)
+}
+
+func unescape(value []byte) string {
+	var b bytes.Buffer
+	w := bufio.NewWriterSize(&b, len(value)+16)
+	html.DefaultWriter.Write(w, value)
+	_ = w.Flush() // into memory
+	var clean cleaner
+	s := stdhtml.UnescapeString(b.String())
+	return strings.ReplaceAll(clean.add(s)+clean.end(), "\n", " ")
+}
+
+// span reads code within a line. A blank at both ends is left out by goldmark.
+func (c *converter) span(n *ast.CodeSpan) Span {
+	var b strings.Builder
+	for child := n.FirstChild(); child != nil; child = child.NextSibling() {
+		switch t := child.(type) {
+		case *ast.Text:
+			b.Write(t.Segment.Value(c.src))
+		case *ast.String:
+			b.Write(t.Value)
+		}
+	}
+	return Span(strings.ReplaceAll(b.String(), "\n", " "))
+}

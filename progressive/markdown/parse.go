@@ -1,0 +1,115 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// What one segment may hold before it is taken for words: beyond it parsers become slow (SE-11).
+const (
+	mostNesting  = 12  // marks of quotes and lists at the beginning of a line
+	mostBrackets = 400 // opening brackets, or escaped uprights
+	mostRuns     = 1500
+)
+
+// Parse reads a whole text. It never fails, and its cost is linear.
+func Parse(text string) Document {
+	var s Stream
+	s.Append(text)
+	return s.Whole()
+}
+
+// reader parses segments. It is used by one goroutine.
+type reader struct {
+	blocks parser.Parser
+	work   int // bytes that were parsed
+}
+
+// newReader reads GFM with spoilers, without raw HTML, which is text (TR-09), and without definitions of links: what
+// refers to them may have been shown already.
+func newReader() *reader {
+	return &reader{blocks: parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+			util.Prioritized(formulaParser{}, 50),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(runParser{}, 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999),
+		),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)}
+}
+
+// read makes blocks of a segment.
+func (r *reader) read(s segment) []Piece {
+	r.work += len(s.text)
+	switch {
+	case s.mode == inCode:
+		return []Piece{{Code{s.language, s.text}, s.joint}}
+	case s.mode == inMath:
+		return []Piece{{Math{s.text}, s.joint}}
+	case s.text == "":
+		return nil
+	case s.mode == inWords || wild(s.text):
+		return []Piece{{Paragraph{lines(s.text)}, s.joint}}
+	}
+	src := []byte(s.head + s.text + "\n")
+	c := converter{src: src, number: s.number}
+	pieces := c.blocks(r.blocks.Parse(text.NewReader(src)), 0)
+	if len(pieces) > 0 {
+		pieces[0].Joint = s.joint
+	}
+	return pieces
+}
+
+// wild says that parsing text would cost more than it is worth.
+func wild(text string) bool {
+	if strings.Count(text, "[") > mostBrackets || strings.Count(text, `\|`) > mostBrackets || runs(text) > mostRuns {
+		return true
+	}
+	for line := range strings.Lines(text) {
+		if _, n := peel(line); n > mostNesting {
+			return true
+		}
+	}
+	return false
+}
+
+// runs counts the runs of marks that may begin or end something.
+func runs(text string) (n int) {
+	for i := range len(text) {
+		if strings.IndexByte("*_~|`", text[i]) >= 0 && (i == 0 || text[i-1] != text[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// lines is text as it was written.
+func lines(text string) (in []Inline) {
+	for line := range strings.SplitSeq(text, "\n") {
+		if in != nil {
+			in = append(in, Break{})
+		}
+		in = append(in, Text(line))
+	}
+	return in
+}

@@ -1,0 +1,231 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// scanner goes once over the words of a paragraph whose end is not known yet.
+type scanner struct {
+	text string
+	at   int
+	show int // the end of what may be shown
+	sure int // the end of what keeps its meaning
+
+	open     []opener // styles, the outer first
+	brackets []int
+}
+
+// opener is a run of marks that began something.
+type opener struct{ at, end int }
+
+func (s *scanner) scan() {
+	for s.at < len(s.text) {
+		switch c := s.text[s.at]; c {
+		case '\\':
+			s.backslash()
+		case '`':
+			s.code()
+		case '*', '_', '~', '|':
+			s.run(c)
+		case '[':
+			s.brackets = append(s.brackets, s.at)
+			s.at++
+		case ']':
+			s.bracket()
+		case '<', '&':
+			if strings.IndexAny(s.text[s.at+1:], " \t\n>;") < 0 {
+				s.hold(s.at)
+			}
+			s.at++
+		default:
+			s.at++
+		}
+	}
+	if len(s.brackets) > 0 {
+		s.hold(s.brackets[0])
+	}
+	if len(s.open) > 0 {
+		s.sure = min(s.sure, s.open[0].at)
+	}
+	s.address()
+}
+
+// hold says that the text from at on is open. If it is short, it is not shown.
+func (s *scanner) hold(at int) {
+	s.sure = min(s.sure, at)
+	if len(s.text)-at <= mostHeld {
+		s.show = min(s.show, at)
+		s.drop(at)
+	}
+}
+
+// drop forgets what was opened from at on.
+func (s *scanner) drop(at int) {
+	for len(s.open) > 0 && s.open[len(s.open)-1].at >= at {
+		s.open = s.open[:len(s.open)-1]
+	}
+}
+
+func (s *scanner) backslash() {
+	rest := s.text[s.at:]
+	if len(rest) == 1 {
+		s.show, s.sure = min(s.show, s.at), min(s.sure, s.at)
+	}
+	if len(rest) > 1 && (rest[1] == '(' || rest[1] == '[') {
+		if n := formulaEnd([]byte(rest)); n > 0 {
+			s.at += n
+			return
+		}
+		if len(rest) <= mostFormula && !strings.Contains(rest, "\n") {
+			s.sure = min(s.sure, s.at)
+			s.show = min(s.show, s.at)
+			s.at = len(s.text)
+			return
+		}
+	}
+	s.at = min(s.at+2, len(s.text))
+}
+
+// runEnd is the end of the run of c at i.
+func runEnd(text string, i int, c byte) int {
+	for i < len(text) && text[i] == c {
+		i++
+	}
+	return i
+}
+
+// code goes over code within a line. What has no end yet is open to the end.
+func (s *scanner) code() {
+	end := runEnd(s.text, s.at, '`')
+	if end == len(s.text) {
+		s.show, s.sure = min(s.show, s.at), min(s.sure, s.at)
+		s.at = end
+		return
+	}
+	for i := end; i < len(s.text); {
+		if s.text[i] != '`' {
+			i++
+			continue
+		}
+		stop := runEnd(s.text, i, '`')
+		if stop-i == end-s.at {
+			if stop == len(s.text) { // it may become a longer run
+				s.sure = min(s.sure, s.at)
+			}
+			s.at = stop
+			return
+		}
+		if stop == len(s.text) {
+			s.show = min(s.show, i)
+		}
+		i = stop
+	}
+	s.sure = min(s.sure, s.at)
+	if len(s.text)-s.at > mostHealed {
+		s.at = end
+		return
+	}
+	s.open = append(s.open, opener{s.at, end})
+	s.at = len(s.text)
+}
+
+// run reads a run of the marks of a style.
+func (s *scanner) run(c byte) {
+	end := runEnd(s.text, s.at, c)
+	if end == len(s.text) {
+		s.show, s.sure = min(s.show, s.at), min(s.sure, s.at) // it may grow
+		s.at = end
+		return
+	}
+	before := ' '
+	if s.at > 0 {
+		before, _ = utf8.DecodeLastRuneInString(s.text[:s.at])
+	}
+	after, _ := utf8.DecodeRuneInString(s.text[end:])
+	open, shut := sides(c, end-s.at, before, after)
+	if shut && s.close(c, end) {
+		s.at = end
+		return
+	}
+	if open {
+		s.open = append(s.open, opener{s.at, end})
+	}
+	s.at = end
+}
+
+// close ends the innermost style if the run is just like the one that began it.
+func (s *scanner) close(c byte, end int) bool {
+	if len(s.open) == 0 {
+		return false
+	}
+	o := s.open[len(s.open)-1]
+	if s.text[o.at] != c || o.end-o.at != end-s.at {
+		return false
+	}
+	s.open = s.open[:len(s.open)-1]
+	return true
+}
+
+// bracket reads a closing bracket and the address after it.
+func (s *scanner) bracket() {
+	s.at++
+	if len(s.brackets) == 0 {
+		return
+	}
+	from := s.brackets[len(s.brackets)-1]
+	switch {
+	case s.at == len(s.text):
+		return
+	case s.text[s.at] == '(':
+		end := addressEnd(s.text[s.at:])
+		if end == 0 {
+			s.at = len(s.text)
+			return
+		}
+		s.at += end
+	}
+	s.brackets = s.brackets[:len(s.brackets)-1]
+	if len(s.brackets) == 0 {
+		s.link(from)
+	}
+}
+
+// link is called after a link or something in brackets: styles that began in it and did not end may still do so.
+func (s *scanner) link(from int) {
+	if n := len(s.open); n > 0 && s.open[n-1].at > from {
+		s.sure = min(s.sure, from)
+	}
+}
+
+// addressEnd is the length of the address in parentheses that s begins with, 0 if it does not end.
+func addressEnd(s string) int {
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case '(':
+			depth++
+		case ')':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		case '\n':
+			return 1
+		}
+	}
+	return 0
+}
+
+// address holds a bare address at the end back: it may go on.
+func (s *scanner) address() {
+	word := s.text[strings.LastIndexAny(s.text, " \t\n(*_~")+1:]
+	at := len(s.text) - len(word)
+	scheme := strings.Contains(word, "://") || strings.HasPrefix(word, "www.")
+	if scheme || strings.Contains(word, "@") {
+		s.sure = min(s.sure, at)
+	}
+	if scheme && len(word) <= mostHeld {
+		s.show = min(s.show, at)
+		s.drop(at)
+	}
+}

@@ -1,0 +1,308 @@
+package markdown
+
+import "strings"
+
+const (
+	mostPiece     = 8 << 10 // bytes; a longer block is cut
+	mostLines     = 4 << 10 // bytes of code or table in one piece
+	mostUnderline = 100     // bytes of a line that the next may make a heading, or the head of a table
+)
+
+// segment is the source of one or more blocks that nothing further changes.
+type segment struct {
+	text     string
+	joint    Joint
+	mode     mode
+	language string // of code
+	head     string // lines that begin the table which text goes on with
+	number   int    // of the item, if there is one
+}
+
+// mode is what the lines are read as.
+type mode uint8
+
+const (
+	none mode = iota
+	inParagraph
+	inQuote
+	inList
+	inIndented
+	inTable
+	inCode
+	inMath
+	inWords // the rest of a line that was cut: words only
+)
+
+// segmenter cuts text where blocks end at the top level. It decides by complete lines, each once, so that what it cut
+// from the beginning of a text is what it cuts from the whole. Its cost is linear.
+type segmenter struct {
+	emit func(segment)
+	tail string // of the text: the open segment, then what was not read yet
+	open state
+	from state // as open was when the segment began
+}
+
+// state is what segmenter knows of the lines that it read.
+type state struct {
+	mode  mode
+	read  int // bytes of tail
+	joint Joint
+
+	lines  int // of the paragraph
+	last   int // where the last line began
+	blanks int // the last lines that are blank
+
+	mark     string // closes the code or formula
+	language string
+	indent   int    // of the code
+	inner    string // closes the code within an item
+	head     string // of the table
+	list     string // the mark of the list, which may go on
+	number   int    // of its last item
+	width    int    // of the item's indentation
+	loose    bool   // blank lines stood before the item
+}
+
+// add reads more text.
+func (s *segmenter) add(text string) {
+	s.tail += text
+	for {
+		n := strings.IndexByte(s.tail[s.open.read:], '\n') + 1
+		if n > mostPiece || n == 0 && len(s.tail)-s.open.read > mostPiece {
+			s.broken(cutLine(s.tail[s.open.read:]))
+			continue
+		}
+		if n == 0 {
+			return
+		}
+		s.line(n)
+	}
+}
+
+// end reads what is left as the last line.
+func (s *segmenter) end() {
+	if len(s.tail) > s.open.read {
+		s.line(len(s.tail) - s.open.read)
+	}
+	if s.open.mode == inCode {
+		s.flushCode()
+		return
+	}
+	s.flush()
+}
+
+// cutLine is where a line that is too long is cut: after its last blank, else at a character.
+func cutLine(line string) int {
+	line = line[:mostPiece]
+	if i := strings.LastIndexAny(line, " \t"); i > mostPiece/2 {
+		return i + 1
+	}
+	return wholeRunes(line)
+}
+
+// wholeRunes is the length of s without the first bytes of a character at its end.
+func wholeRunes(s string) int {
+	n := len(s)
+	for i := 1; i < 4 && i <= n; i++ {
+		if c := s[n-i]; c >= 0xC0 {
+			return n - i
+		} else if c < 0x80 {
+			break
+		}
+	}
+	return n
+}
+
+// line reads the next n bytes as a line.
+func (s *segmenter) line(n int) {
+	line := s.tail[s.open.read : s.open.read+n]
+	switch s.open.mode {
+	case inCode, inMath:
+		s.verbatim(line)
+		return
+	case inWords:
+		s.take(n)
+		s.flush()
+		return
+	}
+	st := startOf(line)
+	if st.kind == blank {
+		s.blank(n)
+		return
+	}
+	if s.open.read > 0 && s.open.read+n > mostPiece && s.open.mode != none {
+		s.overflow()
+		if s.open.mode == inCode {
+			s.verbatim(line)
+			return
+		}
+	}
+	if s.open.mode != none && s.ends(st, line) {
+		s.flush()
+	}
+	if s.open.mode == none {
+		s.begin(st, line)
+		return
+	}
+	s.goOn(st, line)
+}
+
+// take counts the next n bytes to the open segment.
+func (s *segmenter) take(n int) {
+	s.open.last = s.open.read
+	s.open.read += n
+	s.open.lines++
+	s.open.blanks = 0
+}
+
+// flush ends the open segment.
+func (s *segmenter) flush() {
+	o := s.open
+	if o.mode != none && o.read > 0 {
+		text := strings.TrimRight(s.tail[:o.read], "\n")
+		s.emit(segment{text: text, joint: o.joint, mode: o.mode, language: o.language, head: s.from.head, number: o.number})
+	}
+	s.skip(o.read)
+	s.open = state{}
+	if o.mode == inList {
+		s.open.list, s.open.number, s.open.loose = o.list, o.number, o.blanks > 0
+	}
+	s.from = s.open
+}
+
+// skip drops the first n bytes.
+func (s *segmenter) skip(n int) { s.tail = s.tail[n:] }
+
+// blank reads an empty line.
+func (s *segmenter) blank(n int) {
+	switch s.open.mode {
+	case none:
+		s.skip(n)
+		s.open.joint, s.from.joint = Apart, Apart
+		s.open.loose, s.from.loose = true, true
+	case inList, inIndented:
+		s.open.read += n
+		s.open.blanks++
+		if s.open.read > mostPiece {
+			s.flush()
+		}
+	default:
+		s.flush()
+		s.skip(n)
+	}
+}
+
+// ends says that the open segment ends before line.
+func (s *segmenter) ends(st start, line string) bool {
+	switch s.open.mode {
+	case inParagraph:
+		return s.paragraphEnds(st, line)
+	case inList:
+		if _, indent := unindent(line); indent >= s.open.width {
+			return false
+		}
+		return st.kind == item || st.kind != prose && st.kind != indented || s.open.blanks > 0
+	case inQuote:
+		return st.kind != quote && st.interrupts()
+	case inTable:
+		return st.interrupts()
+	case inIndented:
+		return st.kind != indented
+	}
+	return false
+}
+
+func (s *segmenter) paragraphEnds(st start, line string) bool {
+	if underlines(line) {
+		return s.open.lines > 1 || s.open.read > mostUnderline
+	}
+	return st.interrupts() || strings.Trim(line, "-: \t\n") == "" || delimits(line) && !mayHead(s.tail[s.open.last:s.open.read])
+}
+
+// mayHead says that line is the head of a table if a rule follows. A long one must begin like a row: so that what
+// stands in a long line is known before its end.
+func mayHead(line string) bool {
+	return len(line) <= mostUnderline || strings.HasPrefix(bare(line), "|")
+}
+
+// goOn adds line to the open segment.
+func (s *segmenter) goOn(st start, line string) {
+	previous := s.tail[s.open.last:s.open.read]
+	s.take(len(line))
+	switch s.open.mode {
+	case inParagraph:
+		switch {
+		case s.open.lines == 2 && underlines(line):
+			s.flush()
+		case delimits(line) && cells(line) == cells(previous):
+			s.open.mode = inTable
+			s.open.head = previous + line
+		}
+	case inList:
+		s.nested(bare(line))
+	case inTable:
+		if s.open.read > mostLines {
+			head := s.open.head
+			s.flush()
+			s.open.mode, s.open.joint, s.open.head = inTable, NextLine, head
+			s.from = s.open
+		}
+	}
+}
+
+// nested follows the blocks of code within an item.
+func (s *segmenter) nested(line string) {
+	switch {
+	case s.open.inner == "":
+		s.open.inner, s.open.language = openingFence(strings.TrimRight(line, " \t\n"))
+	case closes(line, s.open.inner):
+		s.open.inner, s.open.language = "", ""
+	}
+}
+
+// begin opens a segment with line.
+func (s *segmenter) begin(st start, line string) {
+	o := &s.open
+	after := *o
+	o.list = ""
+	if after.joint == Apart && after.list != "" && st.kind == item && !after.loose && after.list == st.mark {
+		o.joint = NextLine
+	}
+	switch st.kind {
+	case heading, rule:
+		o.mode = inParagraph
+		s.take(len(line))
+		s.flush()
+		return
+	case fence:
+		o.mode, o.mark, o.language, o.indent = inCode, st.mark, st.info, st.indent
+		s.opened(len(line))
+		return
+	case formula:
+		o.mode, o.mark = inMath, st.mark
+		s.take(len(line))
+		if st.single {
+			s.flush()
+		}
+		return
+	case item:
+		o.mode, o.width, o.list, o.number = inList, st.width, st.mark, st.number
+		if after.list == st.mark && st.number <= after.number {
+			o.number = after.number + 1
+		}
+		s.nested(bare(line))
+	case quote:
+		o.mode = inQuote
+	case indented:
+		o.mode = inIndented
+	default:
+		o.mode = inParagraph
+	}
+	s.take(len(line))
+}
+
+// opened drops the line that opens a block of code: an empty one counts too.
+func (s *segmenter) opened(n int) {
+	s.skip(n)
+	s.from = s.open
+}

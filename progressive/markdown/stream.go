@@ -1,0 +1,62 @@
+package markdown
+
+import "strings"
+
+// Stream reads a text while it grows. What it costs is linear in the text, and per view in the open piece, which is
+// limited. The zero value is an empty text. Not safe for concurrent use.
+type Stream struct {
+	clean  cleaner
+	seg    segmenter
+	reader *reader
+	pieces []Piece
+}
+
+// Append reads what the text goes on with, cut anywhere.
+func (s *Stream) Append(text string) {
+	if s.reader == nil {
+		s.reader = newReader()
+		s.seg.emit = func(g segment) { s.pieces = append(s.pieces, s.reader.read(g)...) }
+	}
+	s.seg.add(s.clean.add(text))
+}
+
+// Whole is the text as if it ended here.
+func (s *Stream) Whole() Document {
+	return Document{Pieces: s.with(s.seg.tail + s.clean.end()), stable: len(s.pieces)}
+}
+
+// Interim is the text while more is to come: what is open is closed, and an end that could mean anything is held back
+// (ST-13).
+func (s *Stream) Interim() Document {
+	tail := s.seg.tail
+	v := undecided(tail, s.seg.open)
+	shown := tail[:v.show]
+	if v.closers != "" {
+		shown = strings.TrimRight(shown, " \t\n") + v.closers
+	}
+	d := Document{Pieces: s.with(shown), stable: len(s.pieces), open: true}
+	d.sure = d.Pieces[d.stable:]
+	if v.sure < v.show {
+		d.sure = s.with(tail[:v.sure])[d.stable:]
+	}
+	return d
+}
+
+// with is the stable pieces and those of tail, if it were the whole of what follows.
+func (s *Stream) with(tail string) []Piece {
+	pieces := s.pieces[:len(s.pieces):len(s.pieces)]
+	if strings.TrimSpace(tail) == "" && s.seg.from.mode != inCode {
+		return pieces
+	}
+	rest := segmenter{open: s.seg.from, from: s.seg.from, emit: func(g segment) { pieces = append(pieces, s.reader.read(g)...) }}
+	rest.add(tail)
+	rest.end()
+	return pieces
+}
+
+// Interim reads a text of which more is to come.
+func Interim(text string) Document {
+	var s Stream
+	s.Append(text)
+	return s.Interim()
+}
