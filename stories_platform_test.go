@@ -77,9 +77,15 @@ func TestChatStranger(t *testing.T) {
 	})
 }
 
-// I13, IN-05.
+// I13, IN-05: bots are not answered, even if somebody has invited them.
 func TestChatBots(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
+		c.shutdown()
+		for _, who := range []Who{Robot, Self} {
+			c.cfg.Allow = append(c.cfg.Allow, config.Account(c.Account(who)))
+		}
+		c.start()
+		c.pass(10 * time.Second)
 		c.Mention(Robot, c.group, "Shall we talk for ever?")
 		c.Mention(Self, c.group, "Do I hear myself?")
 		c.orphans = 1 // what it said itself stands there

@@ -36,7 +36,7 @@ var spec = sync.OnceValues(func() (*discordfake.Spec, error) {
 })
 
 // dawn is when Discord's ids are well under way: they count from 2015.
-var dawn = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+var dawn = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // New returns a world in which nobody has written yet. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
