@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// A checker that can't find anything proves nothing: each rule is shown what it is there for.
+func TestCheckFinds(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	done := core.Outcome{Status: core.Completed}
+	run := core.Run{ID: "room#1", Room: "room", Inputs: []core.MemoryID{"m1"}, Outcome: done}
+	last := Sight{At: at(9), Reader: "a", Run: "room#1", Text: "Hi", Last: true}
+	stored := func(text string) func(core.MemoryID) (core.Memory, bool) {
+		return func(core.MemoryID) (core.Memory, bool) { return core.Memory{Text: text}, true }
+	}
+	for name, c := range map[string]struct {
+		e    Evidence
+		want string // how each finding begins; empty for none
+	}{
+		"all is well": {Evidence{Accepted: []core.MemoryID{"m1"}, Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Hi")}, ""},
+		"no run":      {Evidence{Accepted: []core.MemoryID{"m1"}}, "I1"},
+		"two runs":    {Evidence{Accepted: []core.MemoryID{"m1"}, Runs: []core.Run{run, run}, Seen: []Sight{last}}, "I1"},
+		"no end":      {Evidence{Runs: []core.Run{{ID: "room#1"}}}, "I2"},
+		"an end that nobody saw": {Evidence{Runs: []core.Run{run},
+			Seen: []Sight{{Reader: "a", Run: "room#1", Text: "H"}}}, "I2"},
+		"two ends": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
+			{At: at(9), Reader: "b", Run: "room#1", Text: "Ho", Last: true}}}, "I2"},
+		"another text stored": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Ho")}, "I3"},
+		"something after the end": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
+			{At: at(10), Reader: "a", Run: "room#1", Text: "Hi!"}}}, "I4"},
+		"two writers": {Evidence{Requests: []Request{
+			{From: at(0), To: at(5), Message: "1"}, {From: at(4), To: at(6), Message: "1"}}}, "I4"},
+		"two models at once": {Evidence{Work: []Work{
+			{Room: "room", From: at(0), To: at(5)}, {Room: "room", From: at(4), To: at(6)}}}, "I5"},
+		"one after the other": {Evidence{Work: []Work{
+			{Room: "room", From: at(0), To: at(5)}, {Room: "other", From: at(4), To: at(6)}, {Room: "room", From: at(5), To: at(6)}}}, ""},
+		"a hold that is not obeyed": {Evidence{Requests: []Request{
+			{From: at(0), To: at(1), Scope: "c", Hold: 9 * time.Second}, {From: at(9), To: at(9), Scope: "c"}}}, "I6"},
+		"another chat's hold": {Evidence{Requests: []Request{
+			{From: at(0), To: at(1), Scope: "c", Hold: 9 * time.Second}, {From: at(2), To: at(3), Scope: "d"}}}, ""},
+		"refused": {Evidence{Refused: []string{"sendMessage"}}, "I7"},
+		"two creates at once": {Evidence{Requests: []Request{
+			{From: at(0), To: at(5), Scope: "c", Create: true}, {From: at(4), To: at(6), Scope: "c", Create: true}}}, "I8"},
+		"a secret":      {Evidence{Leaks: Leak("the log", "key=sk-0123456789", "sk-0123456789")}, "I9"},
+		"half a secret": {Evidence{Leaks: Leak("the log", "…3456789abc…", "sk-0123456789abc")}, "I9"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wrong := c.e.Check()
+			if (len(wrong) == 0) != (c.want == "") {
+				t.Errorf("it finds %q", wrong)
+			}
+			for _, w := range wrong {
+				if !strings.HasPrefix(w, c.want+":") {
+					t.Errorf("it finds %q, not %s", w, c.want)
+				}
+			}
+		})
+	}
+}
