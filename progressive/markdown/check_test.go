@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"parley/connectors/telegram/telegramfake"
 	"parley/progressive/markdown"
 )
 
@@ -20,31 +19,10 @@ type dialect struct {
 
 func dialects() []dialect {
 	return []dialect{
-		{"html", markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler", Schemes: []string{"tg"}}), judgeHTML},
+		{"html", markdown.HTML(markdown.HTMLOptions{Spoiler: spoilerTag, Schemes: []string{"app"}}), judgeHTML},
 		{"light", markdown.Light(), judgeLight},
 		{"plain", markdown.Plain(), judgePlain},
 		{"terminal", markdown.Terminal(markdown.TerminalOptions{Width: 40, Links: true}), judgeTerminal},
-	}
-}
-
-// judgeHTML asks who reads HTML as the platform does (TR-04, TR-05, TR-09).
-func judgeHTML(t testing.TB, p markdown.Rendered, l markdown.Limits) {
-	t.Helper()
-	text, entities, err := telegramfake.ParseHTML(p.Text)
-	if err != nil {
-		t.Fatalf("%v in %q", err, p.Text)
-	}
-	if text != p.Plain {
-		t.Fatalf("%q reads as %q, not %q", p.Text, text, p.Plain)
-	}
-	if n := markdown.UTF16(text); l.Length > 0 && n > l.Length {
-		t.Fatalf("length %d of %d: %q", n, l.Length, text)
-	}
-	if n := len(entities); l.Entities > 0 && n > l.Entities {
-		t.Fatalf("%d entities of %d: %q", n, l.Entities, p.Text)
-	}
-	if n := len(p.Text); l.Raw > 0 && n > l.Raw {
-		t.Fatalf("%d bytes of %d", n, l.Raw)
 	}
 }
 

@@ -80,7 +80,7 @@ func (r *layout) read(pieces []Piece) {
 
 // lay lays out a piece.
 func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
-	f := flow{d: &r.d, l: r.l, carry: c, goesOn: p.Joint != Apart}
+	f := flow{d: &r.d, l: r.l, carry: c, goesOn: p.Joint != Apart && cuttable(p.Block)}
 	f.joint(p.Joint)
 	f.block(p.Block)
 	if r.d.Width > 0 {
@@ -88,6 +88,15 @@ func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 	}
 	r.work += len(f.atoms)
 	return f.atoms, f.carry
+}
+
+// cuttable says that b may be a piece of a longer block of its kind.
+func cuttable(b Block) bool {
+	switch b.(type) {
+	case Code, Table:
+		return true
+	}
+	return false
 }
 
 // pack makes parts of atoms; of what does not fill a part only with all.

@@ -100,7 +100,7 @@ func (s styles) OnMatch(consumes int) ast.Node {
 	return &styled{style: Emphasis}
 }
 
-// formulaParser keeps formulas within a line, \(…\) and \[…\], as they are written.
+// formulaParser keeps formulas within a line, \(…\), as they are written.
 type formulaParser struct{}
 
 // Trigger implements [parser.InlineParser].
@@ -117,17 +117,13 @@ func (formulaParser) Parse(_ ast.Node, block text.Reader, _ parser.Context) ast.
 	return ast.NewRawTextSegment(segment.WithStop(segment.Start + n))
 }
 
-// formulaEnd is the length of the formula that line begins with, 0 if there is none. One in brackets with nothing that
-// looks like a formula was escaped text.
+// formulaEnd is the length of the formula that line begins with, 0 if there is none. Words in escaped parentheses are
+// no formula.
 func formulaEnd(line []byte) int {
-	if len(line) < 3 || line[1] != '(' && line[1] != '[' {
+	if len(line) < 3 || line[1] != '(' {
 		return 0
 	}
-	shut := `\)`
-	if line[1] == '[' {
-		shut = `\]`
-	}
-	n := bytes.Index(line[2:], []byte(shut))
+	n := bytes.Index(line[2:], []byte(`\)`))
 	if n <= 0 || n > mostFormula || !bytes.ContainsAny(line[2:2+n], `\^_={}+<>0123456789`) && n > 1 {
 		return 0
 	}

@@ -72,7 +72,7 @@ func (s *scanner) backslash() {
 	if len(rest) == 1 {
 		s.show, s.sure = min(s.show, s.at), min(s.sure, s.at)
 	}
-	if len(rest) > 1 && (rest[1] == '(' || rest[1] == '[') {
+	if len(rest) > 1 && rest[1] == '(' {
 		if n := formulaEnd([]byte(rest)); n > 0 {
 			s.at += n
 			return

@@ -1,0 +1,96 @@
+package markdown_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/progressive/markdown"
+)
+
+// long is an answer of at least n bytes, of one kind.
+func long(kind string, n int) string {
+	parts := map[string][2]string{
+		"blocks":    {"", "## A heading\n\nSome **bold** text with `code` and [a link](https://example.org/a).\n\n- one\n- two\n\n"},
+		"code":      {"```go\n", "\tif err := run(ctx); err != nil { return err }\n"},
+		"list":      {"", "1. an item with *some* words in it, not many\n"},
+		"loose":     {"", "- an item\n\n  with a second paragraph\n\n"},
+		"table":     {"| a | b |\n|---|---|\n", "| cell | another cell |\n"},
+		"quote":     {"", "> quoted words that go on\n"},
+		"paragraph": {"", "words that never end, **not even** here, "},
+		"cjk":       {"", "日本語の文章はどこまでも続く。"},
+		"letters":   {"", "x"},
+	}[kind]
+	return parts[0] + strings.Repeat(parts[1], n/len(parts[1])+1)
+}
+
+// SE-11, ST-22: what a view costs does not depend on how long the text was before. 200 KB in 50,000 deltas, shown at
+// several schedules.
+func TestWorkIsLinear(t *testing.T) {
+	const size, delta = 200_000, 4
+	for _, kind := range []string{"blocks", "code", "list", "loose", "table", "quote", "paragraph", "cjk", "letters"} {
+		text := long(kind, size)
+		for _, every := range []int{200, 5000, 50_000} { // deltas for one view
+			r := markdown.NewRenderer(markdown.Light(), markdown.Limits{Length: 1900})
+			views := 0
+			for i := every * delta; i < len(text); i += every * delta {
+				r.Render(text[:i], false)
+				views++
+			}
+			r.Render(text, true)
+			parsed, atoms := r.Work()
+			const open = 3 * 8 << 10 // an open piece, read twice, and what is behind a part
+			if most := 2*len(text) + (views+1)*open; parsed > most {
+				t.Errorf("%s: %d views parsed %d bytes, more than %d", kind, views, parsed, most)
+			}
+			if most := 4*len(text) + (views+1)*open; atoms > most {
+				t.Errorf("%s: %d views laid out %d atoms, more than %d", kind, views, atoms, most)
+			}
+		}
+	}
+}
+
+// SE-11: nothing makes reading or splitting slow. (Without a guard this would not end within the test's time.)
+func TestAdversarial(t *testing.T) {
+	for _, text := range adversarial(100_000) {
+		text = text[:min(len(text), 200_000)]
+		doc := markdown.Parse(text)
+		for _, d := range dialects() {
+			l := markdown.Limits{Length: 2000, Raw: 32 << 10, Entities: 90}
+			for _, p := range markdown.Render(doc, d.d, l) {
+				d.judge(t, p, l)
+			}
+		}
+		if n := len(markdown.Interim(text[:len(text)/2]).Pieces); n > len(text) {
+			t.Errorf("%d pieces", n)
+		}
+	}
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	for _, kind := range []string{"blocks", "code", "table", "paragraph"} {
+		for _, size := range []int{25_000, 200_000} {
+			text := long(kind, size)
+			b.Run(kind+"/"+map[int]string{25_000: "25KB", 200_000: "200KB"}[size], func(b *testing.B) {
+				b.SetBytes(int64(len(text)))
+				for b.Loop() {
+					r := markdown.NewRenderer(markdown.Light(), markdown.Limits{Length: 1900})
+					for i := 400; i < len(text); i += 400 {
+						r.Render(text[:i], false)
+					}
+					r.Render(text, true)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkAdversarial(b *testing.B) {
+	for _, text := range adversarial(50_000) {
+		text = text[:min(len(text), 100_000)]
+		b.Run(strings.ReplaceAll(text[:min(12, len(text))], "\n", "~"), func(b *testing.B) {
+			for b.Loop() {
+				markdown.Render(markdown.Parse(text), markdown.Light(), markdown.Limits{Length: 1900})
+			}
+		})
+	}
+}
