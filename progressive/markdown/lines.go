@@ -179,6 +179,9 @@ func delimits(line string) bool {
 	return strings.Contains(s, "|") && strings.Contains(s, "-") && strings.Trim(s, "-:| \t") == ""
 }
 
+// isRow says that line begins like a row of a table, and not with something hidden.
+func isRow(line string) bool { return strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "||") }
+
 // cells counts the cells of a row.
 func cells(row string) int {
 	s := strings.ReplaceAll(strings.TrimSpace(row), `\|`, "")

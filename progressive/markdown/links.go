@@ -10,7 +10,7 @@ const (
 // link lays a link out: its words with the address behind them; or its address alone, if it has no other words; or its
 // words and then its address, where that must be seen (SE-06) or the platform takes no such link.
 func (f *flow) link(l Link) {
-	label := strings.TrimSpace(flat(l.Text))
+	label := strings.TrimSpace(flat(l.Text, false))
 	url := l.URL
 	switch {
 	case l.Bare:
@@ -75,8 +75,8 @@ func (f *flow) together(from, size int) {
 	}
 }
 
-// flat is how inlines read, with the addresses that stand behind words.
-func flat(in []Inline) string {
+// flat is how inlines read, with the addresses that stand behind words or without.
+func flat(in []Inline, addresses bool) string {
 	var b strings.Builder
 	for _, i := range in {
 		switch i := i.(type) {
@@ -87,11 +87,11 @@ func flat(in []Inline) string {
 		case Span:
 			b.WriteString(string(i))
 		case Styled:
-			b.WriteString(flat(i.Text))
+			b.WriteString(flat(i.Text, addresses))
 		case Link:
-			label := flat(i.Text)
+			label := flat(i.Text, addresses)
 			b.WriteString(label)
-			if !i.Bare && i.URL != "" && !sameAddress(label, i.URL) {
+			if addresses && !i.Bare && i.URL != "" && !sameAddress(label, i.URL) {
 				b.WriteString(" (" + i.URL + ")")
 			}
 		}

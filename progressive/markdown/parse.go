@@ -5,7 +5,7 @@ import (
 
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
-	"github.com/yuin/goldmark/text"
+	source "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 )
 
@@ -71,13 +71,39 @@ func (r *reader) read(s segment) []Piece {
 	case s.mode == inWords || wild(s.text):
 		return []Piece{{Paragraph{lines(s.text)}, s.joint}}
 	}
-	src := []byte(s.head + s.text + "\n")
+	text := s.head + s.text + "\n"
+	if s.mode == inTable {
+		text = keepUprights(text)
+	}
+	src := []byte(text)
 	c := converter{src: src, number: s.number}
-	pieces := c.blocks(r.blocks.Parse(text.NewReader(src)), 0)
+	pieces := c.blocks(r.blocks.Parse(source.NewReader(src)), 0)
 	if len(pieces) > 0 {
 		pieces[0].Joint = s.joint
 	}
 	return pieces
+}
+
+// keepUprights escapes the uprights in code in the rows of a table. Models forget that, and what is behind them would be
+// lost.
+func keepUprights(rows string) string {
+	if !strings.Contains(rows, "`") {
+		return rows
+	}
+	var b strings.Builder
+	for line := range strings.Lines(rows) {
+		inCode := false
+		for i := range len(line) {
+			switch c := line[i]; {
+			case c == '`':
+				inCode = !inCode && strings.Contains(line[i+1:], "`")
+			case c == '|' && inCode && line[i-1] != '\\':
+				b.WriteByte('\\')
+			}
+			b.WriteByte(line[i])
+		}
+	}
+	return b.String()
 }
 
 // wild says that parsing text would cost more than it is worth.

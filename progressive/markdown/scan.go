@@ -14,6 +14,7 @@ type scanner struct {
 
 	open     []opener // styles, the outer first
 	brackets []int
+	linked   int // the end of the last link
 }
 
 // opener is a run of marks that began something.
@@ -184,6 +185,7 @@ func (s *scanner) bracket() {
 			return
 		}
 		s.at += end
+		s.linked = s.at
 	}
 	s.brackets = s.brackets[:len(s.brackets)-1]
 	if len(s.brackets) == 0 {
@@ -220,6 +222,9 @@ func addressEnd(s string) int {
 func (s *scanner) address() {
 	word := s.text[strings.LastIndexAny(s.text, " \t\n(*_~")+1:]
 	at := len(s.text) - len(word)
+	if at < s.linked {
+		return
+	}
 	scheme := strings.Contains(word, "://") || strings.HasPrefix(word, "www.")
 	if scheme || strings.Contains(word, "@") {
 		s.sure = min(s.sure, at)

@@ -222,7 +222,7 @@ func (s *segmenter) paragraphEnds(st start, line string) bool {
 // mayHead says that line is the head of a table if a rule follows. A long one must begin like a row: so that what
 // stands in a long line is known before its end.
 func mayHead(line string) bool {
-	return len(line) <= mostUnderline || strings.HasPrefix(bare(line), "|")
+	return len(line) <= mostUnderline || isRow(bare(line))
 }
 
 // goOn adds line to the open segment.

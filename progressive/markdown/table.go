@@ -61,7 +61,7 @@ func (g *columns) alone(row []string) bool {
 func texts(cells [][]Inline) []string {
 	out := make([]string, len(cells))
 	for i, c := range cells {
-		out[i] = strings.Join(strings.Fields(flat(c)), " ")
+		out[i] = strings.Join(strings.Fields(flat(c, true)), " ")
 	}
 	return out
 }
@@ -200,11 +200,11 @@ func (f *flow) rows(t Table, rows [][][]Inline) {
 	for _, row := range rows {
 		f.gap(2)
 		for i, cell := range row {
-			if nothing(flat(cell)) {
+			if nothing(flat(cell, true)) {
 				continue
 			}
 			f.gap(1)
-			if len(t.Head) > i && !nothing(flat(t.Head[i])) {
+			if len(t.Head) > i && !nothing(flat(t.Head[i], true)) {
 				f.in(Mark{Kind: Strong}, func() { f.inlines(t.Head[i]) })
 				f.words(": ", Place{})
 				f.cut = never

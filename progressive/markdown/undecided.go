@@ -64,7 +64,11 @@ func closesSoon(line, mark string) bool { return strings.Trim(line, " \t"+mark[:
 // onlyMarks says that it is open what line begins.
 func onlyMarks(line string) bool {
 	s := strings.TrimSpace(bare(line))
-	return s == "" && line != "" || len(s) < 12 && strings.Trim(s, "-+*_=#>`~|:.)$\\[ 0123456789") == ""
+	if s == "" {
+		return line != ""
+	}
+	number := strings.TrimRight(s, ".)")
+	return strings.Trim(s, "-+*_=#>`~|:$ ") == "" || len(s)-len(number) < 2 && len(number) < 10 && digits(number)
 }
 
 // opensFence says that line is the first of a block of code, and not whole.
@@ -86,7 +90,7 @@ func (v *view) holdTable(tail string, st state) {
 		return
 	}
 	v.sure = min(v.sure, from)
-	if line[0] == '|' || strings.Contains(line, " | ") {
+	if isRow(line) || strings.Contains(line, " | ") {
 		v.show = min(v.show, from)
 	}
 }

@@ -1,0 +1,68 @@
+package markdown_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/progressive/markdown"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// A long answer in each dialect: whole, split, and at growing prefixes.
+func TestGolden(t *testing.T) {
+	data, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	for _, d := range dialects() {
+		golden(t, "answer."+d.name, join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{})))
+		golden(t, "answer."+d.name+".parts", join(markdown.Render(markdown.Parse(text), d.d, markdown.Limits{Length: 700, Entities: 90})))
+		r := markdown.NewRenderer(d.d, markdown.Limits{Length: 700, Entities: 90})
+		var b strings.Builder
+		for at := 97; at < len(text); at += 97 {
+			parts := r.Render(text[:at], false)
+			for _, p := range parts {
+				d.judge(t, p, markdown.Limits{Length: 700, Entities: 90})
+			}
+			if len(parts) > 0 {
+				last := parts[len(parts)-1].Text
+				fmt.Fprintf(&b, "%d bytes, %d parts, the last ends with %q\n", at, len(parts), last[max(0, len(last)-60):])
+			}
+		}
+		golden(t, "answer."+d.name+".growing", strings.ToValidUTF8(b.String(), "?"))
+	}
+}
+
+func join(parts []markdown.Rendered) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString("\n════════════════\n")
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String() + "\n"
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; if that is right, run with -update\n%s", name, got)
+	}
+}
