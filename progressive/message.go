@@ -212,7 +212,7 @@ func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
 	}
 	due, cancel := context.WithDeadlineCause(ctx, until, errDue)
 	defer cancel()
-	err := errDue
+	var err error
 	if v.Outcome.Done() {
 		<-due.Done()
 		err = context.Cause(due)

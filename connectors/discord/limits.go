@@ -76,7 +76,7 @@ func (l *limits) bucket(r route) bucket {
 	if name, ok := l.shared[r.name]; ok {
 		return bucket{name, r.channel}
 	}
-	return bucket{r.name, r.channel}
+	return bucket(r)
 }
 
 // enter counts a request, or says that it would be refused.

@@ -260,7 +260,7 @@ func (w *writer) inline(n ast.Node) {
 // resolve reads backslashes and character references.
 func (w *writer) resolve(n *ast.Text) string {
 	value := n.Segment.Value(w.src)
-	if n.IsRaw() || bytes.IndexAny(value, "\\&\x00") < 0 {
+	if n.IsRaw() || !bytes.ContainsAny(value, "\\&\x00") {
 		return string(value)
 	}
 	w.resolved.Reset()
