@@ -9,15 +9,16 @@ import (
 type scope struct {
 	name Scope
 	Budget
-	share    int            // of how many equals we are one
-	users    int            // tickets that name it, waiting anywhere or inside
-	inside   int            // permits given and not yet left
-	waiting  [Final + 1]int // tickets that wait anywhere and have this as their narrowest scope, by priority
-	left     []time.Time    // when the last N permits were left, oldest first
-	held     time.Time      // closed until then
-	wide     time.Time      // each window counts twice until then
-	resets   time.Time      // until then the platform lets in no more than
-	allowed  int            // so many
+	share    int                    // of how many equals we are one
+	users    int                    // tickets that name it, waiting anywhere or inside
+	inside   int                    // permits given and not yet left
+	waiting  [Final + 1]int         // tickets that wait anywhere and have this as their narrowest scope, by priority
+	left     []time.Time            // when the last N permits were left, oldest first
+	held     time.Time              // closed until then
+	full     [maxKeep + 1]time.Time // what other replicas spent leaves nothing until then, by how many permits one keeps
+	wide     time.Time              // each window counts twice until then
+	resets   time.Time              // until then the platform lets in no more than
+	allowed  int                    // so many
 	nextSign time.Time
 	queue    queue // whom this scope stops
 
@@ -88,6 +89,7 @@ func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 	if s.N == 0 {
 		return at, true
 	}
+	at = later(at, s.full[min(w.keep(s), maxKeep)])
 	b := s.budget()
 	free := b.N - s.inside
 	if free <= 0 {
@@ -118,6 +120,7 @@ func (s *scope) freed(n int) time.Time {
 // idle is when nothing about s is worth remembering.
 func (s *scope) idle() time.Time {
 	at := later(later(s.held, s.wide), later(s.resets, s.nextSign))
+	at = later(at, s.full[maxKeep])
 	if n := len(s.left); n > 0 {
 		at = later(at, s.frees(s.left[n-1]))
 	}
@@ -176,6 +179,9 @@ func (w *waiter) keep(s *scope) int {
 	}
 	return 0
 }
+
+// maxKeep is the most that those keep who wait.
+const maxKeep = 1
 
 // named is the scope of that name, or the narrowest without one.
 func (w *waiter) named(name Scope) Scope {

@@ -1,6 +1,7 @@
-// Package redis lets several replicas of a gateway share turns and live answers through a Redis server (7.0 or later,
-// or what speaks its protocol). Nothing in it is ever needed again: Redis may be out of reach or lose all it knows.
-// Then claims count on their own replica, and what is held is told again once Redis is back.
+// Package redis lets several replicas of a gateway share turns, live answers and budgets through a Redis server (7.0 or
+// later, or what speaks its protocol). Nothing in it is ever needed again: Redis may be out of reach or lose all it
+// knows. Then claims count on their own replica, each takes its share of the budgets, and what is held is told again
+// once Redis is back.
 package redis
 
 import (
@@ -37,6 +38,7 @@ type Backend struct {
 	client  *goredis.Client
 	tracker *Tracker
 	bus     *Bus
+	ledger  *Ledger
 	quit    context.CancelCauseFunc
 	running sync.WaitGroup
 }
@@ -68,9 +70,10 @@ func Open(url string, o Options) (*Backend, error) {
 	tracker := newTracker(client, at, o.Log)
 	ear := newListener(client, at, tracker, o.Log)
 	ctx, quit := context.WithCancelCause(context.Background())
-	b := &Backend{client: client, tracker: tracker, bus: &Bus{client, at, ear}, quit: quit}
+	b := &Backend{client: client, tracker: tracker, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log), quit: quit}
 	b.running.Go(func() { tracker.keep(ctx) })
 	b.running.Go(func() { ear.run(ctx) })
+	b.running.Go(func() { b.ledger.keep(ctx) })
 	return b, nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/core"
 	"parley/core/coretest"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
 )
 
 func TestTrackerSuite(t *testing.T) {
@@ -55,4 +57,15 @@ func open(t testing.TB, url string, o Options) *Backend {
 		}
 	})
 	return b
+}
+
+func TestGateSuite(t *testing.T) {
+	s, group := redistest.Start(t), new(atomic.Int64)
+	progressivetest.Gate(t, func(t *testing.T, n int, budget func(progressive.Scope) progressive.Budget) []progressive.Gate {
+		var all []progressive.Gate
+		for _, b := range replicas(t, s, group, n) {
+			all = append(all, progressive.NewSharedGate(b.Ledger(), budget))
+		}
+		return all
+	})
 }

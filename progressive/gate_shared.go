@@ -1,0 +1,167 @@
+package progressive
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// Ledger is the account that the gates of several replicas share: what was spent, and what platforms have closed. Its
+// methods are safe for concurrent use and take no longer than a second or two.
+type Ledger interface {
+	// Book takes a permit in each scope, or in none of them and says which is full. An error means that nobody knows:
+	// the ledger is out of reach.
+	Book(ctx context.Context, claims []Claim) (Booking, error)
+	// Settle counts a booking from now on, or takes it back. A booking that is never settled counts for some time longer
+	// than a request may take.
+	Settle(ctx context.Context, b Booking, s Settlement) error
+	// Replicas is how many share the ledger, as far as is known, and whether it is in reach. It doesn't block.
+	Replicas() (n int, reached bool)
+}
+
+// Claim is a wish for one permit of a scope that leaves Keep permits to others: for now, or within Soon.
+type Claim struct {
+	Scope Scope
+	Budget
+	Keep int
+	Soon time.Duration
+}
+
+// Booking is what a [Ledger] answers.
+type Booking struct {
+	ID     string
+	Claims []Claim
+	Full   int           // which claim can't be had; meaningful if Wait is not 0
+	Wait   time.Duration // when to ask again
+}
+
+// Settlement is how a booking ends.
+type Settlement struct {
+	Unused bool
+	// What the platform said of a scope: no more than Left requests within After. If it Refused, the scope goes at half
+	// its pace for some time.
+	Scope   Scope
+	Left    int
+	After   time.Duration
+	Refused bool
+}
+
+// SharedGate is a [Gate] over an account that several replicas share. Who waits here goes in the order of a
+// [MemoryGate]; between replicas it is a matter of who asks first. While the ledger is out of reach each replica takes
+// its share of every budget, by the number of replicas that there were, and for one more minute when it is back: what
+// was spent meanwhile is in nobody's books.
+type SharedGate struct {
+	local  *MemoryGate
+	ledger Ledger
+
+	mu    sync.Mutex
+	alone time.Time // when the ledger was out of reach last
+}
+
+// NewSharedGate returns a gate as [NewGate] does.
+func NewSharedGate(l Ledger, budget func(Scope) Budget, options ...GateOption) *SharedGate {
+	return &SharedGate{local: NewGate(budget, options...), ledger: l}
+}
+
+// Enter implements [Gate].
+func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), err error) {
+	if t.Fresh.IsZero() {
+		t.Fresh = time.Now() // keeps its place however often it asks
+	}
+	for lost := false; ; {
+		reached := g.divide() && !lost
+		w, err := g.local.wait(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if !reached {
+			return once(func(err error) { g.local.leave(w, err) }), nil
+		}
+		b, err := g.ledger.Book(context.WithoutCancel(ctx), g.local.claims(w))
+		switch {
+		case err != nil:
+			g.local.leave(w, ErrUnused)
+			lost = true // once more, alone
+		case b.Wait == 0:
+			return once(func(err error) { g.leave(w, b, err) }), nil
+		case t.Priority == Sign:
+			g.local.leave(w, ErrUnused)
+			return nil, ErrNoPermit
+		default:
+			g.local.refuse(w, b.Claims[b.Full], b.Wait)
+		}
+	}
+}
+
+// divide sets our share of the budgets, and says whether the ledger is in reach.
+func (g *SharedGate) divide() (reached bool) {
+	n, reached := g.ledger.Replicas()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch now := time.Now(); {
+	case !reached:
+		g.alone = now
+	case g.alone.IsZero() || now.Sub(g.alone) > wideFor:
+		n = 1
+	}
+	g.local.setShare(n)
+	return reached
+}
+
+// leave settles here and there. If the ledger is out of reach the booking counts until it expires there.
+func (g *SharedGate) leave(w *waiter, b Booking, err error) {
+	s := Settlement{Unused: errors.Is(err, ErrUnused)}
+	if l := (Learned{}); errors.As(err, &l) {
+		s.Scope, s.Left, s.After = w.named(l.Scope), max(l.Left, 0), l.After
+	}
+	if slow := (RetryAfter{}); errors.As(err, &slow) {
+		s.Scope, s.Left, s.After, s.Refused = w.named(slow.Scope), 0, max(slow.After, leastHold), true
+	}
+	_ = g.ledger.Settle(context.Background(), b, s) // it says itself that it is out of reach
+	g.local.leave(w, err)
+}
+
+// claims are what w wants of the ledger.
+func (g *MemoryGate) claims(w *waiter) (all []Claim) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range w.scopes {
+		c := Claim{Scope: s.name, Budget: s.Budget, Keep: max(min(w.keep(s), s.N-1), 0)}
+		if c.Keep > 0 && w.Priority > Sign {
+			c.Soon = s.Per / time.Duration(s.N)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// refuse takes back w's permit: elsewhere too much was spent of c's scope for who leaves so many permits there.
+func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
+	g.mu.Lock()
+	now := time.Now()
+	for _, s := range w.scopes {
+		if s.name == c.Scope {
+			for keep := c.Keep; keep < len(s.full); keep++ {
+				s.full[keep] = later(s.full[keep], now.Add(wait))
+			}
+		}
+	}
+	g.mu.Unlock()
+	g.leave(w, ErrUnused)
+}
+
+// setShare makes this gate one of n equals.
+func (g *MemoryGate) setShare(n int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n == g.share {
+		return
+	}
+	g.share = n
+	now := time.Now()
+	for _, s := range g.scopes {
+		s.share = n
+		g.advance(s, now)
+	}
+}
