@@ -3,6 +3,7 @@ package parley
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"strings"
@@ -28,6 +29,8 @@ type backends struct {
 	store   core.Store
 	tracker core.Tracker
 	bus     core.Bus
+	holds   progressive.Holds
+	ledger  progressive.Ledger // nil where nothing is shared
 	ready   func(context.Context) error
 	closers []func() error
 }
@@ -49,7 +52,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), ready: store.Ping, closers: []func() error{store.Close}}
+	b := backends{store: env.Wrap(store), holds: store, ready: store.Ping, closers: []func() error{store.Close}}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
 		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
@@ -58,7 +61,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 			b.close()
 			return backends{}, fmt.Errorf("open what is shared: %w", err)
 		}
-		b.tracker, b.bus, b.closers = shared.Tracker(), shared.Bus(), append(b.closers, shared.Close)
+		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
+		b.closers = append(b.closers, shared.Close)
 	default:
 		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
 	}
@@ -163,22 +167,30 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env
 }
 
 // newGate gives each scope the budget of its kind. Where runs are open an earlier process was in the middle of
-// something, and may have spent what this one can't know of.
-func newGate(ctx context.Context, on []platform, store core.Journal) (progressive.Gate, error) {
+// something, and may have spent what this one can't know of; long holds are known.
+func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (progressive.Gate, error) {
 	budgets := map[string]progressive.Budget{}
 	for _, p := range on {
 		maps.Copy(budgets, p.budgets)
 	}
-	open, err := store.OpenRooms(ctx)
+	budget := func(s progressive.Scope) progressive.Budget {
+		kind, _, _ := strings.Cut(string(s), "/")
+		return budgets[kind]
+	}
+	open, err := b.store.OpenRooms(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for open runs: %w", err)
 	}
-	var options []progressive.GateOption
+	remembering, err := progressive.Remembering(ctx, b.holds, log)
+	if err != nil {
+		return nil, err
+	}
+	options := []progressive.GateOption{remembering}
 	if len(open) > 0 {
 		options = append(options, progressive.Spent)
 	}
-	return progressive.NewGate(func(s progressive.Scope) progressive.Budget {
-		kind, _, _ := strings.Cut(string(s), "/")
-		return budgets[kind]
-	}, options...), nil
+	if b.ledger != nil {
+		return progressive.NewSharedGate(b.ledger, budget, options...), nil
+	}
+	return progressive.NewGate(budget, options...), nil
 }

@@ -96,7 +96,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 			g.backends.closers = append(g.backends.closers, closer.Close)
 		}
 	}
-	gate, err := newGate(context.Background(), on, g.backends.store)
+	gate, err := newGate(context.Background(), on, g.backends, g.env.Log)
 	if err != nil {
 		return nil, err
 	}
