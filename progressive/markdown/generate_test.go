@@ -129,3 +129,14 @@ func (w *writer) word() string {
 		"🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f", "🇩🇪", "سلام", "می‌خواهم", "हिन्दी", "e\u0301te\u0301", "x", "of", "and", "text", "1.", "#tag", "@name",
 		"extraordinarily", "C++", "a/b", "“quoted”")
 }
+
+// noise is markup without sense.
+func noise(r *rand.Rand) string {
+	marks := []string{"*", "**", "_", "`", "```", "\n", "\n\n", "[", "](", ")", "]", "<", ">", "> ", "- ", "1. ", "    ", "|", "||", "~~", "\\", "&", "#",
+		" ", "a", "字", "\u0301", "\xff", "---", "===", "|-|", "$$", "\\[", "\\(", "https://a.b", "@", "\t", "\u200d", "🏴", "\U000e0067", "\r", " .", ":"}
+	var b strings.Builder
+	for range r.IntN(300) {
+		b.WriteString(strings.Repeat(marks[r.IntN(len(marks))], 1+r.IntN(3)*r.IntN(3)*r.IntN(3)))
+	}
+	return b.String()
+}

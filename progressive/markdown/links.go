@@ -24,11 +24,7 @@ func (f *flow) link(l Link) {
 	case !f.behind(label, url):
 		f.inlines(l.Text)
 		f.words(" (", Place{})
-		if safe(url) {
-			f.bare(strings.TrimPrefix(url, "mailto:"))
-		} else {
-			f.words(url, Place{})
-		}
+		f.bare(strings.TrimPrefix(url, "mailto:"))
 		f.words(")", Place{})
 	default:
 		from := len(f.atoms)
@@ -53,10 +49,10 @@ func (f *flow) behind(label, url string) bool {
 	return (f.l.Length == 0 || c.length <= f.l.Length/4) && (f.l.Raw == 0 || c.raw <= f.l.Raw/8)
 }
 
-// bare lays an address out as it is, for clients to find.
+// bare lays an address out as it is, for clients to find; as words if it is none.
 func (f *flow) bare(url string) {
 	from := len(f.atoms)
-	f.words(url, Place{Bare: true})
+	f.words(url, Place{Bare: !strings.ContainsAny(url, "`\\<> \t\n")})
 	if f.d.Counts && len(f.atoms) > from {
 		f.atoms[from].cost.entities += 1 + 2*f.frame.cut()
 	}

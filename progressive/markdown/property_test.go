@@ -20,7 +20,7 @@ func TestRandomDocuments(t *testing.T) {
 		text := generate(seed)
 		r := rand.New(rand.NewPCG(seed, 1))
 		check(t, markdown.Parse(text), 64+r.IntN(2000))
-		for range 6 {
+		for range 2 {
 			cut := r.IntN(len(text) + 1)
 			doc := markdown.Interim(text[:cut])
 			check(t, doc, 64+r.IntN(500))
@@ -28,6 +28,17 @@ func TestRandomDocuments(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
+	}
+}
+
+// The same for text that no one would write.
+func TestNoise(t *testing.T) {
+	for seed := range uint64(documents / 2) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		text := noise(r)
+		check(t, markdown.Interim(text[:r.IntN(len(text)+1)]), 64+r.IntN(300))
+		check(t, markdown.Parse(text), 64+r.IntN(300))
+		checkStable(t, text, r)
 	}
 }
 
@@ -163,7 +174,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(s, uint16(0), uint16(100))
 	}
 	f.Fuzz(func(t *testing.T, text string, limit, cut uint16) {
-		text = text[:min(len(text), 20_000)]
+		text = text[:min(len(text), 3000)]
 		at := min(int(cut), len(text))
 		check(t, markdown.Interim(text[:at]), 64+int(limit)%4000)
 		check(t, markdown.Parse(text), 64+int(limit)%4000)

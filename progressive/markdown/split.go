@@ -86,7 +86,7 @@ func (p *packer) between(last, a *atom) (written, read string, entities int) {
 	}
 	shut, open, entities := p.d.change(last.frame, a.frame)
 	if a.lines == 0 {
-		if shut != "" && open != "" && shut[len(shut)-1] == open[0] {
+		if open != "" && (strings.HasSuffix(shut, open[:1]) || open[0] == '`' && strings.HasSuffix(last.written, "`")) {
 			return shut + p.d.Between + open, p.d.Between, entities
 		}
 		return shut + open, "", entities
