@@ -56,7 +56,8 @@ type SharedGate struct {
 	ledger Ledger
 
 	mu    sync.Mutex
-	alone time.Time // when the ledger was out of reach last
+	lost  bool      // the ledger was out of reach when we looked last
+	whole time.Time // from then on budgets are ours to share again
 }
 
 // NewSharedGate returns a gate as [NewGate] does.
@@ -101,8 +102,10 @@ func (g *SharedGate) divide() (reached bool) {
 	defer g.mu.Unlock()
 	switch now := time.Now(); {
 	case !reached:
-		g.alone = now
-	case g.alone.IsZero() || now.Sub(g.alone) > wideFor:
+		g.lost = true
+	case g.lost:
+		g.lost, g.whole = false, now.Add(wideFor)
+	case !now.Before(g.whole):
 		n = 1
 	}
 	g.local.setShare(n)

@@ -80,12 +80,14 @@ func (m *Message) part(i int) *shown {
 
 // Show implements [core.Surface].
 func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
-	m.fresh = time.Now()
 	stopTyping := m.startTyping(ctx, a)
 	defer stopTyping()
 	for {
 		if err := alive(ctx, a); err != nil {
 			return err
+		}
+		if m.fresh.IsZero() {
+			m.fresh = time.Now()
 		}
 		v := a.View()
 		s, ok := m.next(v)
