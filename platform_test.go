@@ -200,6 +200,10 @@ func (c *chat) look(e *sim.Evidence) (wrong []string) {
 	return wrong
 }
 
+// full is more than half of what any message may hold, in bytes. A message that is full is cut back to where the next
+// one begins.
+const full = 1500
+
 // sights tells what people saw of a run, and takes its messages out of standing.
 func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
 	var texts []string
@@ -212,7 +216,8 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 		delete(standing, s.ID)
 		texts = append(texts, m.Text)
 		for i, v := range m.Versions {
-			if i > 0 && i < len(m.Versions)-1 && len(v.Text) < len(m.Versions[i-1].Text) {
+			last := v.Text == m.Text
+			if i > 0 && !last && len(m.Versions[i-1].Text) < full && len(v.Text) < len(m.Versions[i-1].Text) {
 				wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, m.Versions[i-1].Text, v.Text))
 			}
 			at = v.At

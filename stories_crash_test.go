@@ -119,7 +119,7 @@ func (c *chat) survive(f *fuse, d time.Duration) {
 // is answered, the next one takes the room, and both runs have one end, whatever happens. PARLEY_SWEEP=all plays every
 // moment instead of some.
 func TestCrashPointSweep(t *testing.T) {
-	const some = 12
+	const some = 8
 	for _, p := range sites() {
 		t.Run(p.name, func(t *testing.T) {
 			moments := dieAt(t, p, 0)

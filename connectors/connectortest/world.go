@@ -59,6 +59,8 @@ type People interface {
 type Weather interface {
 	// Spoil plans a fault.
 	Spoil(Fault)
+	// ClearFaults forgets those that are still to come.
+	ClearFaults()
 }
 
 // Fault is what becomes of one request of the bot.

@@ -36,6 +36,9 @@ func (w *World) Spoil(f connectortest.Fault) {
 	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth}, out)
 }
 
+// ClearFaults implements [connectortest.Weather]. The fake lifts its holds too.
+func (w *World) ClearFaults() { w.Fake.ClearFaults() }
+
 // Places implements [connectortest.Witness].
 func (w *World) Places() []connectortest.Place {
 	w.mu.Lock()

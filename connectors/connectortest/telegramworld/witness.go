@@ -36,6 +36,9 @@ func (w *World) Spoil(f connectortest.Fault) {
 	w.Fake.Fault(out)
 }
 
+// ClearFaults implements [connectortest.Weather].
+func (w *World) ClearFaults() { w.Fake.ClearFaults() }
+
 // Places implements [connectortest.Witness].
 func (w *World) Places() []connectortest.Place {
 	w.mu.Lock()
