@@ -111,6 +111,7 @@ func TestTicketsTellHowOldTheTextIs(t *testing.T) {
 		s.say(prose)
 		time.Sleep(10 * time.Second)
 		made = append(made, made[3])
+		s.finish()
 		for i, ticket := range h.tickets {
 			if late := ticket.Fresh.Sub(made[min(i, len(made)-1)]); late != 0 {
 				t.Errorf("ticket %d: off by %v", i, late)
@@ -119,7 +120,6 @@ func TestTicketsTellHowOldTheTextIs(t *testing.T) {
 		if len(h.tickets) != 5 {
 			t.Errorf("%d tickets", len(h.tickets))
 		}
-		s.finish()
 	})
 }
 
