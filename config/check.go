@@ -21,6 +21,29 @@ func (d *decoder) check(c *Config) {
 	d.checkTokens(c)
 	d.checkAddresses(c)
 	d.checkTimes(c)
+	d.checkPaces(c.Connectors)
+}
+
+// checkPaces wants every pace to be one at which something is sent.
+func (d *decoder) checkPaces(c Connectors) {
+	for path, t := range map[string]time.Duration{
+		"connectors.discord.limits.edits":          c.Discord.Limits.Edits,
+		"connectors.telegram.limits.private_edits": c.Telegram.Limits.PrivateEdits,
+		"connectors.telegram.limits.group_edits":   c.Telegram.Limits.GroupEdits,
+	} {
+		if t < 100*time.Millisecond || t > time.Minute {
+			d.reject(path, "is not between 100ms and 1m", "write how long to wait, such as 1.1s")
+		}
+	}
+	for path, n := range map[string]int{
+		"connectors.discord.limits.per_second":        c.Discord.Limits.PerSecond,
+		"connectors.telegram.limits.group_per_minute": c.Telegram.Limits.GroupPerMinute,
+		"connectors.telegram.limits.per_second":       c.Telegram.Limits.PerSecond,
+	} {
+		if n < 1 {
+			d.reject(path, "is less than 1", "nothing could be sent")
+		}
+	}
 }
 
 func (d *decoder) checkModels(c *Config) {

@@ -119,6 +119,16 @@ type Discord struct {
 	Token Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
 	// Another address for the platform's API, for tests and proxies. Empty: Discord's own.
 	APIURL string `yaml:"api_url"`
+	// How much is sent. More than Discord allows leads to pauses.
+	Limits DiscordLimits `yaml:"limits"`
+}
+
+// DiscordLimits bounds what is sent to Discord.
+type DiscordLimits struct {
+	// The time between two edits of an answer in a channel.
+	Edits time.Duration `yaml:"edits" default:"1.2s"`
+	// Requests in a second, over all channels.
+	PerSecond int `yaml:"per_second" default:"45"`
 }
 
 // Telegram is the agent's account on Telegram.
@@ -129,6 +139,20 @@ type Telegram struct {
 	Token Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
 	// Another address for the platform's API, for a Bot API server of your own. Empty: Telegram's own.
 	APIURL string `yaml:"api_url"`
+	// How much is sent. More than Telegram allows leads to pauses, up to hours.
+	Limits TelegramLimits `yaml:"limits"`
+}
+
+// TelegramLimits bounds what is sent to Telegram.
+type TelegramLimits struct {
+	// The time between two edits of an answer in a private chat.
+	PrivateEdits time.Duration `yaml:"private_edits" default:"1.1s"`
+	// The time between two edits of an answer in a group.
+	GroupEdits time.Duration `yaml:"group_edits" default:"3.5s"`
+	// Requests in a minute in one group, with all its topics.
+	GroupPerMinute int `yaml:"group_per_minute" default:"20"`
+	// Requests in a second, over all chats.
+	PerSecond int `yaml:"per_second" default:"30"`
 }
 
 // Turns says what happens when questions and answers meet, and how long they may take.

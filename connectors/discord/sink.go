@@ -28,15 +28,27 @@ const (
 	botScope     = "discord.bot"           // everything
 )
 
-// Budgets are the budgets of all scopes, by kind. Discord publishes only the bot's, 50 a second (DR-02); a channel's is
-// what users report. What its replies say goes over both.
-func Budgets() map[string]progressive.Budget {
+// Limits are how much is sent. Discord publishes only the bot's limit, 50 a second (DR-02); a channel's is what users
+// report. What its replies say goes over both.
+type Limits struct {
+	Edits     time.Duration // between two edits in a channel; of everything there, five in five times as long
+	PerSecond int           // everything everywhere
+}
+
+// DefaultLimits stay below what leads to refusals, as far as is known.
+func DefaultLimits() Limits { return Limits{Edits: 1200 * time.Millisecond, PerSecond: 45} }
+
+// Budgets are the budgets of all scopes, by kind.
+func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
-		channelScope: {N: 5, Per: 6 * time.Second},
-		editScope:    {N: 1, Per: 1200 * time.Millisecond},
-		botScope:     {N: 45, Per: time.Second},
+		channelScope: {N: 5, Per: 5 * l.Edits},
+		editScope:    {N: 1, Per: l.Edits},
+		botScope:     {N: l.PerSecond, Per: time.Second},
 	}
 }
+
+// Budgets are those of the default limits.
+func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
 // sink is one conversation.
 type sink struct {

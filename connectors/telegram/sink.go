@@ -39,17 +39,33 @@ const (
 	botScope     = "telegram.bot"           // everything
 )
 
-// Budgets are the budgets of all scopes, by kind. Telegram publishes no exact numbers (TR-01). A chat may burst, as
-// long as its answers are short; edits keep a pace, so that an answer grows evenly instead of by fits and starts.
-func Budgets() map[string]progressive.Budget {
+// Limits are how much is sent. Telegram publishes no exact numbers (TR-01).
+type Limits struct {
+	PrivateEdits   time.Duration // between two edits in a private chat
+	GroupEdits     time.Duration // between two edits in a group or channel
+	GroupPerMinute int           // everything there
+	PerSecond      int           // everything everywhere
+}
+
+// DefaultLimits stay below what leads to refusals, as far as is known.
+func DefaultLimits() Limits {
+	return Limits{PrivateEdits: 1100 * time.Millisecond, GroupEdits: 3500 * time.Millisecond, GroupPerMinute: 20, PerSecond: 30}
+}
+
+// Budgets are the budgets of all scopes, by kind. A chat may burst, as long as its answers are short; edits keep a pace,
+// so that an answer grows evenly instead of by fits and starts.
+func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
-		privateScope: {N: 5, Per: 5500 * time.Millisecond},
-		privateEdits: {N: 1, Per: 1100 * time.Millisecond},
-		groupScope:   {N: 20, Per: time.Minute},
-		groupEdits:   {N: 1, Per: 3500 * time.Millisecond},
-		botScope:     {N: 30, Per: time.Second},
+		privateScope: {N: 5, Per: 5 * l.PrivateEdits},
+		privateEdits: {N: 1, Per: l.PrivateEdits},
+		groupScope:   {N: l.GroupPerMinute, Per: time.Minute},
+		groupEdits:   {N: 1, Per: l.GroupEdits},
+		botScope:     {N: l.PerSecond, Per: time.Second},
 	}
 }
+
+// Budgets are those of the default limits.
+func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
 // Scopes implements [progressive.Sink].
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {

@@ -1,0 +1,44 @@
+package parley_test
+
+import (
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
+	"parley/progressive"
+)
+
+// The configuration's defaults are those that the connectors are tested with, and stay within what the platforms are
+// known to allow (TR-01, DR-02).
+func TestDefaultLimits(t *testing.T) {
+	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l := telegram.Limits(cfg.Connectors.Telegram.Limits); l != telegram.DefaultLimits() {
+		t.Errorf("Telegram: %+v, want %+v", l, telegram.DefaultLimits())
+	}
+	if l := discord.Limits(cfg.Connectors.Discord.Limits); l != discord.DefaultLimits() {
+		t.Errorf("Discord: %+v, want %+v", l, discord.DefaultLimits())
+	}
+	budgets := telegram.Budgets()
+	for kind, b := range discord.Budgets() {
+		budgets[kind] = b
+	}
+	for kind, most := range map[string]progressive.Budget{
+		"telegram.private":       {N: 5, Per: 5500 * time.Millisecond},
+		"telegram.private-edits": {N: 1, Per: 1100 * time.Millisecond},
+		"telegram.group":         {N: 20, Per: time.Minute},
+		"telegram.group-edits":   {N: 1, Per: 3500 * time.Millisecond},
+		"telegram.bot":           {N: 30, Per: time.Second},
+		"discord.channel":        {N: 5, Per: 6 * time.Second},
+		"discord.channel-edits":  {N: 1, Per: 1200 * time.Millisecond},
+		"discord.bot":            {N: 45, Per: time.Second},
+	} {
+		if budgets[kind] != most {
+			t.Errorf("%s: %+v, want %+v", kind, budgets[kind], most)
+		}
+	}
+}
