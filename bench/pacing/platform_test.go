@@ -68,7 +68,7 @@ func (p *platform) call(c *chat, n int) error {
 func (p *platform) latency() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return 25*time.Millisecond + time.Duration(p.rand.Int64N(int64(50*time.Millisecond)))
+	return 20*time.Millisecond + time.Duration(p.rand.Int64N(int64(40*time.Millisecond)))
 }
 
 func (p *platform) arrive(c *chat, n int) error {

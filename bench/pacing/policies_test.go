@@ -126,7 +126,6 @@ func (s *sink) Post(_ context.Context, part progressive.Part, _ string) (string,
 	return "1", s.call(part)
 }
 
-
 func (s *sink) Edit(_ context.Context, _ string, part progressive.Part) error { return s.call(part) }
 
 func (s *sink) Typing(context.Context) (time.Duration, error) {
