@@ -142,7 +142,7 @@ func TestRender(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		for _, p := range render(string(text)) {
+		for _, p := range rendered(string(text)) {
 			b.WriteString("---- part\n" + p.Text + "\n")
 		}
 		golden(t, strings.TrimSuffix(f, ".md")+".golden", b.String())

@@ -18,7 +18,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for i, p := range render(s) {
+		for i, p := range rendered(s) {
 			if n := progressive.UTF16Len(p.Text); n > mostText {
 				t.Errorf("part %d has %d units", i, n)
 			}
@@ -34,7 +34,7 @@ func TestGrowing(t *testing.T) {
 	text := strings.Repeat("Some words of a paragraph that goes on.\n\n#### Title\n\n", 100)
 	var before []progressive.Part
 	for n := 0; n <= len(text); n += 97 {
-		now := render(text[:n])
+		now := rendered(text[:n])
 		for i := 0; i < len(before)-1; i++ {
 			if now[i] != before[i] {
 				t.Fatalf("at %d part %d changed:\n%s\nwas:\n%s", n, i, now[i].Text, before[i].Text)
@@ -43,3 +43,6 @@ func TestGrowing(t *testing.T) {
 		before = now
 	}
 }
+
+// rendered is a whole text.
+func rendered(text string) []progressive.Part { return render(newRenderer(), text, true) }

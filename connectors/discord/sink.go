@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/progressive"
+	"parley/progressive/markdown"
 )
 
 const (
@@ -57,6 +58,8 @@ type sink struct {
 	to     address
 	alone  bool // replies are refused here
 	closed bool // the bot may not write here: it is not asked again (DR-04)
+
+	renderer *markdown.Renderer
 }
 
 var (
@@ -79,7 +82,12 @@ func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 }
 
 // Render implements [progressive.Sink].
-func (s *sink) Render(v core.View) []progressive.Part { return render(v.Text()) }
+func (s *sink) Render(v core.View) []progressive.Part {
+	if s.renderer == nil {
+		s.renderer = newRenderer()
+	}
+	return render(s.renderer, v.Text(), v.Outcome.Done())
+}
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
 type content struct {

@@ -85,7 +85,7 @@ func TestAnswersGrow(t *testing.T) {
 	}, telegramfake.WithReadAllGroupMessages())
 }
 
-func plainOf(markdown string) string { return strings.TrimSpace(render(markdown)[0].Plain) }
+func plainOf(markdown string) string { return strings.TrimSpace(rendered(markdown)[0].Plain) }
 
 // answers are the bot's messages.
 func (r *rig) answers(c telegramfake.Chat) (texts []string) {

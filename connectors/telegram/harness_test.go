@@ -238,7 +238,9 @@ func wantFatal(t *testing.T, err error) {
 }
 
 // part is one part of plain words.
-func part(s string) progressive.Part { return progressive.Part{Text: escape(s), Plain: s} }
+func part(s string) progressive.Part {
+	return progressive.Part{Text: telegramfake.EscapeHTML(s), Plain: s}
+}
 
 func wait(d time.Duration) {
 	time.Sleep(d) // in a bubble: moves its clock

@@ -34,11 +34,11 @@ func TestRender(t *testing.T) {
 		"list":               {"- a\n- b\n  - c\n    d\n- e", "• a\n• b\n  • c\n    d\n• e"},
 		"numbers":            {"9. a\n10. b\n    more\n\nend", "9. a\n10. b\n    more\n\nend"},
 		"loose list":         {"- a\n\n- b", "• a\n\n• b"},
-		"tasks":              {"- [x] a\n- [ ] b", "• ☑ a\n• ☐ b"},
-		"code in a list":     {"1. a\n   ```\n   x\n   ```\n2. b", "1. a\n   <pre>x</pre>\n2. b"},
+		"tasks":              {"- [x] a\n- [ ] b", "☑ a\n☐ b"},
+		"code in a list":     {"1. a\n   ```\n   x\n   ```\n2. b", "1. a\n<pre>x</pre>\n2. b"},
 		"quote":              {"> a\n> b\n>\n> > c\n\nd", "<blockquote>a\nb\n\nc</blockquote>\n\nd"},
-		"link":               {"[a *b*](https://example.org/x?a=1&b=\"2\")", `<a href="https://example.org/x?a=1&amp;b=%222%22">a <i>b</i></a>`},
-		"link without words": {"[](https://example.org)", `<a href="https://example.org">https://example.org</a>`},
+		"link":               {"[a *b*](https://example.org/x?a=1&b=\"2\")", `a <i>b</i> (https://example.org/x?a=1&amp;b=&quot;2&quot;)`},
+		"link without words": {"[](https://example.org)", "https://example.org"},
 		"link with code":     {"[`a`](https://example.org)", `<a href="https://example.org">a</a>`},
 		"link in Telegram":   {"[a](tg://resolve?domain=x)", `<a href="tg://resolve?domain=x">a</a>`},
 		"link, no slashes":   {"[a](tg:x) [b](https:x.org)", "a (tg:x) b (https:x.org)"},
@@ -48,23 +48,28 @@ func TestRender(t *testing.T) {
 		"script link":        {"[x](javascript:alert(1))", "x (javascript:alert(1))"},
 		"image":              {"![a](https://example.org/i.png) [![b](https://e.org/i.png)](https://f.org)", `<a href="https://example.org/i.png">a</a> <a href="https://f.org">b</a>`},
 		"reference link":     {"[a][1]\n\n[1]: https://example.org", "[a][1]\n\n[1]: https://example.org"},
-		"table":              {"| a | **b** |\n|--:|:-:|\n| 1 | x |\n| 22 | <b> |", "<pre> a |  b\n---+----\n 1 |  x\n22 | &lt;b&gt;</pre>"},
-		"no words":           {"```\n```", "```\n```"},
-		"only marks":         {"#", "#"},
-		"normalised":         {"a\tb\rc\u2028d", "a bcd"},
-		"broken link":        {"[a](http://b.org/\xff)", `<a href="http://b.org/%EF%BF%BD">a</a>`},
+		"table":              {"| a | **b** |\n|--:|:-:|\n| 1 | x |\n| 22 | <b> |", "<pre> a │  b\n───┼────\n 1 │  x\n22 │ &lt;b&gt;</pre>"},
+		"normalised":         {"a\tb\rc\u2028d", "a\tb\nc\nd"},
+		"broken link":        {"[a](http://b.org/\xff)", "<a href=\"http://b.org/\uFFFD\">a</a>"},
 		"broken utf-8":       {"a\xffb", "a\uFFFDb"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := render(c.markdown)
+			parts := rendered(c.markdown)
 			if len(parts) != 1 || parts[0].Text != c.html {
 				t.Errorf("got  %+v\nwant %q", parts, c.html)
 			}
 			checkParts(t, c.markdown, parts)
 		})
 	}
-	if parts := render(""); len(parts) != 0 {
-		t.Errorf("nothing becomes %+v", parts)
+	for _, nothing := range []string{"", " \n"} {
+		if parts := rendered(nothing); len(parts) != 0 {
+			t.Errorf("nothing becomes %+v", parts)
+		}
+	}
+	for _, marks := range []string{"```\n```", "#"} { // not even an answer of nothing but marks is swallowed
+		if parts := rendered(marks); len(parts) != 1 || parts[0].Plain != marks || parts[0].Text != "" {
+			t.Errorf("%q becomes %+v", marks, parts)
+		}
 	}
 }
 
@@ -72,6 +77,12 @@ func TestRender(t *testing.T) {
 func checkParts(t *testing.T, markdown string, parts []progressive.Part) {
 	t.Helper()
 	for i, p := range parts {
+		if p.Text == "" { // it is sent as it is
+			if n := progressive.UTF16Len(p.Plain); n > mostText {
+				t.Errorf("part %d has %d units", i, n)
+			}
+			continue
+		}
 		shown, entities, err := telegramfake.ParseHTML(p.Text)
 		if err != nil {
 			t.Errorf("part %d of %q: %v\n%s", i, markdown, err, p.Text)
@@ -98,7 +109,7 @@ func TestRenderGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts := render(string(in))
+	parts := rendered(string(in))
 	checkParts(t, string(in), parts)
 	if len(parts) != 1 {
 		t.Fatalf("%d parts", len(parts))
@@ -122,11 +133,11 @@ func TestRenderGolden(t *testing.T) {
 func TestLengths(t *testing.T) {
 	for name, unit := range map[string]string{"ASCII": "a", "CJK": "语", "emoji": "😀", "family": "👨‍👩‍👧", "markup": "<", "quotes": `"`} {
 		units := progressive.UTF16Len(unit)
-		for _, n := range []int{splitAt - units, splitAt, splitAt + units, 4095, 4096, 4097, 20000} {
+		for _, n := range []int{mostText - units, mostText, mostText + units, 4095, 4096, 4097, 20000} {
 			markdown := strings.Repeat(unit, n/units)
-			parts := render(markdown)
+			parts := rendered(markdown)
 			checkParts(t, name, parts)
-			if want := (progressive.UTF16Len(markdown) + splitAt - 1) / splitAt; len(parts) < want || len(parts) > want+1 {
+			if want := (progressive.UTF16Len(markdown) + mostText - 1) / mostText; len(parts) < want || len(parts) > want+1 {
 				t.Errorf("%s: %d units in %d parts", name, n, len(parts))
 			}
 			joined := ""
@@ -142,12 +153,12 @@ func TestLengths(t *testing.T) {
 
 // TR-04: what grows when it is rendered is split again, markup of more than 32 KiB too.
 func TestSplitsWhatGrows(t *testing.T) {
-	table := "| a | b |\n|---|---|\n" + strings.Repeat("| x | y |\n", 40) + "| " + strings.Repeat("w", 120) + " | z |\n"
+	table := "| a | b |\n|---|---|\n" + strings.Repeat("| x | y |\n", 800)
 	list := strings.Repeat("1. x\n   - [ ] y\n", 240)
 	raw := strings.Repeat("\"&<>", 970)
-	links := strings.Repeat("[a](http://a.b/"+strings.Repeat("语", 1250)+") ", 3)
+	links := strings.Repeat("[a](http://a.b/"+strings.Repeat("语", 1250)+") ", 12)
 	for name, markdown := range map[string]string{"table": table, "list": list, "raw": raw, "links": links} {
-		parts := render(markdown)
+		parts := rendered(markdown)
 		checkParts(t, name, parts)
 		if name != "raw" && name != "list" && len(parts) < 2 {
 			t.Errorf("%s is not split", name)
@@ -162,7 +173,7 @@ func TestManyEntities(t *testing.T) {
 		for i := range 150 {
 			fmt.Fprintf(&b, word, i)
 		}
-		parts := render(b.String())
+		parts := rendered(b.String())
 		checkParts(t, name, parts)
 		total := 0
 		for _, p := range parts {
@@ -182,9 +193,9 @@ func TestGrows(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Repeat(string(in)+"\n\n", 4)
-	whole := render(text)
+	whole := rendered(text)
 	for n := 0; n < len(text); n += 37 {
-		parts := render(text[:n])
+		parts := rendered(text[:n])
 		checkParts(t, text[:n], parts)
 		if !utf8.ValidString(text[:n]) {
 			continue
@@ -211,10 +222,13 @@ func FuzzRender(f *testing.F) {
 		if len(markdown) > 20000 {
 			t.Skip("long enough is short enough")
 		}
-		checkParts(t, markdown, render(markdown))
+		checkParts(t, markdown, rendered(markdown))
 		step = max(1, step%97, len(markdown)/40)
 		for n := step; n < len(markdown); n += step {
-			checkParts(t, markdown[:n], render(markdown[:n]))
+			checkParts(t, markdown[:n], rendered(markdown[:n]))
 		}
 	})
 }
+
+// rendered is a whole text.
+func rendered(text string) []progressive.Part { return render(newRenderer(), text, true) }

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/progressive"
+	"parley/progressive/markdown"
 )
 
 // typingTime is how long clients show the sign (TR-30).
@@ -21,6 +22,7 @@ type sink struct {
 	telegram *Telegram
 	to       address
 	alone    bool // what we reply to is gone
+	renderer *markdown.Renderer
 }
 
 var (
@@ -87,7 +89,10 @@ func (s *sink) bot() progressive.Scope {
 
 // Render implements [progressive.Sink].
 func (s *sink) Render(v core.View) []progressive.Part {
-	parts := render(v.Text())
+	if s.renderer == nil {
+		s.renderer = newRenderer()
+	}
+	parts := render(s.renderer, v.Text(), v.Outcome.Done())
 	if len(parts) > 0 {
 		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
 	}
