@@ -14,7 +14,9 @@ import (
 
 // gateway runs a whole gateway in this process: real sockets, a store at path (a new one if it is empty), and a model
 // server of which choose makes the answers. It returns somebody to talk to it.
-func gateway(b *testing.B, path string, choose func(modelfake.Request) modelfake.Script) visitor {
+func gateway(
+	b *testing.B, path string, choose func(modelfake.Request) modelfake.Script, settings ...func(*config.Config),
+) visitor {
 	b.Helper()
 	if path == "" {
 		path = filepath.Join(b.TempDir(), "parley.db")
@@ -27,6 +29,9 @@ func gateway(b *testing.B, path string, choose func(modelfake.Request) modelfake
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	cfg.Store = config.DSN("sqlite:" + path)
 	cfg.Web.Listen, cfg.Web.Limits = "127.0.0.1:0", config.Limits{}
+	for _, set := range settings {
+		set(&cfg)
+	}
 	g, err := parley.New(cfg, parley.Env{})
 	if err != nil {
 		b.Fatal(err)

@@ -20,13 +20,15 @@ import (
 
 const (
 	tokenEvery = 50 * time.Millisecond // a model that writes 20 tokens a second
+	ending     = " rest."              // its last token
 	window     = 3 * time.Second       // of the time after all have begun: the answers to what is asked then count
 )
 
 // load is so many people who ask one question after the other, so that as many answers are always being written.
 type load struct {
 	conversations int
-	tokens        int // of an answer
+	tokens        int    // of an answer
+	opening       string // its first token
 	stamps        []stamp
 	zero          time.Time
 	ask           func(conversation int) (reading, error)
@@ -72,7 +74,9 @@ func BenchmarkLatencyDirect(b *testing.B) {
 
 func newLoad(b *testing.B, conversations, tokens int) *load {
 	needFiles(b, uint64(5*conversations+200))
-	return &load{conversations: conversations, tokens: tokens, stamps: make([]stamp, conversations), zero: time.Now()}
+	return &load{
+		conversations: conversations, tokens: tokens, opening: "Well, ", stamps: make([]stamp, conversations), zero: time.Now(),
+	}
 }
 
 // length is how long an answer takes.
@@ -94,9 +98,9 @@ func (l *load) script(r Request) Script {
 		}
 	}
 	return Script{
-		Open(), Pause(tokenEvery), Text("Well, ", noting(&l.stamps[i].first)),
+		Open(), Pause(tokenEvery), Text(l.opening, noting(&l.stamps[i].first)),
 		Pace(tokenEvery), Text(strings.Repeat("word ", l.tokens-3)+"and", ByWord),
-		Pace(0), Pause(tokenEvery), Text(" rest.", noting(&l.stamps[i].last)),
+		Pace(0), Pause(tokenEvery), Text(ending, noting(&l.stamps[i].last)),
 	}
 }
 
