@@ -173,6 +173,8 @@ func TestPacing(t *testing.T) {
 				continue
 			case s.chats == 100:
 				s.answers = 1
+			default:
+				s.answers = 4
 			}
 		}
 		us := run(t, s, policies[0])
@@ -186,6 +188,9 @@ func TestPacing(t *testing.T) {
 		}
 		if most := s.floor() + s.interval() + slowest; us.lastFinal() > most {
 			t.Errorf("%s: a last word took %v, more than %v", s, us.lastFinal(), most)
+		}
+		if s.chats == 100 && s.group && !*update {
+			continue // the naive ones meet the bot's limit as in private chats
 		}
 		for _, p := range policies[1:] {
 			naive := run(t, s, p)
