@@ -1,0 +1,56 @@
+package parley_test
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// SQLite is C translated to Go for one version of its C library, which its own go.mod names. Another one builds, and
+// breaks.
+func TestSQLiteHasItsOwnLibc(t *testing.T) {
+	list := func(format, module string) string {
+		out, err := exec.Command("go", "list", "-m", "-f", format, module).Output()
+		if err != nil {
+			t.Fatalf("go list %s: %v", module, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	mod, err := os.ReadFile(list("{{.GoMod}}", "modernc.org/sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`modernc\.org/libc (v\S+)`).FindSubmatch(mod)
+	if want == nil {
+		t.Fatal("SQLite names no libc")
+	}
+	if got := list("{{.Version}}", "modernc.org/libc"); got != string(want[1]) {
+		t.Errorf("modernc.org/libc is %s; SQLite wants %s: go get modernc.org/libc@%s", got, want[1], want[1])
+	}
+}
+
+// What docs/dependencies.md lists is what go.mod requires.
+func TestDependenciesAreListed(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	required := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllSubmatch(mod, -1) {
+		required[string(m[1])] = true
+		if !strings.Contains(string(doc), "| "+string(m[1])+" |") {
+			t.Errorf("docs/dependencies.md does not tell why %s is needed", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`).FindAllSubmatch(doc, -1) {
+		if !required[string(m[1])] {
+			t.Errorf("docs/dependencies.md lists %s, which go.mod does not require", m[1])
+		}
+	}
+}
