@@ -13,12 +13,14 @@ const (
 	signLife  = time.Minute     // without progress of the answer (ST-15)
 	signAgain = time.Second     // after there was no permit
 	signPause = 5 * time.Second // after a failure
+	signLimit = 2 * time.Second // of a request: text may have to wait for it
 )
 
 var errText = errors.New("there is text to show")
 
-// startTyping shows that an answer is coming. stop ends that at once, also a request under way, whose fate does not
-// matter; it returns when the sink is free, and may be called again.
+// startTyping shows that an answer is coming. stop ends that, and may be called again. A request under way is not cut
+// off: the platform counts it all the same, at a time that nobody would know. So stop waits for its reply, which is
+// about as far away as that to the text will be.
 func (m *Message) startTyping(ctx context.Context, a *core.Answer) (stop func()) {
 	t, ok := m.sink.(Typer)
 	if !ok || m.resumed || a.View().Outcome.Done() {
@@ -66,9 +68,9 @@ func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again 
 	} else if err != nil {
 		return 0, false
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errSilent)
+	request, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), signLimit, errSilent)
 	defer cancel()
-	stays, err := t.Typing(ctx)
+	stays, err := t.Typing(request)
 	leave(m.told(err))
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone):

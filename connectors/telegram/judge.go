@@ -64,7 +64,7 @@ func migrated(err error) int64 {
 	return 0
 }
 
-// closed is the scope that a refusal closes. The server does not say; but if two chats are refused until the same
+// closed is the scope that a refusal closes. The server does not say; but if two chats are refused at, or until, the same
 // moment, that is the bot's own limit, and to ask again from every chat would only make it longer (TR-03).
 func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
 	if s.telegram.refused.shared(chat, time.Now().Add(after)) {
@@ -77,16 +77,19 @@ func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
 type refusals struct {
 	mu    sync.Mutex
 	chat  int64
+	at    time.Time
 	until time.Time
 }
 
 const sameMoment = 2 * time.Second // the server counts in whole seconds
 
-// shared says whether another chat has to wait until the same moment.
+// shared says whether another chat was told so at the same moment, or has to wait until the same.
 func (r *refusals) shared(chat int64, until time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	same := r.chat != 0 && r.chat != chat && until.Sub(r.until).Abs() < sameMoment
-	r.chat, r.until = chat, until
+	now := time.Now()
+	near := now.Sub(r.at) < sameMoment || until.Sub(r.until).Abs() < sameMoment
+	same := r.chat != 0 && r.chat != chat && near
+	r.chat, r.at, r.until = chat, now, until
 	return same
 }
