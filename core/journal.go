@@ -20,6 +20,14 @@ type Memories interface {
 	Recent(ctx context.Context, room RoomID, upTo ResponseID, limit int) ([]Memory, error)
 	// Memory returns one memory, or [ErrNotFound].
 	Memory(ctx context.Context, id MemoryID) (Memory, error)
+	// Revise gives a memory another text; nothing else of it changes. [ErrNotFound] if there is none.
+	Revise(ctx context.Context, id MemoryID, text string) error
+	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
+	// said; the run itself stays. Of what is not there nothing is removed.
+	Forget(ctx context.Context, id MemoryID) error
+	// Clear removes all memories of room, and says how many there were. Its runs stay, without inputs, and open ones
+	// end by themselves; turn numbers go on.
+	Clear(ctx context.Context, room RoomID) (deleted int, err error)
 }
 
 // Rooms knows the places.

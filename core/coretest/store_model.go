@@ -58,6 +58,50 @@ func (s *storeModel) Memory(_ context.Context, id core.MemoryID) (core.Memory, e
 	return core.Memory{}, core.ErrNotFound
 }
 
+func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.index(id)
+	if i < 0 {
+		return core.ErrNotFound
+	}
+	s.said[i].Text = text
+	return nil
+}
+
+func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.index(id)
+	if i < 0 {
+		return nil
+	}
+	gone := s.said[i]
+	s.said = slices.Delete(s.said, i, i+1)
+	r := s.find(gone.Run)
+	if r == nil {
+		return nil
+	}
+	r.Inputs = slices.DeleteFunc(r.Inputs, func(in core.MemoryID) bool { return in == id })
+	if len(r.Inputs) == 0 {
+		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == r.Room && m.Response == r.Response })
+	}
+	return nil
+}
+
+func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.said)
+	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
+	for _, r := range s.runs {
+		if r.Room == room {
+			r.Inputs = nil
+		}
+	}
+	return before - len(s.said), nil
+}
+
 func (s *storeModel) index(id core.MemoryID) int {
 	return slices.IndexFunc(s.said, func(m storedMemory) bool { return m.ID == id })
 }

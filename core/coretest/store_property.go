@@ -24,6 +24,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
+			"revise": p.revise, "forget": p.forget, "clear": p.clear,
 			"recent": p.recent, "run": p.run, "open runs": p.openRuns,
 		})
 		p.recent(rt)
@@ -119,6 +120,33 @@ func (p *pair) beat(rt *rapid.T) {
 	owner := rapid.SampledFrom(owners).Draw(rt, "owner")
 	until := time.Now().Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "seconds")) * time.Second)
 	p.agree(rt, "Beat", nil, nil, p.store.Beat(p.t.Context(), owner, until), p.model.Beat(p.t.Context(), owner, until))
+}
+
+// memory is the id of a message, or of an answer.
+func (p *pair) memory(rt *rapid.T) core.MemoryID {
+	if rapid.IntRange(0, 3).Draw(rt, "of an answer") == 0 {
+		return answer(core.Run{ID: p.id(rt)}, "").ID
+	}
+	return message(p.room, rapid.IntRange(0, 15).Draw(rt, "message")).ID
+}
+
+func (p *pair) revise(rt *rapid.T) {
+	id, text := p.memory(rt), rapid.SampledFrom([]string{"two", "three"}).Draw(rt, "text")
+	p.agree(rt, "Revise", nil, nil, p.store.Revise(p.t.Context(), id, text), p.model.Revise(p.t.Context(), id, text))
+}
+
+func (p *pair) forget(rt *rapid.T) {
+	id := p.memory(rt)
+	p.agree(rt, "Forget", nil, nil, p.store.Forget(p.t.Context(), id), p.model.Forget(p.t.Context(), id))
+}
+
+func (p *pair) clear(rt *rapid.T) {
+	if rapid.IntRange(0, 4).Draw(rt, "really") > 0 {
+		return // or there would never be much to compare
+	}
+	got, gotErr := p.store.Clear(p.t.Context(), p.room)
+	want, wantErr := p.model.Clear(p.t.Context(), p.room)
+	p.agree(rt, "Clear", got, want, gotErr, wantErr)
 }
 
 func (p *pair) recent(rt *rapid.T) {

@@ -1,0 +1,61 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"parley/core"
+)
+
+// Revise implements [core.Memories].
+func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string) error {
+	err := checkText(text)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			return found(tx.QueryRowContext(ctx, `UPDATE memories SET text = ? WHERE id = ? RETURNING id`, text, id).Scan(&id))
+		})
+	}
+	return wrap(err, "revising the memory %q", id)
+}
+
+// Forget implements [core.Memories].
+func (s *Store) Forget(ctx context.Context, id core.MemoryID) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
+	return wrap(err, "forgetting the memory %q", id)
+}
+
+func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
+	var room core.RoomID
+	var turn core.ResponseID
+	var role string
+	err := tx.QueryRowContext(ctx, `DELETE FROM memories WHERE id = ? RETURNING room, turn, role`, id).
+		Scan(&room, &turn, &role)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil || role != input {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'said'
+			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, room, turn)
+	return err
+}
+
+// Clear implements [core.Memories].
+func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
+	var deleted int64
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ?`, room)
+		if err != nil {
+			return err
+		}
+		deleted, err = done.RowsAffected()
+		return err
+	})
+	if err != nil {
+		return 0, wrap(err, "clearing %q", room)
+	}
+	return int(deleted), nil
+}
