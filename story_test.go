@@ -309,6 +309,18 @@ func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o cor
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 
+func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string) error {
+	return w.effect(func() error { return w.Store.Revise(ctx, id, text) })
+}
+
+func (w *witness) Reopen(ctx context.Context, id core.RunID) error {
+	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
+}
+
+func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
+	return w.effect(func() error { return w.Store.Forget(ctx, id) })
+}
+
 func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
 	if err := w.alive(); err != nil {
 		return err

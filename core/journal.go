@@ -48,6 +48,8 @@ type Journal interface {
 	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
 	// Run returns one run, open or not, or [ErrNotFound].
 	Run(ctx context.Context, id RunID) (Run, error)
+	// RunOf returns the run that a message is an input of, or [ErrNotFound].
+	RunOf(ctx context.Context, id MemoryID) (Run, error)
 	// OpenRuns returns the runs of room that have not finished, in turn order.
 	OpenRuns(ctx context.Context, room RoomID) ([]Run, error)
 	// OpenRooms returns the rooms that have open runs.
@@ -60,6 +62,11 @@ type Journal interface {
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
 	// Finish ends a run, stores what was said if out has an id, and frees the room. [ErrLost] as with Note.
 	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
+	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
+	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
+	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room,
+	// was superseded, stopped or withdrawn, or an action of it has begun to write.
+	Reopen(ctx context.Context, id RunID) error
 	// Beat says that owner is alive until then. A process beats before it starts a run.
 	Beat(ctx context.Context, owner string, until time.Time) error
 }
@@ -95,6 +102,20 @@ type Run struct {
 	Acting  string  // the call of a writing action that has begun
 	Acted   string  // the last such call that was done, as its result
 	Verdict *Verdict
+}
+
+// Again says whether the run may be answered once more, as far as it alone can tell.
+func (r Run) Again() bool {
+	ends := []Outcome{r.Outcome}
+	if r.Verdict != nil {
+		ends = append(ends, r.Verdict.Outcome)
+	}
+	for _, o := range ends {
+		if o.Withdrawn || o.Status == Superseded || o.Status == Stopped {
+			return false
+		}
+	}
+	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
 // Note is what a run's holder must not forget. A zero field says nothing new.

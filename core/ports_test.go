@@ -136,6 +136,18 @@ func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o c
 	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
 }
 
+func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string) error {
+	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text) })
+}
+
+func (s *portStore) Reopen(ctx context.Context, id core.RunID) error {
+	return act(s.p, "reopen", func() error { return s.Store.Reopen(ctx, id) })
+}
+
+func (s *portStore) Forget(ctx context.Context, id core.MemoryID) error {
+	return act(s.p, "forget", func() error { return s.Store.Forget(ctx, id) })
+}
+
 func (s *portStore) Beat(ctx context.Context, owner string, until time.Time) error {
 	if err := s.p.alive(); err != nil {
 		return err

@@ -277,6 +277,40 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	return nil
 }
 
+func (s *storeModel) RunOf(_ context.Context, id core.MemoryID) (core.Run, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.index(id); i >= 0 && s.said[i].Run != "" {
+		return s.now(s.find(s.said[i].Run)), nil
+	}
+	return core.Run{}, core.ErrNotFound
+}
+
+func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	if r == nil {
+		return core.ErrNotFound
+	}
+	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response })
+	if newer || !r.Again() {
+		return core.ErrLost
+	}
+	if r.Outcome.Done() {
+		r.owner = ""
+	}
+	if r.Verdict != nil {
+		r.Text = r.Verdict.Text
+	}
+	r.Outcome, r.Verdict = core.Outcome{}, nil
+	r.Epoch++
+	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
+		return m.Room == r.Room && m.Response == r.Response && m.Run == ""
+	})
+	return nil
+}
+
 func (s *storeModel) Beat(_ context.Context, owner string, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
-			"revise": p.revise, "forget": p.forget, "clear": p.clear,
+			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
 			"recent": p.recent, "run": p.run, "open runs": p.openRuns,
 		})
 		p.recent(rt)
@@ -147,6 +147,15 @@ func (p *pair) clear(rt *rapid.T) {
 	got, gotErr := p.store.Clear(p.t.Context(), p.room)
 	want, wantErr := p.model.Clear(p.t.Context(), p.room)
 	p.agree(rt, "Clear", got, want, gotErr, wantErr)
+}
+
+func (p *pair) reopen(rt *rapid.T) {
+	id := p.id(rt)
+	p.agree(rt, "Reopen", nil, nil, p.store.Reopen(p.t.Context(), id), p.model.Reopen(p.t.Context(), id))
+	asked := p.memory(rt)
+	got, gotErr := p.store.RunOf(p.t.Context(), asked)
+	want, wantErr := p.model.RunOf(p.t.Context(), asked)
+	p.agree(rt, "RunOf", got, want, gotErr, wantErr)
 }
 
 func (p *pair) recent(rt *rapid.T) {

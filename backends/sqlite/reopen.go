@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"parley/core"
+)
+
+// RunOf implements [core.Journal].
+func (s *Store) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
+	var run heldRun
+	err := s.read(func(db *sql.DB) (err error) {
+		run, err = scanRun(db.QueryRowContext(ctx, selectRuns+`
+			JOIN memories i ON i.room = r.room AND i.turn = r.turn AND i.role = 'input' WHERE i.id = ?`,
+			nanos(time.Now()), id))
+		return err
+	})
+	return run.Run, wrap(err, "looking for the run of %q", id)
+}
+
+// Reopen implements [core.Journal].
+func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		run, err := findRun(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := reopenable(ctx, tx, run.Run); err != nil {
+			return err
+		}
+		if run.Outcome.Done() {
+			run.owner = "" // nobody is at work on it
+		}
+		if run.Verdict != nil {
+			run.Text = run.Verdict.Text
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, text = ?, verdict = ''
+			WHERE id = ?`, run.owner, run.Text, id)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role = 'said'`,
+				run.Room, run.Response)
+		}
+		return err
+	})
+	return wrap(err, "reopening the run %q", id)
+}
+
+func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {
+	var newer bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ?)`, run.Room, run.Response).
+		Scan(&newer)
+	if err == nil && (newer || !run.Again()) {
+		err = core.ErrLost
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func reopenedChecks() []storeCheck {
+	return []storeCheck{
+		{"the run of a message is found by the message", runOfMessage},
+		{"a finished run is answered again in its own messages (IN-12)", reopenFinished},
+		{"a run under way is taken from its holder, who alone may start it while alive (IN-12)", reopenHeld},
+		{"a run that must stay as it is can't be reopened", reopenRefused},
+	}
+}
+
+func runOfMessage(t *testing.T, s store) {
+	collect := core.JoinRule{Collect: true}
+	acc := s.accept(message("room", 1), collect)
+	s.accept(message("room", 2), collect)
+	s.accept(message("room", 3), core.JoinRule{NoRun: true})
+	for n := 1; n < 3; n++ {
+		r, err := s.RunOf(t.Context(), message("room", n).ID)
+		s.must(err)
+		s.same("the run", r, s.runOf(acc))
+	}
+	r := s.start(acc.Run, "owner")
+	s.finish(r, answer(r, "the answer"))
+	for _, id := range []core.MemoryID{message("room", 3).ID, answer(r, "").ID, "nothing"} {
+		_, err := s.RunOf(t.Context(), id)
+		s.fails(err, core.ErrNotFound)
+	}
+}
+
+func reopenFinished(t *testing.T, s store) {
+	s.beat("first", time.Minute)
+	r := s.start(s.opened("room", 1).ID, "first")
+	shown := []core.Shown{{ID: "m1"}, {Part: 1, ID: "m2"}}
+	s.note(r, core.Note{Shown: shown, Text: "the", Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
+	s.finish(r, answer(r, "the answer"))
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	s.same("the open runs", len(s.openRuns("room")), 1)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answer(r, "late")), core.ErrLost)
+
+	s.beat("second", time.Minute)
+	again := s.start(r.ID, "second")
+	if again.Epoch <= r.Epoch {
+		t.Errorf("the epoch is %d after %d", again.Epoch, r.Epoch)
+	}
+	want := r
+	want.Epoch, want.Shown, want.Text = again.Epoch, shown, "the answer"
+	s.same("the run", again, want)
+	s.finish(again, answer(again, "a better answer"))
+	s.same("all", s.texts("room", 0, 10), []string{"message 1", "a better answer"})
+	s.opened("room", 2)
+}
+
+func reopenHeld(t *testing.T, s store) {
+	s.beat("first", time.Minute)
+	s.beat("second", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "first")
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "more"}), core.ErrLost)
+	_, err := s.Start(t.Context(), r.ID, "second")
+	s.fails(err, core.ErrBusy)
+	again := s.start(r.ID, "first")
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, core.Memory{}), core.ErrLost)
+	time.Sleep(2 * time.Minute)
+	s.start(r.ID, "second")
+}
+
+func reopenRefused(t *testing.T, s store) {
+	refused := func(id core.RunID) {
+		t.Helper()
+		before, err := s.Run(t.Context(), id)
+		s.must(err)
+		s.fails(s.Reopen(t.Context(), id), core.ErrLost)
+		after, err := s.Run(t.Context(), id)
+		s.must(err)
+		s.same("the run", after, before)
+	}
+	s.fails(s.Reopen(t.Context(), "nothing"), core.ErrNotFound)
+	waiting := s.opened("waiting", 1)
+	refused(waiting.ID)
+
+	old := s.start(s.opened("old", 1).ID, "owner")
+	s.finish(old, answer(old, "the answer"))
+	s.opened("old", 2)
+	refused(old.ID)
+
+	for room, n := range map[core.RoomID]core.Note{
+		"acting": {Acting: "a call"}, "acted": {Acted: "a result"},
+		"judged": {Verdict: &core.Verdict{Outcome: core.Outcome{Status: core.Stopped}}},
+	} {
+		r := s.start(s.opened(room, 1).ID, "owner")
+		s.note(r, n)
+		refused(r.ID)
+	}
+	for room, o := range map[core.RoomID]core.Outcome{
+		"superseded": {Status: core.Superseded}, "stopped": {Status: core.Stopped},
+		"withdrawn": {Status: core.Failed, Withdrawn: true},
+	} {
+		r := s.start(s.opened(room, 1).ID, "owner")
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))
+		refused(r.ID)
+	}
+}
