@@ -1,6 +1,9 @@
 package core
 
-// Inbound is one thing that happened on a platform. The set is closed: [Message] and [Command].
+import "time"
+
+// Inbound is one thing that happened on a platform. The set is closed: the types of this file. All may come
+// more than once.
 type Inbound interface{ inbound() }
 
 type (
@@ -21,10 +24,33 @@ type (
 		Author EntityID
 		Name   CommandName
 	}
+	// Edited says what a message says now. What is not remembered, or was written by another author, stays unknown.
+	Edited struct{ Memory }
+	// Deleted says that a message is gone from its platform.
+	Deleted struct {
+		Room RoomID
+		ID   MemoryID
+	}
+	// Reaction is a sign that somebody put on a message, or took away. It is remembered and never answered.
+	Reaction struct {
+		Room   RoomID
+		Author EntityID
+		Name   string // the author's
+		On     MemoryID
+		Emoji  string
+		Added  bool
+		At     time.Time
+	}
+	// Cleared says that nothing of a room is to be remembered. Its run under way ends by itself.
+	Cleared struct{ Room RoomID }
 )
 
-func (Message) inbound() {}
-func (Command) inbound() {}
+func (Message) inbound()  {}
+func (Command) inbound()  {}
+func (Edited) inbound()   {}
+func (Deleted) inbound()  {}
+func (Reaction) inbound() {}
+func (Cleared) inbound()  {}
 
 // CommandName names what a [Command] asks for.
 type CommandName string
@@ -39,4 +65,5 @@ type Accepted struct {
 	Response  ResponseID
 	Duplicate bool // it was known already; Run and Response are those of its first arrival
 	Altered   bool // a duplicate with another text than the one stored
+	Deleted   int  // of a [Cleared]: how many memories there were
 }

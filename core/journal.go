@@ -60,7 +60,8 @@ type Journal interface {
 	Start(ctx context.Context, id RunID, owner string) (Run, error)
 	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
-	// Finish ends a run, stores what was said if out has an id, and frees the room. [ErrLost] as with Note.
+	// Finish ends a run, stores what was said if out has an id and the run still has an input, and frees the room.
+	// [ErrLost] as with Note.
 	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run

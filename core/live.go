@@ -22,9 +22,10 @@ type live struct {
 }
 
 type liveRun struct {
-	answer   *Answer // never another one
-	epoch    Epoch   // of what the answer holds; 0 nothing yet
-	held     bool    // this process makes it
+	answer   *Answer                 // never another one
+	epoch    Epoch                   // of what the answer holds; 0 nothing yet
+	held     bool                    // this process makes it
+	quit     context.CancelCauseFunc // ends that work; nil before it began
 	watchers int
 }
 
@@ -44,6 +45,24 @@ func (l *live) hold(id RunID, epoch Epoch) *Answer {
 	}
 	r.epoch, r.held = epoch, true
 	return r.answer
+}
+
+// own says how the work on a held answer is ended.
+func (l *live) own(id RunID, a *Answer, quit context.CancelCauseFunc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[id]; r != nil && r.answer == a {
+		r.quit = quit
+	}
+}
+
+// lose ends the work here on a run that was reopened. Elsewhere it ends with the next note.
+func (l *live) lose(id RunID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[id]; r != nil && r.quit != nil {
+		r.quit(ErrLost)
+	}
 }
 
 // release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.

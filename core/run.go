@@ -44,6 +44,10 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 
 	refused := x.claim()
 	defer x.quit(nil)
+	rt.live.own(run.ID, a, x.quit)
+	if refused == nil && len(run.Inputs) == 0 {
+		refused = ErrStopped // what was asked was taken back
+	}
 	if refused != nil && !run.begun() {
 		return x.finish(Verdict{Outcome: Outcome{Status: status(refused), Withdrawn: true}})
 	}
@@ -156,7 +160,7 @@ func (x *execution) verdict(err error) Verdict {
 		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
 	v := x.answer.View()
-	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little)
+	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little) || o.Status == Stopped && x.unasked()
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	if m := mark(o, err, alone); m != "" && !o.Withdrawn {
@@ -164,6 +168,16 @@ func (x *execution) verdict(err error) Verdict {
 		v = x.answer.View()
 	}
 	return Verdict{Outcome: o, Text: v.Text(), History: v.History}
+}
+
+// unasked says that all that the run answers was taken back.
+func (x *execution) unasked() bool {
+	var run Run
+	err := x.persist(x.life, func() (err error) {
+		run, err = x.cfg.Store.Run(x.life, x.run.ID)
+		return err
+	})
+	return err == nil && len(run.Inputs) == 0
 }
 
 // said counts what the model has written, in characters. Statuses don't count.

@@ -21,6 +21,14 @@ func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
 		return rt.accept(ctx, in)
 	case Command:
 		return Accepted{}, rt.command(ctx, in)
+	case Edited:
+		return Accepted{Memory: in.ID}, rt.edited(ctx, in)
+	case Deleted:
+		return Accepted{Memory: in.ID}, rt.deleted(ctx, in)
+	case Reaction:
+		return rt.reaction(ctx, in)
+	case Cleared:
+		return rt.cleared(ctx, in)
 	default:
 		return Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}

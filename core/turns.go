@@ -9,7 +9,17 @@ type Turns struct {
 	Limit  time.Duration // of a whole run
 	First  time.Duration // until the model's first word
 	Idle   time.Duration // between two words
+	OnEdit EditPolicy    // what becomes of an answer whose question is edited
 }
+
+// EditPolicy says what an edited question means for its answer.
+type EditPolicy string
+
+// The policies for edits.
+const (
+	ReviseAnswer EditPolicy = "revise"   // the latest answer of a room is written anew, in its messages
+	RememberEdit EditPolicy = "remember" // the answer stays
+)
 
 // Policy is a way to order the turns of a room.
 type Policy string

@@ -204,6 +204,12 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	case out.Room != room:
 		return fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
 	}
+	asked := false
+	err = tx.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM memories WHERE room = ? AND turn = ? AND role = 'input')`, room, turn).Scan(&asked)
+	if err != nil || !asked {
+		return err
+	}
 	return remember(ctx, tx, out, turn, said)
 }
 

@@ -15,6 +15,7 @@ func forgetChecks() []storeCheck {
 		{"a forgotten answer or remark takes nothing along", forgetAlone},
 		{"to forget twice is to forget once", forgetTwice},
 		{"a waiting run whose question is forgotten stays, and can be joined", forgetWaiting},
+		{"the answer to forgotten questions is not remembered", forgetAnswering},
 		{"a cleared room has no memories, its runs and turn numbers stay", clearRoom},
 	}
 }
@@ -104,6 +105,15 @@ func forgetWaiting(t *testing.T, s store) {
 	next := s.accept(message("room", 2), core.JoinRule{Collect: true})
 	s.same("joined", next.Run, acc.Run)
 	s.same("the inputs", s.start(acc.Run, "owner").Inputs, []core.MemoryID{message("room", 2).ID})
+}
+
+func forgetAnswering(t *testing.T, s store) {
+	acc := s.accept(message("room", 1), alone)
+	r := s.start(acc.Run, "owner")
+	s.must(s.Forget(t.Context(), message("room", 1).ID))
+	s.finish(r, answer(r, "the answer"))
+	s.same("what was said", s.texts("room", 0, 10), []string{})
+	s.same("the outcome", s.runOf(acc).Outcome, done)
 }
 
 func clearRoom(t *testing.T, s store) {

@@ -270,7 +270,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 		return core.ErrLost
 	}
 	r.Outcome = o
-	if out.ID != "" {
+	if out.ID != "" && len(r.Inputs) > 0 {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
 		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}})
 	}

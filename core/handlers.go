@@ -1,0 +1,155 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const (
+	freshFor = 15 * time.Minute // how old a question may be whose edit is answered
+	quoted   = 50               // characters of a message that a reaction quotes
+)
+
+// edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
+// started will read the new text anyway. A later one is answered again if it may be (IN-12).
+func (rt *Runtime) edited(ctx context.Context, e Edited) error {
+	e.Text = clean(e.Text)
+	old, err := rt.known(ctx, e.Room, e.ID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.entity():
+		return nil
+	case e.Text == old.Text || strings.TrimSpace(e.Text) == "":
+		return nil
+	}
+	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text), ErrNotFound); err != nil {
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	}
+	if rt.cfg.Turns.OnEdit == RememberEdit {
+		return nil
+	}
+	run, err := rt.cfg.Store.RunOf(ctx, e.ID)
+	if ignore(err, ErrNotFound) != nil {
+		return fmt.Errorf("edit %s: %w", e.ID, err)
+	}
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor || !rt.cfg.Access.invited(run.Address.Connector, e.Author) {
+		return nil
+	}
+	return rt.again(ctx, run)
+}
+
+// again has run answered once more, unless it must stay as it is.
+func (rt *Runtime) again(ctx context.Context, run Run) error {
+	err := rt.cfg.Store.Reopen(ctx, run.ID)
+	if errors.Is(err, ErrLost) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("answer %s again: %w", run.ID, err)
+	}
+	rt.live.lose(run.ID)
+	rt.wake(run.Room)
+	return nil
+}
+
+// deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
+// started, and otherwise when its turn comes.
+func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
+	old, err := rt.known(ctx, d.Room, d.ID)
+	if err != nil || old.ID == "" {
+		return err
+	}
+	asked, err := rt.cfg.Store.RunOf(ctx, d.ID)
+	if ignore(err, ErrNotFound) != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	if err := rt.cfg.Store.Forget(ctx, d.ID); err != nil {
+		return fmt.Errorf("delete %s: %w", d.ID, err)
+	}
+	if asked.ID == "" {
+		return nil
+	}
+	defer rt.wake(d.Room)
+	run, err := rt.cfg.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
+	if err != nil || run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
+		return err
+	}
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.Response); err != nil {
+		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it ends in its own time", "run", run.ID, "err", err)
+	}
+	return nil
+}
+
+// reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
+func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
+	id := MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, r.verb(), r.Author, r.Emoji))
+	if r.Author == rt.cfg.Agent.entity() {
+		return Accepted{Memory: id}, nil
+	}
+	room, err := rt.cfg.Store.Room(ctx, r.Room)
+	if errors.Is(err, ErrNotFound) { // nothing was ever said there
+		return Accepted{Memory: id}, nil
+	} else if err != nil {
+		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	on, err := rt.known(ctx, r.Room, r.On)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	m := Memory{
+		ID: id, Room: r.Room, Author: r.Author, Name: clean(r.Name), Text: clean(r.text(on)), InReplyTo: r.On, At: r.At,
+	}
+	acc, err := rt.cfg.Store.Accept(ctx, Message{Memory: m, Place: room}, JoinRule{NoRun: true})
+	if err != nil {
+		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	return acc, nil
+}
+
+func (r Reaction) verb() string {
+	if r.Added {
+		return "Added"
+	}
+	return "Removed"
+}
+
+// text is what a reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
+func (r Reaction) text(on Memory) string {
+	if on.ID == "" {
+		return fmt.Sprintf("*%s %s to a message*", r.verb(), r.Emoji)
+	}
+	quote := []rune(strings.Join(strings.Fields(on.Text), " "))
+	if len(quote) > quoted {
+		quote = append(quote[:quoted], '…')
+	}
+	return fmt.Sprintf("*%s %s to: \"%s\"*", r.verb(), r.Emoji, string(quote))
+}
+
+func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {
+	n, err := rt.cfg.Store.Clear(ctx, c.Room)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
+	}
+	rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
+	return Accepted{Deleted: n}, nil
+}
+
+// known is a memory of room, or a zero one.
+func (rt *Runtime) known(ctx context.Context, room RoomID, id MemoryID) (Memory, error) {
+	m, err := rt.cfg.Store.Memory(ctx, id)
+	if err != nil || m.Room != room {
+		return Memory{}, ignore(err, ErrNotFound)
+	}
+	return m, nil
+}
+
+// ignore is err, unless that is usual.
+func ignore(err, usual error) error {
+	if errors.Is(err, usual) {
+		return nil
+	}
+	return err
+}
