@@ -147,6 +147,8 @@ func (r *rig) texts() (out []string) {
 			out = append(out, in.Text)
 		case core.Command:
 			out = append(out, "/"+string(in.Name))
+		case core.Edited:
+			out = append(out, "edited: "+in.Text)
 		}
 	}
 	return out

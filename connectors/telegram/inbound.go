@@ -17,6 +17,7 @@ type update struct {
 	newer struct {
 		Message     *newerMessage `json:"message"`
 		ChannelPost *newerMessage `json:"channel_post"`
+		Edited      *newerMessage `json:"edited_message"`
 	}
 }
 

@@ -151,6 +151,8 @@ func (u update) chat() int64 {
 	switch {
 	case u.Message != nil && u.Message.Chat != nil:
 		return u.Message.Chat.ID
+	case u.EditedMessage != nil && u.EditedMessage.Chat != nil:
+		return u.EditedMessage.Chat.ID
 	case u.ChannelPost != nil && u.ChannelPost.Chat != nil:
 		return u.ChannelPost.Chat.ID
 	}

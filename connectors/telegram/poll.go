@@ -14,6 +14,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
+	"parley/core"
 )
 
 const (
@@ -226,9 +227,16 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 	return nil
 }
 
-// edited does nothing yet: an edit is no new message (IN-12).
-func (p *poller) edited(_ context.Context, u update) error {
-	p.log.Debug("an edited message is left as it was", "update", u.UpdateID)
+// edited hands over what a message says now; whether that is another text, and matters, is not decided here (IN-12). An
+// edit makes no command.
+func (p *poller) edited(ctx context.Context, u update) error {
+	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(core.Message)
+	if !ok {
+		return nil
+	}
+	if _, err := p.intake.h(ctx, core.Edited{Memory: m.Memory}); err != nil {
+		return fmt.Errorf("hand over an edit of %s: %w", m.ID, err)
+	}
 	return nil
 }
 

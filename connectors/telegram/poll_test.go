@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -362,15 +363,15 @@ func TestAllowedUpdates(t *testing.T) {
 		ada := r.AddUser("Ada", "ada")
 		chat := r.AddPrivate(ada)
 		m := r.Say(chat, ada, "one")
-		r.UserEdit(m, "one, changed") // IN-12
+		r.UserEdit(m, "one, changed")
 		r.Block(ada)
 		r.Press(m, ada, "x")
 		wait(time.Minute)
-		r.want("one")
+		r.want("one", "edited: one, changed")
 		if all := r.Updates(); len(all) != 3 {
 			t.Errorf("%d updates were made", len(all))
 		}
-		if log := r.log.String(); !strings.Contains(log, "status=kicked") || !strings.Contains(log, "edited") {
+		if log := r.log.String(); !strings.Contains(log, "status=kicked") {
 			t.Error("an update had no handler")
 		}
 	})
@@ -408,4 +409,37 @@ func TestSaysWhoItIs(t *testing.T) {
 			t.Errorf("a wrong address: %v", err)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
+}
+
+// IN-12: an edit is handed over as one, of the memory that the message is, in order; it makes no command.
+func TestEdits(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.run(r.bot)
+		m := r.Say(chat, ada, "one")
+		first := r.last()
+		r.refuse(func(in core.Inbound) error {
+			if _, edit := in.(core.Edited); edit {
+				return errDown
+			}
+			return nil
+		})
+		r.UserEdit(m, "one, changed")
+		r.Say(chat, ada, "two")
+		wait(30 * time.Second)
+		r.want("one")
+		r.refuse(nil)
+		wait(30 * time.Second)
+		r.UserEdit(m, "/stop")
+		wait(time.Second)
+		r.want("one", "edited: one, changed", "two")
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		want := first.Memory
+		want.Text = "one, changed"
+		if e := r.got[1].(core.Edited); !reflect.DeepEqual(e.Memory, want) {
+			t.Errorf("edited is %+v, want %+v", e.Memory, want)
+		}
+	})
 }
