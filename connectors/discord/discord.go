@@ -198,7 +198,8 @@ func (a application) readsContent() bool {
 
 // intents leave out what is switched off: a login with it would be refused, and the bot is of use without.
 func (a application) intents() discordgo.Intent {
-	i := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages
+	i := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages |
+		discordgo.IntentGuildMessageReactions | discordgo.IntentDirectMessageReactions
 	if a.readsContent() {
 		i |= discordgo.IntentMessageContent
 	}

@@ -294,22 +294,6 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// IN-12: edits and previews of links are no messages.
-func TestEditsAreIgnored(t *testing.T) {
-	play(t, func(w *world) {
-		w.start()
-		id := w.say("see https://example.com")
-		w.settle()
-		w.fake.Unfurl(id)
-		w.fake.UserEdit(id, "changed")
-		w.fake.UserDelete(id)
-		w.settle()
-		if n := len(w.inbound()); n != 1 {
-			t.Errorf("%d events", n)
-		}
-	})
-}
-
 // What is older than ten minutes is not fetched any more.
 func TestMissedMessagesHaveAnAge(t *testing.T) {
 	play(t, func(w *world) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	mostQueued   = 100              // messages in one lane
+	mostQueued   = 100              // happenings in one lane
 	mostWaiting  = 5000             // in all of them
 	mostLanes    = 2000             //
 	mostPanics   = 3                // of the handler, over one message
@@ -47,10 +47,16 @@ type intake struct {
 // lane is one channel. It is remembered when it is empty: it knows what was seen last.
 type lane struct {
 	guild   string
-	queue   []message
+	queue   []happening
 	seen    uint64 // the latest message that was queued or handed in
 	gap     bool   // there may be messages after seen that nobody has queued
 	working bool
+}
+
+// happening is one thing to hand in. Its inbound may ask Discord.
+type happening struct {
+	channel, message string // where, and what it is about; the message may be empty
+	inbound          func(context.Context) core.Inbound
 }
 
 func newIntake(d *Discord, me string, h connectors.Handler) *intake {
@@ -79,11 +85,34 @@ func (q *intake) take(ctx context.Context, m message) {
 		q.log.Warn("more messages than can be handed in; the rest is fetched later", "channel", m.Channel)
 		l.gap = true
 	default:
-		l.queue = append(l.queue, m)
+		l.queue = append(l.queue, q.written(m))
 		l.seen = max(l.seen, snowflake(m.ID))
 		q.waiting++
 	}
 	q.work(ctx, m.Channel, l)
+}
+
+// written is what it means that m was written.
+func (q *intake) written(m message) happening {
+	return happening{m.Channel, m.ID, func(ctx context.Context) core.Inbound { return m.inbound(q.me, q.places.of(ctx, m)) }}
+}
+
+// note queues what happened to messages, behind those of its channel. Nothing can be fetched in its place: where there is
+// too much, it is lost.
+func (q *intake) note(ctx context.Context, channel, message string, in core.Inbound) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	l := q.lane(channel)
+	if len(l.queue) >= mostQueued || q.waiting >= mostWaiting {
+		q.log.Warn("more happens than can be handed in; something is lost", "channel", channel, "kind", fmt.Sprintf("%T", in))
+		return
+	}
+	l.queue = append(l.queue, happening{channel, message, func(context.Context) core.Inbound { return in }})
+	q.waiting++
+	q.work(ctx, channel, l)
 }
 
 // lane finds or makes a channel's lane. The one that was silent for the longest makes room.
@@ -110,8 +139,10 @@ func (q *intake) catchUp(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var channels []string
-	for c := range q.lanes {
-		channels = append(channels, c)
+	for c, l := range q.lanes {
+		if l.seen > 0 {
+			channels = append(channels, c)
+		}
 	}
 	slices.SortFunc(channels, func(a, b string) int { return cmp.Compare(q.lanes[b].seen, q.lanes[a].seen) })
 	for _, c := range channels[:min(len(channels), catchUpLanes)] {
@@ -146,11 +177,11 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 	q.mu.Lock()
 	switch {
 	case len(l.queue) > 0:
-		m := l.queue[0]
+		h := l.queue[0]
 		l.queue = l.queue[1:]
 		q.waiting--
 		q.mu.Unlock()
-		q.deliver(ctx, m)
+		q.deliver(ctx, h)
 		return true
 	case l.gap && ctx.Err() == nil:
 		l.gap = false // from now on messages are queued, behind those that are fetched
@@ -158,7 +189,9 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 		q.mu.Unlock()
 		for _, m := range q.missed(ctx, channel, after) {
 			m.Guild = guild
-			q.deliver(ctx, m)
+			if m.concerns(q.me) {
+				q.deliver(ctx, q.written(m))
+			}
 			q.mu.Lock()
 			l.seen = max(l.seen, snowflake(m.ID))
 			q.mu.Unlock()
@@ -170,14 +203,11 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 	return false
 }
 
-// deliver returns when m is safe, or given up because it makes the handler panic.
-func (q *intake) deliver(ctx context.Context, m message) {
-	if !m.concerns(q.me) {
-		return
-	}
+// deliver returns when h is safe, or given up because it makes the handler panic.
+func (q *intake) deliver(ctx context.Context, h happening) {
 	wait, panics := leastRetry, 0
 	for {
-		err := q.hand(ctx, m)
+		err := q.hand(ctx, h)
 		switch {
 		case err == nil:
 			return
@@ -186,7 +216,7 @@ func (q *intake) deliver(ctx context.Context, m message) {
 		case errors.Is(err, errPanic):
 			panics++
 		}
-		log := q.log.With("channel", m.Channel, "message", m.ID, "err", err)
+		log := q.log.With("channel", h.channel, "message", h.message, "err", err)
 		if panics >= mostPanics {
 			log.Error("a message can't be handed in and is dropped")
 			return
@@ -203,8 +233,8 @@ func (q *intake) deliver(ctx context.Context, m message) {
 
 var errPanic = errors.New("panic")
 
-// hand gives m to the handler, which is not cut off by the end of ctx.
-func (q *intake) hand(ctx context.Context, m message) (err error) {
+// hand gives h to the handler, which is not cut off by the end of ctx.
+func (q *intake) hand(ctx context.Context, h happening) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
@@ -212,7 +242,7 @@ func (q *intake) hand(ctx context.Context, m message) (err error) {
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
 	defer cancel()
-	_, err = q.handler(ctx, m.inbound(q.me, q.places.of(ctx, m)))
+	_, err = q.handler(ctx, h.inbound(ctx))
 	return err
 }
 

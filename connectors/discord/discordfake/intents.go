@@ -9,8 +9,10 @@ const (
 	IntentGuildMembers   Intents = 1 << 1
 	IntentGuildPresences Intents = 1 << 8
 	IntentGuildMessages  Intents = 1 << 9
+	IntentGuildReactions Intents = 1 << 10
 	IntentGuildTyping    Intents = 1 << 11
 	IntentDMs            Intents = 1 << 12
+	IntentDMReactions    Intents = 1 << 13
 	IntentDMTyping       Intents = 1 << 14
 	IntentMessageContent Intents = 1 << 15
 

@@ -86,6 +86,59 @@ func (s *Server) Unfurl(messageID string) bool {
 	return true
 }
 
+// BulkDelete deletes messages of one channel at once, as a moderator's bot does.
+// Sessions hear MESSAGE_DELETE_BULK.
+func (s *Server) BulkDelete(messageIDs ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var c *channel
+	for _, id := range messageIDs {
+		m := s.mustMessage(id)
+		m.deleted, m.deletedAt, c = true, time.Now(), m.channel
+	}
+	if c == nil {
+		return
+	}
+	o := object{"ids": messageIDs, "channel_id": c.id}
+	if c.guild != nil {
+		o["guild_id"] = c.guild.id
+	}
+	s.emit(event{name: "MESSAGE_DELETE_BULK", channel: c, needs: messageIntent(c), data: o})
+}
+
+// React puts a user's emoji on a message, or takes it away. Sessions hear
+// MESSAGE_REACTION_ADD or MESSAGE_REACTION_REMOVE.
+func (s *Server) React(messageID, userID, emoji string, added bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, u := s.mustMessage(messageID), s.mustUser(userID)
+	ev := event{name: "MESSAGE_REACTION_REMOVE", channel: m.channel, needs: IntentDMReactions, data: object{
+		"user_id": u.id, "channel_id": m.channel.id, "message_id": m.id,
+		"emoji": object{"id": nil, "name": emoji}, "burst": false, "type": 0,
+	}}
+	if m.channel.guild != nil {
+		ev.needs = IntentGuildReactions
+		ev.data["guild_id"] = m.channel.guild.id
+	}
+	if added {
+		ev.name = "MESSAGE_REACTION_ADD"
+		if m.channel.guild != nil {
+			ev.data["member"] = object{"user": u.object(), "nick": nil}
+		}
+	}
+	s.emit(ev)
+}
+
+// DeleteChannel takes a channel of a guild away. Sessions hear CHANNEL_DELETE.
+func (s *Server) DeleteChannel(channelID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannel(channelID)
+	o := object{"id": c.id, "guild_id": c.guildID(), "type": 0}
+	s.emit(event{name: "CHANNEL_DELETE", channel: c, needs: IntentGuilds, data: o})
+	delete(s.world.channels, c.id)
+}
+
 // UserTyping shows a user typing. Sessions hear TYPING_START.
 func (s *Server) UserTyping(channelID, userID string) {
 	s.mu.Lock()

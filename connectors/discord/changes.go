@@ -1,0 +1,101 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// changed takes events about messages that were written before. Others are none of the gateway's.
+func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
+	var e change
+	switch kind {
+	case "MESSAGE_UPDATE":
+		return q.edited(ctx, raw)
+	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("read a change of messages: %w", err)
+		}
+	case "CHANNEL_DELETE", "THREAD_DELETE":
+		if err := json.Unmarshal(raw, &e); err != nil {
+			return fmt.Errorf("read a deletion of a channel: %w", err)
+		}
+		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID)})
+		return nil
+	default:
+		return nil
+	}
+	switch kind {
+	case "MESSAGE_DELETE":
+		e.IDs = []string{e.ID}
+		fallthrough
+	case "MESSAGE_DELETE_BULK":
+		for _, id := range e.IDs {
+			q.note(ctx, e.Channel, id, core.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
+		}
+	default:
+		q.reacted(ctx, e, kind == "MESSAGE_REACTION_ADD")
+	}
+	return nil
+}
+
+// change is what is read of all those events but updates.
+type change struct {
+	ID      string   `json:"id"`
+	IDs     []string `json:"ids"`
+	Channel string   `json:"channel_id"`
+	Message string   `json:"message_id"`
+	User    string   `json:"user_id"`
+	Member  *struct {
+		member
+		User user `json:"user"`
+	} `json:"member"` // in guilds, of who added
+	Emoji struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"emoji"`
+}
+
+// edited hands in what a message says now. Updates come for other reasons too, such as the preview of a link, and in
+// parts: without a text, or an author, there is nothing to hand in. Whether the text is another one the store knows
+// (IN-12). An edit makes no command.
+func (q *intake) edited(ctx context.Context, raw []byte) error {
+	var has struct {
+		Content *string `json:"content"`
+		Author  *user   `json:"author"`
+	}
+	if err := json.Unmarshal(raw, &has); err != nil {
+		return fmt.Errorf("read an update: %w", err)
+	}
+	if has.Content == nil || has.Author == nil {
+		return nil
+	}
+	m, err := parseMessage(raw)
+	if err != nil || !m.concerns(q.me) {
+		return err
+	}
+	if in, ok := m.inbound(q.me, place{}).(core.Message); ok {
+		q.note(ctx, m.Channel, m.ID, core.Edited{Memory: in.Memory})
+	}
+	return nil
+}
+
+func (q *intake) reacted(ctx context.Context, e change, added bool) {
+	if e.User == q.me || e.Emoji.Name == "" {
+		return
+	}
+	r := core.Reaction{
+		Room: roomID(e.Channel), Author: entityID(e.User), On: memoryID(e.Channel, e.Message), Emoji: e.Emoji.Name,
+		Added: added, At: time.Now(),
+	}
+	if e.Emoji.ID != "" {
+		r.Emoji = ":" + e.Emoji.Name + ":"
+	}
+	if e.Member != nil {
+		r.Name = e.Member.User.shown(&e.Member.member)
+	}
+	q.note(ctx, e.Channel, e.Message, r)
+}

@@ -1,0 +1,46 @@
+package discord
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"parley/core"
+)
+
+// IN-12: updates come in parts. These hand nothing in, and none of them is an error but the last.
+func TestUpdatesWithoutAnEdit(t *testing.T) {
+	for name, raw := range map[string]string{
+		"embeds only":     `{"id":"30","channel_id":"20","embeds":[{"type":"link"}]}`,
+		"no author":       `{"id":"30","channel_id":"20","content":"hello"}`,
+		"no content":      `{"id":"30","channel_id":"20","author":{"id":"40"}}`,
+		"hidden content":  `{"id":"30","channel_id":"20","author":{"id":"40"},"content":""}`,
+		"our own":         `{"id":"30","channel_id":"20","author":{"id":"` + us + `"},"content":"hello"}`,
+		"a command":       `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"<@` + us + `> /stop","mentions":[{"id":"` + us + `"}]}`,
+		"a notice":        `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"pinned","type":6}`,
+		"not even a JSON": `{`,
+	} {
+		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+			t.Errorf("%s: handed in %+v", name, in)
+			return core.Accepted{}, nil
+		}}
+		if err := q.changed(t.Context(), "MESSAGE_UPDATE", []byte(raw)); (err != nil) != (raw == "{") {
+			t.Errorf("%s: %v", name, err)
+		}
+		q.close()
+	}
+}
+
+func FuzzChanged(f *testing.F) {
+	f.Add("MESSAGE_UPDATE", []byte(ordinary))
+	f.Add("MESSAGE_REACTION_ADD", []byte(`{"user_id":"1","channel_id":"2","message_id":"3","emoji":{"name":"x","id":"4"},"member":{"user":{"id":"1"}}}`))
+	f.Add("MESSAGE_DELETE_BULK", []byte(`{"ids":["1","2"],"channel_id":"3"}`))
+	f.Add("CHANNEL_DELETE", []byte(`{"id":"1"}`))
+	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
+		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(context.Context, core.Inbound) (core.Accepted, error) {
+			return core.Accepted{}, nil
+		}}
+		_ = q.changed(t.Context(), kind, raw)
+		q.close()
+	})
+}

@@ -1,0 +1,100 @@
+package discord_test
+
+import (
+	"testing"
+
+	"parley/core"
+)
+
+// changes are what was handed in beside messages and commands.
+func (w *world) changes() (all []core.Inbound) {
+	w.settle()
+	for _, in := range w.inbound() {
+		switch in.(type) {
+		case core.Message, core.Command:
+		default:
+			all = append(all, in)
+		}
+	}
+	return all
+}
+
+// IN-12: an edit is handed in as one; what Discord's preview changes is the same text again, and the store's to see.
+func TestEdits(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		id := w.say("see https://example.org")
+		w.settle()
+		said := w.inbound()[0].(core.Message).Memory
+		w.fake.UserEdit(id, "see <@"+w.ann+">")
+		w.fake.Unfurl(id)
+		w.fake.UserEdit(id, "")
+		all := w.changes()
+		if len(all) != 2 {
+			t.Fatalf("handed in %+v", all)
+		}
+		for _, in := range all {
+			want := said
+			want.Text = "see @ann"
+			if e := in.(core.Edited); e.ID != want.ID || e.Room != want.Room || e.Author != want.Author ||
+				e.Text != want.Text || !e.At.Equal(want.At) || e.Name != want.Name {
+				t.Errorf("edited is %+v, want %+v", e.Memory, want)
+			}
+		}
+		w.wantTexts("see https://example.org")
+	})
+}
+
+// What we say and change ourselves is nobody's edit.
+func TestOwnEdits(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("hello")
+		w.settle()
+		s := w.open()
+		id, err := s.Post(w.Context(), s.Render(core.View{Segments: []core.Segment{{Text: "one"}}})[0], "n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fake.UserEdit(id, "two")
+		if all := w.changes(); len(all) != 0 {
+			t.Errorf("handed in %+v", all)
+		}
+	})
+}
+
+func TestDeletionsAndReactions(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		a, b, c := w.say("a"), w.say("b"), w.say("c")
+		room := core.RoomID("discord/" + w.channel)
+		on := func(id string) core.MemoryID { return core.MemoryID("discord/" + w.channel + "/" + id) }
+		w.fake.React(a, w.ann, "👍", true)
+		w.fake.React(a, w.ann, "👍", false)
+		w.fake.UserDelete(a)
+		w.fake.BulkDelete(b, c)
+		w.fake.DeleteChannel(w.channel)
+		all := w.changes()
+		want := []core.Inbound{
+			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Emoji: "👍", Added: true},
+			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), On: on(a), Emoji: "👍"},
+			core.Deleted{Room: room, ID: on(a)}, core.Deleted{Room: room, ID: on(b)}, core.Deleted{Room: room, ID: on(c)},
+			core.Cleared{Room: room},
+		}
+		if len(all) != len(want) {
+			t.Fatalf("handed in %+v", all)
+		}
+		for i, in := range all {
+			if r, ok := in.(core.Reaction); ok {
+				if r.At.IsZero() {
+					t.Errorf("%+v has no time", r)
+				}
+				r.At = want[i].(core.Reaction).At
+				in = r
+			}
+			if in != want[i] {
+				t.Errorf("handed in %+v, want %+v", in, want[i])
+			}
+		}
+	})
+}
