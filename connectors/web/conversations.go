@@ -102,6 +102,20 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusOK, map[string]any{"ok": true})
 }
 
+// clear forgets what was said. The conversation itself stays: whoever has it open may go on.
+func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
+	room, ok := w.room(rw, r)
+	if !ok {
+		return
+	}
+	acc, err := w.submit(r.Context(), core.Cleared{Room: room.ID})
+	if err != nil {
+		w.broken(rw, "clear a conversation", err)
+		return
+	}
+	reply(rw, http.StatusOK, map[string]any{"ok": true, "deletedCount": acc.Deleted})
+}
+
 // allow charges the request to its address, or answers it.
 func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	wait := l.take(w.guard.client(r))

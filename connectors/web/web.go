@@ -124,6 +124,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
+	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
 	api.HandleFunc("/api/", func(rw http.ResponseWriter, _ *http.Request) {
 		fail(rw, http.StatusNotFound, "There is nothing at this address.")
 	})
