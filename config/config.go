@@ -161,6 +161,8 @@ type Turns struct {
 	Direct TurnRule `yaml:"direct" default:"supersede"`
 	// The same in a group.
 	Group TurnRule `yaml:"group" default:"queue"`
+	// A question that is edited: revise writes its answer anew if it is the latest and at most 15 minutes old, remember leaves it.
+	OnEdit EditRule `yaml:"on_edit" default:"revise"`
 	// The longest time for one answer, at most 60m.
 	Timeout time.Duration `yaml:"timeout" default:"15m"`
 	// The longest wait for the model's first sign of life.

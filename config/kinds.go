@@ -17,6 +17,17 @@ func (TurnRule) words() []string {
 	return []string{string(Supersede), string(Queue), string(Collect)}
 }
 
+// EditRule says what an edited question means for its answer.
+type EditRule string
+
+// The rules for edits.
+const (
+	Revise   EditRule = "revise"   // the latest answer is written anew, in its messages
+	Remember EditRule = "remember" // only what is remembered changes
+)
+
+func (EditRule) words() []string { return []string{string(Revise), string(Remember)} }
+
 // Provider names who runs a model.
 type Provider string
 
