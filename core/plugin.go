@@ -7,8 +7,9 @@ import (
 
 // Plugin is a bundle of what the agent can do. It is data: whoever builds the gateway lists it.
 type Plugin struct {
-	Name    string
-	Actions []Action
+	Name      string
+	Actions   []Action
+	Observers []Observer
 }
 
 // Action is something that the agent can do.

@@ -22,6 +22,7 @@ func (r Run) begun() bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdi
 type execution struct {
 	*Runtime
 	run    Run
+	info   RunInfo
 	answer *Answer
 	life   context.Context         // of the process
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
@@ -40,7 +41,8 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer done()
 	a := rt.live.hold(run.ID, run.Epoch)
 	defer rt.live.release(run.ID, a)
-	x := &execution{Runtime: rt, run: run, answer: a, life: life, posted: len(run.Shown) > 0, calls: map[string]bool{}}
+	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0, calls: map[string]bool{}}
+	rt.emit(RunStarted{x.info})
 
 	refused := x.claim()
 	defer x.quit(nil)
@@ -223,6 +225,7 @@ func (x *execution) finish(v Verdict) error {
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
+	x.emit(ended(x.info, v.Outcome))
 	x.answer.End(v.Outcome)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,12 +27,14 @@ type Config struct {
 	Bus     Bus
 	Model   Model
 	Plugins []Plugin // may be empty
-	Open    Opener
-	Turns   Turns
-	Access  Access
-	Grace   time.Duration // how long runs may go on after Run was told to end
-	Log     *slog.Logger
-	Rand    *rand.Rand // jitter; nil takes the global source. Used under a lock.
+	// Observers hear what happens, beside those of the plugins; may be empty.
+	Observers []Observer
+	Open      Opener
+	Turns     Turns
+	Access    Access
+	Grace     time.Duration // how long runs may go on after Run was told to end
+	Log       *slog.Logger
+	Rand      *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }
 
 // Agent is who answers.
@@ -46,11 +49,12 @@ func (a Agent) entity() EntityID { return EntityID(a.ID) }
 
 // Runtime answers messages.
 type Runtime struct {
-	cfg      Config
-	actions  map[string]Action
-	live     live
-	work     sync.WaitGroup // rooms being served
-	watching sync.WaitGroup // answers of elsewhere being mirrored
+	cfg       Config
+	actions   map[string]Action
+	listeners []*listener
+	live      live
+	work      sync.WaitGroup // rooms being served
+	watching  sync.WaitGroup // answers of elsewhere being mirrored
 
 	mu     sync.Mutex
 	closed bool
@@ -65,7 +69,9 @@ func New(cfg Config) (*Runtime, error) {
 		cfg: cfg, actions: map[string]Action{}, live: live{runs: map[RunID]*liveRun{}},
 		rooms: map[RoomID]chan struct{}{}, woken: map[RoomID]struct{}{}, signal: make(chan struct{}, 1),
 	}
+	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
+		observers = append(observers, p.Observers...)
 		for _, a := range p.Actions {
 			name := a.Spec().Name
 			if rt.actions[name] != nil {
@@ -74,6 +80,9 @@ func New(cfg Config) (*Runtime, error) {
 			rt.actions[name] = a
 		}
 	}
+	for _, o := range observers {
+		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: cfg.Log})
+	}
 	return rt, nil
 }
 
@@ -81,6 +90,7 @@ func New(cfg Config) (*Runtime, error) {
 // within the grace, cuts off the others with [ErrShutdown] (they are adopted at the next start), and returns when every
 // room has let go and every context given to Watch is done. It is called once.
 func (rt *Runtime) Run(ctx context.Context) error {
+	defer rt.listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	tick := time.NewTicker(sweep)

@@ -49,6 +49,9 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
+	if !acc.Duplicate {
+		rt.emit(MessageReceived{m, acc})
+	}
 	if acc.Run != "" && !acc.Duplicate {
 		if policy == Supersede {
 			rt.announce(ctx, m.Room, acc.Response)

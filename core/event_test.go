@@ -1,0 +1,194 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// diary writes down what it hears.
+type diary struct {
+	mu  sync.Mutex
+	all []core.Event
+}
+
+func (d *diary) Observe(e core.Event) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, e)
+}
+
+// of are the words of what was heard of a run, in order: started, and the status it ended with.
+func (d *diary) of(id core.RunID) (words []string) {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.all {
+		switch e := e.(type) {
+		case core.RunStarted:
+			if e.Run == id {
+				words = append(words, "started")
+			}
+		case core.RunEnded:
+			if e.Run == id {
+				words = append(words, string(e.Status))
+			}
+		case core.RunTimeout:
+			if e.Run == id {
+				words = append(words, "RunTimeout "+string(e.Status))
+			}
+		}
+	}
+	return words
+}
+
+type observerFunc func(core.Event)
+
+func (f observerFunc) Observe(e core.Event) { f(e) }
+
+// Every run that was started ends once, on every path.
+func TestRunEvents(t *testing.T) {
+	for name, c := range map[string]struct {
+		play func(w *world, n *node) core.Accepted
+		want []string
+	}{
+		"answered": {func(_ *world, n *node) core.Accepted { return n.say("Hello") }, []string{"started", "completed"}},
+		"failed": {func(w *world, n *node) core.Accepted {
+			w.model.queue([]step{fails(&core.Failure{Kind: core.NoProvider, Err: errors.New("401")})})
+			return n.say("Hello")
+		}, []string{"started", "failed"}},
+		"too long": {func(w *world, n *node) core.Accepted {
+			w.model.queue([]step{pause(time.Hour)})
+			return n.say("Hello")
+		}, []string{"started", "RunTimeout timeout"}},
+		"stopped": {func(w *world, n *node) core.Accepted {
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			acc := n.say("Hello")
+			time.Sleep(time.Second)
+			n.stop(room)
+			return acc
+		}, []string{"started", "stopped"}},
+		"superseded at work": {func(w *world, n *node) core.Accepted {
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			acc := n.say("Hello")
+			time.Sleep(time.Second)
+			w.ended(n.say("No, wait"))
+			return acc
+		}, []string{"started", "superseded"}},
+		"superseded before it began": {func(w *world, n *node) core.Accepted {
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			n.say("Hello")
+			acc := n.say("No, wait")
+			w.ended(n.say("Now then"))
+			return acc
+		}, []string{"started", "superseded"}},
+		"ignored": {func(w *world, n *node) core.Accepted {
+			w.ended(n.submit(w.message(room, "eve", "Hello")))
+			return n.submit(w.message(room, "eve", "Hello?"))
+		}, []string{"started", "ignored"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				d := &diary{}
+				w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
+				w.cfg.Plugins = []core.Plugin{{Name: "diary", Observers: []core.Observer{d}}}
+				n := w.start()
+				acc := c.play(w, n)
+				w.ended(acc)
+				if got := d.of(acc.Run); !slices.Equal(got, c.want) {
+					w.Errorf("heard %q; want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// A run that a shutdown cuts off has not ended. Who adopts it says so.
+func TestRunEventsOfAnAdoptedRun(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := &diary{}
+		w.cfg.Observers = []core.Observer{d}
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		n := w.start()
+		acc := n.say("Hello")
+		time.Sleep(time.Second)
+		n.shutdown()
+		if got := d.of(acc.Run); !slices.Equal(got, []string{"started"}) {
+			w.Errorf("after the shutdown: %q", got)
+		}
+		w.start()
+		w.ended(acc)
+		if got := d.of(acc.Run); !slices.Equal(got, []string{"started", "started", "completed"}) {
+			w.Errorf("after the adoption: %q", got)
+		}
+	})
+}
+
+func TestEventsSayWhatHappened(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := &diary{}
+		w.cfg.Observers = []core.Observer{d}
+		w.model.queue([]step{pause(3 * time.Second), fails(&core.Failure{Kind: core.NoProvider, Err: errors.New("the key sk-1 is wrong")})})
+		n := w.start()
+		m := w.message(room, "ada", "Hello")
+		begun := time.Now()
+		acc := n.submit(m)
+		n.submit(m)
+		w.ended(acc)
+		if len(d.all) != 3 {
+			w.Fatalf("heard %+v", d.all)
+		}
+		info := core.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
+		for _, e := range d.all {
+			switch e := e.(type) {
+			case core.MessageReceived:
+				if e.Message.ID != m.ID || e.Accepted != acc {
+					w.Errorf("received %+v", e)
+				}
+			case core.RunStarted:
+				info.Start = e.Start
+				if e.RunInfo != info || !e.Start.Equal(begun) {
+					w.Errorf("started %+v; want %+v at %v", e, info, begun)
+				}
+			case core.RunEnded:
+				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: core.Failed, Err: core.NoProvider.Sentence()}
+				if e.RunInfo != info || !e.End.Equal(end.End) || e.Duration != end.Duration || e.Status != end.Status || e.Err != end.Err {
+					w.Errorf("ended %+v; want %+v", e, end)
+				}
+			}
+		}
+	})
+}
+
+// Observers that hang or break harm nobody: not the runs, not each other, not the end of the process.
+func TestObserversHarmNobody(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d, free := &diary{}, make(chan struct{})
+		defer close(free)
+		w.cfg.Observers = []core.Observer{
+			observerFunc(func(core.Event) { <-free }), observerFunc(func(core.Event) { panic("the observer is broken") }), d,
+		}
+		n := w.start()
+		const many = 150
+		for range many {
+			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+		}
+		synctest.Wait()
+		if len(d.all) != 3*many {
+			w.Errorf("the diary holds %d events; want %d", len(d.all), 3*many)
+		}
+		if missed := n.MissedEvents(); missed != 3*many-256-1 {
+			w.Errorf("%d events were missed", missed)
+		}
+		if log := w.log.String(); strings.Count(log, "misses events") != 1 || !strings.Contains(log, "the observer is broken") {
+			w.Error("the log does not tell of slow and broken observers")
+		}
+		n.shutdown()
+	})
+}
