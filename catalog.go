@@ -138,13 +138,19 @@ func turns(cfg config.Config) core.Turns {
 	}
 }
 
-// access opens the web chat, which has limits of its own, and invites the listed accounts.
+// access opens the web chat, which has limits of its own, invites the listed accounts and names the listed rooms.
 func access(cfg config.Config) core.Access {
-	a := core.Access{Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}}
+	a := core.Access{
+		Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}, Chats: map[string]bool{},
+		Direct: core.DirectAccess(cfg.Access.Direct), Group: core.GroupAccess(cfg.Access.Group),
+	}
 	for _, list := range [][]config.Account{cfg.Owner, cfg.Allow} {
 		for _, account := range list {
 			a.People[core.EntityID(strings.Replace(string(account), ":", "/", 1))] = true
 		}
+	}
+	for _, chat := range cfg.Access.Rooms {
+		a.Chats[string(chat)] = true
 	}
 	return a
 }

@@ -23,6 +23,8 @@ type Config struct {
 	Owner []Account `yaml:"owner"`
 	// The accounts that may talk to the agent without the owner's word.
 	Allow []Account `yaml:"allow"`
+	// Who is answered where.
+	Access Access `yaml:"access"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
 	// The chat platforms.
@@ -79,6 +81,16 @@ type Model struct {
 	MaxTokens int `yaml:"max_tokens"`
 	// From 0 (sober) to 2 (wild). auto: the provider's own setting.
 	Temperature *float64 `yaml:"temperature"`
+}
+
+// Access says who is answered where on the chat platforms.
+type Access struct {
+	// Direct chats: open answers everybody, allowlist the owner and allowed accounts, off nobody.
+	Direct DirectAccess `yaml:"direct" default:"allowlist"`
+	// Groups, for the owner and allowed accounts: mention_only answers what is addressed to the agent, off nothing.
+	Group GroupAccess `yaml:"group" default:"mention_only"`
+	// The groups and channels where the agent answers. Empty: all.
+	Rooms []Chat `yaml:"rooms"`
 }
 
 // Web is the web chat and its API.

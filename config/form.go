@@ -28,6 +28,8 @@ func formOf(t reflect.Type) form {
 		return form{text, "a range of addresses", `write the first address and the length, such as "10.0.0.0/8" or "192.0.2.7/32"`, true, parseRange}
 	case Account:
 		return form{text, "an account id", `write the platform and the id in quotes, such as "telegram:123456789" or "discord:80351110224678912"`, false, parseAccount}
+	case Chat:
+		return form{text, "a group or channel", `write the platform and the id in quotes, such as "telegram:-1001234567890" or "discord:80351110224678912"`, false, parseChat}
 	}
 	if e, ok := reflect.Zero(t).Interface().(enum); ok {
 		return enumForm(e.words())
@@ -104,6 +106,12 @@ var accountID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-?[0-9]{1,20}
 
 func parseAccount(text string) (any, bool) {
 	return text, accountID.MatchString(text)
+}
+
+var chatID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-[0-9]{1,20})$`)
+
+func parseChat(text string) (any, bool) {
+	return text, chatID.MatchString(text)
 }
 
 func enumForm(words []string) form {

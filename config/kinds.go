@@ -28,6 +28,31 @@ const (
 
 func (EditRule) words() []string { return []string{string(Revise), string(Remember)} }
 
+// DirectAccess says who is answered in direct chats.
+type DirectAccess string
+
+// Who is answered in direct chats.
+const (
+	DirectOpen      DirectAccess = "open"
+	DirectAllowlist DirectAccess = "allowlist"
+	DirectOff       DirectAccess = "off"
+)
+
+func (DirectAccess) words() []string {
+	return []string{string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
+}
+
+// GroupAccess says what is answered in groups.
+type GroupAccess string
+
+// What is answered in groups.
+const (
+	GroupMentionOnly GroupAccess = "mention_only" // what is addressed to the agent
+	GroupOff         GroupAccess = "off"
+)
+
+func (GroupAccess) words() []string { return []string{string(GroupMentionOnly), string(GroupOff)} }
+
 // Provider names who runs a model.
 type Provider string
 
@@ -65,3 +90,7 @@ func (LogFormat) words() []string {
 // It is text because the platforms' numbers have up to 64 bits, more than many
 // readers of YAML and JSON keep.
 type Account string
+
+// Chat is a group or channel on a platform, such as "telegram:-1001234567890",
+// text for the same reason.
+type Chat string

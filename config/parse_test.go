@@ -94,10 +94,14 @@ web:
   trusted_proxies: [10.0.0.0/8, "fd00::/8"]
 connectors: {telegram: {enabled: false, token: "1:a"}}
 turns: {direct: collect, idle: 1m30s}
+access: {direct: open, group: off, rooms: ["discord:20", "telegram:-1001"]}
 log: {level: debug}
 `, nil)
 	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Allow) != 1 {
 		t.Errorf("accounts: %v %v", c.Owner, c.Allow)
+	}
+	if c.Access.Direct != DirectOpen || c.Access.Group != GroupOff || len(c.Access.Rooms) != 2 || c.Access.Rooms[1] != "telegram:-1001" {
+		t.Errorf("access: %+v", c.Access)
 	}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)

@@ -50,6 +50,67 @@ func TestWhoIsAnswered(t *testing.T) {
 	}
 }
 
+// Every word of access, for each kind of room, author, message and chat: who is answered, who is told no, and what the
+// model is asked.
+func TestAccess(t *testing.T) {
+	type answer string
+	const nothing, told, answered answer = "nothing", "told no", "answered"
+	private := func(d core.DirectAccess, friend bool) answer {
+		switch {
+		case d == core.DirectOff:
+			return nothing
+		case d == core.DirectOpen || friend:
+			return answered
+		}
+		return told
+	}
+	inGroup := func(g core.GroupAccess, friend, addressed, listed bool) answer {
+		if g != core.GroupOff && friend && addressed && listed {
+			return answered
+		}
+		return nothing
+	}
+	for _, d := range []core.DirectAccess{"", core.DirectOpen, core.DirectAllowlist, core.DirectOff} {
+		for _, g := range []core.GroupAccess{"", core.GroupMentionOnly, core.GroupOff} {
+			for _, chats := range []map[string]bool{nil, {"fake:here": true}, {"fake:there": true}, {"other:here": true}} {
+				inWorld(t, func(w *world) {
+					w.cfg.Access.Direct, w.cfg.Access.Group, w.cfg.Access.Chats = d, g, chats
+					n := w.start()
+					for _, in := range []core.RoomID{room, group} {
+						for _, author := range []core.EntityID{"ada", "eve"} {
+							for _, addressed := range []bool{false, true} {
+								m := w.message(in, author, "Hello")
+								if in == room { // each stranger's room is their own
+									m.Room += core.RoomID("/" + string(author)) + core.RoomID(m.ID[len(m.ID)-1:])
+									m.Place.ID, m.Address.Room = m.Room, m.Room
+								}
+								m.Addressed, m.Chats = addressed, []string{"topic", "here"}
+								want := private(d, author == "ada")
+								if in == group {
+									want = inGroup(g, author == "ada", addressed, chats == nil || chats["fake:here"])
+								}
+								got := nothing
+								acc, err := n.Submit(w.Context(), m)
+								w.must(err)
+								if acc.Run != "" {
+									_, said := w.ended(acc)
+									got = told
+									if strings.HasPrefix(said, "You said: ") {
+										got = answered
+									}
+								}
+								if got != want {
+									w.Errorf("direct %q, group %q, chats %v: %s in %s, addressed %v: %s; want %s", d, g, chats, author, in, addressed, got, want)
+								}
+							}
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // A group is overheard: what was said without addressing the agent is part of the next prompt, with names.
 func TestGroupIsRemembered(t *testing.T) {
 	inWorld(t, func(w *world) {
@@ -109,6 +170,7 @@ func TestStopIsForTheInvited(t *testing.T) {
 // An open connector looks after its people itself.
 func TestOpenConnector(t *testing.T) {
 	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct = core.DirectOff // which is about others
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n := w.start()
 		w.wants(n.submit(w.message(room, "anybody", "Hello")), core.Completed, "You said: Hello")

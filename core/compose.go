@@ -49,13 +49,13 @@ func (x *execution) recall(ctx context.Context) (recent []Memory, question Memor
 	return recent, question, err
 }
 
-// refuse answers strangers instead of the model: once a room, then with silence. Who has filled a prompt was told, or
+// refuse answers strangers instead of the model: once a private room, then with silence. Who has filled a prompt was told, or
 // does not listen.
 func (x *execution) refuse(recent []Memory, question Memory) error {
-	if question.ID == "" || x.cfg.Access.invited(x.run.Address.Connector, question.Author) {
+	if question.ID == "" || x.cfg.Access.invited(x.run.Address.Connector, x.run.Kind, question.Author) {
 		return nil
 	}
-	told := len(recent) == window
+	told := len(recent) == window || !x.run.Kind.Private() || x.cfg.Access.off(x.run.Kind)
 	for _, m := range recent {
 		told = told || m.Author == x.cfg.Agent.entity()
 	}

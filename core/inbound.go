@@ -12,6 +12,8 @@ type (
 		Memory
 		Place   Room // Memory.Room, as the connector knows it now
 		Address Address
+		// Chats are the platform's own ids of the chat that the room is, or is a part of, as people know and list them.
+		Chats []string
 		// Addressed says that the platform itself marks the message as meant for the agent: a mention or a reply to
 		// it, found by entity or id, never by text (IN-14).
 		Addressed bool

@@ -80,7 +80,7 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 		return nil // nothing was ever said there
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", c.Room, err)
-	case !rt.cfg.Access.invited(room.Connector, c.Author):
+	case !rt.cfg.Access.invited(room.Connector, room.Kind, c.Author):
 		return nil // a stranger stops nobody's answer
 	}
 	open, err := rt.cfg.Store.OpenRuns(ctx, c.Room)

@@ -95,8 +95,9 @@ func (m message) concerns(me string) bool {
 
 // place is what is known of a channel.
 type place struct {
-	kind core.RoomKind
-	name string
+	kind   core.RoomKind
+	name   string
+	parent string // of a thread: its channel
 }
 
 // kindOf is the kind of a guild's channel.
@@ -129,8 +130,12 @@ func (m message) inbound(me string, p place) core.Inbound {
 			Name: m.Author.shown(m.Member), Text: text, At: m.At,
 		},
 		Place:     room,
+		Chats:     []string{m.Channel},
 		Addressed: addressed,
 		Bot:       bot,
+	}
+	if p.kind == core.Thread && p.parent != "" { // a thread is listed with its channel
+		in.Chats = append(in.Chats, p.parent)
 	}
 	if in.At.IsZero() {
 		in.At = created(m.ID)

@@ -47,16 +47,17 @@ func (p *places) of(ctx context.Context, m message) place {
 	ctx, cancel := context.WithTimeout(ctx, placeTime)
 	defer cancel()
 	var said struct {
-		Type int    `json:"type"`
-		Name string `json:"name"`
+		Type   int    `json:"type"`
+		Name   string `json:"name"`
+		Parent string `json:"parent_id"`
 	}
 	life := placeLife
 	if err := p.client.do(ctx, http.MethodGet, "channels/"+m.Channel, nil, &said); err != nil {
-		if said.Name = r.name; !errors.As(err, new(*refusal)) {
+		if said.Name, said.Parent = r.name, r.parent; !errors.As(err, new(*refusal)) {
 			life = guessLife
 		}
 	}
-	r = remembered{place{kindOf(said.Type), said.Name}, time.Now().Add(life)}
+	r = remembered{place{kindOf(said.Type), said.Name, said.Parent}, time.Now().Add(life)}
 	p.remember(m.Channel, r)
 	return r.place
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,6 +71,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	in.Place = core.Room{ID: in.Room, Kind: roomKind(m.Chat.Type, topic), Connector: Name, Name: placeName(m.Chat)}
 	in.Addressed = s.addressed(m, topic)
+	in.Chats = chats(m.Chat.ID, first(m.Chat.ID))
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),
@@ -78,6 +80,15 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 		return core.Command{Room: in.Room, Author: author, Name: core.Stop}
 	}
 	return in
+}
+
+// chats are the ids of a chat: people may have listed the one from before it moved (TR-24).
+func chats(now, first int64) []string {
+	all := []string{strconv.FormatInt(now, 10)}
+	if first != now {
+		all = append(all, strconv.FormatInt(first, 10))
+	}
+	return all
 }
 
 // said is what somebody wrote: the text, or what stands below a picture or file.

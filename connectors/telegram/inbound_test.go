@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,9 @@ func TestMessage(t *testing.T) {
 	}
 	if m.Place.ID != m.Room || m.Place.Kind != core.Direct || m.Place.Connector != "telegram" || m.Place.Name != "Ada L" {
 		t.Errorf("%+v", m.Place)
+	}
+	if !slices.Equal(m.Chats, []string{"5"}) {
+		t.Errorf("chats %q", m.Chats)
 	}
 	a := m.Address
 	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.Own) > core.MaxOwn {
@@ -283,4 +287,14 @@ func TestOverTheWire(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}, telegramfake.WithReadAllGroupMessages())
+}
+
+// TR-24: a group that moved is listed under either id.
+func TestChats(t *testing.T) {
+	if got := chats(-6, -6); !slices.Equal(got, []string{"-6"}) {
+		t.Errorf("%q", got)
+	}
+	if got := chats(-1006, -6); !slices.Equal(got, []string{"-1006", "-6"}) {
+		t.Errorf("%q", got)
+	}
 }
