@@ -67,7 +67,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}()
 	g.model = newModel(cfg, g.env)
 	g.backends.closers = append(g.backends.closers, g.model.close)
-	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, System: cfg.Agent.System}
+	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, Names: cfg.Agent.Names, System: cfg.Agent.System}
 	open, err := g.addPlatforms()
 	if err != nil {
 		return nil, err

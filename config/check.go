@@ -16,6 +16,11 @@ func (d *decoder) check(c *Config) {
 	if strings.TrimSpace(c.Agent.Name) == "" {
 		d.reject("agent.name", "is empty", "give the agent a name")
 	}
+	for i, name := range c.Agent.Names {
+		if strings.TrimSpace(name) == "" {
+			d.reject(fmt.Sprintf("agent.names[%d]", i), "is empty", "remove it")
+		}
+	}
 	d.checkModels(c)
 	d.checkWeb(c.Web)
 	d.checkTokens(c)

@@ -45,6 +45,8 @@ type Config struct {
 type Agent struct {
 	// The agent's name, as people see it.
 	Name string `yaml:"name" default:"Parley"`
+	// Other names that the agent hears at the start of a message, in groups with ambient access.
+	Names []string `yaml:"names"`
 	// The instructions that stand before every conversation.
 	System string `yaml:"system" default:"You are a helpful assistant in a chat. Answer in the language of the question, briefly and plainly. When you do not know something, say so."`
 }
@@ -87,7 +89,7 @@ type Model struct {
 type Access struct {
 	// Direct chats: open answers everybody, allowlist the owner and allowed accounts, off nobody.
 	Direct DirectAccess `yaml:"direct" default:"allowlist"`
-	// Groups, for the owner and allowed accounts: mention_only answers what is addressed to the agent, off nothing.
+	// Groups, for the owner and allowed accounts: mention_only answers what is addressed to the agent, ambient also what seems meant for it, off nothing.
 	Group GroupAccess `yaml:"group" default:"mention_only"`
 	// The groups and channels where the agent answers. Empty: all.
 	Rooms []Chat `yaml:"rooms"`

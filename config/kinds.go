@@ -48,10 +48,13 @@ type GroupAccess string
 // What is answered in groups.
 const (
 	GroupMentionOnly GroupAccess = "mention_only" // what is addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // that, and what seems to be meant for it
 	GroupOff         GroupAccess = "off"
 )
 
-func (GroupAccess) words() []string { return []string{string(GroupMentionOnly), string(GroupOff)} }
+func (GroupAccess) words() []string {
+	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
+}
 
 // Provider names who runs a model.
 type Provider string

@@ -29,6 +29,7 @@ type GroupAccess string
 // What of a group is answered. Without a word it is GroupMentionOnly.
 const (
 	GroupMentionOnly GroupAccess = "mention_only" // what is addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // that, and what seems to be meant for it
 	GroupOff         GroupAccess = "off"          // nothing
 )
 
@@ -53,9 +54,9 @@ func (a Access) off(kind RoomKind) bool {
 	return a.Group == GroupOff
 }
 
-// heeds says whether m gets an answer, be it only the one line for strangers. It looks at no text: what the platform says
-// of a message is all that counts (IN-14).
-func (a Access) heeds(m Message) bool {
+// admits says whether m may get an answer, be it only the one line for strangers. It looks at no text: what the platform
+// says of a message is all that counts (IN-14).
+func (a Access) admits(m Message) bool {
 	kind, connector := m.Place.Kind, m.Place.Connector
 	switch {
 	case m.Bot:
@@ -63,7 +64,7 @@ func (a Access) heeds(m Message) bool {
 	case kind.Private():
 		return a.Open[connector] || !a.off(kind)
 	}
-	return m.Addressed && a.listens(connector, m.Chats) && a.invited(connector, kind, m.Author)
+	return a.listens(connector, m.Chats) && a.invited(connector, kind, m.Author)
 }
 
 // listens says whether one of chats is listed.

@@ -65,23 +65,29 @@ func TestAccess(t *testing.T) {
 		return told
 	}
 	inGroup := func(g core.GroupAccess, friend, addressed, listed bool) answer {
-		if g != core.GroupOff && friend && addressed && listed {
+		if g != core.GroupOff && friend && listed && (addressed || g == core.GroupAmbient) {
 			return answered
 		}
 		return nothing
 	}
 	for _, d := range []core.DirectAccess{"", core.DirectOpen, core.DirectAllowlist, core.DirectOff} {
-		for _, g := range []core.GroupAccess{"", core.GroupMentionOnly, core.GroupOff} {
+		for _, g := range []core.GroupAccess{"", core.GroupMentionOnly, core.GroupAmbient, core.GroupOff} {
 			for _, chats := range []map[string]bool{nil, {"fake:here": true}, {"fake:there": true}, {"other:here": true}} {
 				inWorld(t, func(w *world) {
 					w.cfg.Access.Direct, w.cfg.Access.Group, w.cfg.Access.Chats = d, g, chats
+					w.model.play = func(r core.Request) []step { // it wants to answer everything
+						if r.System != w.cfg.Agent.System {
+							return []step{write("RESPOND")}
+						}
+						return []step{write("You said: " + r.Turns[len(r.Turns)-1].Text)}
+					}
 					n := w.start()
 					for _, in := range []core.RoomID{room, group} {
 						for _, author := range []core.EntityID{"ada", "eve"} {
 							for _, addressed := range []bool{false, true} {
 								m := w.message(in, author, "Hello")
 								if in == room { // each stranger's room is their own
-									m.Room += core.RoomID("/" + string(author)) + core.RoomID(m.ID[len(m.ID)-1:])
+									m.Room += core.RoomID("/"+string(author)) + core.RoomID(m.ID[len(m.ID)-1:])
 									m.Place.ID, m.Address.Room = m.Room, m.Room
 								}
 								m.Addressed, m.Chats = addressed, []string{"topic", "here"}

@@ -10,6 +10,7 @@ import (
 type Store interface {
 	Memories
 	Rooms
+	Attentions
 	Journal
 }
 
@@ -38,12 +39,21 @@ type Rooms interface {
 	SaveRoom(ctx context.Context, r Room) error
 }
 
+// Attentions know where the agent listens, and how closely.
+type Attentions interface {
+	// Attention is how closely the agent listens in room; [Normal] in one that nobody knows.
+	Attention(ctx context.Context, room RoomID) (Attention, error)
+	// SetAttention changes that. [ErrNotFound] if there is no such room.
+	SetAttention(ctx context.Context, room RoomID, a Attention) error
+}
+
 // Journal knows what is owed: who holds which run, and how far it came.
 type Journal interface {
 	// Accept stores in once by its id, with its room if that is new or changed, and gives the room's next turn number.
 	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
 	// ready at the time of the call, or any under j.Collect), whose Address and readiness become the newer ones,
-	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number.
+	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number. A run has the duty
+	// j.Duty, and that of a message that joins it if this is [Reply].
 	// A message known already changes nothing, whatever j says.
 	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
 	// Run returns one run, open or not, or [ErrNotFound].
@@ -77,7 +87,17 @@ type JoinRule struct {
 	NoRun   bool // the message is only remembered
 	Window  time.Duration
 	Collect bool
+	Duty    Duty
 }
+
+// Duty is what a run is for.
+type Duty string
+
+// The duties.
+const (
+	Reply  Duty = ""       // to answer
+	Decide Duty = "decide" // to find out whether to answer, and if so, to answer
+)
 
 // Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
 // only think that they are.
@@ -93,6 +113,7 @@ type Run struct {
 	Inputs   []MemoryID
 	Opened   time.Time // when its first input was accepted
 	Ready    time.Time // not to be started before
+	Duty     Duty
 	Epoch    Epoch
 	Held     bool    // it was started and its holder is alive
 	Outcome  Outcome // zero while it is open

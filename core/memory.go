@@ -39,6 +39,17 @@ const (
 // Private says that everything written in such a room is meant for the agent.
 func (k RoomKind) Private() bool { return k == Direct || k == VoiceDirect || k == API || k == Self }
 
+// Attention says how closely the agent listens in a room.
+type Attention string
+
+// The kinds of attention.
+const (
+	Normal     Attention = ""
+	Ambient    Attention = "ambient"    // also to what is not addressed to it, whatever access.group says
+	Muted      Attention = "muted"      // it answers nothing, until somebody changes that
+	Unfollowed Attention = "unfollowed" // it was asked to be quiet, and is until it is addressed; then it is Normal
+)
+
 // Room is a place where people and the agent write.
 type Room struct {
 	ID        RoomID

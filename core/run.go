@@ -34,7 +34,7 @@ type execution struct {
 	posted bool // there is, or may be, a message in sight
 }
 
-// execute answers run: it claims, generates and acts, decides how the run ended, shows that, and finishes. An error
+// execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended, shows that, and finishes. An error
 // leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run Run) error {
 	life, done := context.WithCancel(life)
@@ -44,6 +44,13 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0, calls: map[string]bool{}}
 	rt.emit(RunStarted{x.info})
 
+	if run.Duty == Decide && !run.begun() {
+		if wanted, err := x.wanted(); err != nil {
+			return err
+		} else if !wanted {
+			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}})
+		}
+	}
 	refused := x.claim()
 	defer x.quit(nil)
 	rt.live.own(run.ID, a, x.quit)

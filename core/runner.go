@@ -68,7 +68,7 @@ func (rt *Runtime) turn(stop, life context.Context, room RoomID) (wait time.Dura
 		return 0, errIdle
 	}
 	policy := rt.cfg.Turns.policy(open[0].Kind)
-	if last := open[len(open)-1]; policy == Supersede && last.Epoch == 0 {
+	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
 		rt.announce(life, room, last.Response) // once more: the tracker may have forgotten, or been away
 	}
 	next, wait := due(open, policy, time.Now())

@@ -41,7 +41,8 @@ type Config struct {
 type Agent struct {
 	ID     AgentID
 	Name   string
-	System string // the system prompt
+	Names  []string // others it is called by in groups; may be empty
+	System string   // the system prompt
 }
 
 // entity is the agent as an author.

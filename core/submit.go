@@ -44,7 +44,14 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
-	rule := JoinRule{NoRun: !rt.cfg.Access.heeds(m), Collect: policy == Collect}
+	verdict, attention, err := rt.judge(ctx, m)
+	if err != nil {
+		return Accepted{}, err
+	}
+	rule := JoinRule{NoRun: verdict == no, Collect: policy == Collect}
+	if verdict == maybe {
+		rule.Duty = Decide
+	}
 	acc, err := rt.cfg.Store.Accept(ctx, m, rule)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
@@ -53,12 +60,34 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		rt.emit(MessageReceived{m, acc})
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		if policy == Supersede {
+		if verdict == yes && attention == Unfollowed {
+			rt.follows(ctx, m.Room)
+		}
+		if policy == Supersede && verdict == yes { // until the model has decided, nothing gives way
 			rt.announce(ctx, m.Room, acc.Response)
 		}
 		rt.wake(m.Room)
 	}
 	return acc, nil
+}
+
+// judge says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
+func (rt *Runtime) judge(ctx context.Context, m Message) (decision, Attention, error) {
+	if !rt.cfg.Access.admits(m) {
+		return no, Normal, nil
+	}
+	a, err := rt.cfg.Store.Attention(ctx, m.Room)
+	if err != nil {
+		return no, Normal, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	return rt.cfg.decide(m, a), a, nil
+}
+
+// follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
+func (rt *Runtime) follows(ctx context.Context, room RoomID) {
+	if err := rt.cfg.Store.SetAttention(ctx, room, Normal); err != nil {
+		rt.cfg.Log.Warn("can't follow a room again", "room", room, "err", err)
+	}
 }
 
 // announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.

@@ -1,6 +1,9 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Turns says what becomes of a run when a later message arrives, and how long a run may take.
 type Turns struct {
@@ -38,11 +41,21 @@ func (t Turns) policy(k RoomKind) Policy {
 	return t.Group
 }
 
+// latest is the last of runs that rules alone have given a turn, or else no run. What is undecided takes no room.
+func latest(runs []Run) Run {
+	for _, r := range slices.Backward(runs) {
+		if r.Duty != Decide {
+			return r
+		}
+	}
+	return Run{}
+}
+
 // due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
 func due(open []Run, p Policy, now time.Time) (next Run, wait time.Duration) {
 	next = open[0]
-	taken := p == Supersede && len(open) > 1
+	taken := p == Supersede && latest(open).Response > next.Response
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

@@ -80,11 +80,11 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
 	now := time.Now()
 	err = tx.QueryRowContext(ctx, `
-		UPDATE runs SET address = ?, ready = ?
+		UPDATE runs SET address = ?, ready = ?, duty = iif(? = '', '', duty)
 		WHERE (ready > ? OR ?) AND id = (
 			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), nanos(now.Add(j.Window)), nanos(now), j.Collect, in.Room).Scan(&turn)
+		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, in.Room).Scan(&turn)
 	return turn, found(err)
 }
 
@@ -95,8 +95,8 @@ func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) 
 	}
 	now := time.Now()
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO runs (id, room, turn, kind, address, opened, ready) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), nanos(now), nanos(now.Add(j.Window)))
+		INSERT INTO runs (id, room, turn, kind, address, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), nanos(now), nanos(now.Add(j.Window)), j.Duty)
 	return turn, err
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"parley/core"
 )
@@ -34,6 +35,25 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r core.Room) error {
 		WHERE (world, kind, connector, name) IS NOT (excluded.world, excluded.kind, excluded.connector, excluded.name)`,
 		r.ID, r.World, r.Kind, r.Connector, r.Name, nanos(r.Created))
 	return err
+}
+
+// Attention implements [core.Attentions].
+func (s *Store) Attention(ctx context.Context, room core.RoomID) (a core.Attention, err error) {
+	err = s.read(func(db *sql.DB) error {
+		return found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
+	})
+	if errors.Is(err, core.ErrNotFound) {
+		return core.Normal, nil
+	}
+	return a, wrap(err, "reading the attention for the room %q", room)
+}
+
+// SetAttention implements [core.Attentions].
+func (s *Store) SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		return found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
+	})
+	return wrap(err, "setting the attention for the room %q", room)
 }
 
 // nextTurn gives a turn number of a room that exists.

@@ -15,7 +15,7 @@ var errNoStatus = errors.New("an outcome needs a status")
 
 // selectRuns takes the present as its first argument.
 const selectRuns = `
-	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready,
+	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
 		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?, FALSE), r.owner,
 		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
@@ -31,7 +31,7 @@ type heldRun struct {
 func scanRun(r row) (run heldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.Kind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
-		timeColumn{&run.Ready}, &run.Epoch, &run.Held, &run.owner,
+		timeColumn{&run.Ready}, &run.Duty, &run.Epoch, &run.Held, &run.owner,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
 		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
 	if v.Outcome.Done() {

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -17,10 +18,25 @@ func joinChecks() []storeCheck {
 		{"nothing joins a run that has finished", joinFinished},
 		{"a joined message is a duplicate of its run", joinDuplicate},
 		{"a message joins no run of another room", joinRooms},
+		{"a run with a message to answer need not decide", joinDuty},
 	}
 }
 
 const window = 2 * time.Second
+
+func joinDuty(t *testing.T, s store) {
+	undecided, plain := core.JoinRule{Window: window, Duty: core.Decide}, core.JoinRule{Window: window}
+	for i, c := range []struct {
+		first, second core.JoinRule
+		want          core.Duty
+	}{{undecided, undecided, core.Decide}, {undecided, plain, core.Reply}, {plain, undecided, core.Reply}, {plain, plain, core.Reply}} {
+		room := core.RoomID(fmt.Sprintf("room %d", i))
+		first := s.accept(message(room, 1), c.first)
+		s.same("the duty at first", s.runOf(first).Duty, c.first.Duty)
+		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
+		s.same("the duty", s.runOf(first).Duty, c.want)
+	}
+}
 
 func joinWindow(t *testing.T, s store) {
 	opened := time.Now()

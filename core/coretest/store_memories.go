@@ -20,6 +20,7 @@ func memoryChecks() []storeCheck {
 		{"the echo of an answer is a duplicate without a run (IN-05)", answerEcho},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
+		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
 	}
 }
@@ -127,6 +128,24 @@ func saveRoom(t *testing.T, s store) {
 	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
 	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+}
+
+func attention(t *testing.T, s store) {
+	wants := func(want core.Attention) {
+		t.Helper()
+		got, err := s.Attention(t.Context(), "room")
+		s.must(err)
+		s.same("the attention", got, want)
+	}
+	wants(core.Normal)
+	s.fails(s.SetAttention(t.Context(), "room", core.Muted), core.ErrNotFound)
+	s.opened("room", 1)
+	wants(core.Normal)
+	s.must(s.SetAttention(t.Context(), "room", core.Muted))
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum}))
+	wants(core.Muted)
+	s.must(s.SetAttention(t.Context(), "room", core.Normal))
+	wants(core.Normal)
 }
 
 // exactText asks for valid UTF-8 as it was given. What not all databases can hold, NUL and other bytes, may be refused,

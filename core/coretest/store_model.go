@@ -17,6 +17,7 @@ type storeModel struct {
 	mu     sync.Mutex
 	rooms  map[core.RoomID]core.Room
 	turns  map[core.RoomID]core.ResponseID
+	heed   map[core.RoomID]core.Attention
 	said   []storedMemory // as they were stored
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
@@ -33,7 +34,8 @@ type ownedRun struct {
 }
 
 func newStoreModel() *storeModel {
-	return &storeModel{rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{}, owners: map[string]time.Time{}}
+	return &storeModel{rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
+		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
@@ -129,6 +131,22 @@ func (s *storeModel) save(r core.Room) {
 	s.rooms[r.ID] = r
 }
 
+func (s *storeModel) Attention(_ context.Context, id core.RoomID) (core.Attention, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.heed[id], nil
+}
+
+func (s *storeModel) SetAttention(_ context.Context, id core.RoomID, a core.Attention) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.rooms[id]; !ok {
+		return core.ErrNotFound
+	}
+	s.heed[id] = a
+	return nil
+}
+
 func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,6 +165,9 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	} else {
 		r := s.joined(in, j)
 		r.Inputs, r.Address, r.Ready = append(r.Inputs, in.ID), in.Address, time.Now().Add(j.Window)
+		if j.Duty == core.Reply {
+			r.Duty = j.Duty
+		}
 		acc.Run, acc.Response = r.ID, r.Response
 	}
 	s.said = append(s.said, storedMemory{in.Memory, acc})
@@ -167,7 +188,7 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 	}
 	turn := s.nextTurn(in.Room)
 	r := &ownedRun{Run: core.Run{ID: core.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,
-		Kind: in.Place.Kind, Opened: time.Now()}}
+		Kind: in.Place.Kind, Opened: time.Now(), Duty: j.Duty}}
 	s.runs = append(s.runs, r)
 	return r
 }

@@ -25,7 +25,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
-			"recent": p.recent, "run": p.run, "open runs": p.openRuns,
+			"recent": p.recent, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
 		})
 		p.recent(rt)
 		p.openRuns(rt)
@@ -73,6 +73,7 @@ func (p *pair) accept(rt *rapid.T) {
 		NoRun:   rapid.IntRange(0, 4).Draw(rt, "no run") == 0,
 		Window:  time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect: rapid.Bool().Draw(rt, "collect"),
+		Duty:    rapid.SampledFrom([]core.Duty{core.Reply, core.Decide}).Draw(rt, "duty"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)
 	want, wantErr := p.model.Accept(p.t.Context(), in, j)
@@ -171,6 +172,14 @@ func (p *pair) run(rt *rapid.T) {
 	got, gotErr := p.store.Run(p.t.Context(), id)
 	want, wantErr := p.model.Run(p.t.Context(), id)
 	p.agree(rt, "Run", got, want, gotErr, wantErr)
+}
+
+func (p *pair) attention(rt *rapid.T) {
+	a := rapid.SampledFrom([]core.Attention{core.Normal, core.Ambient, core.Muted, core.Unfollowed}).Draw(rt, "attention")
+	p.agree(rt, "SetAttention", nil, nil, p.store.SetAttention(p.t.Context(), p.room, a), p.model.SetAttention(p.t.Context(), p.room, a))
+	got, gotErr := p.store.Attention(p.t.Context(), p.room)
+	want, wantErr := p.model.Attention(p.t.Context(), p.room)
+	p.agree(rt, "Attention", got, want, gotErr, wantErr)
 }
 
 func (p *pair) openRuns(rt *rapid.T) {

@@ -8,7 +8,8 @@ CREATE TABLE rooms (
     connector TEXT    NOT NULL,
     name      TEXT    NOT NULL,
     created   INTEGER NOT NULL,
-    turns     INTEGER NOT NULL DEFAULT 0 -- the last turn number that was given
+    turns     INTEGER NOT NULL DEFAULT 0, -- the last turn number that was given
+    attention TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE TABLE memories (
@@ -37,6 +38,7 @@ CREATE TABLE runs (
     address   TEXT    NOT NULL,
     opened    INTEGER NOT NULL,
     ready     INTEGER NOT NULL,
+    duty      TEXT    NOT NULL,
     epoch     INTEGER NOT NULL DEFAULT 0,  -- 0 was never started
     owner     TEXT    NOT NULL DEFAULT '',
     status    TEXT    NOT NULL DEFAULT '', -- '' is open

@@ -1,0 +1,200 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// ambient makes the group of the next nodes one where the agent listens to all that is said.
+func (w *world) ambient() {
+	w.cfg.Access.Group = core.GroupAmbient
+}
+
+// heard is what Ada says in the group, addressed to nobody.
+func (n *node) heard(text string) core.Accepted {
+	n.w.Helper()
+	return n.submit(n.w.message(group, "ada", text))
+}
+
+func (n *node) addressed(text string) core.Accepted {
+	n.w.Helper()
+	m := n.w.message(group, "ada", text)
+	m.Addressed = true
+	return n.submit(m)
+}
+
+// In an ambient room the model decides about what rules leave open; whatever it says that is no decision means no.
+func TestModelDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		says []step
+		want core.Status
+	}{
+		"respond":      {[]step{write("RESP"), write("OND")}, core.Completed},
+		"ignore":       {[]step{write("IGNORE")}, core.Ignored},
+		"stop":         {[]step{write("STOP")}, core.Ignored},
+		"unreadable":   {[]step{write("What a nice day.")}, core.Ignored},
+		"nothing":      {nil, core.Ignored},
+		"an error":     {[]step{fails(errors.New("the model is away"))}, core.Ignored},
+		"a panic":      {[]step{panics()}, core.Ignored},
+		"for ever":     {[]step{pause(time.Hour)}, core.Ignored},
+		"asks to act":  {[]step{call(0, "a", "WRITE", "{}")}, core.Ignored},
+		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, core.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.ambient()
+				d := &diary{}
+				w.cfg.Observers = []core.Observer{d}
+				w.model.queue(c.says)
+				n := w.start()
+				begun := time.Now()
+				acc := n.heard("Does it rain?")
+				o, said := w.ended(acc)
+				answered := c.want == core.Completed
+				if o.Status != c.want || (said == "You said: ada: Does it rain?") != answered || (len(w.chat.requests) > 0) != answered {
+					w.Errorf("it is %+v, said %q and made %d requests", o, said, len(w.chat.requests))
+				}
+				if time.Since(begun) > time.Minute {
+					w.Error("the decision took too long")
+				}
+				if got := d.of(acc.Run); !slices.Equal(got, []string{"started", string(c.want)}) {
+					w.Errorf("events: %q", got)
+				}
+				if q := w.model.asked()[0]; len(q.Tools) > 0 || len(q.Turns) != 1 || !strings.HasSuffix(q.Turns[0].Text, "ada: Does it rain?\n") {
+					w.Errorf("the question is %+v", q.Request)
+				}
+			})
+		})
+	}
+}
+
+// Rules come first: what they decide costs no question.
+func TestNoQuestionWhereRulesDecide(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		w.cfg.Agent.Names = []string{"Polly"}
+		n := w.start()
+		w.wants(n.heard("polly, hello"), core.Completed, "You said: ada: polly, hello")
+		w.wants(n.addressed("Hello"), core.Completed, "You said: ada: Hello")
+		for _, author := range []core.EntityID{"eve"} {
+			if acc := n.submit(w.message(group, author, "Hello all")); acc.Run != "" {
+				w.Error("a stranger's words are weighed at the owner's expense (SE-10)")
+			}
+		}
+		bot := w.message(group, "ada", "Hello")
+		bot.Bot = true
+		if acc := n.submit(bot); acc.Run != "" {
+			w.Error("a bot's words are weighed (I13)")
+		}
+		if n := len(w.model.asked()); n != 2 {
+			w.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// Who asks for quiet gets it, until the agent is addressed again. A muted room stays silent.
+func TestAttention(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		n := w.start()
+		attention := func(want core.Attention) {
+			w.Helper()
+			got, err := w.store.Attention(w.Context(), group)
+			if w.must(err); got != want {
+				w.Errorf("the attention is %q; want %q", got, want)
+			}
+		}
+		w.model.queue([]step{write("STOP")})
+		w.wants(n.heard("Could the robot be quiet?"), core.Ignored, "")
+		attention(core.Unfollowed)
+		if acc := n.heard("Ah, silence."); acc.Run != "" {
+			w.Error("it still listens")
+		}
+		w.wants(n.addressed("Are you there?"), core.Completed, "You said: ada: Are you there?")
+		attention(core.Normal)
+		w.model.queue([]step{write("RESPOND")})
+		w.wants(n.heard("And now?"), core.Completed, "You said: ada: And now?")
+		w.must(w.store.SetAttention(w.Context(), group, core.Muted))
+		if acc := n.addressed("Hello?"); acc.Run != "" {
+			w.Error("a muted room is answered")
+		}
+		attention(core.Muted)
+	})
+}
+
+// A room can be ambient alone.
+func TestAmbientRoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		if acc := n.heard("Hello"); acc.Run != "" {
+			w.Error("it listens to everything")
+		}
+		w.must(w.store.SetAttention(w.Context(), group, core.Ambient))
+		w.model.queue([]step{write("RESPOND")})
+		w.wants(n.heard("Hello again"), core.Completed, "You said: ada: Hello again")
+	})
+}
+
+// What is undecided supersedes nobody, neither when it comes nor before its question is answered with yes.
+func TestUndecidedSupersedesNobody(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		w.cfg.Turns.Group = core.Supersede
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(10 * time.Second), write(" The end.")}, []step{write("IGNORE")})
+		first := n.addressed("Tell me")
+		time.Sleep(time.Second)
+		overheard := n.heard("It rains.")
+		w.wants(first, core.Completed, fox+" The end.")
+		w.wants(overheard, core.Ignored, "")
+	})
+}
+
+// A question that a later turn makes idle is not asked, and a stop ends what waits for one.
+func TestUndecidedGivesWay(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		w.cfg.Turns.Group = core.Supersede
+		n := w.start()
+		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
+		asked, waits := n.heard("It rains."), n.heard("It pours.")
+		time.Sleep(time.Second)
+		last := n.addressed("Hello")
+		w.wants(last, core.Completed, "You said: ada: Hello")
+		w.wants(asked, core.Superseded, "")
+		w.wants(waits, core.Superseded, "")
+		if n := len(w.model.asked()); n != 2 {
+			w.Errorf("the model was asked %d times", n)
+		}
+
+		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
+		asked = n.heard("It snows.")
+		time.Sleep(time.Second)
+		n.stop(group)
+		w.wants(asked, core.Stopped, "")
+	})
+}
+
+// A shutdown leaves an undecided run to whoever adopts it, who decides anew.
+func TestUndecidedIsAdopted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		n := w.start()
+		w.model.queue([]step{pause(10 * time.Second), write("RESPOND")}, []step{write("RESPOND")})
+		acc := n.heard("Does it rain?")
+		time.Sleep(time.Second)
+		n.shutdown()
+		if r := w.run(acc); r.Outcome.Done() {
+			w.Fatalf("it ended with the process: %+v", r)
+		}
+		w.start()
+		w.wants(acc, core.Completed, "You said: ada: Does it rain?")
+		synctest.Wait()
+	})
+}
