@@ -36,7 +36,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	if ignore(err, ErrNotFound) != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor || !rt.cfg.Access.invited(run.Address.Connector, e.Author) {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor || !rt.cfg.Access.invited(run.Address.Connector, run.Kind, e.Author) {
 		return nil
 	}
 	return rt.again(ctx, run)

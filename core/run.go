@@ -34,8 +34,8 @@ type execution struct {
 	posted bool // there is, or may be, a message in sight
 }
 
-// execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended, shows that, and finishes. An error
-// leaves the run to whoever looks next.
+// execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
+// shows that, and finishes. An error leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run Run) error {
 	life, done := context.WithCancel(life)
 	defer done()
