@@ -1,0 +1,50 @@
+package parley_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+)
+
+// IN-12: a question that is edited soon after is answered again in the same message; a preview of its link is no edit.
+func TestEditedQuestion(t *testing.T) {
+	onDiscord(t, func(c *chat, w *discordworld.World) {
+		c.Say(Ada, c.ada, "Say no")
+		c.want(c.ada, "You said: Say no")
+		question := c.Sees(c.ada)[0].ID
+		w.Fake.UserEdit(question, "Say hello")
+		c.pass(time.Minute)
+		c.want(c.ada, "You said: Say hello")
+		w.Fake.UserEdit(question, "Say goodbye")
+		w.Fake.Unfurl(question)
+		c.pass(time.Minute)
+		c.want(c.ada, "You said: Say goodbye")
+		c.asked(3)
+		if n := len(c.Sees(c.ada)); n != 2 {
+			t.Errorf("there are %d messages", n)
+		}
+	})
+}
+
+// ST-21: a question that is deleted takes along what was shown of its answer.
+func TestDeletedQuestion(t *testing.T) {
+	onDiscord(t, func(c *chat, w *discordworld.World) {
+		c.Say(Ada, c.ada, "Hello")
+		c.want(c.ada, "You said: Hello")
+		c.model.Queue(slowly(tale))
+		c.Say(Ada, c.ada, "Tell me a tale")
+		c.read(c.ada, "Once upon a time")
+		question := c.Sees(c.ada)[2].ID
+		w.Fake.UserDelete(question)
+		for id := range c.accepted { // no answer is owed any more
+			if strings.HasSuffix(string(id), "/"+question) {
+				delete(c.accepted, id)
+			}
+		}
+		c.pass(time.Minute)
+		c.want(c.ada, "You said: Hello")
+	})
+}
