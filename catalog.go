@@ -133,7 +133,7 @@ func suggestions(cfg config.Config) []string {
 func turns(cfg config.Config) core.Turns {
 	return core.Turns{
 		Direct: core.Policy(cfg.Turns.Direct), Group: core.Policy(cfg.Turns.Group),
-		Limit: cfg.Turns.Timeout, First: cfg.Turns.FirstEvent, Idle: cfg.Turns.Idle,
+		Window: cfg.Turns.Window, Limit: cfg.Turns.Timeout, First: cfg.Turns.FirstEvent, Idle: cfg.Turns.Idle,
 		OnEdit: core.EditPolicy(cfg.Turns.OnEdit),
 	}
 }

@@ -124,6 +124,9 @@ func (d *decoder) checkTimes(c *Config) {
 	if t := c.Turns.Timeout; t < time.Second || t > longest {
 		d.reject("turns.timeout", "is not between 1s and 60m", "no answer may take longer than an hour")
 	}
+	if w := c.Turns.Window; w < 0 || w > time.Minute {
+		d.reject("turns.window", "is not between 0s and 1m", "write 0s to answer at once")
+	}
 	for path, t := range map[string]time.Duration{"turns.first_event": c.Turns.FirstEvent, "turns.idle": c.Turns.Idle} {
 		if t <= 0 {
 			d.reject(path, "is not longer than zero", "write how long to wait, such as 90s")

@@ -177,6 +177,8 @@ type Turns struct {
 	Group TurnRule `yaml:"group" default:"queue"`
 	// A question that is edited: revise writes its answer anew if it is the latest and at most 15 minutes old, remember leaves it.
 	OnEdit EditRule `yaml:"on_edit" default:"revise"`
+	// How long to wait in a direct chat for more before answering, so that a text sent in parts is answered once. 0s: not at all.
+	Window time.Duration `yaml:"window" default:"0s"`
 	// The longest time for one answer, at most 60m.
 	Timeout time.Duration `yaml:"timeout" default:"15m"`
 	// The longest wait for the model's first sign of life.

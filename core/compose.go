@@ -14,6 +14,10 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	if err := x.refuse(recent, question); err != nil {
 		return Request{}, err
 	}
+	if x.run.Duty == Excuse {
+		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
+		return Request{}, errTold
+	}
 	req := Request{System: x.cfg.Agent.System, Tools: x.tools()}
 	for _, m := range recent {
 		if t, ok := x.turnOf(m); ok {
@@ -22,6 +26,9 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	}
 	return req, nil
 }
+
+// excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.
+const excuseLine = "More came in than I can answer one by one. I have read all of it; please ask again what is still open."
 
 // turnOf is what a model is told of m. What only tells of a failure is no part of the conversation (LM-08).
 func (x *execution) turnOf(m Memory) (Turn, bool) {
@@ -63,5 +70,5 @@ func (x *execution) refuse(recent []Memory, question Memory) error {
 		return errNothingToSay
 	}
 	x.answer.Apply(Change{Kind: Text, Text: strangerLine})
-	return errRefused
+	return errTold
 }

@@ -16,7 +16,7 @@ const (
 )
 
 var (
-	errRefused = errors.New("a stranger was told so") // the answer is complete, without the model
+	errTold    = errors.New("people were told why not") // the answer is complete, without the model
 	errEmpty   = errors.New("the model said nothing")
 	errEndless = errors.New("the model asks for actions without end")
 )
@@ -24,7 +24,7 @@ var (
 // generate writes the answer: rounds of the model, with the actions it asks for between them.
 func (x *execution) generate(ctx context.Context) error {
 	req, err := x.compose(ctx)
-	if errors.Is(err, errRefused) {
+	if errors.Is(err, errTold) {
 		return nil
 	} else if err != nil {
 		return err

@@ -53,7 +53,9 @@ type Journal interface {
 	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
 	// ready at the time of the call, or any under j.Collect), whose Address and readiness become the newer ones,
 	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number. A run has the duty
-	// j.Duty, and that of a message that joins it if this is [Reply].
+	// j.Duty, and that of a message that joins it if this is [Reply]. Nothing joins an [Excuse]. If j.Limit runs of the
+	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
+	// remembered.
 	// A message known already changes nothing, whatever j says.
 	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
 	// Run returns one run, open or not, or [ErrNotFound].
@@ -88,6 +90,7 @@ type JoinRule struct {
 	Window  time.Duration
 	Collect bool
 	Duty    Duty
+	Limit   int // 0 is none
 }
 
 // Duty is what a run is for.
@@ -97,6 +100,7 @@ type Duty string
 const (
 	Reply  Duty = ""       // to answer
 	Decide Duty = "decide" // to find out whether to answer, and if so, to answer
+	Excuse Duty = "excuse" // to say that there is more to answer than is answered
 )
 
 // Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who

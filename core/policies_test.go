@@ -71,7 +71,7 @@ func TestCollect(t *testing.T) {
 
 // IN-06: whatever the policy, one run at a time, and every message is accounted for.
 func TestHundredMessagesAtOnce(t *testing.T) {
-	for policy, many := range map[core.Policy]int{core.Supersede: 100, core.Collect: 100, core.Queue: 20} {
+	for policy, many := range map[core.Policy]int{core.Supersede: 100, core.Collect: 100, core.Queue: 10} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy

@@ -71,7 +71,7 @@ func (rt *Runtime) turn(stop, life context.Context, room RoomID) (wait time.Dura
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
 		rt.announce(life, room, last.Response) // once more: the tracker may have forgotten, or been away
 	}
-	next, wait := due(open, policy, time.Now())
+	next, wait := rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {
 		return wait, nil
 	}

@@ -48,11 +48,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
-	rule := JoinRule{NoRun: verdict == no, Collect: policy == Collect}
-	if verdict == maybe {
-		rule.Duty = Decide
-	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, rule)
+	acc, err := rt.cfg.Store.Accept(ctx, m, rt.cfg.Turns.rule(m.Place.Kind, verdict))
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}

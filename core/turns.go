@@ -13,6 +13,7 @@ type Turns struct {
 	First  time.Duration // until the model's first word
 	Idle   time.Duration // between two words
 	OnEdit EditPolicy    // what becomes of an answer whose question is edited
+	Window time.Duration // within which messages in private rooms become one; each begins it anew, up to five times its length
 }
 
 // EditPolicy says what an edited question means for its answer.
@@ -41,6 +42,26 @@ func (t Turns) policy(k RoomKind) Policy {
 	return t.Group
 }
 
+const (
+	maxWaiting = 10 // runs of a room under Queue; what comes then is remembered, and people are told (IN-07)
+	maxWindows = 5  // how often a window may begin anew
+)
+
+// rule says what becomes of a message in a room of kind k.
+func (t Turns) rule(k RoomKind, d decision) JoinRule {
+	j := JoinRule{NoRun: d == no, Collect: t.policy(k) == Collect}
+	if d == maybe {
+		j.Duty = Decide
+	}
+	if k.Private() {
+		j.Window = t.Window
+	}
+	if t.policy(k) == Queue {
+		j.Limit = maxWaiting
+	}
+	return j
+}
+
 // latest is the last of runs that rules alone have given a turn, or else no run. What is undecided takes no room.
 func latest(runs []Run) Run {
 	for _, r := range slices.Backward(runs) {
@@ -53,11 +74,15 @@ func latest(runs []Run) Run {
 
 // due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
-func due(open []Run, p Policy, now time.Time) (next Run, wait time.Duration) {
+func (t Turns) due(open []Run, now time.Time) (next Run, wait time.Duration) {
 	next = open[0]
-	taken := p == Supersede && latest(open).Response > next.Response
+	taken := t.policy(next.Kind) == Supersede && latest(open).Response > next.Response
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}
-	return next, max(0, next.Ready.Sub(now))
+	wait = next.Ready.Sub(now)
+	if t.Window > 0 { // IN-13: also who goes on writing is answered
+		wait = min(wait, next.Opened.Add(maxWindows*t.Window).Sub(now))
+	}
+	return next, max(0, wait)
 }

@@ -31,7 +31,7 @@ func TestDue(t *testing.T) {
 		for i := range c.open {
 			c.open[i].Response = ResponseID(i + 1)
 		}
-		next, wait := due(c.open, c.policy, now)
+		next, wait := Turns{Direct: c.policy, Group: c.policy}.due(c.open, now)
 		if next.Response != 1 || wait != c.want {
 			t.Errorf("%s: turn %d in %v; want the first in %v", name, next.Response, wait, c.want)
 		}

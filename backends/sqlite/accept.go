@@ -57,16 +57,18 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 	if err := saveRoom(ctx, tx, in.Place); err != nil {
 		return acc, err
 	}
-	var err error
 	if j.NoRun {
-		if acc.Response, err = nextTurn(ctx, tx, in.Room); err != nil {
-			return acc, err
-		}
-		return acc, remember(ctx, tx, in.Memory, acc.Response, heard)
+		return hear(ctx, tx, in)
 	}
+	var err error
 	acc.Response, err = join(ctx, tx, in, j)
 	if errors.Is(err, core.ErrNotFound) {
-		acc.Response, err = openRun(ctx, tx, in, j)
+		if err = restrain(ctx, tx, in.Room, &j); err == nil && j.NoRun {
+			return hear(ctx, tx, in)
+		}
+		if err == nil {
+			acc.Response, err = openRun(ctx, tx, in, j)
+		}
 	}
 	if err != nil {
 		return acc, err
@@ -75,16 +77,40 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 	return acc, remember(ctx, tx, in.Memory, acc.Response, input)
 }
 
+// hear stores a message that is only remembered.
+func hear(ctx context.Context, tx *sql.Tx, in core.Message) (core.Accepted, error) {
+	turn, err := nextTurn(ctx, tx, in.Room)
+	if err == nil {
+		err = remember(ctx, tx, in.Memory, turn, heard)
+	}
+	return core.Accepted{Memory: in.ID, Response: turn}, err
+}
+
+// restrain makes of j what is left of it when enough runs wait.
+func restrain(ctx context.Context, tx *sql.Tx, room core.RoomID, j *core.JoinRule) error {
+	if j.Limit == 0 {
+		return nil
+	}
+	var waiting, excuses int
+	err := tx.QueryRowContext(ctx, `
+		SELECT count(*), count(*) FILTER (WHERE duty = ?) FROM runs WHERE room = ? AND status = '' AND epoch = 0`,
+		core.Excuse, room).Scan(&waiting, &excuses)
+	if waiting >= j.Limit {
+		j.NoRun, j.Duty = j.Duty != core.Reply || excuses > 0, core.Excuse
+	}
+	return err
+}
+
 // join adds in to the newest run that waits, or finds none. Only the newest that was never started can be not ready:
 // it would have been joined instead of opening a newer one.
 func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
 	now := time.Now()
 	err = tx.QueryRowContext(ctx, `
 		UPDATE runs SET address = ?, ready = ?, duty = iif(? = '', '', duty)
-		WHERE (ready > ? OR ?) AND id = (
+		WHERE (ready > ? OR ?) AND duty <> ? AND id = (
 			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, in.Room).Scan(&turn)
+		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, core.Excuse, in.Room).Scan(&turn)
 	return turn, found(err)
 }
 

@@ -19,6 +19,7 @@ func joinChecks() []storeCheck {
 		{"a joined message is a duplicate of its run", joinDuplicate},
 		{"a message joins no run of another room", joinRooms},
 		{"a run with a message to answer need not decide", joinDuty},
+		{"beyond the limit there is one excuse, and nothing is forgotten (IN-07)", joinLimit},
 	}
 }
 
@@ -36,6 +37,35 @@ func joinDuty(t *testing.T, s store) {
 		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
 		s.same("the duty", s.runOf(first).Duty, c.want)
 	}
+}
+
+func joinLimit(t *testing.T, s store) {
+	rule := core.JoinRule{Limit: 2}
+	s.start(s.accept(message("room", 0), rule).Run, "owner") // what was started does not wait
+	duties := func(want ...core.Duty) {
+		t.Helper()
+		var got []core.Duty
+		for _, r := range s.openRuns("room")[1:] {
+			got = append(got, r.Duty)
+		}
+		s.same("what waits", got, want)
+	}
+	s.accept(message("room", 1), rule)
+	s.accept(message("room", 2), rule)
+	undecided := s.accept(message("room", 3), core.JoinRule{Limit: 2, Duty: core.Decide})
+	s.same("the run of an undecided one too many", undecided.Run, core.RunID(""))
+	duties(core.Reply, core.Reply)
+	excuse := s.accept(message("room", 4), core.JoinRule{Limit: 2, Window: window})
+	duties(core.Reply, core.Reply, core.Excuse)
+	heard := message("room", 5)
+	s.same("one more", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1})
+	s.same("one more, again", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1, Duplicate: true})
+	s.accept(message("other", 6), rule)
+	duties(core.Reply, core.Reply, core.Excuse)
+	if acc := s.accept(message("room", 7), core.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
+		t.Errorf("it joined the excuse: %+v", acc)
+	}
+	s.same("what was said", len(s.texts("room", 0, 10)), 7)
 }
 
 func joinWindow(t *testing.T, s store) {

@@ -160,12 +160,15 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	}
 	s.save(in.Place)
 	acc := core.Accepted{Memory: in.ID}
-	if j.NoRun {
+	var r *ownedRun
+	if !j.NoRun {
+		r = s.joined(in, j)
+	}
+	if r == nil {
 		acc.Response = s.nextTurn(in.Room)
 	} else {
-		r := s.joined(in, j)
 		r.Inputs, r.Address, r.Ready = append(r.Inputs, in.ID), in.Address, time.Now().Add(j.Window)
-		if j.Duty == core.Reply {
+		if j.Duty == core.Reply && r.Duty != core.Excuse {
 			r.Duty = j.Duty
 		}
 		acc.Run, acc.Response = r.ID, r.Response
@@ -179,12 +182,29 @@ func (s *storeModel) nextTurn(room core.RoomID) core.ResponseID {
 	return s.turns[room]
 }
 
-// joined returns the run that is to answer in.
+// joined returns the run that is to answer in; nil if too many wait.
 func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
-	for _, r := range slices.Backward(s.runs) {
-		if r.Room == in.Room && !r.Outcome.Done() && r.Epoch == 0 && (j.Collect || r.Ready.After(time.Now())) {
+	var waiting []*ownedRun
+	excused := false
+	for _, r := range s.runs {
+		if r.Room == in.Room && !r.Outcome.Done() && r.Epoch == 0 {
+			waiting = append(waiting, r)
+			excused = excused || r.Duty == core.Excuse
+		}
+	}
+	for _, r := range slices.Backward(waiting) {
+		if (j.Collect || r.Ready.After(time.Now())) && r.Duty != core.Excuse {
 			return r
 		}
+		if r.Duty == core.Excuse {
+			break
+		}
+	}
+	if j.Limit > 0 && len(waiting) >= j.Limit {
+		if j.Duty != core.Reply || excused {
+			return nil
+		}
+		j.Duty = core.Excuse
 	}
 	turn := s.nextTurn(in.Room)
 	r := &ownedRun{Run: core.Run{ID: core.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,

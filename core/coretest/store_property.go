@@ -74,6 +74,7 @@ func (p *pair) accept(rt *rapid.T) {
 		Window:  time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect: rapid.Bool().Draw(rt, "collect"),
 		Duty:    rapid.SampledFrom([]core.Duty{core.Reply, core.Decide}).Draw(rt, "duty"),
+		Limit:   rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)
 	want, wantErr := p.model.Accept(p.t.Context(), in, j)

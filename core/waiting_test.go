@@ -1,0 +1,133 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// IN-07: thirty messages while a run is busy. Ten are answered in their order, one notice says that there was more, and
+// every one stands in the next prompt.
+func TestTooManyWait(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.model.queue([]step{pause(time.Minute), write("The first answer.")})
+		busy := n.addressed("Message 0")
+		time.Sleep(time.Second)
+		var waiting []core.Accepted
+		for i := range 30 {
+			waiting = append(waiting, n.addressed(fmt.Sprintf("Message %d", i+1)))
+		}
+		w.wants(busy, core.Completed, "The first answer.")
+		for i, acc := range waiting {
+			switch {
+			case i < 10:
+				w.wants(acc, core.Completed, fmt.Sprintf("You said: ada: Message %d", i+1))
+			case i == 10:
+				if o, said := w.ended(acc); o.Status != core.Completed || !strings.HasPrefix(said, "More came in") {
+					w.Errorf("the notice is %+v, %q", o, said)
+				}
+			case acc.Run != "":
+				w.Errorf("message %d has a run", i+1)
+			}
+		}
+		if calls := len(w.model.asked()); calls != 11 {
+			w.Errorf("the model was asked %d times", calls)
+		}
+		last := n.addressed("And the rest?")
+		w.ended(last)
+		calls := w.model.asked()
+		texts := calls[len(calls)-1].texts()
+		if i := slices.Index(texts, "ada: Message 30"); i < 0 || !slices.Contains(texts, "ada: Message 12") {
+			w.Errorf("the next prompt lacks what was not answered: %q", texts)
+		}
+	})
+}
+
+// Each burst has its notice, and where later turns win nothing is refused.
+func TestTooManyWaitAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		for range 2 {
+			w.model.queue([]step{pause(time.Minute), write("Done.")})
+			n.addressed("Begin")
+			time.Sleep(time.Second)
+			var last core.Accepted
+			for range 15 {
+				if acc := n.addressed("More"); acc.Run != "" {
+					last = acc
+				}
+			}
+			w.ended(last)
+		}
+		notices := 0
+		for _, text := range w.chat.visible() {
+			if strings.HasPrefix(text, "More came in") {
+				notices++
+			}
+		}
+		if notices != 2 {
+			w.Errorf("%d notices", notices)
+		}
+		w.model.queue([]step{pause(time.Minute)})
+		n.say("Begin")
+		var last core.Accepted
+		for i := range 20 {
+			last = n.say(fmt.Sprint(i))
+		}
+		w.wants(last, core.Completed, "You said: 19")
+	})
+}
+
+// IN-13: what comes within the window is one run, in order, on every policy; who goes on writing is answered too.
+func TestWindow(t *testing.T) {
+	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct, w.cfg.Turns.Window = policy, 2*time.Second
+				n := w.start()
+				begun := time.Now()
+				first := n.say("A long text,")
+				time.Sleep(1900 * time.Millisecond)
+				second := n.say("in two parts.")
+				if second.Run != first.Run {
+					w.Errorf("runs %s and %s", first.Run, second.Run)
+				}
+				w.wants(first, core.Completed, "You said: in two parts.")
+				calls := w.model.asked()
+				if len(calls) != 1 || !slices.Equal(calls[0].texts(), []string{"A long text,", "in two parts."}) {
+					w.Fatalf("the model was asked %d times", len(calls))
+				}
+				if d := calls[0].From.Sub(begun); d != 3900*time.Millisecond {
+					w.Errorf("the model was asked after %v", d)
+				}
+				begun = time.Now()
+				for range 15 {
+					n.say("and more")
+					time.Sleep(time.Second)
+				}
+				if d := w.model.asked()[1].From.Sub(begun); d != 10*time.Second {
+					w.Errorf("who goes on writing is answered after %v", d)
+				}
+				w.ended(n.say("The end."))
+			})
+		})
+	}
+}
+
+// The window is for private rooms alone.
+func TestNoWindowInGroups(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Window = time.Minute
+		n := w.start()
+		begun := time.Now()
+		w.ended(n.addressed("Hello"))
+		if d := w.model.asked()[0].From.Sub(begun); d != 0 {
+			w.Errorf("a group waits %v", d)
+		}
+	})
+}
