@@ -1,6 +1,6 @@
 package core
 
-// Access says who is answered where. Its zero value answers nobody.
+// Access says who is answered where. Its zero value invites nobody.
 type Access struct {
 	// Open names the connectors whose people need no invitation: those that look after that themselves.
 	Open map[string]bool
