@@ -10,7 +10,9 @@ import (
 	"parley/progressive"
 )
 
-func fourAnHour(progressive.Scope) progressive.Budget { return progressive.Budget{N: 4, Per: time.Hour} }
+func fourAnHour(progressive.Scope) progressive.Budget {
+	return progressive.Budget{N: 4, Per: time.Hour}
+}
 
 // permits is how many g gives at once, up to most.
 func permits(t *testing.T, g progressive.Gate, most int, scope progressive.Scope) (n int) {
