@@ -126,7 +126,7 @@ func (c *converter) inlines(n ast.Node, depth int) (in []Inline) {
 
 func (c *converter) inline(in []Inline, n ast.Node, depth int) []Inline {
 	if depth > mostDepth {
-		return addText(in, string(n.Text(c.src))) //nolint:staticcheck // what is left of marks without end
+		return addText(in, string(n.Text(c.src))) //lint:ignore SA1019 what is left of marks without end has no lines of its own
 	}
 	switch n := n.(type) {
 	case *ast.Text:
@@ -176,7 +176,7 @@ func addText(in []Inline, s string) []Inline {
 // resolve reads backslashes and character references, and cleans what comes of them.
 func (c *converter) resolve(n *ast.Text) string {
 	value := n.Segment.Value(c.src)
-	if n.IsRaw() || bytes.IndexAny(value, "\\&") < 0 {
+	if n.IsRaw() || !bytes.ContainsAny(value, "\\&") {
 		return string(value)
 	}
 	return unescape(value)

@@ -127,7 +127,7 @@ func TestAnySchedule(t *testing.T) {
 
 // ST-12: characters stay whole.
 func TestWholeCharacters(t *testing.T) {
-	const unit = "👨‍👩‍👧‍👦é🇩🇪नि"
+	const unit = "👨\u200d👩\u200d👧\u200d👦é🇩🇪नि"
 	text := strings.Repeat(unit, 60)
 	for limit := 64; limit < 140; limit++ {
 		var again strings.Builder
@@ -194,9 +194,9 @@ func TestHiddenCharacters(t *testing.T) {
 	for in, want := range map[string]string{
 		"a\u202eb\u202cc\u2066d\u2069":                  "abcd",
 		"a\x00\x1b[31mb\x7f\u0085c":                     "a[31mb\nc",
-		"می‌خواهم":                                      "می‌خواهم",
-		"नि क्‍ष":                                       "नि क्‍ष",
-		"👨‍👩‍👧‍👦 🇩🇪":                                    "👨‍👩‍👧‍👦 🇩🇪",
+		"می\u200cخواهم":                                 "می\u200cخواهم",
+		"नि क्\u200dष":                                  "नि क्\u200dष",
+		"👨\u200d👩\u200d👧\u200d👦 🇩🇪":                     "👨\u200d👩\u200d👧\u200d👦 🇩🇪",
 		"🏴\U000e0067\U000e0062\U000e0065\U000e007f":     "🏴\U000e0067\U000e0062\U000e0065\U000e007f",
 		"x\U000e0041\U000e0042y 🏴\U000e0041\U000e0042z": "xy 🏴z",
 		"\xff\xfea\xe2\x82":                             "\ufffd\ufffda\ufffd\ufffd",

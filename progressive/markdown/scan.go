@@ -35,7 +35,7 @@ func (s *scanner) scan() {
 		case ']':
 			s.bracket()
 		case '<', '&':
-			if strings.IndexAny(s.text[s.at+1:], " \t\n>;") < 0 {
+			if !strings.ContainsAny(s.text[s.at+1:], " \t\n>;") {
 				s.hold(s.at)
 			}
 			s.at++
