@@ -182,7 +182,7 @@ func TestActionGoesWrong(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.watched()
 					w.plug(&action{name: "DO", effect: effect, do: c.do})
-					w.model.queue(c.asks, script{write("Well.")})
+					w.model.queue(append(script{pause(time.Second)}, c.asks...), script{write("Well.")}) // once it is watched
 					n := w.start()
 					acc := n.say("do it")
 					cs, v, err := n.follow(acc.Run)
