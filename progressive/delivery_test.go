@@ -213,7 +213,8 @@ func TestLastWordIsGivenUp(t *testing.T) {
 					if op == progressive.Post && err == progressive.ErrAmbiguous {
 						want = 7 // then the nonce is too old
 					}
-					if tries != want {
+					onTheWay := op == progressive.Edit && tries == want+1 // an interim edit failed in the instant of the end
+					if tries != want && !onTheWay {
 						t.Errorf("%d tries", tries)
 					}
 				})

@@ -309,7 +309,7 @@ func TestTextNeverShrinks(t *testing.T) {
 }
 
 func TestAbandonedAnswer(t *testing.T) {
-	tell(t, full, func(s *story) {
+	tell(t, editing, func(s *story) {
 		s.chat.Limits["chat"] = progressive.Budget{N: 2, Per: time.Hour}
 		s.show()
 		s.say(prose)
