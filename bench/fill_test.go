@@ -61,7 +61,7 @@ SELECT $room || '/filled-' || i, $room, (i + 1) / 2, iif(i % 2, 'input', 'said')
 FROM n`
 
 const fillRuns = `
-INSERT INTO runs (id, room, turn, kind, address, opened, ready, epoch, status) ` + numbers + `
-SELECT $room || '#' || i, $room, i, 'api', '', 0, 0, 1, 'completed' FROM n WHERE i <= $n / 2`
+INSERT INTO runs (id, room, turn, kind, duty, address, opened, ready, epoch, status) ` + numbers + `
+SELECT $room || '#' || i, $room, i, 'api', '', '', 0, 0, 1, 'completed' FROM n WHERE i <= $n / 2`
 
 const fillRooms = `UPDATE rooms SET turns = $n / 2 WHERE id = $room`
