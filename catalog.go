@@ -21,6 +21,7 @@ import (
 	"parley/models/demo"
 	"parley/models/openai"
 	demoplugin "parley/plugins/demo"
+	"parley/plugins/essentials"
 	"parley/progressive"
 )
 
@@ -98,10 +99,11 @@ func newModel(cfg config.Config, env Env) namedModel {
 }
 
 func pluginsFor(cfg config.Config) []core.Plugin {
+	plugins := []core.Plugin{essentials.New()}
 	if cfg.LargeProvider() == config.ProviderDemo {
-		return []core.Plugin{demoplugin.New(rand.IntN)}
+		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}
-	return nil
+	return plugins
 }
 
 // platform is a connector that is on, with what its requests may spend, by kind of scope.

@@ -74,7 +74,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Model: g.model, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
+		Models: core.Models{Large: g.model}, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {

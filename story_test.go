@@ -160,7 +160,7 @@ func (s *story) end() {
 	e.Accepted = slices.Sorted(maps.Keys(s.accepted))
 	seen := map[core.RunID]bool{}
 	for _, room := range s.rooms() {
-		recent, err := s.node.store.Recent(s.Context(), room, 0, 1000)
+		recent, err := s.node.store.Recent(s.Context(), room, core.Said, 0, 1000)
 		s.must(err)
 		for n := 1; n <= len(recent)+10; n++ {
 			id := core.RunID(fmt.Sprintf("%s#%d", room, n))
@@ -309,8 +309,8 @@ func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o cor
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string) error {
-	return w.effect(func() error { return w.Store.Revise(ctx, id, text) })
+func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+	return w.effect(func() error { return w.Store.Revise(ctx, id, text, files) })
 }
 
 func (w *witness) Reopen(ctx context.Context, id core.RunID) error {

@@ -33,7 +33,7 @@ func (rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
 
 func (rooms) SaveRoom(context.Context, core.Room) error { return nil }
 
-func (rooms) Recent(context.Context, core.RoomID, core.ResponseID, int) ([]core.Memory, error) {
+func (rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.ResponseID, int) ([]core.Memory, error) {
 	return nil, nil
 }
 

@@ -39,16 +39,18 @@ const (
 	StageEnd       Stage = "end"
 )
 
-// Tool is what a reader may know of a call.
+// Tool is what a reader may know of a call; with the call's id these are the eleven fields of a tool block.
 type Tool struct {
-	Name            string `json:"name"`
-	Stage           Stage  `json:"stage"`
-	Parameters      string `json:"parameters,omitempty"`      // JSON, once they are complete
-	ParametersChunk string `json:"parametersChunk,omitempty"` // of StageStreaming: what was added
-	Result          string `json:"result,omitempty"`
-	ShortResult     string `json:"shortResult,omitempty"` // one line
-	Success         bool   `json:"success,omitempty"`
-	Error           string `json:"error,omitempty"` // a sentence, for people
+	Name            string   `json:"name"`
+	Stage           Stage    `json:"stage"`
+	Parameters      string   `json:"parameters,omitempty"`      // JSON, once they are complete
+	ParametersChunk string   `json:"parametersChunk,omitempty"` // of StageStreaming: what was added
+	CompactParams   string   `json:"compactParams,omitempty"`   // the parameters in one line, for people
+	Result          string   `json:"result,omitempty"`
+	ShortResult     string   `json:"shortResult,omitempty"` // one line
+	Success         bool     `json:"success,omitempty"`
+	Error           string   `json:"error,omitempty"`  // a sentence, for people
+	Images          []string `json:"images,omitempty"` // data: URLs or paths that the surface can show
 }
 
 // Status is how a run ended.

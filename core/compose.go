@@ -46,7 +46,7 @@ func (x *execution) turnOf(m Memory) (Turn, bool) {
 // recall reads what a prompt is made of, and the message that asks for an answer.
 func (x *execution) recall(ctx context.Context) (recent []Memory, question Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
-		recent, err = x.cfg.Store.Recent(ctx, x.run.Room, x.run.Response, window)
+		recent, err = x.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window)
 		if err != nil || len(x.run.Inputs) == 0 {
 			return err
 		}

@@ -147,7 +147,7 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 			r.x.drop(r.calls, err)
 		}
 	}()
-	for c, err := range r.x.cfg.Model.Generate(ctx, req) {
+	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
 				return cause

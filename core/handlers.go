@@ -26,7 +26,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	case e.Text == old.Text || strings.TrimSpace(e.Text) == "":
 		return nil
 	}
-	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text), ErrNotFound); err != nil {
+	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files), ErrNotFound); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
 	if rt.cfg.Turns.OnEdit == RememberEdit {

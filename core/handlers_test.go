@@ -46,7 +46,7 @@ func (w *world) sees(want ...string) {
 // remembers compares the texts of a room.
 func (w *world) remembers(in core.RoomID, want ...string) {
 	w.Helper()
-	all, err := w.store.Recent(w.Context(), in, 0, 100)
+	all, err := w.store.Recent(w.Context(), in, core.Said, 0, 100)
 	w.must(err)
 	var got []string
 	for _, m := range all {

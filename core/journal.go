@@ -16,15 +16,18 @@ type Store interface {
 
 // Memories knows what was said.
 type Memories interface {
-	// Recent returns the last limit memories of room whose turn is at most upTo (0: any), oldest first: in the
-	// order of their turns, and within a turn as they were stored. An answer belongs to the turn of its run.
-	Recent(ctx context.Context, room RoomID, upTo ResponseID, limit int) ([]Memory, error)
+	// Recent returns the last limit memories of one kind of room whose turn is at most upTo (0: any), oldest first: in
+	// the order of their turns, and within a turn as they were stored. An answer belongs to the turn of its run.
+	Recent(ctx context.Context, room RoomID, kind MemoryKind, upTo ResponseID, limit int) ([]Memory, error)
+	// Remember stores m, once by its id, as something that came about in the turn of a run, beside its answer. It goes
+	// when the last input of that run is forgotten. [ErrNotFound] if there is no such run, or it has no input any more.
+	Remember(ctx context.Context, run RunID, m Memory) error
 	// Memory returns one memory, or [ErrNotFound].
 	Memory(ctx context.Context, id MemoryID) (Memory, error)
-	// Revise gives a memory another text; nothing else of it changes. [ErrNotFound] if there is none.
-	Revise(ctx context.Context, id MemoryID, text string) error
+	// Revise gives a memory another text and other files; nothing else of it changes. [ErrNotFound] if there is none.
+	Revise(ctx context.Context, id MemoryID, text string, files []File) error
 	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
-	// said; the run itself stays. Of what is not there nothing is removed.
+	// said and what it remembered; the run itself stays. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
 	// Clear removes all memories of room, and says how many there were. Its runs stay, without inputs, and open ones
 	// end by themselves; turn numbers go on.

@@ -60,20 +60,48 @@ type Room struct {
 	Created   time.Time
 }
 
-// Memory is one message, whoever wrote it.
+// MemoryKind says what a memory is. Only what was said stands in the transcript and in prompts as a turn; the other kinds
+// belong to the turn in which they came about.
+type MemoryKind string
+
+// The kinds of memories.
+const (
+	Said         MemoryKind = ""              // a message
+	IgnoredKind  MemoryKind = "ignore"        // the agent's decision not to answer InReplyTo, with its Thought
+	ActionResult MemoryKind = "action_result" // what an action of the agent's found or did
+)
+
+// Memory is one message, whoever wrote it, or one of the things that [MemoryKind] lists.
 type Memory struct {
 	ID        MemoryID
 	Room      RoomID
+	Kind      MemoryKind
 	Author    EntityID
 	Name      string // the author's name as it was shown then
 	Text      string
 	InReplyTo MemoryID // the message it answers; empty if none
 	At        time.Time
+	Files     []File // what came with it
 
 	// Of the agent's own messages:
+	Thought     string      // why it said that; people never see it
+	Actions     []string    // the names of what it decided to do, in order; "REPLY" alone if it only answered
+	Providers   []string    // the names of those that it asked for more
 	History     []string    // what its actions said in turn, oldest first (actionCallbackHistory)
 	Interrupted bool        // it was cut off; the text ends with a short mark that says so
 	Failure     FailureKind // it tells of a failure; unless Interrupted, it is no part of the conversation
+}
+
+// File is something attached to a message. What it holds is fetched when it is needed, by the connector whose Ref it is.
+type File struct {
+	Ref         string `json:"ref,omitempty"`         // the connector's own; at most MaxOwn bytes, and never with a secret in it
+	Name        string `json:"name,omitempty"`        // as its sender calls it: a label, never a path (SE-05)
+	Type        string `json:"type,omitempty"`        // MIME, as the platform says
+	Size        int64  `json:"size,omitempty"`        // bytes; 0 unknown
+	Voice       bool   `json:"voice,omitempty"`       // somebody speaks to the agent
+	Title       string `json:"title,omitempty"`       // these three once it was read
+	Description string `json:"description,omitempty"` // of a picture
+	Text        string `json:"text,omitempty"`        // what it says: of a document, or of a voice
 }
 
 // MaxOwn is the greatest length of [Address.Own], in bytes.

@@ -15,6 +15,50 @@ type Model interface {
 	Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
+// Models are the models by what they do. Small falls back to Large; the others may be nil, and what needs them then says so.
+type Models struct {
+	Large Model // answers
+	Small Model // decides, sums up, reflects
+	// Vision describes pictures: it is asked with [Turn.Images].
+	Vision      Model
+	Transcriber Transcriber
+	Painter     Painter
+	Embedder    Embedder
+}
+
+// small is the model for short questions.
+func (m Models) small() Model {
+	if m.Small != nil {
+		return m.Small
+	}
+	return m.Large
+}
+
+// Transcriber writes down what is said in a recording. Errors are as those of [Model].
+type Transcriber interface {
+	// Transcribe takes the whole file; name and mime say what it is.
+	Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error)
+}
+
+// Painter makes pictures. Errors are as those of [Model].
+type Painter interface {
+	// Paint makes one picture.
+	Paint(ctx context.Context, prompt string) (Blob, error)
+}
+
+// Embedder gives texts a place by what they mean. Errors are as those of [Model].
+type Embedder interface {
+	// Embed returns one vector for each text, in their order, all of one length.
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Blob is a file with all that it holds.
+type Blob struct {
+	Name string
+	Type string // MIME
+	Data []byte
+}
+
 // Request is one call of a model.
 type Request struct {
 	System string
@@ -34,10 +78,11 @@ const (
 
 // Turn is one message of a prompt.
 type Turn struct {
-	Role  Role
-	Text  string
-	Calls []ToolCall // of Assistant: what it asked for, after the text
-	Call  string     // of ToolRole: the id of the call whose result Text is
+	Role   Role
+	Text   string
+	Images []Blob     // of User: what it shows; only for models that see
+	Calls  []ToolCall // of Assistant: what it asked for, after the text
+	Call   string     // of ToolRole: the id of the call whose result Text is
 }
 
 // ToolCall is a model's wish for an action.

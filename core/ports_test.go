@@ -136,8 +136,8 @@ func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o c
 	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string) error {
-	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text) })
+func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text, files) })
 }
 
 func (s *portStore) Reopen(ctx context.Context, id core.RunID) error {

@@ -25,7 +25,7 @@ type Config struct {
 	Store   Store
 	Tracker Tracker
 	Bus     Bus
-	Model   Model
+	Models  Models   // Large at least
 	Plugins []Plugin // may be empty
 	// Observers hear what happens, beside those of the plugins; may be empty.
 	Observers []Observer

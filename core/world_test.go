@@ -57,7 +57,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &lockedBuffer{}}
 		w.cfg = core.Config{
 			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
-			Store: s, Tracker: w.tracker, Bus: w.bus, Model: w.model,
+			Store: s, Tracker: w.tracker, Bus: w.bus, Models: core.Models{Large: w.model},
 			Open: func(_ context.Context, r core.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
 			Turns: core.Turns{
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,

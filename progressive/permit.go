@@ -43,6 +43,12 @@ func calls(v core.View) (all []core.Segment) {
 	return all
 }
 
+// sameCall says that nothing of a call that people see has changed.
+func sameCall(a, b core.Segment) bool {
+	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
+		a.Tool.CompactParams == b.Tool.CompactParams
+}
+
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
 func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op) (leave func(error), err error) {
 	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
@@ -53,7 +59,7 @@ func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op)
 	switch {
 	case m.length() == 0:
 		t.Priority = First
-	case !slices.Equal(m.calls, calls(v)):
+	case !slices.EqualFunc(m.calls, calls(v), sameCall):
 		t.Priority = Status
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -80,7 +80,7 @@ func BenchmarkRecent(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := filled(b, size)
 			for b.Loop() {
-				all, err := s.Recent(b.Context(), "room", core.ResponseID(size-2), 8)
+				all, err := s.Recent(b.Context(), "room", core.Said, core.ResponseID(size-2), 8)
 				if err != nil || len(all) != 8 {
 					b.Fatal(len(all), err)
 				}

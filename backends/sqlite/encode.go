@@ -28,9 +28,14 @@ func checkMemory(m core.Memory) error {
 	if m.ID == "" || m.Room == "" {
 		return errors.New("a memory needs an id and a room")
 	}
-	return errors.Join(
-		checkText(string(m.ID), string(m.Room), string(m.Author), m.Name, m.Text, string(m.InReplyTo), string(m.Failure)),
-		checkText(m.History...))
+	errs := []error{
+		checkText(string(m.ID), string(m.Room), string(m.Kind), string(m.Author), m.Name, m.Text, string(m.InReplyTo), string(m.Failure), m.Thought),
+		checkText(m.History...), checkText(m.Actions...), checkText(m.Providers...),
+	}
+	for _, f := range m.Files {
+		errs = append(errs, checkText(f.Ref, f.Name, f.Type, f.Title, f.Description, f.Text))
+	}
+	return errors.Join(errs...)
 }
 
 func checkRoom(r core.Room) error {

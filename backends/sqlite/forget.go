@@ -9,11 +9,17 @@ import (
 )
 
 // Revise implements [core.Memories].
-func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string) error {
-	err := checkText(text)
+func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+	err := checkMemory(core.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			return found(tx.QueryRowContext(ctx, `UPDATE memories SET text = ? WHERE id = ? RETURNING id`, text, id).Scan(&id))
+			m, err := scanMemory(tx.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
+			if err != nil {
+				return err
+			}
+			m.Files = files
+			_, err = tx.ExecContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ?`, text, contentOf(m), id)
+			return err
 		})
 	}
 	return wrap(err, "revising the memory %q", id)
@@ -38,7 +44,7 @@ func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'said'
+		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role IN ('said', 'beside')
 			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, room, turn)
 	return err
 }

@@ -10,21 +10,21 @@ import (
 	"parley/core"
 )
 
-const memoryColumns = `id, room, author, name, text, in_reply_to, at, history, interrupted, failure`
+const memoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
 
 const selectRecent = `
 	SELECT ` + memoryColumns + ` FROM memories
-	WHERE room = ? AND turn <= ?
+	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ?`
 
 // Recent implements [core.Memories]. Its cost is that of the limit, however much is stored.
-func (s *Store) Recent(ctx context.Context, room core.RoomID, upTo core.ResponseID, limit int) ([]core.Memory, error) {
+func (s *Store) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
 	}
 	var all []core.Memory
 	err := s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectRecent, room, upTo, max(limit, 0))
+		rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, max(limit, 0))
 		if err != nil {
 			return err
 		}
@@ -46,17 +46,18 @@ func (s *Store) Memory(ctx context.Context, id core.MemoryID) (m core.Memory, er
 
 // The roles of a memory in its turn.
 const (
-	input = "input" // the turn's run answers it
-	heard = "heard" // it is only remembered
-	said  = "said"  // it is the answer
+	input  = "input"  // the turn's run answers it
+	heard  = "heard"  // it is only remembered
+	said   = "said"   // it is the answer
+	beside = "beside" // it came about beside the answer
 )
 
 // remember stores m. Only an answer replaces an earlier memory: the platform's echo of itself, which was faster.
 func remember(ctx context.Context, tx *sql.Tx, m core.Memory, turn core.ResponseID, role string) error {
 	_, err := tx.ExecContext(ctx, `
-		REPLACE INTO memories (`+memoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		m.ID, m.Room, m.Author, m.Name, m.Text, m.InReplyTo, nanos(m.At), list(m.History), m.Interrupted, m.Failure,
-		turn, role)
+		REPLACE INTO memories (`+memoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, nanos(m.At), list(m.History), m.Interrupted, m.Failure,
+		contentOf(m), turn, role)
 	return err
 }
 
@@ -64,9 +65,52 @@ func remember(ctx context.Context, tx *sql.Tx, m core.Memory, turn core.Response
 type row interface{ Scan(into ...any) error }
 
 func scanMemory(r row) (m core.Memory, err error) {
-	err = r.Scan(&m.ID, &m.Room, &m.Author, &m.Name, &m.Text, &m.InReplyTo, timeColumn{&m.At}, jsonColumn{&m.History},
-		&m.Interrupted, &m.Failure)
+	var c content
+	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, timeColumn{&m.At}, jsonColumn{&m.History},
+		&m.Interrupted, &m.Failure, jsonColumn{&c})
+	m.Files, m.Thought, m.Actions, m.Providers = c.Files, c.Thought, c.Actions, c.Providers
 	return m, found(err)
+}
+
+// content is what of a memory is only read with it.
+type content struct {
+	Files     []core.File `json:"files,omitempty"`
+	Thought   string      `json:"thought,omitempty"`
+	Actions   []string    `json:"actions,omitempty"`
+	Providers []string    `json:"providers,omitempty"`
+}
+
+func contentOf(m core.Memory) string {
+	if len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers) == 0 {
+		return ""
+	}
+	return toJSON(content{m.Files, m.Thought, m.Actions, m.Providers})
+}
+
+// Remember implements [core.Memories].
+func (s *Store) Remember(ctx context.Context, run core.RunID, m core.Memory) error {
+	err := checkMemory(m)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return rememberBeside(ctx, tx, run, m) })
+	}
+	return wrap(err, "remembering %q", m.ID)
+}
+
+func rememberBeside(ctx context.Context, tx *sql.Tx, run core.RunID, m core.Memory) error {
+	var turn core.ResponseID
+	err := tx.QueryRowContext(ctx, `
+		SELECT turn FROM runs WHERE id = ?1 AND room = ?2
+			AND EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
+		run, m.Room).Scan(&turn)
+	if err != nil {
+		return found(err)
+	}
+	var known bool
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE id = ?)`, m.ID).Scan(&known)
+	if err != nil || known {
+		return err
+	}
+	return remember(ctx, tx, m, turn, beside)
 }
 
 // found turns the driver's word for "nothing there" into ours.

@@ -135,7 +135,7 @@ func TestDiskFull(t *testing.T) {
 	if acc, err := s.Accept(t.Context(), long, core.JoinRule{}); err == nil || !strings.Contains(err.Error(), "full") || acc.Memory != "" {
 		t.Errorf("accepted as %+v on a full disk: %v", acc, err)
 	}
-	if all, err := s.Recent(t.Context(), "room", 0, 10); err != nil || len(all) != 1 {
+	if all, err := s.Recent(t.Context(), "room", core.Said, 0, 10); err != nil || len(all) != 1 {
 		t.Errorf("stored are %d, %v; want 1", len(all), err)
 	}
 	limit(t, s, unlimited)
@@ -201,7 +201,7 @@ func TestAfterClose(t *testing.T) {
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Ping":       s.Ping(ctx),
-		"Recent":     second(s.Recent(ctx, "room", 0, 1)),
+		"Recent":     second(s.Recent(ctx, "room", core.Said, 0, 1)),
 		"Memory":     second(s.Memory(ctx, "id")),
 		"Room":       second(s.Room(ctx, "room")),
 		"SaveRoom":   s.SaveRoom(ctx, core.Room{ID: "room"}),

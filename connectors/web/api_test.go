@@ -28,7 +28,7 @@ func (s rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
 
 func (s rooms) SaveRoom(context.Context, core.Room) error { return s.broken }
 
-func (s rooms) Recent(context.Context, core.RoomID, core.ResponseID, int) ([]core.Memory, error) {
+func (s rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.ResponseID, int) ([]core.Memory, error) {
 	return nil, s.broken
 }
 

@@ -55,7 +55,7 @@ func (b *backend) SaveRoom(_ context.Context, r core.Room) error {
 	return nil
 }
 
-func (b *backend) Recent(_ context.Context, room core.RoomID, _ core.ResponseID, _ int) ([]core.Memory, error) {
+func (b *backend) Recent(_ context.Context, room core.RoomID, _ core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]core.Memory(nil), b.said[room]...), nil

@@ -71,7 +71,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	recent, err := w.opts.Store.Recent(r.Context(), room.ID, 0, shown)
+	recent, err := w.opts.Store.Recent(r.Context(), room.ID, core.Said, 0, shown)
 	if err != nil {
 		w.broken(rw, "read a conversation", err)
 		return

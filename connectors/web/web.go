@@ -31,7 +31,7 @@ type Answers interface {
 // Store is what the web reads and writes itself.
 type Store interface {
 	core.Rooms
-	Recent(ctx context.Context, room core.RoomID, upTo core.ResponseID, limit int) ([]core.Memory, error)
+	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
 }
 
 // Options is what a [Web] is made of.

@@ -132,7 +132,7 @@ func (s store) openRuns(room core.RoomID) []core.Run {
 // texts are those of Recent.
 func (s store) texts(room core.RoomID, upTo core.ResponseID, limit int) []string {
 	s.t.Helper()
-	all, err := s.Recent(s.t.Context(), room, upTo, limit)
+	all, err := s.Recent(s.t.Context(), room, core.Said, upTo, limit)
 	s.must(err)
 	var texts []string
 	for _, m := range all {

@@ -31,10 +31,10 @@ func reviseText(t *testing.T, s store) {
 	in := message("room", 1)
 	acc := s.accept(in, alone)
 	s.opened("room", 2)
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂"))
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂"))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.File{{Name: "a"}}))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.File{{Name: "a"}}))
 	want := in.Memory
-	want.Text = "another 🙂"
+	want.Text, want.Files = "another 🙂", []core.File{{Name: "a"}}
 	s.same("the memory", s.memory(in.ID), want)
 	s.same("what was said", s.texts("room", 0, 10), []string{"another 🙂", "message 2"})
 	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
@@ -43,7 +43,7 @@ func reviseText(t *testing.T, s store) {
 }
 
 func reviseNothing(t *testing.T, s store) {
-	s.fails(s.Revise(t.Context(), "nothing", "text"), core.ErrNotFound)
+	s.fails(s.Revise(t.Context(), "nothing", "text", nil), core.ErrNotFound)
 }
 
 func forgetQuestion(t *testing.T, s store) {

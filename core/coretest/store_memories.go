@@ -18,6 +18,7 @@ func memoryChecks() []storeCheck {
 		{"recent knows one room", recentRoom},
 		{"a memory comes back as it was", memoryWhole},
 		{"the echo of an answer is a duplicate without a run (IN-05)", answerEcho},
+		{"what came about beside an answer is no part of the conversation", memoryBeside},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
 		{"attention is kept, also when the room is saved again", attention},
@@ -69,12 +70,14 @@ func recentRoom(t *testing.T, s store) {
 
 func memoryWhole(t *testing.T, s store) {
 	in := message("room", 1)
+	in.Files = []core.File{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
 	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	r := s.start(s.accept(in, alone).Run, "owner")
 	out := answer(r, "it was cut …")
 	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
+	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
 	s.finish(r, out)
-	all, err := s.Recent(t.Context(), "room", 0, 10)
+	all, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
 	s.must(err)
 	s.same("what was said", all, []core.Memory{in.Memory, out})
 	for _, want := range all {
@@ -91,6 +94,25 @@ func memoryWhole(t *testing.T, s store) {
 	m, err := s.Memory(t.Context(), timeless.ID)
 	s.must(err)
 	s.same("a memory without a time", m, timeless.Memory)
+}
+
+func memoryBeside(t *testing.T, s store) {
+	question := message("room", 1)
+	r := s.start(s.accept(question, alone).Run, "owner")
+	found := core.Memory{ID: "found", Room: "room", Kind: core.ActionResult, Author: "agent", Text: "42", InReplyTo: question.ID}
+	for range 2 {
+		s.must(s.Remember(t.Context(), r.ID, found))
+	}
+	s.fails(s.Remember(t.Context(), "nowhere#1", core.Memory{ID: "x", Room: "room"}), core.ErrNotFound)
+	s.finish(r, answer(r, "the answer"))
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
+	beside, err := s.Recent(t.Context(), "room", core.ActionResult, 0, 10)
+	s.must(err)
+	s.same("beside it", beside, []core.Memory{found})
+	s.must(s.Forget(t.Context(), question.ID))
+	_, err = s.Memory(t.Context(), found.ID)
+	s.fails(err, core.ErrNotFound)
+	s.fails(s.Remember(t.Context(), r.ID, found), core.ErrNotFound)
 }
 
 func answerEcho(t *testing.T, s store) {

@@ -38,13 +38,13 @@ func newStoreModel() *storeModel {
 		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}}
 }
 
-func (s *storeModel) Recent(_ context.Context, room core.RoomID, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
+func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := slices.Clone(s.said)
 	slices.SortStableFunc(in, func(a, b storedMemory) int { return cmp.Compare(a.Response, b.Response) })
 	for _, m := range in {
-		if m.Room == room && (upTo == 0 || m.Response <= upTo) {
+		if m.Room == room && m.Kind == kind && (upTo == 0 || m.Response <= upTo) {
 			all = append(all, m.Memory)
 		}
 	}
@@ -60,14 +60,27 @@ func (s *storeModel) Memory(_ context.Context, id core.MemoryID) (core.Memory, e
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string) error {
+func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string, files []core.File) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.index(id)
 	if i < 0 {
 		return core.ErrNotFound
 	}
-	s.said[i].Text = text
+	s.said[i].Text, s.said[i].Files = text, files
+	return nil
+}
+
+func (s *storeModel) Remember(_ context.Context, run core.RunID, m core.Memory) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(run)
+	switch {
+	case r == nil || r.Room != m.Room || len(r.Inputs) == 0:
+		return core.ErrNotFound
+	case s.index(m.ID) < 0:
+		s.said = append(s.said, storedMemory{m, core.Accepted{Memory: m.ID, Response: r.Response}})
+	}
 	return nil
 }
 

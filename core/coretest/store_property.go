@@ -25,7 +25,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
-			"recent": p.recent, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
+			"remember": p.remember, "recent": p.recent, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
 		})
 		p.recent(rt)
 		p.openRuns(rt)
@@ -134,7 +134,13 @@ func (p *pair) memory(rt *rapid.T) core.MemoryID {
 
 func (p *pair) revise(rt *rapid.T) {
 	id, text := p.memory(rt), rapid.SampledFrom([]string{"two", "three"}).Draw(rt, "text")
-	p.agree(rt, "Revise", nil, nil, p.store.Revise(p.t.Context(), id, text), p.model.Revise(p.t.Context(), id, text))
+	p.agree(rt, "Revise", nil, nil, p.store.Revise(p.t.Context(), id, text, nil), p.model.Revise(p.t.Context(), id, text, nil))
+}
+
+func (p *pair) remember(rt *rapid.T) {
+	id := p.id(rt)
+	m := core.Memory{ID: core.MemoryID("beside/" + id), Room: p.room, Kind: core.ActionResult, Text: "found"}
+	p.agree(rt, "Remember", nil, nil, p.store.Remember(p.t.Context(), id, m), p.model.Remember(p.t.Context(), id, m))
 }
 
 func (p *pair) forget(rt *rapid.T) {
@@ -163,8 +169,9 @@ func (p *pair) reopen(rt *rapid.T) {
 func (p *pair) recent(rt *rapid.T) {
 	upTo := core.ResponseID(rapid.IntRange(0, 6).Draw(rt, "up to"))
 	limit := rapid.IntRange(0, 20).Draw(rt, "limit")
-	got, gotErr := p.store.Recent(p.t.Context(), p.room, upTo, limit)
-	want, wantErr := p.model.Recent(p.t.Context(), p.room, upTo, limit)
+	kind := rapid.SampledFrom([]core.MemoryKind{core.Said, core.ActionResult}).Draw(rt, "kind")
+	got, gotErr := p.store.Recent(p.t.Context(), p.room, kind, upTo, limit)
+	want, wantErr := p.model.Recent(p.t.Context(), p.room, kind, upTo, limit)
 	p.agree(rt, "Recent", got, want, gotErr, wantErr)
 }
 
