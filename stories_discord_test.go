@@ -8,6 +8,7 @@ import (
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord/discordfake"
+	. "parley/models/modelfake"
 )
 
 func onDiscord(t *testing.T, play func(*chat, *discordworld.World)) {
@@ -82,4 +83,23 @@ func TestDiscordLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// DR-01: a channel that takes far fewer edits than usual is edited as often as its replies say: no request is refused,
+// by Discord or on its word, and the bot doesn't slow down further as after a refusal.
+func TestDiscordEditsByTheHeaders(t *testing.T) {
+	onDiscord(t, func(c *chat, w *discordworld.World) {
+		w.Fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
+		c.model.Queue(Script{Pace(time.Second), Text(tale+" "+tale, ByWord)})
+		c.Say(Ada, c.ada, "Tell me")
+		c.want(c.ada, tale+" "+tale)
+		m := c.Sees(c.ada)[1]
+		took := m.Versions[len(m.Versions)-1].At.Sub(m.Versions[0].At)
+		if fits := int(took/(10*time.Second)) * 2; len(m.Versions) < fits-1 || len(m.Versions) > fits+4 {
+			t.Errorf("%d steps in %v", len(m.Versions), took)
+		}
+		if strings.Contains(c.log.String(), "asks to wait") {
+			t.Errorf("a request was made too early:\n%s", c.log.String())
+		}
+	})
 }

@@ -53,7 +53,7 @@ func (s *sink) judge(op progressive.Op, err error) error {
 func (s *sink) scope(h held) progressive.Scope {
 	scopes := s.Scopes(progressive.Post)
 	if h.everything {
-		return scopes[1]
+		return scopes[len(scopes)-1]
 	}
 	return scopes[0]
 }

@@ -99,6 +99,14 @@ func (l *limits) enter(r route, now time.Time) error {
 	return nil
 }
 
+// window is what is known of a route now.
+func (l *limits) window(r route, now time.Time) (w window, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w, ok = l.buckets[l.bucket(r)]
+	return w, ok && now.Before(w.until)
+}
+
 // learn reads what a reply says of its bucket.
 func (l *limits) learn(r route, h http.Header, now time.Time) {
 	l.mu.Lock()

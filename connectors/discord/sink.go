@@ -26,6 +26,7 @@ const (
 const (
 	channelScope = "discord.channel"       // everything in one channel
 	editScope    = "discord.channel-edits" // its edits: evenly, not by fits and starts
+	routeScope   = "discord.route"         // one kind of request there: only what Discord's replies say of it counts
 	botScope     = "discord.bot"           // everything
 )
 
@@ -44,6 +45,7 @@ func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		channelScope: {N: 5, Per: 5 * l.Edits},
 		editScope:    {N: 1, Per: l.Edits},
+		routeScope:   {},
 		botScope:     {N: l.PerSecond, Per: time.Second},
 	}
 }
@@ -60,6 +62,7 @@ type sink struct {
 	closed bool // the bot may not write here: it is not asked again (DR-04)
 
 	renderer *markdown.Renderer
+	learned  *progressive.Learned // by the last request; nil if nothing
 }
 
 var (
@@ -68,6 +71,7 @@ var (
 	_ progressive.Deleter     = (*sink)(nil)
 	_ progressive.Typer       = (*sink)(nil)
 	_ progressive.NonceKeeper = (*sink)(nil)
+	_ progressive.Learner     = (*sink)(nil)
 )
 
 var errClosed = errors.New("the bot was refused here already")
@@ -78,7 +82,21 @@ func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
 	if op == progressive.Edit {
 		scopes = append(scopes, progressive.Scope(editScope+"/"+s.to.Channel))
 	}
-	return append(scopes, progressive.Scope(botScope+"/"+s.bot))
+	return append(scopes, s.route(op), progressive.Scope(botScope+"/"+s.bot))
+}
+
+func (s *sink) route(op progressive.Op) progressive.Scope {
+	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
+}
+
+// Learned implements [progressive.Learner]: what is left of a bucket makes nobody ask too early, and nobody slower after
+// (DR-01).
+func (s *sink) Learned() (l progressive.Learned, ok bool) {
+	if s.learned != nil {
+		l, ok = *s.learned, true
+		s.learned = nil
+	}
+	return l, ok
 }
 
 // Render implements [progressive.Sink].
@@ -167,7 +185,13 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 	if s.closed {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, errClosed)
 	}
-	return s.judge(op, s.client.do(ctx, method, "channels/"+s.to.Channel+"/"+path, in, out))
+	path = "channels/" + s.to.Channel + "/" + path
+	err := s.client.do(ctx, method, path, in, out)
+	s.learned = nil
+	if w, ok := s.client.limits.window(routeOf(method, path), time.Now()); ok {
+		s.learned = &progressive.Learned{Scope: s.route(op), Left: w.left, After: time.Until(w.until)}
+	}
+	return s.judge(op, err)
 }
 
 // address is what [core.Address.Own] holds. It is stored, so its names stay.

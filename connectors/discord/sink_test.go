@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +252,30 @@ func TestSpentBucket(t *testing.T) {
 	})
 }
 
+// DR-01: what a reply says of its bucket is passed on, once, for the kind of request that it was.
+func TestLearns(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
+		s := w.asked()
+		id := w.post(s, "one", "1")
+		for left := 1; left >= 0; left-- {
+			if err := w.edit(s, id, fmt.Sprint("left ", left)); err != nil {
+				t.Fatal(err)
+			}
+			l, ok := s.(progressive.Learner).Learned()
+			if !ok || l.Left != left || l.After < 9*time.Second || l.After > 10*time.Second || !slices.Contains(s.Scopes(progressive.Edit), l.Scope) {
+				t.Errorf("learned %+v, %v", l, ok)
+			}
+			if slices.Contains(s.Scopes(progressive.Post), l.Scope) {
+				t.Error("an edit's bucket holds up posts")
+			}
+			if l, ok := s.(progressive.Learner).Learned(); ok {
+				t.Errorf("learned again: %+v", l)
+			}
+		}
+	})
+}
+
 // DR-02, DR-03, DR-05: what a 429 closes, for how long, and that nothing is sent meanwhile.
 func TestTooManyRequests(t *testing.T) {
 	channel, bot := "discord.channel/", "discord.bot/"
@@ -334,7 +359,7 @@ func TestOpenRefusesBadAddresses(t *testing.T) {
 func TestBudgets(t *testing.T) {
 	want := map[string]progressive.Budget{
 		"discord.channel": {N: 5, Per: 6 * time.Second}, "discord.channel-edits": {N: 1, Per: 1200 * time.Millisecond},
-		"discord.bot": {N: 45, Per: time.Second},
+		"discord.bot": {N: 45, Per: time.Second}, "discord.route": {},
 	}
 	for kind, b := range discord.Budgets() {
 		if want[kind] != b {
