@@ -14,8 +14,12 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	if err := x.refuse(recent, question); err != nil {
 		return Request{}, err
 	}
-	if x.run.Duty == Excuse {
+	switch {
+	case x.run.Duty == Excuse:
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
+		return Request{}, errTold
+	case x.cfg.Models.Transcriber == nil && question.unheard():
+		x.answer.Apply(Change{Kind: Text, Text: deafLine})
 		return Request{}, errTold
 	}
 	req := Request{System: x.cfg.Agent.System, Tools: x.tools()}
@@ -38,9 +42,9 @@ func (x *execution) turnOf(m Memory) (Turn, bool) {
 	case m.Author == x.cfg.Agent.entity():
 		return Turn{Role: Assistant, Text: m.Text}, true
 	case x.run.Kind.Private() || m.Name == "":
-		return Turn{Role: User, Text: m.Text}, true
+		return Turn{Role: User, Text: m.words()}, true
 	}
-	return Turn{Role: User, Text: m.Name + ": " + m.Text}, true
+	return Turn{Role: User, Text: m.Name + ": " + m.words()}, true
 }
 
 // recall reads what a prompt is made of, and the message that asks for an answer.

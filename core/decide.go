@@ -35,6 +35,8 @@ func (c *Config) decide(m Message, a Attention) decision {
 		return no
 	case a != Ambient && c.Access.Group != GroupAmbient:
 		return no
+	case c.Models.Transcriber == nil && m.unheard():
+		return no // there is nothing to judge it by
 	case c.Agent.called(m.Text):
 		return yes
 	}
@@ -104,7 +106,7 @@ func (x *execution) question(recent []Memory) Request {
 		if m.Failure != "" && !m.Interrupted {
 			continue
 		}
-		text := []rune(m.Text)
+		text := []rune(m.words())
 		fmt.Fprintf(&b, "%s: %s\n", m.Name, string(text[:min(len(text), excerpt)]))
 	}
 	return Request{System: fmt.Sprintf(questionPrompt, x.cfg.Agent.Name), Turns: []Turn{{Role: User, Text: b.String()}}}

@@ -1,14 +1,18 @@
 package core
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Event is something that happened, for those who watch: plugins, metrics, tests. The set is closed. Systems that
 // come from elizaOS know the events by these names:
 //
-//	MessageReceived  MESSAGE_RECEIVED
-//	RunStarted       RUN_STARTED
-//	RunEnded         RUN_ENDED
-//	RunTimeout       RUN_TIMEOUT
+//	MessageReceived       MESSAGE_RECEIVED
+//	VoiceMessageReceived  VOICE_MESSAGE_RECEIVED
+//	RunStarted            RUN_STARTED
+//	RunEnded              RUN_ENDED
+//	RunTimeout            RUN_TIMEOUT
 //
 // A run ends with one [RunEnded] or one [RunTimeout], never both, whatever becomes of it: answered, ignored, stopped,
 // superseded or failed. A run that the process loses before its end, by a shutdown or a crash, has neither until
@@ -19,6 +23,11 @@ type Event interface{ event() }
 type (
 	// MessageReceived is a message that is safe, once, whether or not it gets an answer. Its run may have started by then.
 	MessageReceived struct {
+		Message  Message
+		Accepted Accepted
+	}
+	// VoiceMessageReceived is the same of a message in which somebody speaks. There is no MessageReceived of it.
+	VoiceMessageReceived struct {
 		Message  Message
 		Accepted Accepted
 	}
@@ -36,10 +45,19 @@ type (
 	}
 )
 
-func (MessageReceived) event() {}
-func (RunStarted) event()      {}
-func (RunEnded) event()        {}
-func (RunTimeout) event()      {}
+func (MessageReceived) event()      {}
+func (VoiceMessageReceived) event() {}
+func (RunStarted) event()           {}
+func (RunEnded) event()             {}
+func (RunTimeout) event()           {}
+
+// received is the event of m.
+func received(m Message, acc Accepted) Event {
+	if slices.ContainsFunc(m.Files, func(f File) bool { return f.Voice }) {
+		return VoiceMessageReceived{m, acc}
+	}
+	return MessageReceived{m, acc}
+}
 
 // RunInfo says which run an event is about.
 type RunInfo struct {

@@ -16,16 +16,20 @@ const (
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
 func (rt *Runtime) edited(ctx context.Context, e Edited) error {
-	e.Text = clean(e.Text)
+	if err := checkFiles(e.Memory); err != nil {
+		return err
+	}
+	e.Text, e.Files = clean(e.Text), cleanFiles(e.Files)
 	old, err := rt.known(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.entity():
 		return nil
-	case e.Text == old.Text || strings.TrimSpace(e.Text) == "":
+	case e.Text == old.Text && sameFiles(e.Files, old.Files), e.empty():
 		return nil
 	}
+	e.Files = keepRead(e.Files, old.Files)
 	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files), ErrNotFound); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // Submit returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
@@ -39,8 +38,11 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if len(m.Address.Own) > MaxOwn {
 		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
 	}
-	m.Text, m.Name, m.Place.Name = clean(m.Text), clean(m.Name), clean(m.Place.Name)
-	if m.Author == rt.cfg.Agent.entity() || strings.TrimSpace(m.Text) == "" {
+	if err := checkFiles(m.Memory); err != nil {
+		return Accepted{}, err
+	}
+	m.Text, m.Name, m.Place.Name, m.Files = clean(m.Text), clean(m.Name), clean(m.Place.Name), cleanFiles(m.Files)
+	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
@@ -53,7 +55,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
-		rt.emit(MessageReceived{m, acc})
+		rt.emit(received(m, acc))
 	}
 	if acc.Run != "" && !acc.Duplicate {
 		if verdict == yes && attention == Unfollowed {

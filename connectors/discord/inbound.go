@@ -51,6 +51,11 @@ type message struct {
 	Referenced *struct {
 		Author user `json:"author"`
 	} `json:"referenced_message"`
+	Flags       int          `json:"flags"`
+	Attachments []attachment `json:"attachments"`
+	Stickers    []struct {
+		Name string `json:"name"`
+	} `json:"sticker_items"`
 }
 
 type user struct {
@@ -88,9 +93,10 @@ func parseMessage(raw []byte) (message, error) {
 }
 
 // concerns says whether there is anything in m for the gateway: it is not our own, not one of the platform's notices,
-// and has text. Without the right to read contents the text of others' messages is empty (DR-19).
+// and not empty, as others' messages are without the right to read contents (DR-19).
 func (m message) concerns(me string) bool {
-	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) && strings.TrimSpace(m.Content) != ""
+	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) &&
+		(strings.TrimSpace(m.Content) != "" || len(m.Attachments)+len(m.Stickers) > 0)
 }
 
 // place is what is known of a channel.
@@ -127,7 +133,7 @@ func (m message) inbound(me string, p place) core.Inbound {
 	in := core.Message{
 		Memory: core.Memory{
 			ID: memoryID(m.Channel, m.ID), Room: room.ID, Author: entityID(m.Author.ID),
-			Name: m.Author.shown(m.Member), Text: text, At: m.At,
+			Name: m.Author.shown(m.Member), Text: text, At: m.At, Files: m.files(),
 		},
 		Place:     room,
 		Chats:     []string{m.Channel},
@@ -163,6 +169,9 @@ var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
 // and is left out, unless it is all there is.
 func (m message) text(me string) string {
 	rest := strings.TrimSpace(m.Content)
+	if rest == "" {
+		return m.stickers()
+	}
 	for {
 		at := mention.FindStringSubmatchIndex(rest)
 		if at == nil || at[0] != 0 || rest[at[2]:at[3]] != me {

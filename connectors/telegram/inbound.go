@@ -54,7 +54,8 @@ type self struct {
 // other chats (TR-29): they are left out.
 func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) core.Inbound {
 	text, _ := said(m)
-	if m.Chat == nil || text == "" || newer.BusinessConnection != "" || newer.GuestQuery != "" {
+	files := filesOf(m)
+	if m.Chat == nil || text == "" && len(files) == 0 || newer.BusinessConnection != "" || newer.GuestQuery != "" {
 		return nil
 	}
 	topic := topicOf(m, newer)
@@ -62,7 +63,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in := core.Message{
 		Memory: core.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
-			Text: text, At: time.Unix(int64(m.Date), 0).UTC(),
+			Text: text, At: time.Unix(int64(m.Date), 0).UTC(), Files: files,
 		},
 		Bot: s.fromBot(m, newer),
 	}
@@ -93,8 +94,11 @@ func chats(now, first int64) []string {
 
 // said is what somebody wrote: the text, or what stands below a picture or file.
 func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
-	if m.Text != "" {
+	switch {
+	case m.Text != "":
 		return m.Text, m.Entities
+	case m.Sticker != nil:
+		return sticker(m.Sticker), nil
 	}
 	return m.Caption, m.CaptionEntities
 }

@@ -2,6 +2,7 @@ package telegramfake
 
 import (
 	"encoding/json"
+	"maps"
 	"time"
 )
 
@@ -98,7 +99,8 @@ type message struct {
 	elsewhere bool // the reply is to another chat's message
 	silent    bool
 	service   string
-	value     any // of the service field
+	value     any            // of the service field
+	media     map[string]any // fields of a picture, a file or the like; the text is then its caption
 	versions  []Version
 	deleted   bool
 }
@@ -130,8 +132,13 @@ func (m *message) wire(nested bool) map[string]any {
 	set("message_thread_id", m.thread, m.thread != 0)
 	set("is_topic_message", true, m.topic)
 	set("edit_date", v.At.Unix(), len(m.versions) > 1)
-	set("text", v.Text, v.Text != "")
-	set("entities", v.Entities, len(v.Entities) > 0)
+	text, entities := "text", "entities"
+	if m.media != nil {
+		text, entities = "caption", "caption_entities"
+		maps.Copy(out, m.media)
+	}
+	set(text, v.Text, v.Text != "")
+	set(entities, v.Entities, len(v.Entities) > 0)
 	set("link_preview_options", v.LinkPreview, v.LinkPreview != nil)
 	set("reply_markup", v.Markup, len(v.Markup) > 0 && m.from.IsBot)
 	set(m.service, m.value, m.service != "")

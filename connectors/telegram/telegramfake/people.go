@@ -12,6 +12,7 @@ type said struct {
 	topic    int
 	entities []Entity
 	named    string
+	media    map[string]any
 }
 
 // SayOption adds to [Server.Say] and [Server.UserEdit].
@@ -30,12 +31,17 @@ func WithEntities(e ...Entity) SayOption { return func(o *said) { o.entities = e
 // has no username. A mention by username needs no option.
 func MentionBot(name string) SayOption { return func(o *said) { o.named = name } }
 
+// WithMedia makes it a picture, a file or the like: fields of the API's Message, such as photo or media_group_id. The text
+// is its caption.
+func WithMedia(fields map[string]any) SayOption { return func(o *said) { o.media = fields } }
+
 // Say lets from write text into c. The bot gets it as its privacy mode and allowed_updates permit.
 func (s *Server) Say(c Chat, from User, text string, opts ...SayOption) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ch, o := s.must(c), options(opts)
 	m := s.post(ch, s.user(from), s.typed(text, o))
+	m.media = o.media
 	if o.topic != 0 {
 		m.thread, m.topic = o.topic, true
 	}

@@ -1,0 +1,98 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// deafLine is what people hear who speak to an agent that has nothing to listen with.
+const deafLine = "I can't listen to voice messages here. Please write it to me instead."
+
+// cleanFiles makes what a sender calls a file fit to be shown: one line, and not a long one.
+func cleanFiles(files []File) []File {
+	all := slices.Clone(files)
+	for i, f := range all {
+		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
+		all[i].Description, all[i].Text = clean(f.Description), clean(f.Text)
+	}
+	return all
+}
+
+// label is text in one line.
+func label(text string) string {
+	const longest = 200
+	runes := []rune(strings.Join(strings.Fields(clean(text)), " "))
+	return string(runes[:min(len(runes), longest)])
+}
+
+// checkFiles says whether all refs can be stored.
+func checkFiles(m Memory) error {
+	for _, f := range m.Files {
+		if len(f.Ref) > MaxOwn {
+			return fmt.Errorf("reference to a file of %s: %w", m.ID, ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// empty says that nothing came: no text and no file.
+func (m Memory) empty() bool { return strings.TrimSpace(m.Text) == "" && len(m.Files) == 0 }
+
+// unheard says that m is nothing but voices that nobody has written down.
+func (m Memory) unheard() bool {
+	spoken := func(f File) bool { return f.Voice && f.Text == "" }
+	return strings.TrimSpace(m.Text) == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, func(f File) bool { return !spoken(f) })
+}
+
+// words are what a model reads of m: its text, and what came with it.
+func (m Memory) words() string {
+	lines := make([]string, 0, 1+len(m.Files))
+	if m.Text != "" {
+		lines = append(lines, m.Text)
+	}
+	for _, f := range m.Files {
+		lines = append(lines, f.words())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// words name f, and say what is known of what it holds.
+func (f File) words() string {
+	kind := "File"
+	if f.Voice {
+		kind = "Voice message"
+	}
+	var named []string
+	for _, part := range []string{f.Name, f.Type, f.Title} {
+		if part != "" {
+			named = append(named, part)
+		}
+	}
+	lines := []string{"[" + kind + ": " + strings.Join(named, ", ") + "]"}
+	for _, read := range []string{f.Description, f.Text} {
+		if read != "" {
+			lines = append(lines, read)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// keepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
+func keepRead(files, old []File) []File {
+	all := slices.Clone(files)
+	for i, f := range all {
+		if k := slices.IndexFunc(old, f.same); k >= 0 {
+			all[i] = old[k]
+		}
+	}
+	return all
+}
+
+// same says that both are one file, as far as anybody can tell.
+func (f File) same(o File) bool {
+	return f.Ref == o.Ref || f.Name == o.Name && f.Type == o.Type && f.Size == o.Size && f.Size > 0
+}
+
+// sameFiles compares two lists.
+func sameFiles(a, b []File) bool { return slices.EqualFunc(a, b, File.same) }

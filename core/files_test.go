@@ -1,0 +1,99 @@
+package core_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"parley/core"
+)
+
+// with gives a message files.
+func with(m core.Message, files ...core.File) core.Message {
+	m.Files = files
+	return m
+}
+
+var (
+	photo = core.File{Ref: "fake-1", Name: "a\nphoto.jpg", Type: "image/jpeg", Size: 3}
+	voice = core.File{Ref: "fake-2", Name: "voice.ogg", Type: "audio/ogg", Size: 3, Voice: true}
+)
+
+// A message may be nothing but files; without anything at all it is none.
+func TestFilesAreAMessage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.wants(n.submit(with(w.message(room, "ada", ""), photo)), core.Completed, "You said: [File: a photo.jpg, image/jpeg]")
+		read := photo
+		read.Description, read.Text, read.Title = "A tree.", "Oak", "Mine"
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), read)), core.Completed,
+			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\nA tree.\nOak")
+		if acc := n.submit(w.message(room, "ada", " ")); acc.Run != "" {
+			w.Error("nothing is answered")
+		}
+		long := photo
+		long.Ref = strings.Repeat("x", core.MaxOwn+1)
+		if _, err := n.Submit(w.Context(), with(w.message(room, "ada", "Look"), long)); !errors.Is(err, core.ErrTooLarge) {
+			w.Errorf("a long reference is taken with %v", err)
+		}
+	})
+}
+
+// Who speaks to an agent that can't listen is told so, without a call of the model; in a group nobody is told what
+// they did not ask.
+func TestVoiceWithoutATranscriber(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		d := &diary{}
+		w.cfg.Observers = []core.Observer{d}
+		n := w.start()
+		m := with(w.message(room, "ada", ""), voice)
+		acc := n.submit(m)
+		w.wants(acc, core.Completed, "I can't listen to voice messages here. Please write it to me instead.")
+		if acc := n.submit(with(w.message(group, "ada", ""), voice)); acc.Run != "" {
+			w.Error("a voice in a group is weighed")
+		}
+		if got := len(w.model.asked()); got != 0 {
+			w.Errorf("the model was called %d times", got)
+		}
+		w.wants(n.submit(with(w.message(room, "ada", "In short: hello"), voice)), core.Completed,
+			"You said: In short: hello\n[Voice message: voice.ogg, audio/ogg]")
+		synctest.Wait()
+		if heard, ok := d.all[0].(core.VoiceMessageReceived); !ok || heard.Message.ID != m.ID || heard.Accepted != acc {
+			w.Errorf("heard %+v", d.all[0])
+		}
+	})
+}
+
+// IN-12: what was read of a file is not lost over an edit of the words beside it, nor is the edit missed.
+func TestEditsOfFiles(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		read := photo
+		read.Description = "A tree."
+		m := with(w.message(room, "ada", "Look"), read)
+		w.ended(n.submit(m))
+		memory := func(want string) {
+			w.Helper()
+			got, err := w.store.Memory(w.Context(), m.ID)
+			w.must(err)
+			if got.Text != want || len(got.Files) != 1 || got.Files[0].Description != "A tree." {
+				w.Errorf("it is %q with %+v; want %q", got.Text, got.Files, want)
+			}
+		}
+		for _, c := range []struct {
+			text, ref, want string
+			calls           int
+		}{{"Look", "fake-1", "Look", 1}, {"Look", "another", "Look", 1}, {"See", "another", "See", 2}, {"", "fake-1", "", 3}} {
+			again := photo
+			again.Ref = c.ref
+			n.edit(with(m, again), c.text)
+			synctest.Wait()
+			memory(c.want)
+			if got := len(w.model.asked()); got != c.calls {
+				w.Errorf("after %q by %s the model was called %d times; want %d", c.text, c.ref, got, c.calls)
+			}
+		}
+	})
+}
