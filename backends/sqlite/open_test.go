@@ -256,7 +256,7 @@ func TestCloseWaits(t *testing.T) {
 // However much is stored, a prompt costs what it holds: it is read off the end of an index.
 func TestRecentReadsOnlyWhatItReturns(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-	rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+selectRecent, "room", 7, 8)
+	rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+selectRecent, "room", core.Said, 7, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestRecentReadsOnlyWhatItReturns(t *testing.T) {
 		var id, parent, unused int
 		return step, r.Scan(&id, &parent, &unused, &step)
 	})
-	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING INDEX memories_by_turn (room=? AND turn<?)") {
+	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)") {
 		t.Errorf("the plan is %q, %v", plan, err)
 	}
 }
