@@ -1,0 +1,249 @@
+package template
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Parse reads a template that names nothing but vars. The error is an [*Error].
+func Parse(text string, vars Vars) (*Template, error) {
+	p := &parser{text: text, vars: vars, uses: map[string]bool{}}
+	if len(text) > maxSize {
+		return nil, p.failf(0, "the template is longer than %d bytes", maxSize)
+	}
+	nodes, end, err := p.block(nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	if end.word != "" {
+		return nil, p.failf(end.at, "there is no block that %s could belong to", end)
+	}
+	return &Template{nodes: nodes, uses: p.uses}, nil
+}
+
+type parser struct {
+	text string
+	pos  int
+	vars Vars
+	uses map[string]bool
+}
+
+// tag is what stands between braces.
+type tag struct {
+	at         int
+	word, name string // "#if" and "agentName"; a variable has no word
+}
+
+func (t tag) String() string { return "{{" + strings.TrimSpace(t.word+" "+t.name) + "}}" }
+
+// block reads up to the tag that ends it, which the caller judges: {{else}}, {{/...}}, or none at the end of the text.
+// list is the one whose items the block is repeated for, if any.
+func (p *parser) block(list []string, depth int) (nodes []node, end tag, err error) {
+	for {
+		text, t, err := p.next()
+		if err != nil {
+			return nil, tag{}, err
+		}
+		if text != "" {
+			nodes = append(nodes, node{kind: literal, text: text})
+		}
+		switch {
+		case t == nil:
+			return nodes, tag{at: p.pos}, nil
+		case t.word == "!":
+		case t.word == "else", strings.HasPrefix(t.word, "/"):
+			return nodes, *t, nil
+		case t.word == "":
+			n, err := p.named(*t, list)
+			if err != nil {
+				return nil, tag{}, err
+			}
+			nodes = append(nodes, n)
+		default:
+			n, err := p.nested(*t, list, depth+1)
+			if err != nil {
+				return nil, tag{}, err
+			}
+			nodes = append(nodes, n)
+		}
+	}
+}
+
+// nested reads a block from its tag to its end.
+func (p *parser) nested(open tag, list []string, depth int) (n node, err error) {
+	inside := list
+	switch {
+	case depth > maxDepth:
+		return n, p.failf(open.at, "more than %d blocks stand in one another", maxDepth)
+	case open.word == "#each":
+		if list != nil {
+			return n, p.failf(open.at, "a list can't stand inside another")
+		}
+		if inside = p.vars[open.name]; inside == nil {
+			return n, p.unknown(open.at, "list", open.name, nil)
+		}
+		p.uses[open.name] = true
+		n = node{kind: eachBlock, text: open.name}
+	default:
+		if n, err = p.condition(open, list); err != nil {
+			return n, err
+		}
+	}
+	var end tag
+	if n.body, end, err = p.block(inside, depth); err != nil {
+		return n, err
+	}
+	if end.word == "else" {
+		if n.other, end, err = p.block(list, depth); err != nil {
+			return n, err
+		}
+	}
+	switch want := "/" + open.word[1:]; {
+	case end.word == "":
+		return n, p.failf(open.at, "%s has no end; add {{%s}}", open, want)
+	case end.word != want:
+		return n, p.failf(end.at, "%s stands where {{%s}} is due", end, want)
+	}
+	return n, nil
+}
+
+func (p *parser) condition(open tag, list []string) (node, error) {
+	if slices.Contains(list, open.name) {
+		return node{kind: ifField, text: open.name}, nil
+	}
+	if _, ok := p.vars[open.name]; !ok {
+		return node{}, p.unknown(open.at, "variable", open.name, list)
+	}
+	p.uses[open.name] = true
+	return node{kind: ifBlock, text: open.name}, nil
+}
+
+// named is a variable, or a field of the item.
+func (p *parser) named(t tag, list []string) (node, error) {
+	fields, ok := p.vars[t.name]
+	switch {
+	case slices.Contains(list, t.name):
+		return node{kind: field, text: t.name}, nil
+	case !ok:
+		return node{}, p.unknown(t.at, "variable", t.name, list)
+	case fields != nil:
+		return node{}, p.failf(t.at, "%s is a list; write {{#each %s}} and {{/each}}", t.name, t.name)
+	}
+	p.uses[t.name] = true
+	return node{kind: variable, text: t.name}, nil
+}
+
+func (p *parser) unknown(at int, what, name string, list []string) error {
+	known := slices.Clone(list)
+	for _, v := range slices.Sorted(maps.Keys(p.vars)) {
+		if what != "list" || p.vars[v] != nil {
+			known = append(known, v)
+		}
+	}
+	return p.failf(at, "there is no %s %q; there are %s", what, name, strings.Join(known, ", "))
+}
+
+// next returns the text up to the next tag, and that tag; nil at the end.
+func (p *parser) next() (text string, t *tag, err error) {
+	var b strings.Builder
+	for {
+		i := strings.Index(p.text[p.pos:], "{{")
+		switch {
+		case i < 0:
+			b.WriteString(p.text[p.pos:])
+			p.pos = len(p.text)
+			return b.String(), nil, nil
+		case i > 0 && p.text[p.pos+i-1] == '\\':
+			b.WriteString(p.text[p.pos:p.pos+i-1] + "{{")
+			p.pos += i + 2
+			continue
+		}
+		b.WriteString(p.text[p.pos : p.pos+i])
+		at := p.pos + i
+		if t, err = p.tag(at); err != nil {
+			return "", nil, err
+		}
+		text = b.String()
+		if t.word != "" && p.alone(at) {
+			text = strings.TrimRight(text, " \t")
+			p.pos += strings.IndexByte(p.text[p.pos:]+"\n", '\n') + 1
+			p.pos = min(p.pos, len(p.text))
+		}
+		return text, t, nil
+	}
+}
+
+// alone says that nothing else stands in the line of the tag from at to the parser's position.
+func (p *parser) alone(at int) bool {
+	before := p.text[:at]
+	before = before[strings.LastIndexByte(before, '\n')+1:]
+	after, _, _ := strings.Cut(p.text[p.pos:], "\n")
+	return strings.TrimSpace(before) == "" && strings.TrimSpace(after) == ""
+}
+
+// tag reads the tag at a position, and stands behind it.
+func (p *parser) tag(at int) (*tag, error) {
+	open, end := "{{", "}}"
+	switch rest := p.text[at:]; {
+	case strings.HasPrefix(rest, "{{!--"):
+		end = "--}}"
+	case strings.HasPrefix(rest, "{{{"):
+		open, end = "{{{", "}}}"
+	}
+	inside, _, ok := strings.Cut(p.text[at+len(open):], end)
+	if !ok {
+		return nil, p.failf(at, "%s is not closed; add %s, or write \\{{ for plain braces", open, end)
+	}
+	p.pos = at + len(open) + len(inside) + len(end)
+	return p.read(at, strings.TrimSpace(inside), len(open) == 3)
+}
+
+func (p *parser) read(at int, inside string, raw bool) (*tag, error) {
+	words := strings.Fields(inside)
+	block := strings.HasPrefix(inside, "#")
+	switch {
+	case strings.HasPrefix(inside, "!") && !raw:
+		return &tag{at: at, word: "!"}, nil
+	case len(words) == 1 && name(words[0]) && (raw || words[0] != "else"):
+		return &tag{at: at, name: strings.TrimPrefix(words[0], "this.")}, nil
+	case raw:
+	case len(words) == 1 && (inside == "else" || inside == "/if" || inside == "/each"):
+		return &tag{at: at, word: inside}, nil
+	case len(words) == 2 && (words[0] == "#if" || words[0] == "#each") && name(words[1]):
+		return &tag{at: at, word: words[0], name: strings.TrimPrefix(words[1], "this.")}, nil
+	case block && words[0] != "#if" && words[0] != "#each":
+		return nil, p.failf(at, "%s is not known; there are #if and #each", clip(words[0]))
+	}
+	return nil, p.failf(at, "{{%s}} is not understood", clip(inside))
+}
+
+func name(s string) bool {
+	s = strings.TrimPrefix(s, "this.")
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// clip keeps an error short.
+func clip(s string) string {
+	if runes := []rune(s); len(runes) > 40 {
+		return string(runes[:40]) + "…"
+	}
+	return s
+}
+
+func (p *parser) failf(at int, format string, args ...any) error {
+	before := p.text[:at]
+	return &Error{
+		Line:    strings.Count(before, "\n") + 1,
+		Column:  utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1,
+		Message: fmt.Sprintf(format, args...),
+	}
+}

@@ -1,0 +1,108 @@
+// Package template fills texts with values. It knows the part of Handlebars that prompts need: {{name}}, {{{name}}}
+// (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}} {{/each}}, and comments,
+// {{! so }}. Values go in as they are. A block's tag that has a line to itself leaves no empty line behind, and \{{ is a
+// plain {{.
+package template
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	maxSize  = 64 << 10 // bytes of a template
+	maxDepth = 16       // blocks in one another
+)
+
+// Vars declares what a template may name. Nil is a text; anything else is a list, with the fields of its items. The field
+// "this" is an item that is a text itself.
+type Vars map[string][]string
+
+// Values is what a template is filled with. What is missing is empty.
+type Values struct {
+	Texts map[string]string
+	Lists map[string][]Item
+}
+
+// Item is one item of a list: its fields.
+type Item map[string]string
+
+// Template is a text with places for values. It never changes.
+type Template struct {
+	nodes []node
+	uses  map[string]bool
+}
+
+// Error says what is wrong with a template, and where: both count from 1, columns in characters.
+type Error struct {
+	Line, Column int
+	Message      string
+}
+
+// Error returns the place and the message.
+func (e *Error) Error() string {
+	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
+}
+
+// Uses says whether the template names a variable.
+func (t *Template) Uses(name string) bool { return t.uses[name] }
+
+// Execute fills the template.
+func (t *Template) Execute(v Values) string {
+	var b strings.Builder
+	run(&b, t.nodes, v, nil)
+	return b.String()
+}
+
+// kind is what a node does.
+type kind uint8
+
+const (
+	literal kind = iota
+	variable
+	field
+	ifBlock   // a variable
+	ifField   // a field of the item
+	eachBlock // a list
+)
+
+type node struct {
+	kind  kind
+	text  string // of a literal; else the name
+	body  []node
+	other []node // after {{else}}
+}
+
+func run(b *strings.Builder, nodes []node, v Values, item Item) {
+	for _, n := range nodes {
+		switch n.kind {
+		case literal:
+			b.WriteString(n.text)
+		case variable:
+			b.WriteString(v.Texts[n.text])
+		case field:
+			b.WriteString(item[n.text])
+		case eachBlock:
+			for _, item := range v.Lists[n.text] {
+				run(b, n.body, v, item)
+			}
+			if len(v.Lists[n.text]) == 0 {
+				run(b, n.other, v, nil)
+			}
+		default:
+			branch := n.other
+			if n.holds(v, item) {
+				branch = n.body
+			}
+			run(b, branch, v, item)
+		}
+	}
+}
+
+// holds says whether there is something: a text of more than spaces, or a list with items.
+func (n node) holds(v Values, item Item) bool {
+	if n.kind == ifField {
+		return strings.TrimSpace(item[n.text]) != ""
+	}
+	return len(v.Lists[n.text]) > 0 || strings.TrimSpace(v.Texts[n.text]) != ""
+}

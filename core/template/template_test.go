@@ -1,0 +1,122 @@
+package template_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"parley/core/template"
+)
+
+var vars = template.Vars{
+	"name": nil, "empty": nil, "spaces": nil, "else_where": nil,
+	"people": {"this", "name", "note"}, "nobody": {"this"},
+}
+
+var values = template.Values{
+	Texts: map[string]string{"name": `Ann <b> & {{name}}`, "spaces": " \n"},
+	Lists: map[string][]template.Item{"people": {{"this": "one", "name": "Bo", "note": "tall"}, {"this": "two", "name": "Cy"}}},
+}
+
+func TestExecute(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                      "",
+		"plain } } { {x}":       "plain } } { {x}",
+		"a {{name}} b":          "a Ann <b> & {{name}} b",
+		"{{{ name }}}{{empty}}": "Ann <b> & {{name}}",
+		`\{{name}} {{name}}`:    "{{name}} Ann <b> & {{name}}",
+		"{{! a comment }}x{{!-- with }} in it --}}y":                            "xy",
+		"{{#if name}}yes{{else}}no{{/if}}":                                      "yes",
+		"{{#if empty}}yes{{else}}no{{/if}}":                                     "no",
+		"{{#if spaces}}yes{{/if}}":                                              "",
+		"{{#if people}}some{{/if}}{{#if nobody}}any{{/if}}":                     "some",
+		"{{#each people}}{{this}}:{{name}} {{/each}}":                           "one:Bo two:Cy ",
+		"{{#each people}}{{this.name}},{{/each}}{{else_where}}":                 "Bo,Cy,",
+		"{{#each people}}{{#if note}}{{note}}{{else}}-{{/if}}{{/each}}":         "tall-",
+		"{{#each nobody}}x{{else}}none, {{#if name}}but{{/if}}{{/each}}":        "none, but",
+		"{{#each people}}{{#if this.note}}!{{/if}}{{/each}}":                    "!",
+		"a\n{{#if name}}\nb\n  {{else}}  \nc\n{{/if}}\nd":                       "a\nb\nd",
+		"a\n{{#if empty}}\nb\n{{/if}}":                                          "a\n",
+		"{{#each people}}\n- {{name}}\n{{/each}}\nend":                          "- Bo\n- Cy\nend",
+		"a {{#if name}}\nb{{/if}}\n{{! alone }}\nc\r\n{{#if name}}\r\nd{{/if}}": "a \nb\nc\r\nd",
+	} {
+		tpl, err := template.Parse(in, vars)
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+		} else if got := tpl.Execute(values); got != want {
+			t.Errorf("%q is\n%q; want\n%q", in, got, want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nbü {{nmae}}":                      `line 2, column 4: there is no variable "nmae"; there are else_where, empty`,
+		"{{name":                              "line 1, column 1: {{ is not closed",
+		"{{{name}}":                           "line 1, column 1: {{{ is not closed",
+		"{{#if name}}x":                       "line 1, column 1: {{#if name}} has no end; add {{/if}}",
+		"{{#if name}}\n{{/each}}":             "line 2, column 1: {{/each}} stands where {{/if}} is due",
+		"{{#if name}}{{else}}{{else}}{{/if}}": "{{else}} stands where {{/if}} is due",
+		"x{{/if}}":                            "line 1, column 2: there is no block that {{/if}} could belong to",
+		"{{else}}":                            "no block that {{else}} could",
+		"{{#unless name}}{{/unless}}":         "#unless is not known",
+		"{{#if name empty}}{{/if}}":           "is not understood",
+		"{{#if}}{{/if}}":                      "is not understood",
+		"{{else if name}}":                    "is not understood",
+		"{{}}":                                "is not understood",
+		"{{a.b}}":                             "is not understood",
+		"{{people}}":                          "people is a list",
+		"{{this}}":                            `no variable "this"`,
+		"{{#each name}}{{/each}}":             `there is no list "name"; there are nobody, people`,
+		"{{#each people}}{{#each nobody}}{{/each}}{{/each}}":               "a list can't stand inside another",
+		strings.Repeat("{{#if name}}", 17) + strings.Repeat("{{/if}}", 17): "more than 16 blocks",
+		strings.Repeat("x", 64<<10+1):                                      "longer than 65536 bytes",
+		"{{#each people}}x{{else}}{{this}}{{/each}}":                       `no variable "this"`,
+	} {
+		_, err := template.Parse(in, vars)
+		var e *template.Error
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v; want %q", in, err, want)
+		}
+	}
+}
+
+func TestUses(t *testing.T) {
+	tpl, err := template.Parse("{{name}}{{#if empty}}{{/if}}{{#each people}}{{note}}{{/each}}", vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"name": true, "empty": true, "people": true, "note": false, "spaces": false} {
+		if tpl.Uses(name) != want {
+			t.Errorf("it uses %s: %v", name, !want)
+		}
+	}
+}
+
+// FuzzParse: whatever is written, Parse returns, an error has a place in the text, and what is filled in stays as it is.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"{{name}}", "a\n{{#if name}}\n{{else}}{{/if}}", "{{#each people}}{{this}}{{/each}}", `\{{`, "{{{name}}}", "{{!--", "{{! }}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tpl, err := template.Parse(text, vars)
+		var e *template.Error
+		switch {
+		case errors.As(err, &e):
+			lines := strings.Split(text, "\n")
+			if e.Line < 1 || e.Line > len(lines) || e.Column < 1 || e.Column > len([]rune(lines[e.Line-1]))+1 {
+				t.Errorf("%q: %v is no place in it", text, e)
+			}
+		case err != nil:
+			t.Errorf("%q: %T", text, err)
+		case !strings.Contains(text, "{{"):
+			if got := tpl.Execute(values); got != text {
+				t.Errorf("%q became %q", text, got)
+			}
+		default:
+			if marked := (template.Values{Texts: map[string]string{"name": "\x01"}}); strings.Count(tpl.Execute(marked), "\x01") > strings.Count(text, "name")+strings.Count(text, "\x01") {
+				t.Errorf("%q repeats a value", text)
+			}
+		}
+	})
+}
