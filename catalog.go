@@ -18,8 +18,6 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
-	"parley/models/demo"
-	"parley/models/openai"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
 	"parley/progressive"
@@ -68,34 +66,6 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
 	}
 	return b, nil
-}
-
-// namedModel is a model and how the log calls it.
-type namedModel struct {
-	core.Model
-	name  string
-	check func(context.Context) (string, error)
-	close func() error
-}
-
-func newModel(cfg config.Config, env Env) namedModel {
-	large := cfg.Models.Large
-	switch cfg.LargeProvider() {
-	case config.ProviderOpenAI:
-		m := openai.New(openai.Options{
-			BaseURL: cfg.Providers.OpenAI.BaseURL, APIKey: cfg.Providers.OpenAI.APIKey.Reveal(), Model: large.Model,
-			MaxTokens: large.MaxTokens, Temperature: large.Temperature, Dial: env.Dial,
-		})
-		name := large.Model
-		if name == "" {
-			name = "the only model of " + cfg.Providers.OpenAI.BaseURL
-		}
-		return namedModel{m, name, m.Check, m.Close}
-	default:
-		return namedModel{demo.New(), "demo", func(context.Context) (string, error) {
-			return "the demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
-		}, func() error { return nil }}
-	}
 }
 
 func pluginsFor(cfg config.Config) []core.Plugin {

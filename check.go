@@ -25,13 +25,13 @@ type Finding struct {
 // answer, at most about half a minute.
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
-	model := newModel(cfg, env)
-	defer func() { _ = model.close() }() // only idle connections
+	models := newModels(cfg, env)
+	defer func() { _ = models.close() }() // only idle connections
 	parts := []part{
 		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
-		{"models.large", model.check},
 	}
+	parts = append(parts, models.checks...)
 	for _, p := range platforms(cfg, env) {
 		if c, ok := p.Connector.(connectors.Checker); ok {
 			parts = append(parts, part{"connectors." + p.Name(), c.Check})

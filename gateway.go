@@ -49,7 +49,7 @@ type Gateway struct {
 	env        Env
 	backends   backends
 	runtime    *core.Runtime
-	model      namedModel
+	models     *models
 	connectors []connectors.Connector
 	addr       net.Addr
 }
@@ -65,8 +65,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 			g.backends.close()
 		}
 	}()
-	g.model = newModel(cfg, g.env)
-	g.backends.closers = append(g.backends.closers, g.model.close)
+	g.models = newModels(cfg, g.env)
+	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, Names: cfg.Agent.Names, System: cfg.Agent.System}
 	open, err := g.addPlatforms()
 	if err != nil {
@@ -74,7 +74,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: core.Models{Large: g.model}, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
+		Models: g.models.Models, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func owner() string {
 func (g *Gateway) Addr() net.Addr { return g.addr }
 
 // Model says which model answers.
-func (g *Gateway) Model() string { return g.model.name }
+func (g *Gateway) Model() string { return g.models.name }
 
 // Run answers until ctx is done. Then it takes no more in, ends the streams, lets answers end within shutdown.grace,
 // and closes everything. It returns an error if a part that can't be started again has failed. It is called once.

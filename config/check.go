@@ -61,6 +61,14 @@ func (d *decoder) checkModels(c *Config) {
 	if c.Models.Large.Provider == ProviderOpenAI && !c.OpenAIOn() && !d.broken("providers") {
 		d.reject(path+"provider", "is a provider that is off", openAISection(*c).howOn())
 	}
+	for _, s := range c.slots() {
+		switch {
+		case s.Provider == ProviderDemo:
+			d.reject(s.path+".provider", "is a provider that has no such model", "write openai, or leave it empty")
+		case s.Model != "" && !c.OpenAIOn() && !d.broken("providers"):
+			d.reject(s.path+".model", "is a model of a provider that is off", openAISection(*c).howOn())
+		}
+	}
 }
 
 func (d *decoder) checkTokens(c *Config) {

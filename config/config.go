@@ -71,6 +71,24 @@ type OpenAI struct {
 type Models struct {
 	// The model that answers.
 	Large Model `yaml:"large"`
+	// The model for short questions: whether a message is meant for the agent, what is worth remembering. Off: the large one.
+	Small Slot `yaml:"small"`
+	// The model that describes pictures, for a large one that can't see. Off: pictures are only named.
+	Vision Slot `yaml:"vision"`
+	// The model that writes down what is said in voice messages. Off: people are asked to write.
+	Transcription Slot `yaml:"transcription"`
+	// The model that paints. Off: the agent offers no pictures.
+	Image Slot `yaml:"image"`
+	// The model that finds what is alike in meaning. Off: words are compared.
+	Embedding Slot `yaml:"embedding"`
+}
+
+// Slot is a model for one kind of work. It is off without a name.
+type Slot struct {
+	// Who runs the model: openai, or empty for the same.
+	Provider Provider `yaml:"provider"`
+	// The model's name as its provider knows it. Empty: off.
+	Model string `yaml:"model"`
 }
 
 // Model is one model and how it is asked.
@@ -83,6 +101,8 @@ type Model struct {
 	MaxTokens int `yaml:"max_tokens"`
 	// From 0 (sober) to 2 (wild). auto: the provider's own setting.
 	Temperature *float64 `yaml:"temperature"`
+	// true says that the model sees pictures: they are shown to it as they are.
+	Vision bool `yaml:"vision"`
 }
 
 // Access says who is answered where on the chat platforms.

@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 const openAIBase = "https://api.openai.com/v1"
 
@@ -65,6 +68,43 @@ func (c Config) LargeProvider() Provider {
 	return ProviderDemo
 }
 
+// namedSlot is a slot with its key, and what it is for.
+type namedSlot struct {
+	Slot
+	path, does string
+}
+
+func (c Config) slots() []namedSlot {
+	m := c.Models
+	return []namedSlot{
+		{m.Small, "models.small", ""}, // the large model does its work
+		{m.Vision, "models.vision", "describes pictures"},
+		{m.Transcription, "models.transcription", "understands voice messages"},
+		{m.Image, "models.image", "paints pictures"},
+		{m.Embedding, "models.embedding", "compares meanings"},
+	}
+}
+
+// needless says that nothing is missed without s: a large model that sees needs no description.
+func (s namedSlot) needless(c Config) bool {
+	return s.does == "" || s.path == "models.vision" && c.Models.Large.Vision
+}
+
+// noSlots says in one line what no model does; empty if there is one for everything, and where the demo model answers, which
+// nobody expects to do more.
+func (c Config) noSlots() string {
+	var missing, keys []string
+	for _, s := range c.slots() {
+		if s.Model == "" && !s.needless(c) {
+			missing, keys = append(missing, s.does), append(keys, s.path+".model")
+		}
+	}
+	if len(missing) == 0 || c.LargeProvider() == ProviderDemo {
+		return ""
+	}
+	return fmt.Sprintf("no model %s: set %s", strings.Join(missing, ", "), strings.Join(keys, ", "))
+}
+
 // Off returns one line for each part that is off and how to turn it on.
 func (c Config) Off() []string {
 	var lines []string
@@ -72,6 +112,9 @@ func (c Config) Off() []string {
 		if !s.on() {
 			lines = append(lines, fmt.Sprintf("%s is off%s: %s", s.name, s.without, s.howOn()))
 		}
+	}
+	if line := c.noSlots(); line != "" {
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -51,3 +51,25 @@ Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 		t.Errorf("got\n%s", got)
 	}
 }
+
+// What no model does is said in one line, unless the demo model answers, of which nobody expects more.
+func TestOffSaysWhatNoModelDoes(t *testing.T) {
+	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a", "TELEGRAM_TOKEN": "1:a"}
+	const all = "no model describes pictures, understands voice messages, paints pictures, compares meanings: " +
+		"set models.vision.model, models.transcription.model, models.image.model, models.embedding.model"
+	tests := []struct{ name, yaml, want string }{
+		{"none", "", all},
+		{"small alone", "models: {small: {model: s}}", all},
+		{"a large one that sees", "models: {large: {vision: true}, image: {model: i}, embedding: {model: e}}",
+			"no model understands voice messages: set models.transcription.model"},
+		{"all", "models: {vision: {model: v}, transcription: {model: t}, image: {provider: openai, model: i}, embedding: {model: e}}", ""},
+		{"demo", "models: {large: {provider: demo}}", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if got := strings.Join(parse(t, test.yaml, key).Off(), "\n"); got != test.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}

@@ -154,6 +154,11 @@ func checkMessage(i int, m Message) *apiError {
 		if p.Type == "image_url" && p.ImageURL.URL == "" {
 			return bad("Missing 'image_url.url' in 'messages[%d]'.", i)
 		}
+		if p.Type == "image_url" {
+			if e := checkImage(i, p.ImageURL.URL); e != nil {
+				return e
+			}
+		}
 	}
 	return checkCalls(i, m.calls)
 }

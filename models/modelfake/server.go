@@ -1,5 +1,6 @@
-// Package modelfake is a server of the OpenAI chat completions API for tests. It answers with scripts, has every fault
-// of a real provider on demand, is as strict about requests as the real one, and remembers them all.
+// Package modelfake is a server of the OpenAI API for tests: chat completions, transcriptions, pictures and embeddings. It
+// answers with scripts, has every fault of a real provider on demand, is as strict about requests as the real one, and
+// remembers them all.
 //
 //	srv := modelfake.New(modelfake.Options{})
 //	srv.Queue(modelfake.Script{modelfake.Pace(50 * time.Millisecond), modelfake.Text("Hello there", modelfake.ByWord)})
@@ -31,7 +32,7 @@ type Options struct {
 	Choose func(Request) Script // the answer where nothing is queued; nil means Echo. Called concurrently
 }
 
-// Server is an http.Handler for GET /v1/models and POST /v1/chat/completions. All methods are safe for concurrent use.
+// Server is an http.Handler for GET /v1/models, POST /v1/chat/completions and the endpoints of [Use]. All methods are safe for concurrent use.
 type Server struct {
 	options Options
 
@@ -40,6 +41,9 @@ type Server struct {
 	busy     int       // requests being answered
 	queue    []Script
 	requests []*Request
+
+	useQueues map[string][]Script // by endpoint
+	uses      []*Use
 }
 
 // New returns a server that echoes until it is told otherwise.
@@ -70,10 +74,16 @@ func (s *Server) Requests() []Request {
 	return all
 }
 
-// Rejected returns those of Requests that were no valid ones; Request.Rejected tells why. A test of a client that
-// is meant to be correct ends by asserting that there are none.
+// Rejected returns those of Requests that were no valid ones, and those of Uses with as much of them as a Request has;
+// Request.Rejected tells why. A test of a client that is meant to be correct ends by asserting that there are none.
 func (s *Server) Rejected() []Request {
-	return slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Rejected == "" })
+	bad := slices.DeleteFunc(s.Requests(), func(r Request) bool { return r.Rejected == "" })
+	for _, u := range s.Uses() {
+		if u.Rejected != "" {
+			bad = append(bad, Request{Number: u.Number, At: u.At, Header: u.Header, Rejected: u.Endpoint + ": " + u.Rejected, Status: u.Status})
+		}
+	}
+	return bad
 }
 
 // Serve answers on l until stop is called, which breaks the connections under way and returns when all is quiet.
@@ -104,6 +114,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.listModels(w, r)
 	case "POST /v1/chat/completions":
 		s.complete(w, r)
+	case "POST " + Transcriptions, "POST " + Generations, "POST " + Embeddings:
+		s.use(w, r)
 	default:
 		refuse(http.StatusNotFound, "", "Invalid URL (%s %s)", r.Method, r.URL.Path).write(w)
 	}

@@ -70,7 +70,7 @@ func (m *Model) Resolve(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	name, err = only(names)
+	name, err = m.only(names)
 	if err != nil {
 		return "", m.failure(err)
 	}
@@ -81,20 +81,20 @@ func (m *Model) Resolve(ctx context.Context) (string, error) {
 }
 
 // only picks the one model that writes; servers list those for embeddings beside it.
-func only(names []string) (string, error) {
+func (m *Model) only(names []string) (string, error) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return strings.Contains(strings.ToLower(name), "embed")
 	})
 	switch len(names) {
 	case 0:
-		return "", &setting{"the server has no model: load one, or set " + settingModel}
+		return "", &setting{"the server has no model: load one, or set " + m.options.Setting}
 	case 1:
 		return names[0], nil
 	}
-	return "", &setting{"several models are there: set " + settingModel + " to one of " + pick(names)}
+	return "", &setting{"several models are there: set " + m.options.Setting + " to one of " + pick(names)}
 }
 
-// pick lists what models.large.model may be, as far as an error shows it.
+// pick lists what a model's name may be, as far as an error shows it.
 func pick(names []string) string {
 	if len(names) > listed {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:listed], ", "), len(names)-listed)
@@ -116,6 +116,35 @@ func (m *Model) Check(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s answers at %s", name, place(m.base)), nil
+}
+
+// CheckListed says whether the server lists the model, for models whose smallest call costs too much to try.
+func (m *Model) CheckListed(ctx context.Context) (string, error) {
+	name, err := m.Resolve(ctx)
+	if err != nil {
+		return "", err
+	}
+	names, err := m.Models(ctx)
+	switch f, _ := errors.AsType[*core.Failure](err); {
+	case f != nil:
+		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+	case err != nil:
+		return "", err
+	case !slices.Contains(names, name):
+		return "", fmt.Errorf("the model %q is not at %s: set %s to one of %s", name, place(m.base), m.options.Setting, pick(names))
+	}
+	return fmt.Sprintf("%s is listed at %s; that it works shows with its first use", name, place(m.base)), nil
+}
+
+// CheckEmbeds embeds one word.
+func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
+	vectors, err := m.Embed(ctx, []string{"OK"})
+	if f, ok := errors.AsType[*core.Failure](err); ok {
+		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
+	} else if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s answers at %s with vectors of %d numbers", m.options.Model, place(m.base), len(vectors[0])), nil
 }
 
 // ask waits for the first sign of an answer. Whatever comes is good.
@@ -162,7 +191,7 @@ func (m *Model) admission(ctx context.Context, f *core.Failure) string {
 	}
 	names, err := m.Models(ctx)
 	if err != nil || len(names) == 0 {
-		return "nothing is found at " + place(m.base) + ": correct " + settingURL + ", which usually ends with /v1, or " + settingModel
+		return "nothing is found at " + place(m.base) + ": correct " + settingURL + ", which usually ends with /v1, or " + m.options.Setting
 	}
-	return fmt.Sprintf("the model %q is not at %s: set %s to one of %s", m.options.Model, place(m.base), settingModel, pick(names))
+	return fmt.Sprintf("the model %q is not at %s: set %s to one of %s", m.options.Model, place(m.base), m.options.Setting, pick(names))
 }

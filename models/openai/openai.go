@@ -1,5 +1,6 @@
 // Package openai is a [core.Model] over every server that speaks OpenAI's chat completions: OpenAI itself, and Ollama,
-// LM Studio, vLLM, llama.cpp, OpenRouter and the like under an address of their own.
+// LM Studio, vLLM, llama.cpp, OpenRouter and the like under an address of their own. It also hears, paints and embeds, where
+// the server does.
 package openai
 
 import (
@@ -29,11 +30,13 @@ type Options struct {
 	Model       string   // empty for the only one that the server has
 	MaxTokens   int      // of one answer; 0 leaves it to the server
 	Temperature *float64 // nil leaves it to the server
+	// Setting is what errors tell to set where the model's name is wrong; empty for that of the large model.
+	Setting string
 	// Dial opens connections; nil uses the network, by way of the proxy that the environment names.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Model is a [core.Model]. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+// Model is a [core.Model], and whatever else of core's models the server has under its name. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
 type Model struct {
 	options   Options
 	base      *url.URL
@@ -42,6 +45,9 @@ type Model struct {
 	transport *http.Transport
 	chat      sdk.ChatCompletionService
 	list      sdk.ModelService
+	hear      sdk.AudioTranscriptionService
+	paint     sdk.ImageService
+	embed     sdk.EmbeddingService
 
 	mu       sync.Mutex
 	resolved string
@@ -54,6 +60,9 @@ func New(options Options) *Model {
 	options.APIKey = strings.TrimSpace(options.APIKey)
 	if options.BaseURL == "" {
 		options.BaseURL = OfficialURL
+	}
+	if options.Setting == "" {
+		options.Setting = settingModel
 	}
 	m := &Model{options: options, transport: newTransport(options.Dial), resolved: options.Model}
 	m.base, m.invalid = parseBase(options.BaseURL)
@@ -68,6 +77,9 @@ func New(options Options) *Model {
 	}
 	m.chat = sdk.NewChatCompletionService(requests...)
 	m.list = sdk.NewModelService(requests...)
+	m.hear = sdk.NewAudioTranscriptionService(requests...)
+	m.paint = sdk.NewImageService(requests...)
+	m.embed = sdk.NewEmbeddingService(requests...)
 	return m
 }
 

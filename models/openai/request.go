@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -62,10 +63,28 @@ func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 				list = append(list, assistant(t, n))
 			}
 		default:
-			list = append(list, sdk.UserMessage(t.Text))
+			list = append(list, user(t))
 		}
 	}
 	return list
+}
+
+// user writes what somebody says and shows. Pictures go along as they are: an address would have to be fetched by the server,
+// which can't, or must not.
+func user(t core.Turn) sdk.ChatCompletionMessageParamUnion {
+	if len(t.Images) == 0 {
+		return sdk.UserMessage(t.Text)
+	}
+	var parts []sdk.ChatCompletionContentPartUnionParam
+	if t.Text != "" {
+		parts = append(parts, sdk.TextContentPart(t.Text))
+	}
+	for _, i := range t.Images {
+		parts = append(parts, sdk.ImageContentPart(sdk.ChatCompletionContentPartImageImageURLParam{
+			URL: "data:" + i.Type + ";base64," + base64.StdEncoding.EncodeToString(i.Data),
+		}))
+	}
+	return sdk.UserMessage(parts)
 }
 
 func assistant(t core.Turn, n names) sdk.ChatCompletionMessageParamUnion {

@@ -1,0 +1,98 @@
+package parley
+
+import (
+	"context"
+	"errors"
+
+	"parley/config"
+	"parley/core"
+	"parley/models/demo"
+	"parley/models/openai"
+)
+
+// models are the configured models by what they do.
+type models struct {
+	core.Models
+	name    string // how the log calls the one that answers
+	checks  []part
+	closers []func() error
+}
+
+func (m *models) close() error {
+	var all error
+	for _, c := range m.closers {
+		all = errors.Join(all, c())
+	}
+	return all
+}
+
+// newModels builds every model that is configured. It talks to none.
+func newModels(cfg config.Config, env Env) *models {
+	m := &models{}
+	m.Large = m.large(cfg, env)
+	if s := m.slot(cfg, env, "small", cfg.Models.Small); s != nil {
+		m.Small = s
+		m.try("small", s.Check)
+	}
+	if s := m.slot(cfg, env, "vision", cfg.Models.Vision); s != nil {
+		m.Vision = s
+		m.try("vision", s.Check)
+	}
+	if s := m.slot(cfg, env, "transcription", cfg.Models.Transcription); s != nil {
+		m.Transcriber = s
+		m.try("transcription", s.CheckListed)
+	}
+	if s := m.slot(cfg, env, "image", cfg.Models.Image); s != nil {
+		m.Painter = s
+		m.try("image", s.CheckListed)
+	}
+	if s := m.slot(cfg, env, "embedding", cfg.Models.Embedding); s != nil {
+		m.Embedder = s
+		m.try("embedding", s.CheckEmbeds)
+	}
+	return m
+}
+
+func (m *models) try(slot string, check func(context.Context) (string, error)) {
+	m.checks = append(m.checks, part{"models." + slot, check})
+}
+
+// large is the model that answers. There is always one.
+func (m *models) large(cfg config.Config, env Env) core.Model {
+	large := cfg.Models.Large
+	if cfg.LargeProvider() == config.ProviderDemo {
+		m.name = "demo"
+		m.try("large", func(context.Context) (string, error) {
+			return "the demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
+		})
+		return demo.New()
+	}
+	o := openAI(cfg, env)
+	o.Model, o.MaxTokens, o.Temperature = large.Model, large.MaxTokens, large.Temperature
+	model := openai.New(o)
+	m.closers = append(m.closers, model.Close)
+	m.try("large", model.Check)
+	m.name = large.Model
+	if m.name == "" {
+		m.name = "the only model of " + cfg.Providers.OpenAI.BaseURL
+	}
+	return model
+}
+
+// slot is a model for one kind of work, or nil if none is set.
+func (m *models) slot(cfg config.Config, env Env, name string, s config.Slot) *openai.Model {
+	if s.Model == "" {
+		return nil
+	}
+	o := openAI(cfg, env)
+	o.Model, o.Setting = s.Model, "models."+name+".model"
+	model := openai.New(o)
+	m.closers = append(m.closers, model.Close)
+	return model
+}
+
+// openAI says where models of the provider are reached.
+func openAI(cfg config.Config, env Env) openai.Options {
+	p := cfg.Providers.OpenAI
+	return openai.Options{BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial}
+}

@@ -1,0 +1,143 @@
+package openai
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	sdk "github.com/openai/openai-go/v3"
+
+	"parley/core"
+)
+
+var (
+	_ core.Transcriber = (*Model)(nil)
+	_ core.Painter     = (*Model)(nil)
+	_ core.Embedder    = (*Model)(nil)
+)
+
+// batch is how many texts are embedded with one request. OpenAI takes 2048, smaller servers a few hundred.
+const batch = 64
+
+// once makes one attempt at what ask does with the model's name. Its error is a [*core.Failure] unless ctx was done.
+func once[T any](ctx context.Context, m *Model, ask func(name string) (T, error)) (T, error) {
+	var none T
+	name, err := m.Resolve(ctx)
+	if err != nil {
+		return none, err
+	}
+	got, err := ask(name)
+	switch {
+	case err == nil:
+		return got, nil
+	case ctx.Err() != nil:
+		return none, context.Cause(ctx)
+	}
+	return none, m.failure(err)
+}
+
+// Transcribe implements [core.Transcriber].
+func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte) (string, error) {
+	media, _, err := mime.ParseMediaType(media)
+	if err != nil {
+		media = "application/octet-stream"
+	}
+	return once(ctx, m, func(model string) (string, error) {
+		res, err := m.hear.New(ctx, sdk.AudioTranscriptionNewParams{
+			File: sdk.File(bytes.NewReader(sound), soundName(name, media), media), Model: model,
+			ResponseFormat: sdk.AudioResponseFormatJSON,
+		})
+		if err != nil {
+			return "", fmt.Errorf("transcribe: %w", err)
+		}
+		return strings.TrimSpace(res.Text), nil
+	})
+}
+
+// soundName is a name of our own (SE-05) with the extension by which servers tell the format.
+func soundName(name, media string) string {
+	known := []string{".flac", ".m4a", ".mp3", ".mp4", ".mpeg", ".mpga", ".oga", ".ogg", ".wav", ".webm"}
+	if ext := strings.ToLower(path.Ext(name)); slices.Contains(known, ext) {
+		return "sound" + ext
+	}
+	ext := map[string]string{
+		"audio/mpeg": ".mp3", "audio/mp4": ".m4a", "audio/x-m4a": ".m4a", "audio/aac": ".m4a", "audio/wav": ".wav",
+		"audio/x-wav": ".wav", "audio/flac": ".flac", "audio/webm": ".webm", "video/mp4": ".mp4", "video/webm": ".webm",
+	}[media]
+	return "sound" + cmp.Or(ext, ".ogg") // what voice messages are
+}
+
+// Paint implements [core.Painter].
+func (m *Model) Paint(ctx context.Context, prompt string) (core.Blob, error) {
+	return once(ctx, m, func(model string) (core.Blob, error) {
+		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
+		if !strings.Contains(model, "gpt-image") { // which always send the picture itself, and refuse to be told so
+			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
+		}
+		res, err := m.paint.Generate(ctx, p)
+		if err != nil {
+			return core.Blob{}, fmt.Errorf("paint: %w", err)
+		}
+		if len(res.Data) == 0 || res.Data[0].B64JSON == "" {
+			return core.Blob{}, errors.New("paint: the answer holds no picture")
+		}
+		data, err := base64.StdEncoding.DecodeString(res.Data[0].B64JSON)
+		media := http.DetectContentType(data)
+		kind, ok := strings.CutPrefix(media, "image/")
+		if err != nil || !ok {
+			return core.Blob{}, fmt.Errorf("paint: what came is not a picture but %s", media)
+		}
+		return core.Blob{Name: "picture." + kind, Type: media, Data: data}, nil
+	})
+}
+
+// Embed implements [core.Embedder].
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	return once(ctx, m, func(model string) ([][]float32, error) {
+		all := make([][]float32, 0, len(texts))
+		for part := range slices.Chunk(texts, batch) {
+			vectors, err := m.embedPart(ctx, model, part)
+			if err != nil {
+				return nil, fmt.Errorf("embed: %w", err)
+			}
+			all = append(all, vectors...)
+		}
+		for _, v := range all {
+			if len(v) == 0 || len(v) != len(all[0]) {
+				return nil, errors.New("embed: the vectors are not all of one length")
+			}
+		}
+		return all, nil
+	})
+}
+
+// embedPart makes one request. Answers may come in any order.
+func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	res, err := m.embed.New(ctx, sdk.EmbeddingNewParams{
+		Input: sdk.EmbeddingNewParamsInputUnion{OfArrayOfStrings: texts}, Model: model,
+		EncodingFormat: sdk.EmbeddingNewParamsEncodingFormatFloat,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(res.Data) != len(texts) {
+		return nil, fmt.Errorf("%d vectors came for %d texts", len(res.Data), len(texts))
+	}
+	slices.SortFunc(res.Data, func(a, b sdk.Embedding) int { return cmp.Compare(a.Index, b.Index) })
+	vectors := make([][]float32, len(texts))
+	for i, d := range res.Data {
+		vectors[i] = make([]float32, len(d.Embedding))
+		for j, x := range d.Embedding {
+			vectors[i][j] = float32(x)
+		}
+	}
+	return vectors, nil
+}
