@@ -113,13 +113,17 @@ func turns(cfg config.Config) core.Turns {
 // access opens the web chat, which has limits of its own, invites the listed accounts and names the listed rooms.
 func access(cfg config.Config) core.Access {
 	a := core.Access{
-		Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}, Chats: map[string]bool{},
+		Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}, Owners: map[core.EntityID]bool{}, Chats: map[string]bool{},
 		Direct: core.DirectAccess(cfg.Access.Direct), Group: core.GroupAccess(cfg.Access.Group),
 	}
-	for _, list := range [][]config.Account{cfg.Owner, cfg.Allow} {
-		for _, account := range list {
-			a.People[core.EntityID(strings.Replace(string(account), ":", "/", 1))] = true
-		}
+	entity := func(account config.Account) core.EntityID {
+		return core.EntityID(strings.Replace(string(account), ":", "/", 1))
+	}
+	for _, account := range cfg.Owner {
+		a.People[entity(account)], a.Owners[entity(account)] = true, true
+	}
+	for _, account := range cfg.Allow {
+		a.People[entity(account)] = true
 	}
 	for _, chat := range cfg.Access.Rooms {
 		a.Chats[string(chat)] = true

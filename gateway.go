@@ -17,6 +17,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/internal/schema"
 )
 
 // Env is the world outside: every socket comes through it, so that a whole gateway can run in memory. Nil functions
@@ -74,7 +75,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Plugins: pluginsFor(cfg), Open: open, Turns: turns(cfg), Access: access(cfg),
+		Models: g.models.Models, Plugins: pluginsFor(cfg), Schema: schema.Compile, Open: open,
+		Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {

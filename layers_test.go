@@ -48,6 +48,7 @@ var layers = []layer{
 	{"backends/redis/redistest", nil, nil},
 	{"backends/sqlite", []string{"core"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
 	{"config", nil, []string{"github.com/goccy/go-yaml", "github.com/invopop/jsonschema"}},
+	{"internal/schema", nil, []string{"github.com/google/jsonschema-go"}},
 	{"sim", []string{"core"}, nil},
 	{"", []string{"*"}, nil},
 	{"cmd/gateway", []string{"", "config", "connectors/terminal"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint"}},

@@ -6,6 +6,8 @@ type Access struct {
 	Open map[string]bool
 	// People may write wherever the agent listens.
 	People map[EntityID]bool
+	// Owners are those of People whom the agent belongs to: what changes the agent itself is for them alone.
+	Owners map[EntityID]bool
 	Direct DirectAccess
 	Group  GroupAccess
 	// Chats are those where the agent listens, beside private ones, as "connector:id" with the platform's own id. Empty

@@ -7,21 +7,26 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
 const (
-	actLimit  = time.Minute // how long an action may take
-	maxResult = 64 << 10    // bytes of a result that the model is given (LM-08)
+	actLimit  = time.Minute     // how long an action may take that says nothing of it
+	lingers   = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
+	maxResult = 64 << 10        // bytes of a result that the model is given and that are stored (LM-08)
 )
 
-var errPanic = errors.New("the action broke")
+var (
+	errPanic = errors.New("the action broke")
+	errSlow  = errors.New("the action took too long")
+)
 
-// tools lists the actions for the model, in the plugins' order: a prompt that stays the same is cached by providers.
+// tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (x *execution) tools() (specs []ActionSpec) {
-	for _, p := range x.cfg.Plugins {
-		for _, a := range p.Actions {
-			specs = append(specs, a.Spec())
+	for _, t := range x.toolbox.all {
+		if t.offered(x.scene) {
+			specs = append(specs, t.spec)
 		}
 	}
 	return specs
@@ -32,7 +37,7 @@ func (x *execution) tools() (specs []ActionSpec) {
 func (x *execution) act(ctx context.Context, c ToolCall) (result string, err error) {
 	end := Tool{Stage: StageEnd}
 	defer func() { x.stage(c, end) }()
-	action, params, problem := x.resolve(c)
+	t, params, problem := x.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
 		return "Error: " + problem, nil
@@ -42,7 +47,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		end.Error = tooLate
 		return "", context.Cause(ctx)
 	}
-	writes := action.Spec().Effect == Writes
+	writes := t.spec.Effect == Writes
 	if writes {
 		if ctx, err = x.beginWriting(ctx, c); err != nil {
 			end.Error = tooLate
@@ -50,25 +55,48 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		}
 	}
 	x.stage(c, Tool{Stage: StageRunning, Parameters: string(params)})
-	r, failure := x.do(ctx, action, &Call{ID: c.ID, Parameters: params, answer: x.answer})
+	r, failure := x.do(ctx, t, &Call{ID: c.ID, Parameters: params, Scene: x.scene, Earlier: x.acted, answer: x.answer})
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
 	}
+	done := Acted{Action: t.spec.Name, Parameters: params, Result: r}
+	done.Result.Text = limited(clean(r.Text))
 	if failure != nil {
-		x.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", c.Name, "err", failure)
+		x.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
 		end.Error = "It failed."
-		result = "Error: " + forModel(failure)
+		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult = true, r.Text, r.Short
-		result = r.Text
 	}
-	if writes {
-		if err := x.persist(x.life, func() error { return x.note(Note{Acted: c.ID}) }); err != nil {
-			return "", err
+	x.acted = append(x.acted, done)
+	return done.told(), x.record(c, done, writes)
+}
+
+// told is what the model is told.
+func (a Acted) told() string {
+	if a.Err != "" {
+		return "Error: " + a.Err
+	}
+	return a.Result.Text
+}
+
+// over says that an action has asked for the end of the turn.
+func (x *execution) over() bool {
+	for _, a := range x.acted {
+		if a.Result.Last {
+			return true
 		}
 	}
-	return limited(result), nil
+	return false
+}
+
+// spoken is [errNothingToSay] where nothing was said.
+func (x *execution) spoken() error {
+	if strings.TrimSpace(x.answer.View().Text()) == "" {
+		return errNothingToSay
+	}
+	return nil
 }
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
@@ -81,10 +109,32 @@ func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Conte
 	return x.life, x.persist(ctx, func() error { return x.note(n) })
 }
 
+// record remembers what came of a call, and journals the end of one that wrote. What was asked may be forgotten by now;
+// then this is too.
+func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
+	m := Memory{
+		ID: MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: ActionResult, Room: x.run.Room,
+		Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
+		Actions: []string{done.Action},
+	}
+	if done.Err != "" {
+		m.Failure = ActionFailed
+	}
+	return x.persist(x.life, func() error {
+		if err := x.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
+			return fmt.Errorf("remember %s: %w", m.ID, err)
+		}
+		if !wrote {
+			return nil
+		}
+		return x.note(Note{Acted: c.ID})
+	})
+}
+
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (x *execution) resolve(c ToolCall) (Action, json.RawMessage, string) {
-	action := x.actions[c.Name]
-	if action == nil {
+func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
+	t := x.toolbox.find(c.Name)
+	if t == nil || !t.offered(x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)
@@ -95,25 +145,57 @@ func (x *execution) resolve(c ToolCall) (Action, json.RawMessage, string) {
 	if err := json.Unmarshal(params, &object); err != nil || object == nil {
 		return nil, nil, "The parameters are not a complete JSON object."
 	}
-	return action, params, ""
+	if err := t.check(params); err != nil {
+		return nil, nil, "The parameters are wrong: " + err.Error()
+	}
+	return t, params, ""
 }
 
-// do runs an action within its time. A panic is its own failure and nobody else's.
-func (x *execution) do(ctx context.Context, a Action, c *Call) (r Result, err error) {
-	ctx, cancel := context.WithTimeout(ctx, actLimit)
+// do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
+// left behind: nobody can end it, and nobody waits for it.
+func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
+	limit := t.spec.Limit
+	if limit == 0 {
+		limit = actLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
-		}
+	type outcome struct {
+		Result
+		error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{error: fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())}
+			}
+			done <- o
+		}()
+		o.Result, o.error = t.Act(ctx, c)
 	}()
-	return a.Act(ctx, c)
+	select {
+	case o := <-done:
+		return o.Result, o.error
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.Result, o.error
+	case <-time.After(lingers):
+		c.over.Store(true)
+		return Result{}, fmt.Errorf("left behind: %w", context.Cause(ctx))
+	}
 }
 
 // forModel is what the model is told of an action's error: it may repeat it to people, so no stack.
 func forModel(err error) string {
-	if errors.Is(err, errPanic) {
+	switch {
+	case errors.Is(err, errPanic):
 		return errPanic.Error()
+	case errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded):
+		return errSlow.Error()
 	}
 	return err.Error()
 }

@@ -17,16 +17,25 @@ import (
 
 // action does what a test says, and counts.
 type action struct {
-	name   string
-	effect core.Effect
-	do     func(ctx context.Context, c *core.Call) (core.Result, error)
+	name    string
+	similes []string
+	schema  string // of its parameters
+	effect  core.Effect
+	limit   time.Duration
+	do      func(ctx context.Context, c *core.Call) (core.Result, error)
 
 	mu    sync.Mutex
 	began int
 }
 
 func (a *action) Spec() core.ActionSpec {
-	return core.ActionSpec{Name: a.name, Description: "does it", Parameters: json.RawMessage(`{"type":"object"}`), Effect: a.effect}
+	schema := a.schema
+	if schema == "" {
+		schema = `{"type":"object"}`
+	}
+	return core.ActionSpec{
+		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Limit: a.limit,
+	}
 }
 
 func (a *action) Act(ctx context.Context, c *core.Call) (core.Result, error) {
@@ -175,7 +184,7 @@ func TestActionGoesWrong(t *testing.T) {
 			script{call(0, "c", "DO", "{}")}, "Error: no such file", "It failed."},
 		"a panic": {func(context.Context, *core.Call) (core.Result, error) { panic("secret stack") },
 			script{call(0, "c", "DO", "{}")}, "Error: the action broke", "It failed."},
-		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: context deadline exceeded", "It failed."},
+		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
 	} {
 		for _, effect := range []core.Effect{core.Reads, core.Writes} {
 			t.Run(name, func(t *testing.T) {

@@ -7,11 +7,12 @@ import (
 
 // compose makes the prompt of a run: what was said in its room up to its own turn, oldest first.
 func (x *execution) compose(ctx context.Context) (Request, error) {
-	recent, question, err := x.recall(ctx)
+	scene, err := x.recall(ctx)
 	if err != nil {
 		return Request{}, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
-	if err := x.refuse(recent, question); err != nil {
+	x.scene = scene
+	if err := x.refuse(scene.Recent, scene.Message); err != nil {
 		return Request{}, err
 	}
 	switch {
@@ -22,8 +23,11 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 		x.answer.Apply(Change{Kind: Text, Text: deafLine})
 		return Request{}, errTold
 	}
+	if err := x.direct(ctx); err != nil {
+		return Request{}, err
+	}
 	req := Request{System: x.cfg.Agent.System, Tools: x.tools()}
-	for _, m := range recent {
+	for _, m := range scene.Recent {
 		if t, ok := x.turnOf(m); ok {
 			req.Turns = append(req.Turns, t)
 		}
@@ -45,19 +49,6 @@ func (x *execution) turnOf(m Memory) (Turn, bool) {
 		return Turn{Role: User, Text: m.words()}, true
 	}
 	return Turn{Role: User, Text: m.Name + ": " + m.words()}, true
-}
-
-// recall reads what a prompt is made of, and the message that asks for an answer.
-func (x *execution) recall(ctx context.Context) (recent []Memory, question Memory, err error) {
-	err = x.persist(ctx, func() (err error) {
-		recent, err = x.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window)
-		if err != nil || len(x.run.Inputs) == 0 {
-			return err
-		}
-		question, err = x.cfg.Store.Memory(ctx, x.run.Inputs[len(x.run.Inputs)-1])
-		return err
-	})
-	return recent, question, err
 }
 
 // refuse answers strangers instead of the model: once a private room, then with silence. Who has filled a prompt was told, or

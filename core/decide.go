@@ -72,13 +72,16 @@ func (x *execution) wanted() (bool, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(x.life, consider, ErrTimeout)
 	defer cancel()
-	recent, _, err := x.recall(ctx)
+	scene, err := x.recall(ctx)
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
+	if _, _, claimed := x.claimant(scene); claimed {
+		return true, nil
+	}
 	unseen := &execution{Runtime: x.Runtime, run: x.run, answer: &Answer{}, calls: map[string]bool{}}
 	r := &round{x: unseen}
-	err = r.read(ctx, x.question(recent))
+	err = r.read(ctx, x.question(scene.Recent))
 	word := decisive(r.text.String())
 	switch {
 	case x.life.Err() != nil:

@@ -32,6 +32,7 @@ const (
 	RateLimited         FailureKind = "rate_limited"
 	GenerationTimeout   FailureKind = "generation_timeout"
 	ProviderIssue       FailureKind = "provider_issue"
+	ActionFailed        FailureKind = "action_failed" // of an [ActionResult] only
 )
 
 // Sentence is what people read: short, true, and with what to do (LM-14).

@@ -45,6 +45,9 @@ func (x *execution) generate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if x.over() {
+			return x.spoken()
+		}
 		req.Turns = append(req.Turns, Turn{Role: Assistant, Text: r.text.String(), Calls: r.calls})
 		req.Turns = append(req.Turns, results...)
 	}

@@ -29,6 +29,8 @@ type execution struct {
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
 	calls  map[string]bool         // the ids of the calls so far
+	scene  Scene                   // once the prompt is made
+	acted  []Acted                 // the calls that have ended
 
 	mu     sync.Mutex
 	posted bool // there is, or may be, a message in sight

@@ -2,8 +2,8 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -27,6 +27,8 @@ type Config struct {
 	Bus     Bus
 	Models  Models   // Large at least
 	Plugins []Plugin // may be empty
+	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
+	Schema SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.
 	Observers []Observer
 	Open      Opener
@@ -36,6 +38,10 @@ type Config struct {
 	Log       *slog.Logger
 	Rand      *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }
+
+// SchemaCompiler turns a JSON schema of an object into a check that names the field and the reason of what is wrong. The
+// check is safe for concurrent use.
+type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)
 
 // Agent is who answers.
 type Agent struct {
@@ -51,7 +57,7 @@ func (a Agent) entity() EntityID { return EntityID(a.ID) }
 // Runtime answers messages.
 type Runtime struct {
 	cfg       Config
-	actions   map[string]Action
+	toolbox   toolbox
 	listeners []*listener
 	live      live
 	work      sync.WaitGroup // rooms being served
@@ -67,19 +73,16 @@ type Runtime struct {
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{
-		cfg: cfg, actions: map[string]Action{}, live: live{runs: map[RunID]*liveRun{}},
+		cfg: cfg, live: live{runs: map[RunID]*liveRun{}},
 		rooms: map[RoomID]chan struct{}{}, woken: map[RoomID]struct{}{}, signal: make(chan struct{}, 1),
+	}
+	var err error
+	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
+		return nil, err
 	}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)
-		for _, a := range p.Actions {
-			name := a.Spec().Name
-			if rt.actions[name] != nil {
-				return nil, fmt.Errorf("plugin %s: there is an action %s already", p.Name, name)
-			}
-			rt.actions[name] = a
-		}
 	}
 	for _, o := range observers {
 		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: cfg.Log})

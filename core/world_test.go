@@ -17,6 +17,7 @@ import (
 	"parley/backends/inmem"
 	"parley/backends/sqlite"
 	"parley/core"
+	"parley/internal/schema"
 	"parley/sim"
 )
 
@@ -63,6 +64,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
 			Access: core.Access{People: map[core.EntityID]bool{"ada": true}},
+			Schema: schema.Compile,
 			Log:    slog.New(slog.NewTextHandler(w.log, nil)),
 		}
 		play(w)

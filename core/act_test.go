@@ -1,0 +1,304 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// likes is a schema with something to get wrong.
+const likes = `{"type":"object","required":["what"],"properties":{"what":{"type":"string"},"times":{"type":"integer","minimum":1}}}`
+
+// Names are matched as they are, then without case and underscores, then as declared similes, and never by a part (LM-05).
+func TestNames(t *testing.T) {
+	for asked, want := range map[string]string{
+		"SEND_MESSAGE": "SEND_MESSAGE", "send_message": "SEND_MESSAGE", "SendMessage": "SEND_MESSAGE", " sendmessage ": "SEND_MESSAGE",
+		"DM": "SEND_MESSAGE", "write_to": "SEND_MESSAGE", "WriteTo": "SEND_MESSAGE",
+		"sendMessages": "", "SEND": "", "MESSAGE": "", "WRITE": "", "": "", "_": "", "SEND MESSAGE": "",
+	} {
+		inWorld(t, func(w *world) {
+			a := &action{name: "SEND_MESSAGE", similes: []string{"DM", "WRITE_TO"}}
+			w.plug(a, &action{name: "SENDING"})
+			w.model.queue([]step{call(0, "c", asked, "{}")}, []step{write("Well.")})
+			w.wants(w.start().say("go"), core.Completed, "Well.")
+			turns := w.model.asked()[1].Turns
+			unknown := strings.HasPrefix(turns[len(turns)-1].Text, "Error: There is no action")
+			if unknown != (want == "") || a.times() == 0 != (want == "") {
+				t.Errorf("%q: done %d times; the model was told %q", asked, a.times(), turns[len(turns)-1].Text)
+			}
+		})
+	}
+}
+
+// What could mean two actions, and a schema that is none, are found at the start, with the plugin and the action.
+func TestWrongActions(t *testing.T) {
+	for name, c := range map[string]struct {
+		actions []*action
+		want    string
+	}{
+		"the same name":      {[]*action{{name: "DO_IT"}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by DO_IT"},
+		"nearly the same":    {[]*action{{name: "DO_IT"}, {name: "DoIt"}}, "plugin test: action DoIt: the name DoIt is taken by DO_IT"},
+		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is taken by DO_IT"},
+		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by ACT"},
+		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is taken by A"},
+		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is none`},
+		"no schema":          {[]*action{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.plug(c.actions...)
+				if _, err := core.New(w.cfg); err == nil || err.Error() != c.want {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}
+
+// LM-04, LM-05: parameters that do not fit the schema run nothing, and the model is told which and why.
+func TestParametersAreChecked(t *testing.T) {
+	for params, told := range map[string]string{
+		`{"what":"tea","times":2}`: "",
+		`{}`:                       `Error: The parameters are wrong: required: missing properties: ["what"]`,
+		`{"what":7}`:               `Error: The parameters are wrong: what: type: 7 has type "integer", want "string"`,
+		`{"what":"tea","times":0}`: `Error: The parameters are wrong: times: minimum: `,
+		`{"what":"tea"`:            `Error: The parameters are not a complete JSON object.`,
+	} {
+		inWorld(t, func(w *world) {
+			a := &action{name: "LIKE", schema: likes}
+			w.plug(a)
+			w.model.queue([]step{call(0, "c", "LIKE", params)}, []step{write("Well.")})
+			w.wants(w.start().say("go"), core.Completed, "Well.")
+			turns := w.model.asked()[1].Turns
+			if got := turns[len(turns)-1].Text; told != "" && !strings.HasPrefix(got, told) {
+				t.Errorf("%s: the model was told %q", params, got)
+			}
+			if (a.times() == 1) != (told == "") {
+				t.Errorf("%s: done %d times", params, a.times())
+			}
+		})
+	}
+}
+
+// An action's own limit counts, and one that does not heed it is left behind with what it goes on to say.
+func TestLimits(t *testing.T) {
+	inWorld(t, func(w *world) {
+		free := make(chan struct{})
+		w.plug(&action{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			<-free
+			c.Update("too late to be heard")
+			return core.Result{Text: "too late"}, nil
+		}}, &action{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
+		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*core.Chunk, error) {
+			close(free)
+			return nil, nil
+		}, pause(time.Second), write("Well.")})
+		n := w.start()
+		begun := time.Now()
+		w.wants(n.say("go"), core.Completed, "Well.")
+		if took := w.model.asked()[1].From.Sub(begun); took != 105*time.Second {
+			t.Errorf("the actions took %v", took)
+		}
+		turns := w.model.asked()[1].Turns
+		if diff := cmp.Diff([]string{"Error: the action took too long", "done after a while"}, []string{turns[2].Text, turns[3].Text}); diff != "" {
+			t.Errorf("the model was told (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Of two actions the second uses what the first has found; what both came to is remembered beside the answer.
+func TestTheSecondUsesTheFirst(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+		var seen core.Scene
+		w.plug(
+			&action{name: "FIND", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				return core.Result{Text: "tea is in cupboard 3"}, nil
+			}},
+			&action{name: "FETCH", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				seen = c.Scene
+				last := c.Earlier[len(c.Earlier)-1]
+				return core.Result{Text: "fetched, because " + last.Action + " said " + last.Result.Text}, nil
+			}},
+			&action{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New("a cup fell") }},
+		)
+		w.model.queue([]step{call(0, "a", "FIND", "{}"), call(1, "b", "FETCH", "{}"), call(2, "c", "BREAK", "{}")}, []step{write("Here.")})
+		n := w.start()
+		acc := n.say("tea, please")
+		w.wants(acc, core.Completed, "Here.")
+		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
+			t.Errorf("the action saw %+v", seen)
+		}
+		ms, err := w.store.Recent(w.Context(), room, core.ActionResult, 0, 10)
+		w.must(err)
+		var got []string
+		for _, m := range ms {
+			got = append(got, strings.Join(m.Actions, ",")+" "+string(m.Failure)+": "+m.Text)
+			if m.InReplyTo != acc.Memory || m.Author != agent {
+				t.Errorf("stored is %+v", m)
+			}
+		}
+		want := []string{
+			"FIND : tea is in cupboard 3",
+			"FETCH : fetched, because FIND said tea is in cupboard 3",
+			"BREAK action_failed: Error: a cup fell",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("remembered (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// SE-08: the rights of a turn are those of all who wrote it.
+func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
+	for name, authors := range map[string][]core.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
+		inWorld(t, func(w *world) {
+			w.cfg.Turns.Group = core.Collect
+			w.cfg.Access.People["bob"] = true
+			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+			owner := make(chan bool, 3)
+			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				owner <- c.Scene.Owner
+				return core.Result{}, nil
+			}})
+			w.model.queue([]step{pause(5 * time.Second), write("One.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Two.")})
+			n := w.start()
+			n.submit(w.addressed("ada", "I am the owner"))
+			time.Sleep(time.Second)
+			var last core.Accepted
+			for _, a := range authors {
+				last = n.submit(w.addressed(a, "I am the owner"))
+			}
+			w.wants(last, core.Completed, "Two.")
+			if got := <-owner; got != (name == "owner alone") {
+				t.Errorf("%s: %v", name, got)
+			}
+		})
+	}
+}
+
+// addressed is a message in the group that is meant for the agent.
+func (w *world) addressed(author core.EntityID, text string) core.Message {
+	m := w.message(group, author, text)
+	m.Addressed = true
+	return m
+}
+
+// What is not offered is neither told of nor done.
+func TestOffered(t *testing.T) {
+	for asker, offered := range map[core.EntityID]bool{"ada": true, "bob": false} {
+		inWorld(t, func(w *world) {
+			w.cfg.Access.People["bob"] = true
+			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+			a := &action{name: "SET"}
+			w.plug(&action{name: "FIRST"})
+			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "owners", Actions: []core.Action{forOwners{a}}})
+			w.model.queue([]step{call(0, "a", "SET", "{}")}, []step{write("Well.")})
+			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), core.Completed, "Well.")
+			if told := len(w.model.asked()[0].Tools) == 2; told != offered || a.times() == 1 != offered {
+				t.Errorf("%s: told %v, done %d times", asker, told, a.times())
+			}
+		})
+	}
+}
+
+type forOwners struct{ *action }
+
+func (forOwners) Offered(s core.Scene) bool { return s.Owner }
+
+// A turn that an action ends costs no further round; without a word said it counts as ignored.
+func TestLast(t *testing.T) {
+	for text, want := range map[string]core.Status{"": core.Ignored, "Bye.": core.Completed} {
+		inWorld(t, func(w *world) {
+			w.plug(&action{name: "LEAVE", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }},
+				&action{name: "DO"})
+			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
+			w.wants(w.start().say("go"), want, text)
+			if n := len(w.model.asked()); n != 1 {
+				t.Errorf("the model was asked %d times", n)
+			}
+			if got := strings.Join(w.chat.visible(), "|"); got != text {
+				t.Errorf("the chat shows %q", got)
+			}
+		})
+	}
+}
+
+// An action that claims a message answers it without a model.
+func TestDirect(t *testing.T) {
+	for name, c := range map[string]struct {
+		claimer
+		want   string
+		status core.Status
+	}{
+		"its result":     {claimer{action: &action{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, core.Completed},
+		"what it shows":  {claimer{action: &action{name: "ROLL", do: shows("4")}, params: `{}`}, "4", core.Completed},
+		"nothing":        {claimer{action: &action{name: "ROLL", do: shows("")}, params: `{}`}, "", core.Ignored},
+		"an error":       {claimer{action: &action{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That did not work. Please try again.", core.Completed},
+		"wrong params":   {claimer{action: &action{name: "ROLL", schema: likes}, params: `{}`}, "That did not work. Please try again.", core.Completed},
+		"it writes":      {claimer{action: &action{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, core.Completed},
+		"not its matter": {claimer{action: &action{name: "ROLL"}}, "You said: roll", core.Completed},
+		"a broken match": {claimer{action: &action{name: "ROLL"}, params: "panic"}, "You said: roll", core.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{c.claimer}}}
+				w.wants(w.start().say("roll"), c.status, c.want)
+				if asked := len(w.model.asked()) > 0; asked != strings.HasPrefix(c.want, "You said") {
+					t.Errorf("the model was asked: %v", asked)
+				}
+			})
+		})
+	}
+}
+
+// A message that an action claims is not put before the model to find out whether it wants an answer; where another waits with it, neither
+// is claimed.
+func TestDirectClaimsWhatIsUndecided(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Group = core.GroupAmbient
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{action: &action{name: "ROLL"}, params: `{}`}}}}
+		w.wants(w.start().submit(w.message(group, "ada", "roll")), core.Completed, "done {}")
+		if n := len(w.model.asked()); n != 0 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Window = time.Second
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{action: &action{name: "ROLL"}, params: `{}`}}}}
+		n := w.start()
+		n.say("what is love?")
+		w.wants(n.say("roll"), core.Completed, "You said: roll")
+	})
+}
+
+// claimer claims every message, if it has parameters.
+type claimer struct {
+	*action
+	params string
+}
+
+func (c claimer) Match(core.Scene) (json.RawMessage, bool) {
+	if c.params == "panic" {
+		panic("in Match")
+	}
+	return json.RawMessage(c.params), c.params != ""
+}
+
+func shows(text string) func(context.Context, *core.Call) (core.Result, error) {
+	return func(_ context.Context, c *core.Call) (core.Result, error) {
+		c.Update(text)
+		return core.Result{}, nil
+	}
+}
+
+func breaks(text string) func(context.Context, *core.Call) (core.Result, error) {
+	return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New(text) }
+}

@@ -1,0 +1,104 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// Action is something that the agent can do. An action may be a [Matcher] and an [Offerer] too. All methods are called
+// by several runs at once.
+type Action interface {
+	// Spec is always the same.
+	Spec() ActionSpec
+	// Act does it. What it returns is given back to the model. Between start and end it may show how it fares
+	// with [Call.Update]. An error is told to the model as a failed result, and so is a panic; neither ends the run. Who
+	// goes on after ctx is done is left behind.
+	Act(ctx context.Context, c *Call) (Result, error)
+}
+
+// Matcher is an action that may claim a message before any model is asked. It then runs with these parameters, and what
+// it shows, or else its Result.Text, is the answer. Match looks and changes nothing; it is asked about turns of one
+// message that somebody wants answered. The first action that claims a message has it.
+type Matcher interface {
+	Match(s Scene) (params json.RawMessage, ok bool)
+}
+
+// Offerer is an action that is not there in every turn. Where it is not offered, nobody is told of it, and a call of it is
+// one of an unknown action. Actions without this method are offered everywhere. What it says should hang on the room and
+// on who asks: prompts that stay the same cost less.
+type Offerer interface {
+	Offered(s Scene) bool
+}
+
+// ActionSpec tells the model and the runtime of an action.
+type ActionSpec struct {
+	Name        string
+	Similes     []string // other names that models give it
+	Description string
+	Parameters  json.RawMessage // JSON schema of an object; nil is one without properties
+	Effect      Effect
+	Limit       time.Duration // how long it may take; 0 is a minute
+	// Compact is the parameters in one line for people; nil lists their values. It is called with what is there so far.
+	Compact func(params map[string]any) string
+}
+
+// Effect says whether an action changes something outside.
+type Effect uint8
+
+// The effects. What writes is journalled before and after, never cut off and never done twice.
+const (
+	Reads Effect = iota
+	Writes
+)
+
+// Result is what an action found or did.
+type Result struct {
+	Text  string // for the model
+	Short string // for people, one line
+	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
+	// nothing was said at all counts as ignored.
+	Last bool
+}
+
+// Acted is a call that has come to its end.
+type Acted struct {
+	Action     string // as its spec names it
+	Parameters json.RawMessage
+	Result     Result
+	Err        string // what the model was told; empty if it went well
+}
+
+// Call is one call of an action.
+type Call struct {
+	ID         string
+	Parameters json.RawMessage // an object that fits the schema
+	Scene      Scene
+	Earlier    []Acted // what this run's earlier calls came to, oldest first
+	answer     *Answer
+	over       atomic.Bool // nobody listens any more
+}
+
+// NewCall is a call whose updates go to a, for tests of actions.
+func NewCall(a *Answer, id string, params json.RawMessage, s Scene) *Call {
+	return &Call{ID: id, Parameters: params, Scene: s, answer: a}
+}
+
+// Read decodes the parameters into a struct. What they lack stays as it was.
+func (c *Call) Read(into any) error {
+	if err := json.Unmarshal(c.Parameters, into); err != nil {
+		return fmt.Errorf("read the parameters: %w", err)
+	}
+	return nil
+}
+
+// Update shows text in place of what this call said before, below what is already written. It returns at once and is
+// on its way before the next line of the action runs. Safe for concurrent use.
+func (c *Call) Update(text string) {
+	if c.over.Load() {
+		return
+	}
+	c.answer.Apply(Change{Kind: Callback, Call: c.ID, Text: clean(text)})
+}

@@ -1,0 +1,63 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+)
+
+// claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
+// else was said in it would stay without an answer.
+func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool) {
+	if len(x.run.Inputs) != 1 || s.Message.ID == "" {
+		return nil, nil, false
+	}
+	for _, t := range x.toolbox.all {
+		if m, is := t.Action.(Matcher); is && t.offered(s) {
+			if params, ok := x.match(t, m, s); ok {
+				return t, params, true
+			}
+		}
+	}
+	return nil, nil, false
+}
+
+// match asks one action. If that breaks, it has claimed nothing.
+func (x *execution) match(t *tool, m Matcher, s Scene) (params json.RawMessage, ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.cfg.Log.Error("an action broke while it looked at a message", "run", x.run.ID, "action", t.spec.Name,
+				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			params, ok = nil, false
+		}
+	}()
+	return m.Match(s)
+}
+
+// brokenLine is what people read where nothing but a broken action has answered them.
+const brokenLine = "That did not work. Please try again."
+
+// direct lets an action answer that claims the turn: [errTold] if one has. What it has shown is the answer, or else its
+// result.
+func (x *execution) direct(ctx context.Context) error {
+	t, params, ok := x.claimant(x.scene)
+	if !ok {
+		return nil
+	}
+	c := ToolCall{ID: x.callID(""), Name: t.spec.Name, Parameters: params}
+	x.stage(c, Tool{Stage: StageStart})
+	if _, err := x.act(ctx, c); err != nil {
+		return err
+	}
+	switch {
+	case len(x.acted) == 0 || x.acted[0].Err != "":
+		x.answer.Apply(Change{Kind: Text, Text: brokenLine})
+	case x.spoken() != nil:
+		x.answer.Apply(Change{Kind: Text, Text: x.acted[0].Result.Text})
+	}
+	if err := x.spoken(); err != nil {
+		return err
+	}
+	return errTold
+}

@@ -1,0 +1,105 @@
+// Package schema checks JSON against a JSON schema, and says what is wrong in words that a model can act on.
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Compile reads a schema of an object, drafts 7 or 2020-12. The check that it returns is safe for concurrent use, and its
+// errors name the field and the reason. A schema with a type that JSON has not is an error, as is one that needs
+// others from elsewhere.
+func Compile(schema json.RawMessage) (check func(object json.RawMessage) error, err error) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	if s.Type != "object" {
+		return nil, errors.New(`the schema is not one of an object: it lacks "type": "object"`)
+	}
+	if err := types(&s); err != nil {
+		return nil, err
+	}
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{ValidateDefaults: true})
+	if err != nil {
+		return nil, fmt.Errorf("resolve the schema: %w", err)
+	}
+	return func(object json.RawMessage) error {
+		var instance any
+		if err := json.Unmarshal(object, &instance); err != nil {
+			return fmt.Errorf("not JSON: %w", err)
+		}
+		if err := resolved.Validate(instance); err != nil {
+			return errors.New(plain(err))
+		}
+		return nil
+	}, nil
+}
+
+// types finds what the library takes for a type that nothing has.
+func types(s *jsonschema.Schema) error {
+	if s == nil {
+		return nil
+	}
+	for _, t := range append([]string{s.Type}, s.Types...) {
+		switch t {
+		case "", "null", "boolean", "object", "array", "number", "string", "integer":
+		default:
+			return fmt.Errorf("the schema has the type %q, which JSON does not have", t)
+		}
+	}
+	var below []*jsonschema.Schema
+	for _, named := range []map[string]*jsonschema.Schema{s.Properties, s.PatternProperties, s.Defs, s.Definitions} {
+		for _, b := range named {
+			below = append(below, b)
+		}
+	}
+	for _, listed := range [][]*jsonschema.Schema{s.PrefixItems, s.AllOf, s.AnyOf, s.OneOf, {s.Items, s.AdditionalProperties, s.Not}} {
+		below = append(below, listed...)
+	}
+	for _, b := range below {
+		if err := types(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain is a validation error without the way to it: the library wraps the reason once for each schema it went through,
+// and the innermost path says where.
+func plain(err error) string {
+	path := ""
+	for inner := errors.Unwrap(err); inner != nil; err, inner = inner, errors.Unwrap(inner) {
+		if at, ok := strings.CutPrefix(strings.TrimSuffix(err.Error(), ": "+inner.Error()), "validating "); ok {
+			path = at
+		}
+	}
+	reason := strings.ReplaceAll(err.Error(), "<invalid reflect.Value>", "null")
+	if field := fieldAt(path); field != "" {
+		return field + ": " + reason
+	}
+	return reason
+}
+
+// fieldAt is a path in a schema as a path in what it describes: "a[].b".
+func fieldAt(path string) string {
+	var b strings.Builder
+	steps := strings.Split(path, "/")
+	for i := 1; i < len(steps); i++ {
+		switch {
+		case steps[i] == "properties" && i+1 < len(steps):
+			i++
+			if b.Len() > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(strings.NewReplacer("~1", "/", "~0", "~").Replace(steps[i]))
+		case steps[i] == "items", steps[i] == "prefixItems":
+			b.WriteString("[]")
+		}
+	}
+	return b.String()
+}
