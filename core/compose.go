@@ -19,7 +19,7 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	case x.run.Duty == Excuse:
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
 		return Request{}, errTold
-	case x.cfg.Models.Transcriber == nil && question.unheard():
+	case x.cfg.Models.Transcriber == nil && scene.Message.unheard():
 		x.answer.Apply(Change{Kind: Text, Text: deafLine})
 		return Request{}, errTold
 	}
