@@ -47,6 +47,16 @@ type (
 	Cleared struct{ Room RoomID }
 )
 
+// Here is m's room as it is remembered: it can be spoken to later, with nothing to reply to.
+func (m Message) Here() Room {
+	r := m.Place
+	if m.Address.Connector != "" {
+		r.Address = m.Address
+		r.Address.ReplyTo = ""
+	}
+	return r
+}
+
 func (Message) inbound()  {}
 func (Command) inbound()  {}
 func (Edited) inbound()   {}

@@ -38,7 +38,7 @@ type Memories interface {
 type Rooms interface {
 	// Room returns one room, or [ErrNotFound].
 	Room(ctx context.Context, id RoomID) (Room, error)
-	// SaveRoom stores r, in place of an earlier room with its id, whose Created it keeps.
+	// SaveRoom stores r, in place of an earlier room with its id, whose Created it keeps, and whose Address where r has none.
 	SaveRoom(ctx context.Context, r Room) error
 }
 
@@ -56,7 +56,8 @@ type Journal interface {
 	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
 	// ready at the time of the call, or any under j.Collect), whose Address and readiness become the newer ones,
 	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number. A run has the duty
-	// j.Duty, and that of a message that joins it if this is [Reply]. Nothing joins an [Excuse]. If j.Limit runs of the
+	// j.Duty, and that of a message that joins it if this is [Reply]. Nothing joins an [Excuse], and what is told to
+	// [Duty.Alone] neither joins nor is joined. If j.Limit runs of the
 	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
 	// remembered.
 	// A message known already changes nothing, whatever j says.
@@ -104,7 +105,14 @@ const (
 	Reply  Duty = ""       // to answer
 	Decide Duty = "decide" // to find out whether to answer, and if so, to answer
 	Excuse Duty = "excuse" // to say that there is more to answer than is answered
+	Tell   Duty = "tell"   // to say what its input says, in the agent's name
 )
+
+// Alone says that such a run has one input, and does not become one with its neighbours.
+func (d Duty) Alone() bool { return d == Tell }
+
+// claims says that such a run takes the room: earlier runs give way to it, as it does to later ones.
+func (d Duty) claims() bool { return d != Tell }
 
 // Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
 // only think that they are.

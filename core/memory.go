@@ -58,6 +58,8 @@ type Room struct {
 	Connector string // the name of the connector that serves it
 	Name      string // as people know it; may be empty
 	Created   time.Time
+	// Address is where it was last reached, with nothing to reply to; its Connector is empty if it never was.
+	Address Address
 }
 
 // MemoryKind says what a memory is. Only what was said stands in the transcript and in prompts as a turn; the other kinds
@@ -69,6 +71,7 @@ const (
 	Said         MemoryKind = ""              // a message
 	IgnoredKind  MemoryKind = "ignore"        // the agent's decision not to answer InReplyTo, with its Thought
 	ActionResult MemoryKind = "action_result" // what an action of the agent's found or did
+	Draft        MemoryKind = "draft"         // what a [Tell] run is to say
 )
 
 // Memory is one message, whoever wrote it, or one of the things that [MemoryKind] lists.

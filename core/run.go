@@ -116,6 +116,9 @@ func (x *execution) claim() (refused error) {
 	base, quit := context.WithCancelCause(base)
 	x.quit = func(cause error) { quit(cause); cancel() }
 	x.work = base
+	if !x.run.Duty.claims() {
+		return nil
+	}
 	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.Response)
 	if refused = settled(err); refused != nil {
 		quit(refused)
@@ -138,6 +141,8 @@ func (x *execution) write(refused error) (Verdict, error) {
 	case run.Acting != "": // it may have happened, and must not happen again
 		x.answer.tell(run.Text, nil)
 		err = errCutOff
+	case run.Duty == Tell:
+		err = x.recite(x.work)
 	default:
 		err = x.generate(x.work)
 	}
@@ -158,6 +163,9 @@ func (x *execution) write(refused error) (Verdict, error) {
 
 // settle asks whether the turn still has the room.
 func (x *execution) settle() error {
+	if !x.run.Duty.claims() {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(x.life, hurry)
 	defer cancel()
 	return x.cfg.Tracker.Settle(ctx, x.cfg.Agent.ID, x.run.Room, x.run.Response)
@@ -228,6 +236,9 @@ func (x *execution) finish(v Verdict) error {
 		}
 		if n := len(x.run.Inputs); n > 0 {
 			out.InReplyTo = x.run.Inputs[n-1]
+		}
+		if x.run.Duty == Tell { // its input is the draft of what it says
+			out.InReplyTo = x.run.Address.ReplyTo
 		}
 	}
 	err := x.persist(x.life, func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })

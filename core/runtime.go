@@ -148,6 +148,13 @@ func (rt *Runtime) close() {
 	rt.closed = true
 }
 
+// ending says that nothing is taken any more.
+func (rt *Runtime) ending() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.closed
+}
+
 // wake makes sure that somebody here looks at room after this call.
 func (rt *Runtime) wake(room RoomID) {
 	rt.mu.Lock()

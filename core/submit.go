@@ -9,10 +9,7 @@ import (
 // Submit returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
 // means that in is not safe and must come again; after Run was told to end it is [ErrShutdown].
 func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
-	rt.mu.Lock()
-	closed := rt.closed
-	rt.mu.Unlock()
-	if closed {
+	if rt.ending() {
 		return Accepted{}, ErrShutdown
 	}
 	switch in := in.(type) {

@@ -62,10 +62,10 @@ func (t Turns) rule(k RoomKind, d decision) JoinRule {
 	return j
 }
 
-// latest is the last of runs that rules alone have given a turn, or else no run. What is undecided takes no room.
+// latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
 func latest(runs []Run) Run {
 	for _, r := range slices.Backward(runs) {
-		if r.Duty != Decide {
+		if r.Duty != Decide && r.Duty.claims() {
 			return r
 		}
 	}

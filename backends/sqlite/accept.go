@@ -54,7 +54,7 @@ func known(ctx context.Context, tx *sql.Tx, in core.Message) (core.Accepted, err
 
 func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.Accepted, error) {
 	acc := core.Accepted{Memory: in.ID}
-	if err := saveRoom(ctx, tx, in.Place); err != nil {
+	if err := saveRoom(ctx, tx, in.Here()); err != nil {
 		return acc, err
 	}
 	if j.NoRun {
@@ -101,16 +101,19 @@ func restrain(ctx context.Context, tx *sql.Tx, room core.RoomID, j *core.JoinRul
 	return err
 }
 
-// join adds in to the newest run that waits, or finds none. Only the newest that was never started can be not ready:
+// join adds in to the newest run that waits for more, or finds none. Only the newest that was never started can be not ready:
 // it would have been joined instead of opening a newer one.
 func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
+	if j.Duty.Alone() {
+		return 0, core.ErrNotFound
+	}
 	now := time.Now()
 	err = tx.QueryRowContext(ctx, `
 		UPDATE runs SET address = ?, ready = ?, duty = iif(? = '', '', duty)
 		WHERE (ready > ? OR ?) AND duty <> ? AND id = (
-			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 ORDER BY turn DESC LIMIT 1)
+			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 AND duty IN ('', ?, ?) ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, core.Excuse, in.Room).Scan(&turn)
+		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, core.Excuse, in.Room, core.Decide, core.Excuse).Scan(&turn)
 	return turn, found(err)
 }
 

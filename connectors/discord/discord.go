@@ -130,6 +130,9 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}
+	if a.ReplyTo == "" {
+		to.Message = "" // what was written there last
+	}
 	me, err := d.me(ctx)
 	switch {
 	case errors.Is(err, errRevoked):

@@ -107,6 +107,9 @@ func (t *Telegram) Open(_ context.Context, a core.Address) (progressive.Sink, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}
+	if a.ReplyTo == "" {
+		own.Message = 0 // what was written there last
+	}
 	return &sink{telegram: t, to: own}, nil
 }
 

@@ -31,7 +31,10 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := newID()
-	room := core.Room{ID: roomOf(id), Kind: core.API, Connector: Name, Created: time.Now()}
+	room := core.Room{
+		ID: roomOf(id), Kind: core.API, Connector: Name, Created: time.Now(),
+		Address: core.Address{Connector: Name, Room: roomOf(id)},
+	}
 	if err := w.opts.Store.SaveRoom(r.Context(), room); err != nil {
 		w.broken(rw, "open a conversation", err)
 		return

@@ -55,7 +55,7 @@ func acceptDuplicate(t *testing.T, s store) {
 	s.same("what was said", s.texts("room", 0, 10), []string{in.Text})
 	room, err := s.Room(t.Context(), "room")
 	s.must(err)
-	s.same("the room", room, in.Place)
+	s.same("the room", room, in.Here())
 
 	r := s.start(first.Run, "owner")
 	s.finish(r, core.Memory{})
@@ -108,7 +108,7 @@ func acceptRoom(t *testing.T, s store) {
 	in := message("room", 1)
 	in.Place.World, in.Place.Created = "world", time.Now().Add(-time.Hour)
 	s.accept(in, alone)
-	want := in.Place
+	want := in.Here()
 	room, err := s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room", room, want)

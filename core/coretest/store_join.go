@@ -19,6 +19,7 @@ func joinChecks() []storeCheck {
 		{"a joined message is a duplicate of its run", joinDuplicate},
 		{"a message joins no run of another room", joinRooms},
 		{"a run with a message to answer need not decide", joinDuty},
+		{"what is told joins nothing, is not joined, and hides nothing (IN-06)", joinAlone},
 		{"beyond the limit there is one excuse, and nothing is forgotten (IN-07)", joinLimit},
 	}
 }
@@ -37,6 +38,21 @@ func joinDuty(t *testing.T, s store) {
 		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
 		s.same("the duty", s.runOf(first).Duty, c.want)
 	}
+}
+
+func joinAlone(t *testing.T, s store) {
+	rule, tell := core.JoinRule{Window: window, Collect: true}, core.JoinRule{Window: window, Collect: true, Duty: core.Tell}
+	asked := s.accept(message("room", 1), rule)
+	told := s.accept(message("room", 2), tell)
+	again := s.accept(message("room", 3), tell)
+	if told.Run == asked.Run || again.Run == told.Run {
+		t.Errorf("what was told joined %q, or each other: %q, %q", asked.Run, told.Run, again.Run)
+	}
+	s.same("the run of a second question", s.accept(message("room", 4), rule).Run, asked.Run)
+	s.same("the inputs of what is told", s.runOf(told).Inputs, []core.MemoryID{"room/2"})
+	s.same("the duty", s.runOf(told).Duty, core.Tell)
+	s.same("the only run of a room", s.accept(message("elsewhere", 1), tell).Response, core.ResponseID(1))
+	s.same("the next", s.accept(message("elsewhere", 2), rule).Response, core.ResponseID(2))
 }
 
 func joinLimit(t *testing.T, s store) {

@@ -21,6 +21,7 @@ func memoryChecks() []storeCheck {
 		{"what came about beside an answer is no part of the conversation", memoryBeside},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
+		{"a room is reached where it was last", roomAddress},
 		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
 	}
@@ -150,6 +151,35 @@ func saveRoom(t *testing.T, s store) {
 	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
 	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+}
+
+// A room is reached where somebody wrote last, with nothing to reply to.
+func roomAddress(t *testing.T, s store) {
+	wants := func(want core.Address) {
+		t.Helper()
+		room, err := s.Room(t.Context(), "room")
+		s.must(err)
+		s.same("the address", room.Address, want)
+	}
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Group}))
+	wants(core.Address{})
+	first, second, unreached := message("room", 1), message("room", 2), message("room", 3)
+	second.Address.Own, unreached.Address = []byte("elsewhere"), core.Address{}
+	for _, c := range []struct {
+		in   core.Message
+		j    core.JoinRule
+		want []byte
+	}{
+		{first, alone, first.Address.Own}, {second, core.JoinRule{NoRun: true}, second.Address.Own}, {first, alone, second.Address.Own},
+		{unreached, alone, second.Address.Own},
+	} {
+		s.accept(c.in, c.j)
+		wants(core.Address{Connector: "fake", Room: "room", Own: c.want})
+	}
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum}))
+	wants(core.Address{Connector: "fake", Room: "room", Own: second.Address.Own})
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum, Address: core.Address{Connector: "fake", Own: []byte("new")}}))
+	wants(core.Address{Connector: "fake", Own: []byte("new")})
 }
 
 func attention(t *testing.T, s store) {

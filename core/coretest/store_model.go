@@ -140,6 +140,9 @@ func (s *storeModel) SaveRoom(_ context.Context, r core.Room) error {
 func (s *storeModel) save(r core.Room) {
 	if old, ok := s.rooms[r.ID]; ok {
 		r.Created = old.Created
+		if r.Address.Connector == "" {
+			r.Address = old.Address
+		}
 	}
 	s.rooms[r.ID] = r
 }
@@ -171,7 +174,7 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 		acc.Duplicate, acc.Altered = true, s.said[i].Text != in.Text
 		return acc, nil
 	}
-	s.save(in.Place)
+	s.save(in.Here())
 	acc := core.Accepted{Memory: in.ID}
 	var r *ownedRun
 	if !j.NoRun {
@@ -206,14 +209,20 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 		}
 	}
 	for _, r := range slices.Backward(waiting) {
-		if (j.Collect || r.Ready.After(time.Now())) && r.Duty != core.Excuse {
-			return r
+		switch {
+		case r.Duty.Alone():
+			continue
+		case r.Duty == core.Excuse, j.Duty.Alone(), !j.Collect && !r.Ready.After(time.Now()):
+			return s.opened(in, j, len(waiting), excused)
 		}
-		if r.Duty == core.Excuse {
-			break
-		}
+		return r
 	}
-	if j.Limit > 0 && len(waiting) >= j.Limit {
+	return s.opened(in, j, len(waiting), excused)
+}
+
+// opened returns a new run; nil if too many wait.
+func (s *storeModel) opened(in core.Message, j core.JoinRule, waiting int, excused bool) *ownedRun {
+	if j.Limit > 0 && waiting >= j.Limit {
 		if j.Duty != core.Reply || excused {
 			return nil
 		}

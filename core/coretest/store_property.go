@@ -73,7 +73,7 @@ func (p *pair) accept(rt *rapid.T) {
 		NoRun:   rapid.IntRange(0, 4).Draw(rt, "no run") == 0,
 		Window:  time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect: rapid.Bool().Draw(rt, "collect"),
-		Duty:    rapid.SampledFrom([]core.Duty{core.Reply, core.Decide}).Draw(rt, "duty"),
+		Duty:    rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell}).Draw(rt, "duty"),
 		Limit:   rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)

@@ -1,0 +1,107 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Notice is a message of the agent's own: nobody needs to have asked for it.
+type Notice struct {
+	// To is where it is said. A room alone is enough, if people have written there: then that is where it was last
+	// reached, or the place of the message that is replied to.
+	To   Address
+	Text string
+	// Key makes a notice the same as an earlier one of its room, which is then not said again. Without a key it is new.
+	Key string
+}
+
+var errNoText = errors.New("there is nothing to say")
+
+// Say has the agent say n, once, when it is the turn of that in its room: what is being answered there is neither
+// interrupted nor held up for long. It returns when n is safe. What was said is a memory of the agent's, and a part of later
+// prompts. [ErrNotFound] if nobody knows the room, [ErrUnreached] if it was never reached; any other error means that n is
+// not safe.
+func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
+	if rt.ending() {
+		return Accepted{}, ErrShutdown
+	}
+	m, err := rt.draft(ctx, n)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+	}
+	acc, err := rt.cfg.Store.Accept(ctx, m, JoinRule{Duty: Tell})
+	if err != nil {
+		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+	}
+	rt.wake(m.Room)
+	return acc, nil
+}
+
+// draft is what n is to the journal.
+func (rt *Runtime) draft(ctx context.Context, n Notice) (Message, error) {
+	text := clean(n.Text)
+	switch {
+	case strings.TrimSpace(text) == "":
+		return Message{}, errNoText
+	case len(n.To.Own) > MaxOwn:
+		return Message{}, ErrTooLarge
+	}
+	room, err := rt.cfg.Store.Room(ctx, n.To.Room)
+	if err != nil {
+		return Message{}, err
+	}
+	to, err := rt.reach(ctx, room, n.To)
+	if err != nil {
+		return Message{}, err
+	}
+	if n.Key == "" {
+		n.Key = rand.Text()
+	}
+	return Message{
+		Memory: Memory{
+			ID: MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: Draft,
+			Author: rt.cfg.Agent.entity(), Name: rt.cfg.Agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
+		},
+		Place: room, Address: to,
+	}, nil
+}
+
+// reach completes an address.
+func (rt *Runtime) reach(ctx context.Context, room Room, to Address) (Address, error) {
+	if to.Connector != "" {
+		return to, nil
+	}
+	if to.ReplyTo != "" {
+		run, err := rt.cfg.Store.RunOf(ctx, to.ReplyTo)
+		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
+			return run.Address, nil
+		} else if ignore(err, ErrNotFound) != nil {
+			return to, err
+		}
+	}
+	if room.Address.Connector == "" {
+		return to, ErrUnreached
+	}
+	return room.Address, nil
+}
+
+// recite says what was drafted.
+func (x *execution) recite(ctx context.Context) error {
+	var draft Memory
+	err := x.persist(ctx, func() (err error) {
+		draft, err = x.cfg.Store.Memory(ctx, x.run.Inputs[0])
+		return ignore(err, ErrNotFound)
+	})
+	if err != nil {
+		return fmt.Errorf("read what to say: %w", err)
+	}
+	if draft.ID == "" { // it was taken back
+		return ErrStopped
+	}
+	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
+	return nil
+}

@@ -1,0 +1,199 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// announce says something to a room, as the agent.
+func (n *node) announce(notice core.Notice) core.Accepted {
+	n.w.Helper()
+	acc, err := n.Say(n.w.Context(), notice)
+	n.w.must(err)
+	return acc
+}
+
+func TestSay(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.wants(n.say("A"), core.Completed, "You said: A")
+		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		w.wants(acc, core.Completed, "It rains.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		if r := w.run(acc); r.Address.ReplyTo != "" || r.Address.Connector != "fake" {
+			w.Errorf("it was said to %+v", r.Address)
+		}
+		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
+		w.must(err)
+		if m.Author != agent || m.Kind != core.Said || m.InReplyTo != "" {
+			w.Errorf("remembered is %+v", m)
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "It rains.", "B"}) {
+			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
+		}
+	})
+}
+
+// What is replied to is found by its id, if it was answered.
+func TestSayInReply(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		first, second := n.say("A"), n.say("B")
+		w.ended(second)
+		for _, c := range []struct{ to, want core.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"nobody/knows", ""}} {
+			acc := n.announce(core.Notice{To: core.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
+			w.wants(acc, core.Completed, "Indeed.")
+			m, err := w.store.Memory(w.Context(), w.run(acc).Said())
+			w.must(err)
+			if m.InReplyTo != c.want || w.run(acc).Address.ReplyTo != c.want {
+				w.Errorf("it replies to %q and %q, not %q", m.InReplyTo, w.run(acc).Address.ReplyTo, c.want)
+			}
+		}
+	})
+}
+
+// What the agent says by itself waits for the answer under way, under every policy, and gives way to none.
+func TestSayInterruptsNothing(t *testing.T) {
+	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = policy
+				n := w.start()
+				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
+				a := n.say("A")
+				time.Sleep(time.Second)
+				told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+				time.Sleep(10 * time.Second)
+				if r := w.run(told); r.Epoch != 0 {
+					w.Errorf("it was begun under an answer: %+v", r)
+				}
+				w.wants(a, core.Completed, fox+" The end.")
+				w.wants(told, core.Completed, "It rains.")
+				if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end.", "It rains."}) {
+					w.Errorf("the chat shows %q", got)
+				}
+			})
+		})
+	}
+	t.Run("a later question interrupts the answer, and not the notice", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			a := n.say("A")
+			time.Sleep(time.Second)
+			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+			b := n.say("B")
+			w.wants(b, core.Completed, "You said: B")
+			w.wants(told, core.Completed, "It rains.")
+			w.wants(a, core.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+			if got := w.chat.visible(); len(got) != 3 || got[1] != "It rains." || got[2] != "You said: B" {
+				w.Errorf("the chat shows %q", got)
+			}
+		})
+	})
+	t.Run("a stop ends the answer, and not the notice", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Minute)})
+			a := n.say("A")
+			time.Sleep(time.Second)
+			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+			n.stop(room)
+			w.wants(a, core.Stopped, fox+"\n\n_(Stopped.)_")
+			w.wants(told, core.Completed, "It rains.")
+		})
+	})
+}
+
+// One key is one notice, whoever repeats it, on whichever replica.
+func TestSayOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n, other := w.start(), w.start()
+		w.ended(n.say("A"))
+		first := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		again := other.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		if !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		w.wants(first, core.Completed, "It rains.")
+		for range 2 {
+			w.wants(n.announce(core.Notice{To: core.Address{Room: room}, Text: "Without a key."}), core.Completed, "Without a key.")
+		}
+		if got := w.chat.visible(); len(got) != 4 {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// A process that dies at any moment has it said once all the same (I14).
+func TestSaySurvives(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.chat.slow = time.Second
+		p, sound := &ports{}, w.cfg
+		p.wrap(&w.cfg)
+		n := w.start()
+		w.cfg = sound
+		w.ended(n.say("A"))
+		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		time.Sleep(500 * time.Millisecond) // the message is about to be created
+		p.die()
+		n.shutdown()
+		w.start()
+		w.wants(told, core.Completed, "It rains.")
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+func TestSayRefuses(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: group, Kind: core.Group, Connector: "fake"}))
+		for name, c := range map[string]struct {
+			notice core.Notice
+			want   error
+		}{
+			"to nobody":      {core.Notice{To: core.Address{Room: "elsewhere"}, Text: "Hello?"}, core.ErrNotFound},
+			"never reached":  {core.Notice{To: core.Address{Room: group}, Text: "Hello?"}, core.ErrUnreached},
+			"too long a way": {core.Notice{To: core.Address{Room: group, Own: make([]byte, core.MaxOwn+1)}, Text: "Hello?"}, core.ErrTooLarge},
+			"nothing":        {core.Notice{To: core.Address{Room: group}, Text: " \n"}, nil},
+		} {
+			_, err := n.Say(w.Context(), c.notice)
+			if err == nil || c.want != nil && !errors.Is(err, c.want) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+		n.shutdown()
+		if _, err := n.Say(context.Background(), core.Notice{To: core.Address{Room: room}, Text: "Too late."}); !errors.Is(err, core.ErrShutdown) {
+			w.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// Who clears the room before it is said has it not said.
+func TestSayCleared(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		n := w.start()
+		w.model.queue([]step{pause(time.Minute), write("Late.")})
+		n.say("A")
+		time.Sleep(time.Second)
+		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		_, err := n.Submit(w.Context(), core.Cleared{Room: room})
+		w.must(err)
+		if o, said := w.ended(told); o.Status != core.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
+			w.Errorf("it ended as %+v: %q", o, said)
+		}
+		w.accepted, w.chat.seen = nil, nil // nothing of that is remembered
+	})
+}
