@@ -132,6 +132,9 @@ func filled(v any) any {
 				delete(v, name)
 			}
 		}
+		if len(v) == 0 {
+			return nil
+		}
 	case []any:
 		for i := range v {
 			v[i] = filled(v[i])

@@ -42,6 +42,20 @@ func (w *world) edit(s progressive.Sink, id, text string) error {
 	return s.(progressive.Editor).Edit(w.Context(), id, part(text))
 }
 
+// What the agent says by itself replies to nobody.
+func TestSaidUnasked(t *testing.T) {
+	play(t, func(w *world) {
+		w.asked()
+		s := w.openAt(w.newest().Here().Address)
+		if _, err := s.Post(w.Context(), progressive.Part{Text: "by myself", ReplyTo: true}, "run/0"); err != nil {
+			t.Fatal(err)
+		}
+		if shown := w.fake.Messages(w.channel); len(shown) != 2 || shown[1].ReplyTo != "" {
+			t.Errorf("shown %+v", shown)
+		}
+	})
+}
+
 func TestSink(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.asked()

@@ -225,18 +225,29 @@ func (w *world) say(text string) string { return w.fake.Say(w.channel, w.ann, te
 // open opens the conversation of the last message.
 func (w *world) open() progressive.Sink {
 	w.Helper()
+	return w.openAt(w.newest().Address)
+}
+
+func (w *world) openAt(a core.Address) progressive.Sink {
+	w.Helper()
+	s, err := w.bot.Open(w.Context(), a)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+// newest is the message that was heard last.
+func (w *world) newest() core.Message {
+	w.Helper()
 	all := w.inbound()
 	for i := len(all) - 1; i >= 0; i-- {
 		if m, ok := all[i].(core.Message); ok {
-			s, err := w.bot.Open(w.Context(), m.Address)
-			if err != nil {
-				w.Fatal(err)
-			}
-			return s
+			return m
 		}
 	}
 	w.Fatal("nothing was heard")
-	return nil
+	return core.Message{}
 }
 
 // count counts the requests of a route.

@@ -93,6 +93,11 @@ func TestWhereAnswersGo(t *testing.T) {
 			if got := sent["reply_parameters"] != ""; got != c.reply {
 				t.Errorf("%s: reply %t", name, got)
 			}
+			place := r.last().Here().Address // what the agent says there by itself replies to nobody
+			r.post(r.open(place), "by myself")
+			if sent := r.final("sendMessage").Params; sent["message_thread_id"] != c.thread || sent["reply_parameters"] != "" {
+				t.Errorf("%s: said unasked: %v", name, sent)
+			}
 		}
 	}, telegramfake.WithReadAllGroupMessages(), telegramfake.WithoutFlood())
 }
