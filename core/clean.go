@@ -2,6 +2,7 @@ package core
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -12,4 +13,56 @@ func clean(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
+}
+
+// visible is what people wrote, [clean] and without what is read by machines and seen by nobody: controls, tags unless
+// they make a flag, and what turns the direction of text (SE-09). Joiners stay: Persian, Hindi and emoji need them.
+func visible(s string) string {
+	s = clean(s)
+	if !strings.ContainsFunc(s, hidden) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if r == blackFlag {
+			b.WriteString(s[i : i+flag(s[i:])])
+		} else if !hidden(r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const (
+	blackFlag = '\U0001F3F4'
+	endOfFlag = '\U000E007F'
+)
+
+func hidden(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r':
+		return false
+	case unicode.Is(unicode.Cc, r), r >= '\U000E0000' && r <= '\U000E007F':
+		return true
+	}
+	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
+}
+
+// joins says of what [visible] leaves whether r has no shape of its own and is still part of words, emoji or flags.
+func joins(r rune) bool { return r == '\u200C' || r == '\u200D' || r > '\U000E0000' }
+
+// flag is the length of the flag that s begins with: the black one, or a region's, spelled in up to six tags.
+func flag(s string) int {
+	n, tags := utf8.RuneLen(blackFlag), 0
+	for i, r := range s[n:] {
+		switch {
+		case r == endOfFlag && tags > 0:
+			return n + i + utf8.RuneLen(r)
+		case tags < 6 && (r >= '\U000E0030' && r <= '\U000E0039' || r >= '\U000E0061' && r <= '\U000E007A'):
+			tags++
+		default:
+			return n
+		}
+	}
+	return n
 }

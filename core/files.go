@@ -14,17 +14,13 @@ func cleanFiles(files []File) []File {
 	all := slices.Clone(files)
 	for i, f := range all {
 		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
-		all[i].Description, all[i].Text = clean(f.Description), clean(f.Text)
+		all[i].Description, all[i].Text = visible(f.Description), visible(f.Text)
 	}
 	return all
 }
 
-// label is text in one line.
-func label(text string) string {
-	const longest = 200
-	runes := []rune(strings.Join(strings.Fields(clean(text)), " "))
-	return string(runes[:min(len(runes), longest)])
-}
+// label is what a sender calls a file, in one line.
+func label(text string) string { return oneLine(text, 200) }
 
 // checkFiles says whether all refs can be stored.
 func checkFiles(m Memory) error {

@@ -19,7 +19,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	if err := checkFiles(e.Memory); err != nil {
 		return err
 	}
-	e.Text, e.Files = clean(e.Text), cleanFiles(e.Files)
+	e.Text, e.Files = visible(e.Text), cleanFiles(e.Files)
 	old, err := rt.known(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
@@ -104,7 +104,7 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := Memory{
-		ID: id, Room: r.Room, Author: r.Author, Name: clean(r.Name), Text: clean(r.text(on)), InReplyTo: r.On, At: r.At,
+		ID: id, Room: r.Room, Author: r.Author, Name: visible(r.Name), Text: visible(r.text(on)), InReplyTo: r.On, At: r.At,
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, Message{Memory: m, Place: room}, JoinRule{NoRun: true})
 	if err != nil {

@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Plugin is a bundle of what the agent can do. It is data: whoever builds the gateway lists it.
 type Plugin struct {
@@ -8,7 +11,7 @@ type Plugin struct {
 	Actions    []Action
 	Providers  []Provider
 	Evaluators []Evaluator
-	Templates  map[string]string // by name: they stand in for the built-in ones, and give way to the character's
+	Templates  map[string]string // by [TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []Observer
 }
 
@@ -25,13 +28,21 @@ type ProviderSpec struct {
 	Name        string // in capitals, as "TIME"
 	Description string // of a dynamic one: for the model, which may ask for it
 	Dynamic     bool   // asked only when the answer names it
-	Position    int    // where it stands among the others; those that change the least come first
+	// Stable says that it tells the same in every turn of a room, but for rare changes: it then stands before the
+	// conversation, where the caches of model providers hold.
+	Stable bool
+	// Flat says that it is only asked for prompts that are one text: where the conversation and the actions have their own
+	// places, the model has this already.
+	Flat     bool
+	Position int           // where it stands among the others, those with small numbers first
+	Values   []string      // the variables that its fragments may carry
+	Limit    time.Duration // how long it may take; 0 is a second
 }
 
 // Fragment is what a provider tells.
 type Fragment struct {
-	Text   string            // for the prompt
-	Values map[string]string // variables for templates, by name
+	Text   string            // for the prompt; what people wrote stands there as [Label] and [Quote] make it
+	Values map[string]string // variables for templates, by the names that the spec lists
 }
 
 // Scene is the turn that providers, evaluators and actions are asked about.

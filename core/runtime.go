@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,6 +50,8 @@ type Agent struct {
 	Name   string
 	Names  []string // others it is called by in groups; may be empty
 	System string   // the system prompt
+	// Templates replace those of the plugins and the built-in ones, by [TemplateName]; may be empty.
+	Templates map[string]string
 }
 
 // entity is the agent as an author.
@@ -68,6 +71,8 @@ type Runtime struct {
 	rooms  map[RoomID]chan struct{} // rooms served here; a token makes the runner look again
 	woken  map[RoomID]struct{}      // rooms that Run shall serve
 	signal chan struct{}
+
+	prompts atomic.Pointer[promptSet]
 }
 
 // New makes a runtime. It answers nothing before Run.
@@ -78,6 +83,9 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	var err error
 	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
+		return nil, err
+	}
+	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
 		return nil, err
 	}
 	observers := slices.Clone(cfg.Observers)

@@ -38,7 +38,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if err := checkFiles(m.Memory); err != nil {
 		return Accepted{}, err
 	}
-	m.Text, m.Name, m.Place.Name, m.Files = clean(m.Text), clean(m.Name), clean(m.Place.Name), cleanFiles(m.Files)
+	m.Text, m.Name, m.Place.Name, m.Files = visible(m.Text), visible(m.Name), visible(m.Place.Name), cleanFiles(m.Files)
 	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}

@@ -1,0 +1,62 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"parley/core"
+)
+
+// A wrong template keeps a gateway from starting, whoever brings it.
+func TestWrongTemplate(t *testing.T) {
+	bad := map[string]string{"shouldRespondTemplate": "{{#if agentName}}"}
+	for name, cfg := range map[string]core.Config{
+		"character": {Agent: core.Agent{Templates: bad}},
+		"plugin":    {Plugins: []core.Plugin{{Name: "p", Templates: bad}}},
+	} {
+		if _, err := core.New(cfg); err == nil || !strings.Contains(err.Error(), "template shouldRespond: line 1, column 1") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTemplateName(t *testing.T) {
+	for key, want := range map[string]string{
+		"shouldRespondTemplate": "shouldRespond", "messageHandler": "messageHandler", "evaluationTemplate": "reflection",
+		"reflectionTemplate": "reflection", "continueTemplate": "continue", "Template": "", "other": "", "": "",
+	} {
+		if got := core.TemplateName(key); got != want {
+			t.Errorf("%q is %q; want %q", key, got, want)
+		}
+	}
+	for _, name := range core.TemplateNames() {
+		if core.TemplateName(name+"Template") != name {
+			t.Errorf("%s is not known by its long name", name)
+		}
+	}
+	seed := []string{"agentName", "providers", "actionNames", "recentMessages", "relevantKnowledge", "characterBio", "messageText", "userName", "roomId", "worldContext"}
+	for _, name := range seed {
+		if fields, ok := core.Variables()[name]; !ok || slices.Contains(fields, "this") {
+			t.Errorf("there is no variable %s", name)
+		}
+	}
+}
+
+// Templates are replaced while runs go on.
+func TestSetTemplatesMeanwhile(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 20 {
+					_ = n.SetTemplates(map[string]string{"messageHandler": "{{system}}"})
+				}
+			})
+		}
+		w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+		all.Wait()
+	})
+}
