@@ -55,7 +55,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		}
 	}
 	x.stage(c, Tool{Stage: StageRunning, Parameters: string(params)})
-	r, failure := x.do(ctx, t, &Call{ID: c.ID, Parameters: params, Scene: x.scene, Earlier: x.acted, answer: x.answer})
+	r, failure := x.do(ctx, t, x.call(c, params))
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
@@ -184,7 +184,6 @@ func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
 	case o := <-done:
 		return o.Result, o.error
 	case <-time.After(lingers):
-		c.over.Store(true)
 		return Result{}, fmt.Errorf("left behind: %w", context.Cause(ctx))
 	}
 }

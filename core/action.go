@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"sync/atomic"
 	"time"
 )
 
@@ -69,36 +67,4 @@ type Acted struct {
 	Parameters json.RawMessage
 	Result     Result
 	Err        string // what the model was told; empty if it went well
-}
-
-// Call is one call of an action.
-type Call struct {
-	ID         string
-	Parameters json.RawMessage // an object that fits the schema
-	Scene      Scene
-	Earlier    []Acted // what this run's earlier calls came to, oldest first
-	answer     *Answer
-	over       atomic.Bool // nobody listens any more
-}
-
-// NewCall is a call whose updates go to a, for tests of actions.
-func NewCall(a *Answer, id string, params json.RawMessage, s Scene) *Call {
-	return &Call{ID: id, Parameters: params, Scene: s, answer: a}
-}
-
-// Read decodes the parameters into a struct. What they lack stays as it was.
-func (c *Call) Read(into any) error {
-	if err := json.Unmarshal(c.Parameters, into); err != nil {
-		return fmt.Errorf("read the parameters: %w", err)
-	}
-	return nil
-}
-
-// Update shows text in place of what this call said before, below what is already written. It returns at once and is
-// on its way before the next line of the action runs. Safe for concurrent use.
-func (c *Call) Update(text string) {
-	if c.over.Load() {
-		return
-	}
-	c.answer.Apply(Change{Kind: Callback, Call: c.ID, Text: clean(text)})
 }

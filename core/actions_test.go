@@ -118,7 +118,7 @@ func TestAction(t *testing.T) {
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
 			w.Errorf("it says %q", got)
 		}
-		want := core.Tool{Name: "PLAY", Stage: core.StageEnd, Parameters: `{"title":"x"}`, Result: "it plays", ShortResult: "plays", Success: true}
+		want := core.Tool{Name: "PLAY", Stage: core.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
 		if diff := cmp.Diff(want, stages(w, cs)["c1"]); diff != "" {
 			w.Errorf("the end (-want +got):\n%s", diff)
 		}

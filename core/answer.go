@@ -31,17 +31,19 @@ type key struct {
 
 type segment struct {
 	key
-	tool  Tool
-	text  strings.Builder // of a step: only grows, so that a string taken from it stays good
-	said  string          // of a call
-	first Cursor          // the first and the newest callback in the log: the two that a slow reader gets
-	last  Cursor
+	tool       Tool
+	parameters strings.Builder  // of a call, while they are being written
+	text       *strings.Builder // what it says; a callback begins another one. A string taken from a builder stays good
+	said       string           // with the newest callback
+	first      Cursor           // the first and the newest callback in the log: the two that a slow reader gets
+	last       Cursor
 }
 
-// entry is a change in the log. Text and callbacks are looked up in the segment when they are read.
+// entry is a change in the log. What it brings is looked up when it is read.
 type entry struct {
 	end    Cursor
-	from   int // text: offset in its segment
+	grown  *strings.Builder // what text or parameters were added to, and the n bytes from there
+	from   int
 	n      int
 	seg    *segment
 	change Change
@@ -57,8 +59,8 @@ func (a *Answer) Apply(c Change) {
 	if c.End <= a.at || a.outcome.Done() || a.lost || !c.valid() {
 		return
 	}
-	if have := c.End - c.size(); c.Kind == Text && have < a.at { // heard twice in part
-		c.Text = c.Text[a.at-have:]
+	if have := c.End - c.size(); have < a.at { // heard twice in part
+		c = c.from(int(a.at - have))
 	}
 	a.apply(c)
 	a.at = c.End
@@ -87,58 +89,90 @@ func (a *Answer) wakeLocked() {
 }
 
 func (a *Answer) apply(c Change) {
-	switch c.Kind {
+	switch s := a.segment(c); c.Kind {
 	case Text:
-		a.grow(a.segment(key{step: c.Step}), c)
+		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call}}, c.Text)
+		if c.Call != "" {
+			a.record(c.Text)
+		}
 	case Callback:
-		a.replace(a.segment(key{call: c.Call}), c)
+		a.replace(s, c)
+		a.record(c.Text)
 	case ToolStage:
-		s := a.segment(key{call: c.Call})
-		s.tool = *c.Tool
-		a.log = append(a.log, entry{end: c.End, seg: s, change: c})
+		a.move(s, c)
 	case Ended:
 		a.outcome = *c.Outcome
-		a.log = append(a.log, entry{end: c.End, change: c})
+		if c.History != nil {
+			a.history = c.History
+		}
+		a.log = append(a.log, entry{end: c.End, change: Change{Kind: Ended, Outcome: c.Outcome}})
 		close(a.endedLocked())
 	}
 }
 
-func (a *Answer) segment(k key) *segment {
+// segment is what c belongs to.
+func (a *Answer) segment(c Change) *segment {
+	k := key{call: c.Call}
+	switch {
+	case c.Kind == Ended:
+		return nil
+	case c.Call == "":
+		k.step = c.Step
+	}
 	if s := a.open[k]; s != nil {
 		return s
 	}
 	if a.open == nil {
 		a.open = map[key]*segment{}
 	}
-	s := &segment{key: k}
+	s := &segment{key: k, text: &strings.Builder{}}
 	a.open[k] = s
 	a.segs = append(a.segs, s)
 	return s
 }
 
-func (a *Answer) grow(s *segment, c Change) {
-	from := s.text.Len()
-	s.text.WriteString(c.Text)
-	if l := len(a.log) - 1; l >= 0 && a.log[l].seg == s && a.log[l].change.Kind == Text && a.log[l].end+c.size() == c.End {
-		a.log[l].n += len(c.Text) // only where no dropped callback lies between: there cursors count one more
-		a.log[l].end = c.End
+// grow adds text to what e has grown, and to the newest entry if that has grown the same just before.
+func (a *Answer) grow(e entry, text string) {
+	e.from, e.n = e.grown.Len(), len(text)
+	e.grown.WriteString(text)
+	if l := len(a.log) - 1; l >= 0 && a.log[l].grown == e.grown && a.log[l].end+Cursor(e.n) == e.end {
+		a.log[l].n += e.n // only where no dropped callback lies between: there cursors count one more
+		a.log[l].end = e.end
 		return
 	}
-	a.log = append(a.log, entry{end: c.End, from: from, n: len(c.Text), seg: s, change: Change{Kind: Text, Step: c.Step}})
+	a.log = append(a.log, e)
 }
 
-// replace drops the callback that c makes old, except the first: that one keeps the segment's place.
-func (a *Answer) replace(s *segment, c Change) {
-	if s.last > s.first {
-		i := a.after(s.last - 1)
-		a.log = slices.Delete(a.log, i, i+1)
+// move brings a call to another stage.
+func (a *Answer) move(s *segment, c Change) {
+	t := *c.Tool
+	if t.Stage == StageStreaming {
+		s.tool = Tool{Name: t.Name, Stage: t.Stage, CompactParams: t.CompactParams}
+		a.grow(entry{end: c.End, seg: s, grown: &s.parameters, change: Change{Kind: ToolStage, Call: c.Call}}, t.ParametersChunk)
+		s.tool.Parameters = s.parameters.String()
+		return
 	}
-	s.said, s.last = c.Text, c.End
+	s.tool = t
+	a.log = append(a.log, entry{end: c.End, seg: s, change: c})
+}
+
+// replace drops what c makes old: what the call said before, except its first callback, which keeps its place.
+func (a *Answer) replace(s *segment, c Change) {
 	if s.first == 0 {
 		s.first = c.End
+	} else {
+		i := a.after(max(s.first, s.last-1))
+		a.log = append(a.log[:i], slices.DeleteFunc(a.log[i:], func(e entry) bool { return e.seg == s && e.change.Kind != ToolStage })...)
 	}
+	s.text = &strings.Builder{}
+	s.text.WriteString(c.Text)
+	s.said, s.last = c.Text, c.End
 	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call}})
-	if said := strings.TrimSpace(c.Text); said != "" && (len(a.history) == 0 || a.history[len(a.history)-1] != said) {
+}
+
+// record adds to the trail.
+func (a *Answer) record(said string) {
+	if said = strings.TrimSpace(said); said != "" && (len(a.history) == 0 || a.history[len(a.history)-1] != said) {
 		a.history = append(a.history, said)
 	}
 }
@@ -154,8 +188,9 @@ func (a *Answer) after(at Cursor) int {
 	return i
 }
 
-// Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, of each
-// call only the place and the newest callback are given, and nothing else is left out. A reader who comes from another
+// Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, and so are
+// neighbouring pieces of parameters; of each call only the place and the newest callback are given, with what was added
+// to that; and nothing else is left out. A reader who comes from another
 // replica may be ahead of this one: it gets nothing until that has caught up.
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()
@@ -173,21 +208,32 @@ func (a *Answer) Read(at Cursor) ([]Change, View) {
 func (a *Answer) sinceLocked(at Cursor) []Change {
 	var out []Change
 	for _, e := range a.log[a.after(at):] {
-		c := e.change
-		c.End = e.end
-		switch c.Kind {
-		case Text:
-			skip := 0
-			if begin := e.end - Cursor(e.n); at > begin {
-				skip = int(at - begin)
-			}
-			c.Text = e.seg.text.String()[e.from+skip : e.from+e.n]
-		case Callback:
-			c.Text = e.seg.said
-		}
-		out = append(out, c)
+		out = append(out, a.read(e, at))
 	}
 	return out
+}
+
+// read is what e brings to a reader who is at.
+func (a *Answer) read(e entry, at Cursor) Change {
+	c := e.change
+	c.End = e.end
+	switch {
+	case e.grown != nil:
+		added := e.grown.String()[e.from : e.from+e.n]
+		if begin := e.end - Cursor(e.n); at > begin {
+			added = added[at-begin:]
+		}
+		if c.Kind == Text {
+			c.Text = added
+		} else {
+			c.Tool = &Tool{Name: e.seg.tool.Name, Stage: StageStreaming, ParametersChunk: added, CompactParams: e.seg.tool.CompactParams}
+		}
+	case c.Kind == Callback:
+		c.Text = e.seg.said
+	case c.Kind == Ended:
+		c.History = slices.Clip(a.history)
+	}
+	return c
 }
 
 // View returns the whole. Its cost is that of the segments, not of their text.
@@ -200,11 +246,7 @@ func (a *Answer) View() View {
 func (a *Answer) viewLocked() View {
 	v := View{At: a.at, History: slices.Clip(a.history), Outcome: a.outcome}
 	for _, s := range a.segs {
-		if s.call != "" {
-			v.Segments = append(v.Segments, Segment{s.call, s.tool, s.said})
-		} else {
-			v.Segments = append(v.Segments, Segment{Text: s.text.String()})
-		}
+		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String()})
 	}
 	return v
 }

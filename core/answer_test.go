@@ -18,6 +18,12 @@ func text(step int, s string) core.Change { return core.Change{Kind: core.Text, 
 
 func said(call, s string) core.Change { return core.Change{Kind: core.Callback, Call: call, Text: s} }
 
+func adds(call, s string) core.Change { return core.Change{Kind: core.Text, Call: call, Text: s} }
+
+func streams(call, chunk string) core.Change {
+	return core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "T", Stage: core.StageStreaming, ParametersChunk: chunk}}
+}
+
 func stage(call string, s core.Stage) core.Change {
 	return core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "T", Stage: s}}
 }
@@ -61,6 +67,17 @@ func TestSince(t *testing.T) {
 			[]core.Change{said("c", "1"), text(0, "ab"), said("c", "2"), text(0, "cd"), said("c", "3")}, 4,
 			[]core.Change{at(6, text(0, "cd")), at(7, said("c", "3"))},
 		},
+		"what a call adds joins": {
+			[]core.Change{said("c", "1"), adds("c", "a"), adds("c", "b")}, 0, []core.Change{at(1, said("c", "1")), at(3, adds("c", "ab"))},
+		},
+		"what was added goes with its callback": {
+			[]core.Change{said("c", "1"), adds("c", "ab"), text(0, "x"), said("c", "2"), adds("c", "cd"), said("c", "3"), adds("c", "e")}, 0,
+			[]core.Change{at(1, said("c", "3")), at(4, text(0, "x")), at(8, said("c", "3")), at(9, adds("c", "e"))},
+		},
+		"pieces of parameters join": {
+			[]core.Change{streams("c", `{"a`), streams("c", `":1`), streams("d", "{"), streams("c", "}")}, 2,
+			[]core.Change{at(6, streams("c", `a":1`)), at(7, streams("d", "{")), at(8, streams("c", "}"))},
+		},
 		"every stage and the end": {
 			[]core.Change{stage("c", core.StageStart), stage("c", core.StageRunning), stage("c", core.StageRunning), stage("c", core.StageEnd), ended}, 1,
 			[]core.Change{at(2, stage("c", core.StageRunning)), at(3, stage("c", core.StageRunning)), at(4, stage("c", core.StageEnd)), at(5, ended)},
@@ -99,6 +116,8 @@ func TestViewText(t *testing.T) {
 		"a more\n\nx":   {text(0, "a"), said("c", "x"), text(0, " more")},
 		"a\n\nb":        {text(0, "a"), said("c", "x"), said("c", ""), text(1, "b")},
 		"first\n\nlast": {said("d", "first"), said("c", "last")},
+		"1ab\n\nx":      {said("c", "1"), text(0, "x"), adds("c", "a"), adds("c", "b")},
+		"2b":            {said("c", "1"), adds("c", "a"), said("c", "2"), adds("c", "b")},
 	} {
 		if got := answerOf(cs...).View().Text(); got != want {
 			t.Errorf("%q; want %q", got, want)

@@ -2,7 +2,7 @@ package core
 
 import "strings"
 
-// Cursor is a position in an answer's changes: text counts its bytes, everything else one. It is the same on every
+// Cursor is a position in an answer's changes: text and pieces of parameters count their bytes, everything else one. It is the same on every
 // replica, so a reader may go on elsewhere with the cursor it has.
 type Cursor uint64
 
@@ -10,11 +10,12 @@ type Cursor uint64
 type Change struct {
 	End     Cursor   `json:"end"` // where the answer stands after it; the answer sets it where the writer left it 0
 	Kind    Kind     `json:"kind"`
-	Step    int      `json:"step,omitempty"`    // of Text: the round of the model that wrote it
-	Call    string   `json:"call,omitempty"`    // of Callback and ToolStage
+	Step    int      `json:"step,omitempty"`    // the round of the model that wrote it: of Text, and of ToolStage
+	Call    string   `json:"call,omitempty"`    // of Callback and ToolStage, and of Text that a call adds to what it says
 	Text    string   `json:"text,omitempty"`    // Text: what is added; Callback: what the call now says
 	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
 	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
+	History []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
 }
 
 // Kind is the kind of a [Change].
@@ -22,7 +23,7 @@ type Kind string
 
 // The kinds of changes.
 const (
-	Text      Kind = "text"     // adds to the text of a step
+	Text      Kind = "text"     // adds to the text of a step, or to what a call says
 	Callback  Kind = "callback" // replaces what a call says
 	ToolStage Kind = "tool"     // moves a call on
 	Ended     Kind = "ended"    // the last
@@ -41,13 +42,15 @@ const (
 
 // Tool is what a reader may know of a call; with the call's id these are the eleven fields of a tool block.
 type Tool struct {
-	Name            string   `json:"name"`
-	Stage           Stage    `json:"stage"`
-	Parameters      string   `json:"parameters,omitempty"`      // JSON, once they are complete
-	ParametersChunk string   `json:"parametersChunk,omitempty"` // of StageStreaming: what was added
-	CompactParams   string   `json:"compactParams,omitempty"`   // the parameters in one line, for people
+	Name  string `json:"name"`
+	Stage Stage  `json:"stage"`
+	// Parameters are JSON, complete from StageRunning on. A view also has them while they are being written; a change of
+	// StageStreaming has only ParametersChunk, which is added to them.
+	Parameters      string   `json:"parameters,omitempty"`
+	ParametersChunk string   `json:"parametersChunk,omitempty"`
+	CompactParams   string   `json:"compactParams,omitempty"` // the parameters in one line, for people
 	Result          string   `json:"result,omitempty"`
-	ShortResult     string   `json:"shortResult,omitempty"` // one line
+	ShortResult     string   `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
 	Success         bool     `json:"success,omitempty"`
 	Error           string   `json:"error,omitempty"`  // a sentence, for people
 	Images          []string `json:"images,omitempty"` // data: URLs or paths that the surface can show
@@ -91,10 +94,25 @@ func (c Change) valid() bool {
 
 // size is how far c moves the cursor.
 func (c Change) size() Cursor {
-	if c.Kind == Text {
+	switch {
+	case c.Kind == Text:
 		return Cursor(len(c.Text))
+	case c.Kind == ToolStage && c.Tool != nil && c.Tool.Stage == StageStreaming:
+		return Cursor(len(c.Tool.ParametersChunk))
 	}
 	return 1
+}
+
+// from is c without its first n bytes.
+func (c Change) from(n int) Change {
+	if c.Kind == Text {
+		c.Text = c.Text[n:]
+	} else {
+		t := *c.Tool
+		t.ParametersChunk = t.ParametersChunk[n:]
+		c.Tool = &t
+	}
+	return c
 }
 
 // View is the whole of an answer at one moment. It is never changed.
@@ -109,7 +127,7 @@ type View struct {
 type Segment struct {
 	Call string // empty for the text of a step
 	Tool Tool
-	Text string // of a step it only grows from view to view; of a call it is replaced
+	Text string // of a step it only grows from view to view; of a call it may be replaced
 }
 
 // Text is all that the agent says: the segments in order, a blank line between those that say something.

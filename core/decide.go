@@ -79,7 +79,7 @@ func (x *execution) wanted() (bool, error) {
 	if _, _, claimed := x.claimant(scene); claimed {
 		return true, nil
 	}
-	unseen := &execution{Runtime: x.Runtime, run: x.run, answer: &Answer{}, calls: map[string]bool{}}
+	unseen := &execution{Runtime: x.Runtime, run: x.run, answer: &Answer{}}
 	r := &round{x: unseen}
 	err = r.read(ctx, x.question(scene.Recent))
 	word := decisive(r.text.String())

@@ -189,7 +189,7 @@ func (r *round) piece(d CallDelta) {
 		r.index[d.Index] = i
 		r.calls = append(r.calls, ToolCall{ID: r.x.callID(d.ID), Name: d.Name})
 		r.visible = true
-		r.x.stage(r.calls[i], Tool{Stage: StageStart})
+		r.x.begin(r.calls[i], r.step)
 	}
 	if d.Parameters != "" {
 		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)

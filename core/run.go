@@ -28,12 +28,12 @@ type execution struct {
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
-	calls  map[string]bool         // the ids of the calls so far
 	scene  Scene                   // once the prompt is made
 	acted  []Acted                 // the calls that have ended
 
 	mu     sync.Mutex
-	posted bool // there is, or may be, a message in sight
+	calls  map[string]*block // by their ids
+	posted bool              // there is, or may be, a message in sight
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
@@ -43,7 +43,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer done()
 	a := rt.live.hold(run.ID, run.Epoch)
 	defer rt.live.release(run.ID, a)
-	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0, calls: map[string]bool{}}
+	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	rt.emit(RunStarted{x.info})
 
 	if run.Duty == Decide && !run.begun() {
@@ -158,6 +158,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	if errors.Is(err, ErrLost) { // not another word
 		return Verdict{}, err
 	}
+	x.endCalls(err)
 	return x.verdict(err), nil
 }
 

@@ -1,32 +1,177 @@
 package core
 
-import "fmt"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"parley/core/partialjson"
+)
+
+// block is what people see of one call: from where it appears in what the model says to its end, which comes once, in
+// whatever way.
+type block struct {
+	answer  *Answer
+	id      string
+	name    string
+	step    int // of the model, which asked for it
+	place   int // among the calls of its run
+	compact func(map[string]any) string
+
+	mu         sync.Mutex
+	tool       Tool // as it was shown last
+	parameters partialjson.Reader
+	spoke      bool
+}
+
+// show brings the block on its way. What t leaves open stays as it was.
+func (b *block) show(t Tool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tool.Stage == StageEnd {
+		return
+	}
+	if t.Name = b.name; b.tool.Stage == "" && t.Stage != StageStart {
+		b.apply(Tool{Name: b.name, Stage: StageStart})
+	}
+	switch {
+	case t.Stage == StageStreaming:
+		t.ParametersChunk = clean(t.ParametersChunk)
+		b.parameters.Add(t.ParametersChunk)
+		t.CompactParams = b.line()
+	case t.Stage == StageStart:
+	default:
+		b.complete(&t)
+	}
+	b.apply(t)
+}
+
+// complete gives a running or ended block its parameters.
+func (b *block) complete(t *Tool) {
+	if t.Result = limited(t.Result); t.Parameters == "" {
+		t.Parameters = b.tool.Parameters
+	}
+	if t.CompactParams = b.tool.CompactParams; t.Parameters != b.tool.Parameters {
+		b.parameters = partialjson.Reader{}
+		b.parameters.Add(t.Parameters)
+		t.CompactParams = b.line()
+	}
+}
+
+// running shows a line of a call that runs.
+func (b *block) running(short string) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.tool; t.Stage == StageRunning {
+		t.ShortResult = oneLine(clean(short), maxShort)
+		b.apply(t)
+	}
+}
+
+// say shows what the call says.
+func (b *block) say(c Change) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.tool.Stage == StageEnd {
+		return
+	}
+	if !b.spoke { // there is nothing yet to add to
+		b.spoke, c.Kind = true, Callback
+	}
+	c.Call = b.id
+	b.answer.Apply(c)
+}
+
+func (b *block) apply(t Tool) {
+	b.tool = t
+	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t})
+}
+
+// line is the parameters so far in one line.
+func (b *block) line() (line string) {
+	defer func() {
+		if recover() != nil { // it may not have thought of parameters that are not there yet
+			line = oneLine(values(&b.parameters), maxCompact)
+		}
+	}()
+	object := b.parameters.Object()
+	if b.compact == nil || object == nil {
+		return oneLine(values(&b.parameters), maxCompact)
+	}
+	return oneLine(clean(b.compact(object)), maxCompact)
+}
+
+// block is the one of c, whose id is unique in the run. It is new if nobody has seen anything of the call.
+func (x *execution) block(c ToolCall, step int) *block {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := x.calls[c.ID]
+	if b == nil {
+		b = &block{answer: x.answer, id: c.ID, name: c.Name, step: step, place: len(x.calls)}
+		if t := x.toolbox.find(c.Name); t != nil {
+			b.compact = t.spec.Compact
+		}
+		if x.calls == nil {
+			x.calls = map[string]*block{}
+		}
+		x.calls[c.ID] = b
+	}
+	return b
+}
+
+// begin shows that a round of the model asks for c.
+func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
 
 // stage shows how far a call has come.
-func (x *execution) stage(c ToolCall, t Tool) {
-	t.Name = c.Name
-	x.answer.Apply(Change{Kind: ToolStage, Call: c.ID, Tool: &t})
+func (x *execution) stage(c ToolCall, t Tool) { x.block(c, 0).show(t) }
+
+// call is what the action is given of c.
+func (x *execution) call(c ToolCall, parameters json.RawMessage) *Call {
+	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: x.acted, block: x.block(c, 0)}
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).
 func (x *execution) callID(id string) string {
-	for n := len(x.calls); id == "" || x.calls[id]; n++ {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for n := len(x.calls); id == "" || x.calls[id] != nil; n++ {
 		id = fmt.Sprintf("call-%d", n)
 	}
-	x.calls[id] = true
 	return id
 }
 
 // drop ends calls that will never be made.
 func (x *execution) drop(calls []ToolCall, err error) {
-	why := tooLate
-	if status(err) == Failed {
-		why = failureKind(err).Sentence()
-	}
 	for _, c := range calls {
-		x.stage(c, Tool{Stage: StageEnd, Error: why})
+		x.stage(c, Tool{Stage: StageEnd, Error: dropped(err)})
 	}
 }
 
-// tooLate is what people read of a call that was asked for and not made.
+// dropped is what people read of a call that was asked for and not made.
+func dropped(err error) string {
+	if status(err) == Failed {
+		return failureKind(err).Sentence()
+	}
+	return tooLate
+}
+
 const tooLate = "The turn was over before it began."
+
+// endCalls ends the calls that are still open, whatever became of them: no block outlives its answer.
+func (x *execution) endCalls(err error) {
+	x.mu.Lock()
+	calls := slices.SortedFunc(maps.Values(x.calls), func(a, b *block) int { return cmp.Compare(a.place, b.place) })
+	x.mu.Unlock()
+	for _, b := range calls {
+		b.show(Tool{Stage: StageEnd, Error: dropped(err)})
+	}
+}

@@ -1,0 +1,42 @@
+package core
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Call is one call of an action, as the action sees it. Its methods show people how the action fares. They return at
+// once, and what they show is on its way before the action's next line runs; once Act has returned they do nothing. The
+// zero Call shows nothing. Safe for concurrent use.
+type Call struct {
+	ID         string
+	Parameters json.RawMessage // an object that fits the schema
+	Scene      Scene
+	Earlier    []Acted // what this run's earlier calls came to, oldest first
+
+	block *block
+}
+
+// NewCall is a call that shows what it does in a, for tests of actions.
+func NewCall(a *Answer, id string, params json.RawMessage, s Scene) *Call {
+	b := &block{answer: a, id: id, name: id}
+	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
+	return &Call{ID: id, Parameters: params, Scene: s, block: b}
+}
+
+// Read decodes the parameters into a struct. What they lack stays as it was.
+func (c *Call) Read(into any) error {
+	if err := json.Unmarshal(c.Parameters, into); err != nil {
+		return fmt.Errorf("read the parameters: %w", err)
+	}
+	return nil
+}
+
+// Update shows text in place of what this call said before, below what is already written.
+func (c *Call) Update(text string) { c.block.say(Change{Kind: Callback, Text: clean(text)}) }
+
+// Append adds text to what this call says.
+func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(text)}) }
+
+// Short shows in one line how far the call has come, beside its name: for long work.
+func (c *Call) Short(line string) { c.block.running(line) }

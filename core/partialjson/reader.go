@@ -1,0 +1,195 @@
+// Package partialjson reads JSON while it is being written.
+package partialjson
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// maxDepth is how deep values may be nested, as in encoding/json.
+const maxDepth = 10000
+
+// Reader reads one JSON value that comes in pieces, cut anywhere. After each piece it knows all that is certain: a string
+// as far as it has come, up to its last whole character; numbers, true, false and null once they are complete; objects
+// and arrays with what they hold so far. At the end its value is that of [json.Unmarshal] into an any. Each byte costs
+// the same, however it comes. The zero Reader is ready for use. Not safe for concurrent use.
+type Reader struct {
+	at    state
+	held  string          // an escape, a character or a word that is not complete
+	text  strings.Builder // of the open string or number
+	open  []container     // the innermost last
+	root  any
+	names []string
+	err   error
+}
+
+// state is what the reader expects, or is in.
+type state uint8
+
+const (
+	value       state = iota
+	firstOrEnd        // in an array
+	nameOrEnd         // in an object
+	name              // after a comma
+	inName            //
+	colon             //
+	inString          //
+	inNumber          //
+	commaOrEnd        //
+	nothingMore       // but white space
+)
+
+// container is an object or an array that has not ended.
+type container struct {
+	object map[string]any // nil in an array
+	name   string         // of the member that is being read
+	array  []any
+}
+
+// Add reads what the text goes on with. What comes after an error is not read.
+func (r *Reader) Add(piece string) {
+	if r.held != "" {
+		piece, r.held = r.held+piece, ""
+	}
+	for piece != "" && r.err == nil {
+		switch r.at {
+		case inName, inString:
+			piece = r.inside(piece)
+		case inNumber:
+			piece = r.number(piece)
+		default:
+			piece = r.between(piece)
+		}
+	}
+	if r.at == inString {
+		r.change(r.text.String())
+	}
+}
+
+// Value is what is certain so far; nil if nothing is. It is good until the next call of Add.
+func (r *Reader) Value() any { return r.root }
+
+// Object is Value if that is an object, and else nil.
+func (r *Reader) Object() map[string]any {
+	object, _ := r.root.(map[string]any)
+	return object
+}
+
+// Names are those of the members of Object that have a value, in the order in which they came.
+func (r *Reader) Names() []string { return r.names }
+
+// Err says what is wrong with the text.
+func (r *Reader) Err() error { return r.err }
+
+// Complete says that the value has ended. A number has only when something follows it.
+func (r *Reader) Complete() bool { return r.err == nil && r.at == nothingMore }
+
+var errDepth = errors.New("the JSON is nested too deep")
+
+func (r *Reader) fail(c byte) string {
+	r.err = fmt.Errorf("the JSON goes on with %q where that can't stand", c)
+	return ""
+}
+
+// between reads what is neither string nor number, and returns the rest.
+func (r *Reader) between(piece string) (rest string) {
+	c := piece[0]
+	switch {
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		return piece[1:]
+	case r.at == value, r.at == firstOrEnd && c != ']':
+		return r.begin(piece)
+	case r.at == firstOrEnd:
+		r.close()
+	case r.at == nameOrEnd && c == '}':
+		r.close()
+	case (r.at == nameOrEnd || r.at == name) && c == '"':
+		r.at = inName
+		r.text.Reset()
+	case r.at == colon && c == ':':
+		r.at = value
+	case r.at == commaOrEnd:
+		return r.next(piece)
+	default:
+		return r.fail(c)
+	}
+	return piece[1:]
+}
+
+// next reads what stands after an element.
+func (r *Reader) next(piece string) (rest string) {
+	object := r.open[len(r.open)-1].object != nil
+	switch c := piece[0]; {
+	case c == ',' && object:
+		r.at = name
+	case c == ',':
+		r.at = value
+	case c == '}' && object, c == ']' && !object:
+		r.close()
+	default:
+		return r.fail(c)
+	}
+	return piece[1:]
+}
+
+// begin reads the beginning of a value, or all of a word.
+func (r *Reader) begin(piece string) (rest string) {
+	switch c := piece[0]; {
+	case c == '"':
+		r.at = inString
+		r.text.Reset()
+		r.put("")
+	case c == '{':
+		r.push(container{object: map[string]any{}}, nameOrEnd)
+	case c == '[':
+		r.push(container{array: []any{}}, firstOrEnd)
+	case c == '-' || '0' <= c && c <= '9':
+		r.at = inNumber
+		r.text.Reset()
+		return piece
+	default:
+		return r.word(piece)
+	}
+	return piece[1:]
+}
+
+// word reads true, false or null.
+func (r *Reader) word(piece string) (rest string) {
+	for _, w := range [...]struct {
+		text  string
+		value any
+	}{{"true", true}, {"false", false}, {"null", nil}} {
+		switch {
+		case strings.HasPrefix(piece, w.text):
+			r.put(w.value)
+			r.ended()
+			return piece[len(w.text):]
+		case strings.HasPrefix(w.text, piece):
+			r.held = piece
+			return ""
+		}
+	}
+	return r.fail(piece[0])
+}
+
+// number reads on in a number, which ends with the first byte that can't be in one.
+func (r *Reader) number(piece string) (rest string) {
+	n := 0
+	for n < len(piece) && strings.IndexByte("0123456789+-.eE", piece[n]) >= 0 {
+		n++
+	}
+	r.text.WriteString(piece[:n])
+	if n == len(piece) {
+		return ""
+	}
+	var v float64
+	if err := json.Unmarshal([]byte(r.text.String()), &v); err != nil {
+		r.err = fmt.Errorf("read a number: %w", err)
+		return ""
+	}
+	r.put(v)
+	r.ended()
+	return piece[n:]
+}
