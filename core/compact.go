@@ -30,7 +30,7 @@ func values(r *partialjson.Reader) string {
 func value(name string, v any) string {
 	switch v := v.(type) {
 	case string:
-		return oneLine(v, maxCompact/2)
+		return brief(v, maxCompact/2)
 	case float64:
 		return fmt.Sprint(v)
 	case bool:
@@ -43,8 +43,8 @@ func value(name string, v any) string {
 	return ""
 }
 
-// oneLine is s as one line of at most most characters. It looks at no more of s than that.
-func oneLine(s string, most int) string {
+// brief is s as one line of at most most characters. It looks at no more of s than that.
+func brief(s string, most int) string {
 	cut := false
 	if limit := 4 * most; len(s) > limit {
 		s, cut = strings.ToValidUTF8(s[:limit], ""), true

@@ -69,7 +69,7 @@ func (b *block) running(short string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tool; t.Stage == StageRunning {
-		t.ShortResult = oneLine(clean(short), maxShort)
+		t.ShortResult = brief(clean(short), maxShort)
 		b.apply(t)
 	}
 }
@@ -100,14 +100,14 @@ func (b *block) apply(t Tool) {
 func (b *block) line() (line string) {
 	defer func() {
 		if recover() != nil { // it may not have thought of parameters that are not there yet
-			line = oneLine(values(&b.parameters), maxCompact)
+			line = brief(values(&b.parameters), maxCompact)
 		}
 	}()
 	object := b.parameters.Object()
 	if b.compact == nil || object == nil {
-		return oneLine(values(&b.parameters), maxCompact)
+		return brief(values(&b.parameters), maxCompact)
 	}
-	return oneLine(clean(b.compact(object)), maxCompact)
+	return brief(clean(b.compact(object)), maxCompact)
 }
 
 // block is the one of c, whose id is unique in the run. It is new if nobody has seen anything of the call.
