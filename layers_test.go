@@ -22,9 +22,10 @@ type layer struct {
 
 // layers says who may import whom: the design's section 4, executed. A package that is not listed fails.
 var layers = []layer{
-	{"core", []string{"core/partialjson", "core/template"}, nil},
+	{"core", []string{"core/partialjson", "core/scan", "core/template"}, nil},
 	{"core/template", nil, nil},
 	{"core/partialjson", nil, nil},
+	{"core/scan", nil, nil},
 	{"core/coretest", []string{"core"}, []string{"pgregory.net/rapid", "github.com/google/go-cmp"}},
 	{"progressive", []string{"core"}, []string{"github.com/rivo/uniseg"}},
 	{"progressive/markdown", []string{"core"}, []string{"github.com/rivo/uniseg", "github.com/yuin/goldmark"}},

@@ -1,0 +1,281 @@
+package scan
+
+import "strings"
+
+// fieldOf is the field that a tag of the form opens, or "".
+func fieldOf(name string) string {
+	switch name {
+	case thoughtField, actionsField, provideField, textField, finishField, paramsField:
+		return name
+	case "parameters":
+		return paramsField
+	case actionTag:
+		return actionsField
+	}
+	return ""
+}
+
+// structure takes a tag of the form.
+func (s *Scanner) structure(t tag) {
+	s.result.Lost += t.extra
+	if t.name == actionTag {
+		s.result.Lost -= t.extra // its name, which is read
+	}
+	switch {
+	case s.field == "":
+		s.outside(t)
+	case s.field == textField:
+		s.inText(t)
+	case s.field == thoughtField:
+		s.inThought(t)
+	default:
+		s.inRaw(t)
+	}
+}
+
+func (s *Scanner) outside(t tag) {
+	field := fieldOf(t.name)
+	switch {
+	case t.name == rootTag:
+		s.begin()
+		s.text.end()
+	case t.close:
+		s.result.Odd++
+	case s.mid && !s.result.Rooted && !s.wrapping():
+		s.inner = inner{field: field, open: t.raw}
+	default:
+		s.begin()
+		s.enter(t)
+	}
+}
+
+func (s *Scanner) inText(t tag) {
+	switch {
+	case t.close && t.name == textField && s.depth > 0:
+		s.depth--
+		s.write(t.raw)
+	case t.close && (t.name == textField || t.name == rootTag):
+		s.leave()
+	case t.close:
+		s.result.Odd++
+	case t.name == textField && s.mid:
+		s.depth++
+		s.write(t.raw)
+	case t.name == textField || t.name == rootTag && !s.mid:
+		s.result.Odd++
+	case fieldOf(t.name) == "" || t.name == actionTag && s.mid:
+		s.write(t.raw)
+	case s.mid:
+		s.inner = inner{field: fieldOf(t.name), open: t.raw}
+	default:
+		s.enter(t)
+	}
+}
+
+func (s *Scanner) inThought(t tag) {
+	switch field := fieldOf(t.name); {
+	case t.close && (t.name == thoughtField || t.name == rootTag):
+		s.leave()
+	case t.close || field == "" || field == thoughtField || field == paramsField:
+		s.write(t.raw)
+	case s.mid:
+		s.inner = inner{field: field, open: t.raw}
+	default:
+		s.result.Odd++
+		s.enter(t)
+	}
+}
+
+// inRaw takes a tag within a field that is parsed at its end.
+func (s *Scanner) inRaw(t tag) {
+	field := fieldOf(t.name)
+	switch {
+	case t.close && t.name == s.closer:
+		if s.closer == actionTag {
+			s.write(t.raw)
+		}
+		s.leave()
+	case t.close && t.name == rootTag:
+		s.result.Odd++
+		s.leave()
+	case field == paramsField && s.field == actionsField:
+		s.nested = !t.close && !t.alone
+		s.json = object{}
+		s.write(t.raw)
+	case t.close || s.nested || t.name == actionTag || field == "":
+		s.write(t.raw)
+	default:
+		s.result.Odd++
+		s.enter(t)
+	}
+}
+
+// begin says that the form begins here.
+func (s *Scanner) begin() {
+	s.wrapping()
+	s.leading, s.result.Rooted = false, true
+	s.text.code, s.mid = code{}, false
+}
+
+// wrapping says that the form stands in a block of code, and takes the block's fence out of what stands before it.
+func (s *Scanner) wrapping() bool {
+	if !s.leading {
+		return false
+	}
+	head := strings.TrimRight(string(s.lead), " \t\r\n")
+	line := head[strings.LastIndexByte(head, '\n')+1:]
+	if !strings.HasPrefix(line, "```") || strings.Contains(line[3:], "`") {
+		return false
+	}
+	s.lead, s.wrapped = s.lead[:len(head)-len(line)], 3
+	return true
+}
+
+// enter begins a field, and ends the one before.
+func (s *Scanner) enter(t tag) {
+	if s.field != "" {
+		s.leave()
+	}
+	s.field, s.closer, s.depth, s.mid = fieldOf(t.name), t.name, 0, false
+	s.raw, s.json, s.nested = s.raw[:0], object{}, false
+	if s.field == thoughtField && len(s.thoughts) > 0 {
+		s.thoughts = append(s.thoughts, '\n')
+	}
+	if t.name == actionTag {
+		s.write(t.raw)
+	}
+	if t.alone {
+		s.leave()
+	}
+}
+
+// leave ends the field.
+func (s *Scanner) leave() {
+	field, raw := s.field, string(s.raw)
+	s.field, s.closer, s.mid = "", "", false
+	s.raw = s.raw[:0]
+	if field == textField {
+		s.text.end()
+		return
+	}
+	s.read(field, raw)
+}
+
+// read takes what a field holds.
+func (s *Scanner) read(field, raw string) {
+	switch field {
+	case thoughtField:
+	case textField:
+		s.text.end()
+		s.text.write(raw)
+		s.text.end()
+	case actionsField:
+		calls, odd, lost := parseActions(raw)
+		s.result.Calls = append(s.result.Calls, calls...)
+		s.result.Odd += odd
+		s.result.Lost += lost
+	case provideField:
+		s.result.Providers = append(s.result.Providers, parseList(raw)...)
+	case paramsField:
+		if !attach(s.result.Calls, raw) {
+			s.result.Lost += len(strings.TrimSpace(raw))
+		}
+	case finishField:
+		word := strings.ToLower(strings.TrimSpace(raw))
+		s.result.Finish = word == "true" || word == "yes"
+		if !s.result.Finish && word != "false" && word != "no" && word != "" {
+			s.result.Lost += len(word)
+		}
+	}
+}
+
+// foundInside takes a tag after one in the midst of a line. Whose closer comes first says what that one was: a field
+// of its own, or a word of the field around it.
+func (s *Scanner) foundInside(t tag) {
+	in := s.inner
+	switch {
+	case t.close && (fieldOf(t.name) == in.field || t.name == rootTag):
+		s.inner = inner{}
+		s.result.Odd++
+		s.result.Rooted = true
+		if in.field == thoughtField {
+			s.thoughts = append(append(s.thoughts, '\n'), in.raw...)
+		}
+		if s.leading { // what stands before belongs to the answer
+			s.release()
+		}
+		body := string(in.raw)
+		if strings.HasPrefix(in.open, "<"+actionTag) && !strings.HasPrefix(in.open, "<"+actionsField) {
+			body = in.open + body + t.raw
+		}
+		outer, code := s.field, s.text.code
+		s.read(in.field, body)
+		if outer == textField && in.field != textField {
+			s.text.code = code
+		}
+		if t.name == rootTag {
+			s.structure(t)
+		}
+	case t.close && s.field != "" && t.name == s.closer:
+		s.inner = inner{}
+		s.write(in.open + string(in.raw))
+		s.structure(t)
+	default:
+		s.write(t.raw)
+	}
+}
+
+// endInner decides about a tag in the midst of a line when neither closer has come.
+func (s *Scanner) endInner() {
+	in := s.inner
+	s.inner = inner{}
+	switch {
+	case in.field == "":
+	case s.field == "" || s.field == thoughtField: // without the form it was a word
+		s.write(in.open + string(in.raw))
+	case in.field == thoughtField:
+		s.thoughts = append(append(s.thoughts, '\n'), in.raw...)
+		s.result.Odd++
+	default:
+		s.lose(len(in.raw))
+	}
+}
+
+func (s *Scanner) lose(n int) {
+	s.result.Odd++
+	s.result.Lost += n
+	s.result.Cut = true
+}
+
+// endField ends the field that the end comes in.
+func (s *Scanner) endField(acts bool) {
+	switch s.field {
+	case "":
+		if s.wrapped > 0 && s.wrapped < 3 {
+			s.wrapped = 0
+		}
+	case thinkField:
+		s.endThinking(acts)
+	case textField:
+		s.result.Odd++
+	case thoughtField:
+		s.result.Odd++
+	case paramsField, actionsField:
+		s.result.Calls = nil // which of them is complete nobody knows
+		s.lose(len(s.raw))
+	default:
+		s.lose(len(s.raw))
+	}
+}
+
+// endLead says what stood before the form: an answer if nothing else is, and otherwise talk about it.
+func (s *Scanner) endLead() {
+	lead := strings.TrimSpace(string(s.lead))
+	switch {
+	case lead == "":
+	case !s.text.any && (s.leading || len(s.result.Calls) == 0 && len(s.thoughts) == 0):
+		s.release()
+	default:
+		s.thoughts = append([]byte(lead+"\n"), s.thoughts...)
+	}
+}

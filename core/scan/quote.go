@@ -1,0 +1,97 @@
+package scan
+
+// code knows whether Markdown that comes byte by byte is within code, where tags are examples. The zero value stands at
+// the start of a line. Code within a line ends with the line at the latest, so that a lonely backtick hides little.
+type code struct {
+	fence  byte // ` or ~ within a block
+	length int  // of its fence
+	info   bool // still on the line of the fence
+	inline int  // the length of the backticks that began code within a line
+
+	mid bool // something other than space stands on this line
+	run int  // of the fence signs at the end of what has come
+	of  byte
+	bol bool // the run began its line
+}
+
+// in says whether what comes next is code.
+func (c *code) in() bool {
+	c.settle()
+	return c.fence != 0 || c.inline > 0
+}
+
+func (c *code) feed(b byte) {
+	if c.run > 0 && b == c.of {
+		c.run++
+		return
+	}
+	c.settle()
+	switch {
+	case b == '`' || b == '~' && !c.mid:
+		c.run, c.of, c.bol = 1, b, !c.mid
+		c.mid = true
+	case b == '\n':
+		c.mid, c.info, c.inline = false, false, 0
+	case b != ' ' && b != '\t' && b != '\r':
+		c.mid = true
+	}
+}
+
+// settle decides what a run of fence signs means, now that it has ended.
+func (c *code) settle() {
+	n := c.run
+	c.run = 0
+	switch {
+	case n == 0:
+	case c.fence != 0 && c.info && c.of == '`' && c.fence == '`': // a fence's line holds no backtick: it was code within a line
+		c.inline = c.length
+		c.fence, c.info = 0, false
+		c.ticks(n)
+	case c.fence != 0:
+		if c.bol && c.of == c.fence && n >= c.length {
+			c.fence = 0
+		}
+	case c.bol && n >= 3:
+		c.fence, c.length, c.info, c.inline = c.of, n, true, 0
+	case c.of == '`':
+		c.ticks(n)
+	}
+}
+
+func (c *code) ticks(n int) {
+	switch c.inline {
+	case 0:
+		c.inline = n
+	case n:
+		c.inline = 0
+	}
+}
+
+// object knows whether JSON that comes byte by byte is within a string. Outside of objects and lists there are none.
+type object struct {
+	depth   int
+	str     bool
+	escaped bool
+	ended   bool // an outermost object or list has ended
+}
+
+// whole says that there was something, and all of it.
+func (o *object) whole() bool { return o.ended && o.depth == 0 }
+
+func (o *object) feed(b byte) {
+	switch {
+	case o.escaped:
+		o.escaped = false
+	case o.str:
+		o.escaped = b == '\\'
+		o.str = b != '"'
+	case b == '{' || b == '[':
+		o.depth++
+	case o.depth == 0:
+	case b == '"':
+		o.str = true
+	case b == '}' || b == ']':
+		o.depth--
+		o.ended = o.ended || o.depth == 0
+	}
+}

@@ -1,0 +1,34 @@
+package scan
+
+import "unicode/utf8"
+
+// runes makes whole characters of pieces that may end within one. What is no UTF-8 becomes U+FFFD, byte by byte, and
+// NUL is left out: so that the same comes out wherever the pieces end.
+type runes struct{ held []byte }
+
+// whole returns what is complete.
+func (r *runes) whole(piece string) []byte {
+	r.held = append(r.held, piece...)
+	out := make([]byte, 0, len(r.held))
+	for len(r.held) > 0 && utf8.FullRune(r.held) {
+		out = r.take(out)
+	}
+	return out
+}
+
+// rest returns what never became complete.
+func (r *runes) rest() (out []byte) {
+	for len(r.held) > 0 {
+		out = r.take(out)
+	}
+	return out
+}
+
+func (r *runes) take(out []byte) []byte {
+	c, n := utf8.DecodeRune(r.held)
+	r.held = r.held[n:]
+	if c == 0 {
+		return out
+	}
+	return utf8.AppendRune(out, c)
+}

@@ -1,0 +1,55 @@
+package scan
+
+// sink collects text for people.
+type sink struct {
+	trim  bool // each block is rid of the space around it, and the next stands a line below
+	out   []byte
+	space []byte // held back: it may be the end
+	open  bool   // something of this block is out
+	any   bool   // something is out
+	code  code
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
+
+func (t *sink) put(b byte) {
+	t.code.feed(b)
+	switch {
+	case isSpace(b) && !t.open:
+		if b == '\n' || t.trim {
+			t.space = t.space[:0]
+		} else {
+			t.space = append(t.space, b) // an indent
+		}
+		return
+	case isSpace(b) && t.trim:
+		t.space = append(t.space, b)
+		return
+	case !t.open && t.any && t.trim:
+		t.out = append(t.out, "\n\n"...)
+	}
+	t.out = append(append(t.out, t.space...), b)
+	t.space = t.space[:0]
+	t.open, t.any = true, true
+}
+
+func (t *sink) write(s string) {
+	for i := range len(s) {
+		t.put(s[i])
+	}
+}
+
+// end ends a block.
+func (t *sink) end() {
+	if t.trim {
+		t.open = false
+	}
+	t.space = t.space[:0]
+	t.code = code{}
+}
+
+func (t *sink) take() string {
+	s := string(t.out)
+	t.out = t.out[:0]
+	return s
+}

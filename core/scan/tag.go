@@ -1,0 +1,115 @@
+package scan
+
+import "strings"
+
+// maxTag is the length of a tag in bytes, beyond which it is none.
+const maxTag = 256
+
+// tag is a known one.
+type tag struct {
+	name  string
+	value string // of <function=NAME>
+	close bool   // </name>
+	alone bool   // <name/>
+	raw   string
+	bol   bool // nothing but space stands before it on its line, as far as its field goes
+	extra int  // bytes of attributes that nobody reads
+}
+
+// tagReader collects what may become a known tag. The zero value holds nothing.
+type tagReader struct {
+	raw  []byte
+	name int // where the name ends; 0 while it grows
+	bol  bool
+}
+
+// state is how far a tag is.
+type state uint8
+
+const (
+	growing state = iota
+	never
+	complete
+)
+
+func (r *tagReader) holds() bool { return len(r.raw) > 0 }
+
+func (r *tagReader) begin(bol bool) { *r = tagReader{raw: append(r.raw[:0], '<'), bol: bol} }
+
+// take empties the reader.
+func (r *tagReader) take() string {
+	raw := string(r.raw)
+	*r = tagReader{raw: r.raw[:0]}
+	return raw
+}
+
+// grow adds a byte that is not '<'.
+func (r *tagReader) grow(b byte, known []string) state {
+	r.raw = append(r.raw, b)
+	switch {
+	case r.name > 0 && b == '>':
+		return complete
+	case len(r.raw) >= maxTag || b == '\n':
+		return never
+	case r.name > 0 || len(r.raw) == 2 && b == '/':
+		return growing
+	}
+	ends := b == '>' || b == ' ' || b == '\t' || b == '\r' || b == '=' || b == '/'
+	name := strings.ToLower(string(r.raw[r.start():]))
+	if ends {
+		name = name[:len(name)-1]
+	}
+	for _, k := range known {
+		switch {
+		case !ends && strings.HasPrefix(k, name):
+			return growing
+		case ends && k == name && (b != '=' || k == functionTag || k == parameterTag):
+			r.name = len(r.raw) - 1
+			if b == '>' {
+				return complete
+			}
+			return growing
+		}
+	}
+	return never
+}
+
+func (r *tagReader) start() int {
+	if len(r.raw) > 1 && r.raw[1] == '/' {
+		return 2
+	}
+	return 1
+}
+
+// tag reads a complete one and empties the reader.
+func (r *tagReader) tag() tag {
+	t := tag{close: r.start() == 2, name: strings.ToLower(string(r.raw[r.start():r.name])), bol: r.bol}
+	rest := string(r.raw[r.name : len(r.raw)-1])
+	if inner, ok := strings.CutSuffix(rest, "/"); ok {
+		t.alone, rest = true, inner
+	}
+	if value, ok := strings.CutPrefix(rest, "="); ok {
+		t.value = strings.Trim(strings.TrimSpace(value), `"'`)
+	} else {
+		t.extra = len(strings.TrimSpace(rest))
+	}
+	t.raw = r.take()
+	return t
+}
+
+// attribute is the value of name in a tag, or "".
+func attribute(raw, name string) string {
+	_, rest, ok := strings.Cut(raw, name+"=")
+	if !ok || rest == "" {
+		return ""
+	}
+	if quote := rest[0]; quote == '"' || quote == '\'' {
+		value, _, _ := strings.Cut(rest[1:], string(quote))
+		return value
+	}
+	end := strings.IndexAny(rest, " \t/>")
+	if end < 0 {
+		end = len(rest)
+	}
+	return rest[:end]
+}
