@@ -2,6 +2,7 @@ package parley
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -40,6 +41,9 @@ func (b backends) close() {
 	}
 }
 
+// ErrRunning says that another gateway has this configuration's store open.
+var ErrRunning = errors.New("a gateway is running")
+
 func openBackends(cfg config.Config, env Env) (backends, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -48,7 +52,9 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		return backends{}, fmt.Errorf("store: %s is not known; use sqlite:PATH", cfg.Store)
 	}
 	store, err := sqlite.Open(ctx, path, sqlite.Options{})
-	if err != nil {
+	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
+		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
+	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
 	b := backends{store: env.Wrap(store), holds: store, ready: store.Ping, closers: []func() error{store.Close}}

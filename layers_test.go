@@ -34,6 +34,7 @@ var layers = []layer{
 	{"connectors/connectortest", []string{"core", "progressive", "connectors", "sim"}, nil},
 	{"connectors/connectortest/*", []string{"progressive", "sim", "connectors/connectortest", "connectors/discord/discordfake",
 		"connectors/telegram/telegramfake"}, nil},
+	{"connectors/terminal", []string{"progressive/markdown"}, []string{"github.com/rivo/uniseg", "golang.org/x/term"}},
 	{"connectors/web", []string{"core", "connectors"}, nil},
 	{"connectors/discord", []string{"core", "progressive", "progressive/markdown", "connectors", "media", "internal/guard"},
 		[]string{"github.com/bwmarrin/discordgo", "github.com/gorilla/websocket"}},
@@ -53,7 +54,7 @@ var layers = []layer{
 	{"internal/schema", nil, []string{"github.com/google/jsonschema-go"}},
 	{"sim", []string{"core"}, nil},
 	{"", []string{"*"}, nil},
-	{"cmd/gateway", []string{"", "config", "connectors/terminal"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint"}},
+	{"cmd/gateway", []string{"", "config", "connectors/terminal"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint", "golang.org/x/term"}},
 	{"bench", []string{"*"}, nil},
 }
 

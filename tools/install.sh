@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs what the tests run beside Go: redis-server and chromium. Where it can't, it says what to install.
+# Installs what the tests run beside Go: redis-server, chromium and tmux. Where it can't, it says what to install.
 set -eu
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing="$missing chromium"
+command -v tmux >/dev/null || missing="$missing tmux"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "== installing$missing"

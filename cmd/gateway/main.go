@@ -25,6 +25,7 @@ type cli struct {
 	Config string `short:"c" placeholder:"FILE" help:"The configuration. Without it ./config.yaml is read if there is one, else the defaults count."`
 
 	Run   runCmd   `cmd:"" default:"withargs" help:"Answer, until interrupted (the default)."`
+	Chat  chatCmd  `cmd:"" help:"Talk to the agent here: with the running gateway of this configuration, or without one."`
 	Check checkCmd `cmd:"" help:"Try everything that is configured, for real, and say what to do next."`
 }
 

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"parley"
+	"parley/config"
+	"parley/connectors/terminal"
+)
+
+type chatCmd struct {
+	Prompt   string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. Begins a new conversation."`
+	JSON     bool   `name:"json" help:"Write every event of the answers as a line of JSON."`
+	New      bool   `help:"Begin a new conversation. Without it the last one goes on."`
+	Continue bool   `help:"With -p: go on with the last conversation."`
+	URL      string `name:"url" placeholder:"URL" help:"Talk to the gateway there, such as http://127.0.0.1:8080, in place of the one that the configuration describes."`
+}
+
+// Run implements the command.
+func (c *chatCmd) Run(ctx context.Context, top *cli) error {
+	cfg, _, err := top.load()
+	if err != nil {
+		return err
+	}
+	url, end, err := c.gateway(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	err = c.talk(ctx, cfg, url)
+	return errors.Join(err, end())
+}
+
+// gateway finds the running gateway of this configuration, or runs one without its bots for as long as the chat takes.
+func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, end func() error, err error) {
+	nothing := func() error { return nil }
+	if c.URL != "" {
+		return strings.TrimSuffix(c.URL, "/"), nothing, nil
+	}
+	off := false
+	cfg.Connectors.Discord.Enabled, cfg.Connectors.Telegram.Enabled = &off, &off
+	g, err := parley.New(cfg, parley.Env{Log: quiet(cfg.Log), Listen: listenSomewhere})
+	switch {
+	case errors.Is(err, parley.ErrRunning):
+		return "http://" + reachable(cfg.Web.Listen), nothing, nil
+	case err != nil:
+		return "", nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	return "http://" + reachable(g.Addr().String()), func() error { stop(); return <-ended }, nil
+}
+
+// listenSomewhere takes another port of this machine if the configured one is taken.
+func listenSomewhere(network, address string) (net.Listener, error) {
+	l, err := net.Listen(network, address)
+	if err != nil {
+		return net.Listen(network, "127.0.0.1:0")
+	}
+	return l, nil
+}
+
+// reachable is where this machine finds what listens at address.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// quiet keeps the log off a terminal that people chat at.
+func quiet(cfg config.Log) *slog.Logger {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		return slog.New(slog.DiscardHandler)
+	}
+	return logger(cfg)
+}
+
+// talk holds the conversation.
+func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error {
+	last := lastConversation(cfg)
+	id := ""
+	if goesOn := c.Prompt == "" && !c.New || c.Continue; goesOn && c.URL == "" {
+		var err error
+		if id, err = last.read(); err != nil {
+			return err
+		}
+	}
+	client, err := terminal.Open(ctx, url, id)
+	if err != nil {
+		return fmt.Errorf("%w; is that gateway running at %s? --url names another address", err, url)
+	}
+	if c.URL == "" && client.Conversation() != id {
+		if err := last.write(client.Conversation()); err != nil {
+			return err
+		}
+	}
+	script := terminal.Script{Client: client, Out: os.Stdout, JSON: c.JSON}
+	switch atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())); {
+	case c.Prompt != "":
+		return script.Ask(ctx, c.Prompt)
+	case !atTerminal || c.JSON:
+		return script.Each(ctx, os.Stdin)
+	}
+	chat := terminal.Chat{
+		Client: client, In: os.Stdin, Out: os.Stdout, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Welcome: fmt.Sprintf("%s, at %s. /help says what there is.", cfg.Agent.Name, url),
+	}
+	return chat.Run(ctx)
+}
+
+// lastConversation is the file beside the store that knows which conversation was the last.
+func lastConversation(cfg config.Config) conversationFile {
+	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
+	if !ok {
+		return ""
+	}
+	return conversationFile(path + ".chat")
+}
+
+// conversationFile holds an id. The empty name remembers nothing.
+type conversationFile string
+
+func (f conversationFile) read() (string, error) {
+	if f == "" {
+		return "", nil
+	}
+	id, err := os.ReadFile(string(f))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look for the last conversation: %w", err)
+	}
+	return strings.TrimSpace(string(id)), nil
+}
+
+// write keeps others from reading the id: whoever knows it may read what was said.
+func (f conversationFile) write(id string) error {
+	if f == "" {
+		return nil
+	}
+	if err := os.WriteFile(string(f), []byte(id+"\n"), 0o600); err != nil {
+		return fmt.Errorf("remember the conversation: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/models/modelfake"
+)
+
+// A script reads the answer alone, or every event of it, and never a control sequence.
+func TestChatForScripts(t *testing.T) {
+	c := command(t, []string{"TERM=xterm-256color"}, "chat", "-p", "Roll a die")
+	out, err := c.Output()
+	if code := status(t, err); code != 0 || !strings.Contains(string(out), "🎲") || bytes.ContainsRune(out, '\x1b') {
+		t.Errorf("it ended with %d and wrote %q", code, out)
+	}
+
+	again := command(t, nil, "chat", "--continue", "--json", "-p", "hello")
+	again.Dir = c.Dir
+	out, err = again.Output()
+	if code := status(t, err); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+	var last struct{ Type, FullText string }
+	for line := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
+		if err := json.Unmarshal([]byte(line), &last); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	if last.Type != "done" || !strings.Contains(last.FullText, "I see 2 messages from you") {
+		t.Errorf("at last it wrote %+v", last)
+	}
+}
+
+// Each line that is piped in is a message.
+func TestChatFromAPipe(t *testing.T) {
+	c := command(t, nil, "chat")
+	c.Stdin = strings.NewReader("hello\n\nhow are you?\n")
+	out, err := c.Output()
+	if code := status(t, err); code != 0 || !strings.Contains(string(out), "> how are you?") {
+		t.Errorf("it ended with %d and wrote %q", code, out)
+	}
+}
+
+// A failure ends a script with 1, and its sentence is not taken for an answer.
+func TestChatFails(t *testing.T) {
+	c := command(t, []string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_MODEL=m"}, "chat", "-p", "hello")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if code := status(t, err); code != 1 || len(out) != 0 || !strings.Contains(stderr.String(), "no answer") {
+		t.Errorf("it ended with %d, wrote %q and said %q", code, out, &stderr)
+	}
+	out, err = command(t, nil, "chat", "--url", "http://127.0.0.1:1", "-p", "hello").CombinedOutput()
+	if code := status(t, err); code != 1 || !strings.Contains(string(out), "--url") {
+		t.Errorf("it ended with %d and said %q", code, out)
+	}
+}
+
+// While a gateway of the same configuration runs, the chat is with that one.
+func TestChatWithTheRunningGateway(t *testing.T) {
+	fake := modelfake.New(modelfake.Options{})
+	fake.Queue(modelfake.Script{modelfake.Text("I was here before.")})
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	running := command(t, []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"})
+	file := []byte("web:\n  listen: " + address + "\n")
+	if err := os.WriteFile(filepath.Join(running.Dir, "config.yaml"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, running)
+	chat := command(t, nil, "chat", "-p", "hello")
+	chat.Dir = running.Dir
+	out, err := chat.CombinedOutput()
+	if code := status(t, err); code != 0 || string(out) != "I was here before.\n" {
+		t.Errorf("it ended with %d and wrote %q", code, out)
+	}
+	_ = g.Process.Signal(syscall.SIGTERM)
+	if code := g.wait(t); code != 0 {
+		t.Errorf("the gateway ended with %d", code)
+	}
+}
+
+// pane is a terminal with a chat in it, driven by tmux.
+type pane struct {
+	*testing.T
+	socket, name string
+}
+
+func openChat(t *testing.T) *pane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("SKIPPED: there is no tmux; install it to see the chat in a terminal")
+	}
+	p := &pane{t, filepath.Join(t.TempDir(), "tmux"), strings.ReplaceAll(t.Name(), "/", "-")}
+	c := exec.Command("tmux", "-S", p.socket, "-f", "/dev/null", "new-session", "-d", "-x", "72", "-y", "20",
+		"env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat; sleep 600")
+	c.Dir = t.TempDir()
+	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		p.keep()
+		p.tmux("kill-server")
+	})
+	return p
+}
+
+func (p *pane) tmux(args ...string) string {
+	p.Helper()
+	out, err := exec.Command("tmux", append([]string{"-u", "-S", p.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		p.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func (p *pane) keys(keys ...string) { p.tmux(append([]string{"send-keys"}, keys...)...) }
+
+// screen is all that was written, also what has scrolled away, without styles.
+func (p *pane) screen() string { return p.tmux("capture-pane", "-p", "-S", "-") }
+
+// want waits until the screen satisfies f.
+func (p *pane) want(what string, f func(screen string) bool) string {
+	p.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if s := p.screen(); f(s) {
+			return s
+		}
+	}
+	p.Fatalf("there is no %s:\n%s", what, p.screen())
+	return ""
+}
+
+func (p *pane) shows(part string) string {
+	p.Helper()
+	return p.want(part, func(s string) bool { return strings.Contains(s, part) })
+}
+
+// prompts waits for the nth prompt.
+func (p *pane) prompts(n int) string {
+	p.Helper()
+	return p.want("prompt", func(s string) bool {
+		s = strings.TrimRight(s, "\n ")
+		return strings.Count(s, "›") == n && strings.HasSuffix(s, "›")
+	})
+}
+
+// keep leaves the screen, with its colours, where PARLEY_ARTIFACTS says.
+func (p *pane) keep() {
+	if dir := os.Getenv("PARLEY_ARTIFACTS"); dir != "" {
+		screen := p.tmux("capture-pane", "-p", "-e", "-S", "-")
+		if err := os.WriteFile(filepath.Join(dir, p.name+".txt"), []byte(screen), 0o644); err != nil {
+			p.Error(err)
+		}
+	}
+}
+
+// A person at a terminal: statuses replace each other in place, a tool's life is one line, Ctrl-C stops an answer and
+// Ctrl-D leaves. What was said before is there the next time.
+func TestChatInATerminal(t *testing.T) {
+	p := openChat(t)
+	p.prompts(1)
+	p.keys("Show me progress", "Enter")
+	p.shows("▸ PLAY_DEMO")
+	p.shows("Searching")
+	s := p.prompts(2)
+	if strings.Contains(s, "Searching") || strings.Count(s, "Now playing: Clair de Lune") != 2 || !strings.Contains(s, "✓ PLAY_DEMO") {
+		t.Errorf("at the end one sees\n%s", s)
+	}
+	p.keys("Tell me a long story", "Enter")
+	p.shows("2. ")
+	p.keys("C-c")
+	p.shows("(Stopped.)")
+	p.keys("hello", "Enter")
+	p.shows("I see 3 messages from you")
+	p.keys("C-d")
+	p.want("end", func(s string) bool { return !strings.HasSuffix(strings.TrimRight(s, "\n "), "›") })
+}

@@ -1,0 +1,219 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+const (
+	prompt   = "› "
+	recalled = 10 // messages of before that are shown
+	idlest   = 20 // a redraw is followed by so many times its own length without one, so that long answers cost little
+)
+
+// Chat is a conversation at a terminal: both In and Out are one.
+type Chat struct {
+	Client  *Client
+	In, Out *os.File
+	Color   bool   // colours and styles are wanted
+	Welcome string // the first line
+
+	keys  *keyboard
+	lines *term.Terminal
+	shown screen
+}
+
+// Run talks until the person leaves or ctx is done. It returns an error if the conversation can't go on.
+func (c *Chat) Run(ctx context.Context) error {
+	before, err := c.Client.History(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := term.MakeRaw(int(c.In.Fd()))
+	if err != nil {
+		return fmt.Errorf("take over the terminal: %w", err)
+	}
+	defer func() { _ = term.Restore(int(c.In.Fd()), state) }()
+	c.keys = newKeyboard(c.In)
+	defer context.AfterFunc(ctx, c.keys.hangUp)()
+	c.lines = term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{c.keys, c.Out}, prompt)
+	c.lines.SetBracketedPasteMode(true)
+	defer c.lines.SetBracketedPasteMode(false)
+	c.shown = screen{out: c.Out}
+
+	c.print(c.Welcome, "Ctrl-C stops an answer, Ctrl-D leaves.")
+	c.recall(before[max(0, len(before)-recalled):])
+	for {
+		text, err := c.read()
+		if errors.Is(err, io.EOF) {
+			c.print()
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read from the terminal: %w", err)
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if err := c.ask(ctx, text); err != nil {
+			return err
+		}
+	}
+}
+
+// read is one message: a line, or what was pasted up to the end of its last one.
+func (c *Chat) read() (string, error) {
+	var pasted []string
+	for {
+		if width, height, err := term.GetSize(int(c.Out.Fd())); err == nil {
+			_ = c.lines.SetSize(width, height)
+		}
+		line, err := c.lines.ReadLine()
+		pasted = append(pasted, line)
+		if !errors.Is(err, term.ErrPasteIndicator) {
+			return strings.Join(pasted, "\n"), err
+		}
+	}
+}
+
+// recall shows what was said before.
+func (c *Chat) recall(before []Message) {
+	for _, m := range before {
+		if m.Role == "user" {
+			c.print("", prompt+harmless(m.Text), "")
+			continue
+		}
+		text := m.Text
+		c.leave(&reply{text: text, end: &Frame{}})
+	}
+	c.print("")
+}
+
+// ask sends a message and shows the answer while it is made. Ctrl-C stops it; pressed again, it leaves.
+func (c *Chat) ask(ctx context.Context, text string) error {
+	ctx, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	stop := make(chan struct{}, 2)
+	c.keys.onInterrupt(func() {
+		select {
+		case stop <- struct{}{}:
+		default:
+		}
+	})
+	defer c.keys.onInterrupt(nil)
+	done := make(chan struct{})
+	defer func() { <-done }()
+	defer quit(nil)
+	go func() {
+		defer close(done)
+		c.stopOn(ctx, stop, quit)
+	}()
+
+	c.print("")
+	r, err := c.follow(ctx, text)
+	c.leave(r)
+	c.print("")
+	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
+		return nil
+	}
+	if refused(err) { // in the gateway's words; the next message may do better
+		c.print(err.Error(), "")
+		return nil
+	}
+	return err
+}
+
+var errLeft = errors.New("the reader has left")
+
+// stopOn stops the answer at the first key and leaves it at the second.
+func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.CancelCauseFunc) {
+	for pressed := 0; ; pressed++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-stop:
+		}
+		if pressed > 0 || c.Client.Stop(ctx) != nil {
+			quit(errLeft)
+		}
+	}
+}
+
+// follow shows the answer until its end. What comes while it is not yet time to draw again is drawn then.
+func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
+	frames := make(chan Frame)
+	var failed error // before frames is closed
+	go func() {
+		defer close(frames)
+		for f, err := range c.Client.Send(ctx, text) {
+			if failed = err; err != nil {
+				return
+			}
+			frames <- f
+		}
+	}()
+	r, l := &reply{}, c.look()
+	var due <-chan time.Time
+	var next time.Time // not to be drawn before
+	for {
+		select {
+		case f, ok := <-frames:
+			if !ok {
+				return r, failed
+			}
+			r.take(f)
+			if due == nil {
+				due = time.After(time.Until(next))
+			}
+		case <-due:
+			due = nil
+			begun := time.Now()
+			l = c.draw(l, r)
+			next = time.Now().Add(idlest * time.Since(begun))
+		}
+	}
+}
+
+// draw shows r as it is now. After a change of the terminal's width nothing above can be counted on.
+func (c *Chat) draw(l *look, r *reply) *look {
+	if now := c.look(); now.width != l.width {
+		l = now
+		c.shown.forget()
+	}
+	c.shown.show(l.lines(r))
+	return l
+}
+
+// leave shows r for the last time.
+func (c *Chat) leave(r *reply) {
+	if r.end == nil {
+		r.end = &Frame{}
+	}
+	c.shown.finish(c.look().lines(r))
+	if why := r.end.NoResponse; why != "" && r.text == "" {
+		c.print("(" + why + ")")
+	}
+}
+
+func (c *Chat) look() *look {
+	width, height, err := term.GetSize(int(c.Out.Fd()))
+	if err != nil || width < 2 || height < 2 {
+		width, height = 80, 24
+	}
+	c.shown.height = height
+	return &look{width: width, color: c.Color}
+}
+
+// print writes lines that never change. A raw terminal needs both ends of a line.
+func (c *Chat) print(lines ...string) {
+	_, _ = io.WriteString(c.Out, strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "\n", "\r\n"))
+}

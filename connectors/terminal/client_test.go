@@ -1,0 +1,181 @@
+package terminal
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// gateway is a web API that answers as a test says.
+type gateway struct {
+	*httptest.Server
+	streams []func(http.ResponseWriter) // one for each request
+	asked   []string                    // the ids of messages
+	known   bool                        // it knows the conversation
+	begun   int
+}
+
+func newGateway(t *testing.T, streams ...func(http.ResponseWriter)) *gateway {
+	g := &gateway{streams: streams, known: true}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/conversations", func(w http.ResponseWriter, _ *http.Request) {
+		g.begun++
+		fmt.Fprint(w, `{"conversation":{"id":"new"}}`)
+	})
+	mux.HandleFunc("GET /api/conversations/{id}/messages", func(w http.ResponseWriter, r *http.Request) {
+		if !g.known {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":"Conversation not found."}`)
+			return
+		}
+		fmt.Fprint(w, `{"messages":[{"role":"user","text":"Hi"},{"role":"assistant","text":"Hello"}]}`)
+	})
+	mux.HandleFunc("POST /api/conversations/{id}/messages/stream", func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ ClientMessageID string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		g.asked = append(g.asked, q.ClientMessageID)
+		next := g.streams[0]
+		g.streams = g.streams[1:]
+		next(w)
+	})
+	g.Server = httptest.NewServer(mux)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func frames(lines ...string) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		for _, l := range lines {
+			fmt.Fprintf(w, "%s\n\n", l)
+		}
+	}
+}
+
+func (g *gateway) ask(t *testing.T) (r reply, err error) {
+	c, err := Open(t.Context(), g.URL, "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for f, err := range c.Send(t.Context(), "Hi") {
+		if err != nil {
+			return r, err
+		}
+		r.take(f)
+	}
+	return r, nil
+}
+
+// A stream that breaks, or says that it ends, is taken up again with the same message, and the text is that of the last.
+func TestSendGoesOn(t *testing.T) {
+	g := newGateway(t,
+		frames(": alive", `data: {"type":"token","text":"Hel"}`, `data: {"type":"reconnect","after":1}`),
+		frames(`data: {"type":"token","fullText":"Hello"}`),
+		frames(`data: {"type":"token","fullText":"Hello, you"}`, `data: {"type":"done","fullText":"Hello, you."}`))
+	r, err := g.ask(t)
+	if err != nil || r.text != "Hello, you." || r.end == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if len(g.asked) != 3 || g.asked[0] == "" || g.asked[0] != g.asked[1] || g.asked[1] != g.asked[2] {
+		t.Errorf("asked %q", g.asked)
+	}
+}
+
+// What the gateway refuses is told in its own words, and not tried again.
+func TestSendRefused(t *testing.T) {
+	g := newGateway(t, func(w http.ResponseWriter) {
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"error":"That was a lot at once."}`)
+	})
+	if _, err := g.ask(t); err == nil || !strings.Contains(err.Error(), "That was a lot at once.") || !refused(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSendCancelled(t *testing.T) {
+	g := newGateway(t, frames())
+	c, err := Open(t.Context(), g.URL, "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errLeft)
+	for _, err := range c.Send(ctx, "Hi") {
+		if !errors.Is(err, errLeft) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// A conversation that is gone is begun anew; one that is there goes on.
+func TestOpen(t *testing.T) {
+	g := newGateway(t)
+	c, err := Open(t.Context(), g.URL, "old")
+	if err != nil || c.Conversation() != "old" || g.begun != 0 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	g.known = false
+	c, err = Open(t.Context(), g.URL, "old")
+	if err != nil || c.Conversation() != "new" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	g.Close()
+	if _, err := Open(t.Context(), g.URL, ""); err == nil {
+		t.Error("nobody is there")
+	}
+}
+
+// A script is told what failed by an error, and writes nothing then.
+func TestScript(t *testing.T) {
+	for name, c := range map[string]struct {
+		frames []string
+		json   bool
+		out    string
+		fails  string
+	}{
+		"text":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
+		"JSON":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
+		"failed":    {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},
+		"no answer": {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored"}`}, false, "", "ignored"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGateway(t, frames(c.frames...))
+			client, err := Open(t.Context(), g.URL, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			err = Script{Client: client, Out: &out, JSON: c.json}.Ask(t.Context(), "Hi")
+			if out.String() != c.out {
+				t.Errorf("it wrote %q", out.String())
+			}
+			if (c.fails == "") != (err == nil) || err != nil && (!errors.Is(err, ErrNoAnswer) || !strings.Contains(err.Error(), c.fails)) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// Ctrl-C is heard while nobody reads; what was typed besides waits for the next prompt.
+func TestKeyboard(t *testing.T) {
+	k := &keyboard{}
+	k.more.L = &k.mu
+	pressed := 0
+	k.onInterrupt(func() { pressed++ })
+	k.take([]byte("ty\x03ped"), nil)
+	k.onInterrupt(nil)
+	k.take([]byte("\x03"), nil)
+	buf := make([]byte, 16)
+	n, err := k.Read(buf)
+	if pressed != 1 || err != nil || string(buf[:n]) != "typed\x03" {
+		t.Errorf("pressed %d times, read %q, %v", pressed, buf[:n], err)
+	}
+	k.hangUp()
+	if n, err := k.Read(buf); n != 0 || err == nil {
+		t.Errorf("after the end: %d, %v", n, err)
+	}
+}

@@ -1,0 +1,153 @@
+package terminal
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"parley/progressive/markdown"
+)
+
+const (
+	dim   = "\x1b[2m"
+	plain = "\x1b[0m"
+)
+
+// look is how one answer is written.
+type look struct {
+	width     int
+	color     bool                 // the terminal takes control sequences, and the person wants them
+	renderers []*markdown.Renderer // of the stretches of text: they remember what they have done
+}
+
+// lines are those of an answer, none wider than the terminal.
+func (l *look) lines(r *reply) (all []string) {
+	stretch := 0
+	for _, b := range r.blocks() {
+		var more []string
+		if b.call != nil {
+			more = []string{l.call(b.call)}
+		} else {
+			more = l.text(stretch, b.text, r.end != nil)
+			stretch++
+		}
+		if len(more) > 0 && len(all) > 0 {
+			all = append(all, "")
+		}
+		all = append(all, more...)
+	}
+	if r.end == nil && len(all) == 0 {
+		all = append(all, l.faint("…"))
+	}
+	return all
+}
+
+// text is the nth stretch of Markdown as a terminal shows it.
+func (l *look) text(n int, text string, whole bool) (all []string) {
+	if n == len(l.renderers) {
+		l.renderers = append(l.renderers, markdown.NewRenderer(l.dialect(), markdown.Limits{}))
+	}
+	parts := l.renderers[n].Render(harmless(text), whole)
+	if len(parts) == 0 {
+		return nil
+	}
+	for line := range strings.SplitSeq(strings.Trim(parts[0].Text, "\n"), "\n") {
+		all = append(all, fold(strings.ReplaceAll(line, "\t", "    "), l.width)...)
+	}
+	return all
+}
+
+func (l *look) dialect() markdown.Dialect {
+	if l.color {
+		return markdown.Terminal(markdown.TerminalOptions{Width: l.width})
+	}
+	d := markdown.Plain()
+	d.Width = l.width
+	return d
+}
+
+// call is one line: how far it is, what it does, and what came of it.
+func (l *look) call(c *call) string {
+	sign, after := "▸", c.last.ShortResult
+	switch {
+	case c.last.Stage != "end":
+		if after == "" {
+			after = "…"
+		}
+	case c.last.Error != "":
+		sign, after = "✗", c.last.Error
+	default:
+		sign = "✓"
+	}
+	words := strings.Fields(harmless(strings.Join([]string{sign, c.last.ToolName, c.shown, after}, " ")))
+	return l.faint(cut(strings.Join(words, " "), l.width))
+}
+
+func (l *look) faint(s string) string {
+	if !l.color {
+		return s
+	}
+	return dim + s + plain
+}
+
+// harmless takes out what a terminal would obey (SE-09).
+func harmless(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// cut shortens a line without control sequences to a width.
+func cut(s string, width int) string {
+	if uniseg.StringWidth(s) <= width {
+		return s
+	}
+	var b strings.Builder
+	used := 1 // the mark at the end
+	for g := uniseg.NewGraphemes(s); g.Next(); {
+		if used += g.Width(); used > width {
+			break
+		}
+		b.WriteString(g.Str())
+	}
+	return b.String() + "…"
+}
+
+// fold breaks a line that is wider than the terminal, code for instance, where it is full. Styles go on.
+func fold(s string, width int) (rows []string) {
+	var row, open strings.Builder
+	used := 0
+	for len(s) > 0 {
+		if n := sequence(s); n > 0 {
+			row.WriteString(s[:n])
+			open.WriteString(s[:n])
+			s = s[n:]
+			continue
+		}
+		cluster, rest, w, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+		if used+w > width && used > 0 {
+			if open.Len() > 0 {
+				row.WriteString(plain)
+			}
+			rows = append(rows, row.String())
+			row.Reset()
+			row.WriteString(open.String())
+			used = 0
+		}
+		row.WriteString(cluster)
+		used += w
+		s = rest
+	}
+	return append(rows, row.String())
+}
+
+// sequence is how long the control sequence is that s begins with.
+func sequence(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	return strings.IndexByte(s, 'm') + 1
+}

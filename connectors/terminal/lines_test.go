@@ -1,0 +1,88 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rivo/uniseg"
+	"pgregory.net/rapid"
+)
+
+func ptr(s string) *string { return &s }
+
+func text(s string) Frame  { return Frame{Type: "token", Text: &s} }
+func whole(s string) Frame { return Frame{Type: "token", FullText: &s} }
+func tool(stage, short, problem string) Frame {
+	return Frame{Type: "tool", CallID: "1", ToolName: "PLAY", Stage: stage, Args: `{"title":"Song"}`, ShortResult: short, Error: problem}
+}
+
+// What a person sees at each step of an answer: text, statuses that replace each other, a tool, text, the end (ST-16).
+func TestLines(t *testing.T) {
+	var r reply
+	l := look{width: 30}
+	for _, step := range []struct {
+		frame Frame
+		want  []string
+	}{
+		{Frame{Type: "status", Kind: "thinking"}, []string{"…"}},
+		{text("Let me"), []string{"Let me"}},
+		{text(" see."), []string{"Let me see."}},
+		{tool("start", "", ""), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`}},
+		{whole("Let me see.\n\nSearching…"), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`, "", "Searching…"}},
+		{tool("running", "half way", ""), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Searching…"}},
+		{whole("Let me see.\n\nNow playing"), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Now playing"}},
+		{tool("end", "", "It failed."), []string{"Let me see.", "", `✗ PLAY "title":"Song" It fail…`, "", "Now playing"}},
+		{tool("end", "done", ""), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing"}},
+		{text("\n\nEnjoy these words that are too long for one row."), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing", "",
+			"Enjoy these words that are too", "long for one row."}},
+		{Frame{Type: "done", FullText: ptr("Let me see.\n\nNow playing\n\nEnjoy.")}, []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing", "", "Enjoy."}},
+	} {
+		r.take(step.frame)
+		if got := l.lines(&r); !slices.Equal(got, step.want) {
+			t.Errorf("after %+v:\n%q\nwant\n%q", step.frame, got, step.want)
+		}
+	}
+}
+
+// A call keeps its place between two texts when what is above it changes.
+func TestCallKeepsItsPlace(t *testing.T) {
+	var r reply
+	for _, f := range []Frame{
+		text("Searching…"), tool("end", "ok", ""), text("\n\nBelow"), whole("Found it, at last\n\nBelow"),
+	} {
+		r.take(f)
+	}
+	l := look{width: 40}
+	if got := l.lines(&r); !slices.Equal(got, []string{"Found it, at last", "", `✓ PLAY "title":"Song" ok`, "", "Below"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// SE-09: nothing that a model or a tool says steers the terminal, and no row is wider than it.
+func TestRowsAreHarmlessAndFit(t *testing.T) {
+	words := rapid.SliceOf(rapid.SampledFrom([]string{"\x1b[2J", "\x1b]0;title\a", "\x9b31m", "\x00", "word", " ", "**bold** ", "`code` ", "\n", "```\n",
+		"日本語", "👩‍👩‍👧", "é", "| a | b |\n|---|---|\n| 1 | 2 |\n", "https://example.org/a_very_long_address", "- item\n", "\t"}))
+	rapid.Check(t, func(t *rapid.T) {
+		l := look{width: rapid.IntRange(4, 40).Draw(t, "width"), color: rapid.Bool().Draw(t, "color")}
+		all := strings.Join(words.Draw(t, "text"), "")
+		r := reply{text: all, calls: []call{{id: "1", last: Frame{ToolName: all, Stage: "end", ShortResult: all}}}}
+		for _, row := range l.lines(&r) {
+			bare := ""
+			for rest := row; rest != ""; {
+				if n := sequence(rest); n > 0 && l.color {
+					rest = rest[n:]
+					continue
+				}
+				bare += rest[:1]
+				rest = rest[1:]
+			}
+			if strings.ContainsFunc(bare, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+				t.Fatalf("a row steers: %q", row)
+			}
+			if w := uniseg.StringWidth(bare); w > l.width {
+				t.Fatalf("%d columns of %d: %q", w, l.width, row)
+			}
+		}
+	})
+}

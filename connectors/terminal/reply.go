@@ -1,0 +1,114 @@
+package terminal
+
+import (
+	"slices"
+	"strings"
+)
+
+// reply is what is known of an answer so far.
+type reply struct {
+	text  string
+	calls []call
+	kind  string // of the last status
+	end   *Frame
+}
+
+// call is one use of a tool.
+type call struct {
+	id    string
+	at    int // how long the text above it was
+	last  Frame
+	shown string // its parameters, for people
+}
+
+// take adds what f tells.
+func (r *reply) take(f Frame) {
+	switch f.Type {
+	case "status":
+		r.kind = f.Kind
+	case "token":
+		r.say(f)
+	case "tool":
+		r.tool(f)
+	case "done":
+		if f.FullText != nil {
+			r.say(Frame{FullText: f.FullText})
+		}
+		r.end = &f
+	}
+}
+
+// say takes text: the whole if there is one, in place of what was.
+func (r *reply) say(f Frame) {
+	if f.FullText == nil {
+		r.text += *f.Text
+		return
+	}
+	kept := common(r.text, *f.FullText)
+	for i := range r.calls {
+		if c := &r.calls[i]; c.at > kept { // something above it has changed: the text below it, if any, has not
+			c.at = max(kept, c.at+len(*f.FullText)-len(r.text))
+		}
+	}
+	r.text = *f.FullText
+}
+
+func common(a, b string) (n int) {
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// tool takes a call on. Its parameters are told once.
+func (r *reply) tool(f Frame) {
+	i := slices.IndexFunc(r.calls, func(c call) bool { return c.id == f.CallID })
+	if i < 0 {
+		i = len(r.calls)
+		r.calls = append(r.calls, call{id: f.CallID, at: len(r.text)})
+	}
+	c := &r.calls[i]
+	c.last = f
+	if f.CompactParams != "" {
+		c.shown = f.CompactParams
+	} else if c.shown == "" {
+		c.shown = strings.Trim(f.Args, "{}")
+	}
+}
+
+// block is a stretch of text, or one call.
+type block struct {
+	text string
+	call *call
+}
+
+// blocks are the text and the calls in their order.
+func (r *reply) blocks() (all []block) {
+	from := 0
+	for i := range r.calls {
+		c := &r.calls[i]
+		if at := r.boundary(c.at); at > from {
+			all = append(all, block{text: r.text[from:at]})
+			from = at
+		}
+		all = append(all, block{call: c})
+	}
+	if from < len(r.text) {
+		all = append(all, block{text: r.text[from:]})
+	}
+	return all
+}
+
+// boundary is where the paragraph ends that holds at: text is never parted within one.
+func (r *reply) boundary(at int) int {
+	if at >= len(r.text) {
+		return len(r.text)
+	}
+	if n := strings.Index(r.text[at:], "\n\n"); n >= 0 {
+		return at + n
+	}
+	if at > 1 && strings.HasSuffix(r.text[:at], "\n\n") {
+		return at
+	}
+	return len(r.text)
+}

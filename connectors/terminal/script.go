@@ -1,0 +1,68 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Script asks without a terminal: what it writes holds no control sequences.
+type Script struct {
+	Client *Client
+	Out    io.Writer
+	JSON   bool // every frame of the answer, one in a line; else its text, once it is whole
+}
+
+// ErrNoAnswer is what an answer is that failed or never came; the rest of the error says why, for people.
+var ErrNoAnswer = errors.New("no answer")
+
+// Ask sends one message and writes the answer.
+func (s Script) Ask(ctx context.Context, text string) error {
+	var r reply
+	for f, err := range s.Client.Send(ctx, text) {
+		if err != nil {
+			return err
+		}
+		r.take(f)
+		if s.JSON {
+			if _, err := fmt.Fprintf(s.Out, "%s\n", f.raw); err != nil {
+				return fmt.Errorf("write the answer: %w", err)
+			}
+		}
+	}
+	switch why := r.end.NoResponse; {
+	case r.end.FailureKind != "" && !s.JSON:
+		return fmt.Errorf("%w: %s", ErrNoAnswer, r.text)
+	case r.end.FailureKind != "":
+		return fmt.Errorf("%w: %s", ErrNoAnswer, r.end.FailureKind)
+	case why != "":
+		return fmt.Errorf("%w: %s", ErrNoAnswer, why)
+	case s.JSON:
+		return nil
+	}
+	if _, err := fmt.Fprintln(s.Out, r.text); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
+
+// Each asks one message for each line of in.
+func (s Script) Each(ctx context.Context, in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, mostFrame)
+	for lines.Scan() && ctx.Err() == nil {
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		if err := s.Ask(ctx, lines.Text()); err != nil {
+			return err
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("read the messages: %w", err)
+	}
+	return context.Cause(ctx)
+}
