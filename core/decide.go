@@ -20,6 +20,7 @@ type decision uint8
 
 const (
 	no    decision = iota
+	aside          // not by itself; but it may belong to what its author has just said
 	yes            // rules alone say so: its turn may be claimed at once
 	maybe          // the model is asked, when the room's turn is its
 )
@@ -34,9 +35,9 @@ func (c *Config) decide(m Message, a Attention) decision {
 	case a == Unfollowed:
 		return no
 	case a != Ambient && c.Access.Group != GroupAmbient:
-		return no
+		return aside
 	case c.Models.Transcriber == nil && m.unheard():
-		return no // there is nothing to judge it by
+		return aside // there is nothing to judge it by
 	case c.Agent.called(m.Text):
 		return yes
 	}

@@ -17,6 +17,10 @@ type (
 		// Addressed says that the platform itself marks the message as meant for the agent: a mention or a reply to
 		// it, found by entity or id, never by text (IN-14).
 		Addressed bool
+		// Group names what several messages of one author are parts of, such as an album; empty if nothing.
+		Group string
+		// MayContinue says that the text looks like the beginning of one that was too long for a message.
+		MayContinue bool
 		// Bot says that the author is not a person. Such a message is remembered and never answered (I13).
 		Bot bool
 	}

@@ -54,10 +54,10 @@ type Attentions interface {
 type Journal interface {
 	// Accept stores in once by its id, with its room if that is new or changed, and gives the room's next turn number.
 	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
-	// ready at the time of the call, or any under j.Collect), whose Address and readiness become the newer ones,
-	// or else opens a run, ready after j.Window. The id of a run is made of its room and turn number. A run has the duty
-	// j.Duty, and that of a message that joins it if this is [Reply]. Nothing joins an [Excuse], and what is told to
-	// [Duty.Alone] neither joins nor is joined. If j.Limit runs of the
+	// ready at the time of the call, with its newest input by the same author, or any under j.Collect), whose Address
+	// and readiness become the newer ones, or else opens a run, ready after j.Window. The id of a run is made of its
+	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [Reply]. Nothing
+	// joins an [Excuse], and what is told to [Duty.Alone] neither joins nor is joined. If j.Limit runs of the
 	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
 	// remembered.
 	// A message known already changes nothing, whatever j says.
@@ -90,11 +90,13 @@ type Journal interface {
 
 // JoinRule says which messages become one run.
 type JoinRule struct {
-	NoRun   bool // the message is only remembered
-	Window  time.Duration
-	Collect bool
-	Duty    Duty
-	Limit   int // 0 is none
+	NoRun    bool          // the message is only remembered
+	JoinOnly bool          // it joins a run that waits for it, or is only remembered
+	Window   time.Duration // how long its run waits for more
+	Most     time.Duration // how long a run waits at most, since it was opened; 0 is for ever
+	Collect  bool
+	Duty     Duty
+	Limit    int // 0 is none
 }
 
 // Duty is what a run is for.

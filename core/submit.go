@@ -47,7 +47,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, rt.cfg.Turns.rule(m.Place.Kind, verdict))
+	acc, err := rt.cfg.Store.Accept(ctx, m, rt.cfg.Turns.rule(m, verdict))
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -47,19 +48,45 @@ const (
 	maxWindows = 5  // how often a window may begin anew
 )
 
-// rule says what becomes of a message in a room of kind k.
-func (t Turns) rule(k RoomKind, d decision) JoinRule {
-	j := JoinRule{NoRun: d == no, Collect: t.policy(k) == Collect}
-	if d == maybe {
+// What belongs together comes apart (TR-26): people, or their apps, send it in several messages. A message that shows
+// no sign of it waits for nothing.
+const (
+	albumGap = 2 * time.Second         // between two of a group, such as the pictures of an album
+	splitGap = 1200 * time.Millisecond // between the parts of a text that was too long for one message
+	mediaGap = 1500 * time.Millisecond // between a file and the words that people write to it
+	allParts = 10 * time.Second        // for all of it
+)
+
+// rule says what becomes of m.
+func (t Turns) rule(m Message, d decision) JoinRule {
+	policy := t.policy(m.Place.Kind)
+	j := JoinRule{NoRun: d == no, JoinOnly: d == aside, Collect: policy == Collect && d != aside}
+	if d == maybe || d == aside {
 		j.Duty = Decide
 	}
-	if k.Private() {
-		j.Window = t.Window
-	}
-	if t.policy(k) == Queue {
+	if policy == Queue {
 		j.Limit = maxWaiting
 	}
+	if m.Place.Kind.Private() {
+		j.Window, j.Most = t.Window, maxWindows*t.Window // IN-13: also who goes on writing is answered
+	}
+	if gap := m.gap(); gap > j.Window {
+		j.Window, j.Most = gap, max(j.Most, allParts)
+	}
 	return j
+}
+
+// gap is how soon more that belongs to m would follow; 0 if nothing says that there is more.
+func (m Message) gap() time.Duration {
+	switch {
+	case m.Group != "":
+		return albumGap
+	case m.MayContinue:
+		return splitGap
+	case strings.TrimSpace(m.Text) == "" && !m.unheard():
+		return mediaGap
+	}
+	return 0
 }
 
 // latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
@@ -80,9 +107,5 @@ func (t Turns) due(open []Run, now time.Time) (next Run, wait time.Duration) {
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}
-	wait = next.Ready.Sub(now)
-	if t.Window > 0 { // IN-13: also who goes on writing is answered
-		wait = min(wait, next.Opened.Add(maxWindows*t.Window).Sub(now))
-	}
-	return next, max(0, wait)
+	return next, max(0, next.Ready.Sub(now))
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"parley/core"
@@ -63,6 +64,9 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 	var err error
 	acc.Response, err = join(ctx, tx, in, j)
 	if errors.Is(err, core.ErrNotFound) {
+		if j.JoinOnly {
+			return hear(ctx, tx, in)
+		}
 		if err = restrain(ctx, tx, in.Room, &j); err == nil && j.NoRun {
 			return hear(ctx, tx, in)
 		}
@@ -101,20 +105,30 @@ func restrain(ctx context.Context, tx *sql.Tx, room core.RoomID, j *core.JoinRul
 	return err
 }
 
-// join adds in to the newest run that waits for more, or finds none. Only the newest that was never started can be not ready:
-// it would have been joined instead of opening a newer one.
+// join adds in to the newest run that waits for it, or finds none.
 func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
 	if j.Duty.Alone() {
 		return 0, core.ErrNotFound
 	}
 	now := time.Now()
 	err = tx.QueryRowContext(ctx, `
-		UPDATE runs SET address = ?, ready = ?, duty = iif(? = '', '', duty)
-		WHERE (ready > ? OR ?) AND duty <> ? AND id = (
-			SELECT id FROM runs WHERE room = ? AND status = '' AND epoch = 0 AND duty IN ('', ?, ?) ORDER BY turn DESC LIMIT 1)
+		UPDATE runs SET address = ?1, author = ?2, duty = iif(?3 = '', '', duty),
+			ready = CASE WHEN ?4 - opened > ?5 THEN opened + ?5 ELSE ?4 END
+		WHERE id = (
+			SELECT id FROM runs
+			WHERE room = ?6 AND status = '' AND epoch = 0 AND duty IN ('', ?7) AND (?8 OR ready > ?9 AND author = ?2)
+			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), nanos(now.Add(j.Window)), j.Duty, nanos(now), j.Collect, core.Excuse, in.Room, core.Decide, core.Excuse).Scan(&turn)
+		toJSON(in.Address), in.Author, j.Duty, nanos(now.Add(j.Window)), most(j), in.Room, core.Decide, j.Collect, nanos(now)).Scan(&turn)
 	return turn, found(err)
+}
+
+// most is how long a run may wait.
+func most(j core.JoinRule) time.Duration {
+	if j.Most == 0 {
+		return math.MaxInt64
+	}
+	return j.Most
 }
 
 func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.ResponseID, error) {
@@ -124,8 +138,9 @@ func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) 
 	}
 	now := time.Now()
 	_, err = tx.ExecContext(ctx, `
-		INSERT INTO runs (id, room, turn, kind, address, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), nanos(now), nanos(now.Add(j.Window)), j.Duty)
+		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), in.Author, nanos(now),
+		nanos(now.Add(min(j.Window, most(j)))), j.Duty)
 	return turn, err
 }
 

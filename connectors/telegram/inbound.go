@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -65,7 +66,8 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
 			Text: text, At: time.Unix(int64(m.Date), 0).UTC(), Files: files,
 		},
-		Bot: s.fromBot(m, newer),
+		Bot:   s.fromBot(m, newer),
+		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
 	}
 	if r := answered(m, topic); r != nil {
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
@@ -82,6 +84,10 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	return in
 }
+
+// splitFrom is the least length of a text that may go on: apps cut what is longer than 4096 at a good place in the second
+// half of that (TR-26).
+const splitFrom = 2048
 
 // chats are the ids of a chat: people may have listed the one from before it moved (TR-24).
 func chats(now, first int64) []string {

@@ -18,6 +18,9 @@ func joinChecks() []storeCheck {
 		{"nothing joins a run that has finished", joinFinished},
 		{"a joined message is a duplicate of its run", joinDuplicate},
 		{"a message joins no run of another room", joinRooms},
+		{"a run is not joined by others than its author (IN-13)", joinAuthor},
+		{"a run does not wait longer than the rule says (IN-13)", joinMost},
+		{"what only joins opens no run", joinOnly},
 		{"a run with a message to answer need not decide", joinDuty},
 		{"what is told joins nothing, is not joined, and hides nothing (IN-06)", joinAlone},
 		{"beyond the limit there is one excuse, and nothing is forgotten (IN-07)", joinLimit},
@@ -169,4 +172,42 @@ func joinRooms(t *testing.T, s store) {
 	if a.Run == b.Run {
 		t.Errorf("two rooms share the run %s", a.Run)
 	}
+}
+
+func joinAuthor(t *testing.T, s store) {
+	rule := core.JoinRule{Window: window}
+	first := s.accept(message("room", 1), rule)
+	other := message("room", 2)
+	other.Author = "bob"
+	s.same("the turn of another's message", s.accept(other, alone).Response, core.ResponseID(2))
+	s.same("the turn of the author's next", s.accept(message("room", 3), rule).Response, first.Response)
+	s.same("the inputs", s.runOf(first).Inputs, []core.MemoryID{"room/1", "room/3"})
+	another := message("room", 4)
+	another.Author = "bob"
+	s.same("the turn of another's, collected", s.accept(another, core.JoinRule{Collect: true}).Response, core.ResponseID(2))
+}
+
+func joinMost(t *testing.T, s store) {
+	rule := core.JoinRule{Window: window, Most: 5 * time.Second}
+	opened := time.Now()
+	first := s.accept(message("room", 1), rule)
+	for n, after := range []time.Duration{3500 * time.Millisecond, 5 * time.Second, 5 * time.Second} {
+		time.Sleep(1500 * time.Millisecond)
+		s.same("the run", s.accept(message("room", n+2), rule).Run, first.Run)
+		s.same("when it is ready", s.runOf(first).Ready, opened.Add(after))
+	}
+	time.Sleep(500 * time.Millisecond)
+	s.same("the turn of what comes then", s.accept(message("room", 9), rule).Response, core.ResponseID(2))
+}
+
+func joinOnly(t *testing.T, s store) {
+	only := core.JoinRule{JoinOnly: true, Duty: core.Decide}
+	acc := s.accept(message("room", 1), only)
+	s.same("without a run", acc, core.Accepted{Memory: "room/1", Response: 1})
+	first := s.accept(message("room", 2), core.JoinRule{Window: window})
+	s.same("with one that waits", s.accept(message("room", 3), only).Run, first.Run)
+	s.same("its duty", s.runOf(first).Duty, core.Reply)
+	time.Sleep(window)
+	s.same("with one that is ready", s.accept(message("room", 4), only), core.Accepted{Memory: "room/4", Response: 3})
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
 }

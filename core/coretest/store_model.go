@@ -30,7 +30,8 @@ type storedMemory struct {
 
 type ownedRun struct {
 	core.Run
-	owner string
+	owner  string
+	author core.EntityID // of its newest input
 }
 
 func newStoreModel() *storeModel {
@@ -183,7 +184,11 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	if r == nil {
 		acc.Response = s.nextTurn(in.Room)
 	} else {
-		r.Inputs, r.Address, r.Ready = append(r.Inputs, in.ID), in.Address, time.Now().Add(j.Window)
+		ready, last := time.Now().Add(j.Window), r.Opened.Add(j.Most)
+		if j.Most > 0 && ready.After(last) {
+			ready = last
+		}
+		r.Inputs, r.Address, r.Ready, r.author = append(r.Inputs, in.ID), in.Address, ready, in.Author
 		if j.Duty == core.Reply && r.Duty != core.Excuse {
 			r.Duty = j.Duty
 		}
@@ -209,13 +214,13 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 		}
 	}
 	for _, r := range slices.Backward(waiting) {
-		switch {
-		case r.Duty.Alone():
-			continue
-		case r.Duty == core.Excuse, j.Duty.Alone(), !j.Collect && !r.Ready.After(time.Now()):
-			return s.opened(in, j, len(waiting), excused)
+		joins := r.Duty == core.Reply || r.Duty == core.Decide
+		if joins && !j.Duty.Alone() && (j.Collect || r.Ready.After(time.Now()) && r.author == in.Author) {
+			return r
 		}
-		return r
+	}
+	if j.JoinOnly {
+		return nil
 	}
 	return s.opened(in, j, len(waiting), excused)
 }

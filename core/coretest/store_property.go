@@ -69,12 +69,15 @@ func (p *pair) accept(rt *rapid.T) {
 	in := message(p.room, rapid.IntRange(0, 15).Draw(rt, "message"))
 	in.Text = rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "text")
 	in.At = time.Now()
+	in.Author = rapid.SampledFrom([]core.EntityID{"ada", "bob"}).Draw(rt, "author")
 	j := core.JoinRule{
-		NoRun:   rapid.IntRange(0, 4).Draw(rt, "no run") == 0,
-		Window:  time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
-		Collect: rapid.Bool().Draw(rt, "collect"),
-		Duty:    rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell}).Draw(rt, "duty"),
-		Limit:   rapid.IntRange(0, 3).Draw(rt, "limit"),
+		NoRun:    rapid.IntRange(0, 4).Draw(rt, "no run") == 0,
+		JoinOnly: rapid.IntRange(0, 4).Draw(rt, "join only") == 0,
+		Most:     time.Duration(rapid.IntRange(0, 4).Draw(rt, "most")) * time.Second,
+		Window:   time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
+		Collect:  rapid.Bool().Draw(rt, "collect"),
+		Duty:     rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell}).Draw(rt, "duty"),
+		Limit:    rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)
 	want, wantErr := p.model.Accept(p.t.Context(), in, j)

@@ -95,6 +95,12 @@ func (w *World) Say(from connectortest.Who, in connectortest.Place, text string)
 	w.Fake.Say(chat(in), w.users[from], text)
 }
 
+// Send writes text with what else a message of Telegram's can have.
+func (w *World) Send(from connectortest.Who, in connectortest.Place, text string, with ...telegramfake.SayOption) telegramfake.Message {
+	w.visit(in)
+	return w.Fake.Say(chat(in), w.users[from], text, with...)
+}
+
 // Mention implements [connectortest.People].
 func (w *World) Mention(from connectortest.Who, in connectortest.Place, text string) {
 	w.Say(from, in, "@"+w.Fake.Bot().Username+" "+text)
