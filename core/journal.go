@@ -11,6 +11,7 @@ type Store interface {
 	Memories
 	Rooms
 	Attentions
+	Directory
 	Journal
 }
 

@@ -31,7 +31,7 @@ const (
 	VoiceGroup  RoomKind = "voice_group"
 	Feed        RoomKind = "feed"
 	Thread      RoomKind = "thread"
-	World       RoomKind = "world"
+	WorldRoom   RoomKind = "world" // what is told to a whole world
 	Forum       RoomKind = "forum"
 	API         RoomKind = "api"
 )
@@ -60,6 +60,7 @@ type Room struct {
 	Created   time.Time
 	// Address is where it was last reached, with nothing to reply to; its Connector is empty if it never was.
 	Address Address
+	Gone    bool // the agent is no longer there
 }
 
 // MemoryKind says what a memory is. Only what was said stands in the transcript and in prompts as a turn; the other kinds

@@ -40,7 +40,7 @@ func TestDue(t *testing.T) {
 
 func TestTurnsPolicy(t *testing.T) {
 	turns := Turns{Direct: Supersede, Group: Collect}
-	for _, k := range []RoomKind{Self, Direct, Group, VoiceDirect, VoiceGroup, Feed, Thread, World, Forum, API} {
+	for _, k := range []RoomKind{Self, Direct, Group, VoiceDirect, VoiceGroup, Feed, Thread, WorldRoom, Forum, API} {
 		want := Collect
 		if k == Self || k == Direct || k == VoiceDirect || k == API {
 			want = Supersede

@@ -35,13 +35,16 @@ type storeCheck struct {
 
 // Run runs all checks.
 func (x StoreSuite) Run(t *testing.T) {
-	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), memoryChecks(), forgetChecks(), reopenedChecks()) {
+	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), memoryChecks(), forgetChecks(), reopenedChecks(), directoryChecks()) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { c.run(t, store{x.Open(t), t}) })
 		})
 	}
 	t.Run("does the same as a simple model", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { storeModelCheck(t, x.Open(t)) })
+	})
+	t.Run("knows the same people as a simple model", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { directoryModelCheck(t, x.Open(t)) })
 	})
 	if x.Reopen == nil {
 		return

@@ -21,6 +21,7 @@ type storeModel struct {
 	said   []storedMemory // as they were stored
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
+	directoryModel
 }
 
 type storedMemory struct {
@@ -36,7 +37,7 @@ type ownedRun struct {
 
 func newStoreModel() *storeModel {
 	return &storeModel{rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}}
+		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}, directoryModel: newDirectoryModel()}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {

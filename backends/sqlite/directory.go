@@ -1,0 +1,166 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"parley/core"
+)
+
+// Entity implements [core.Directory].
+func (s *Store) Entity(ctx context.Context, id core.EntityID) (e core.Entity, err error) {
+	err = s.read(func(db *sql.DB) error { e, err = findEntity(ctx, db, id); return err })
+	return e, wrap(err, "reading the entity %q", id)
+}
+
+func findEntity(ctx context.Context, q querier, id core.EntityID) (e core.Entity, err error) {
+	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot FROM entities WHERE id = ?`, id).
+		Scan(&e.ID, &e.Connector, jsonColumn{&e.Names}, &e.Bot)
+	return e, found(err)
+}
+
+// Meet implements [core.Directory].
+func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
+	err := checkText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
+	if err == nil && e.ID == "" {
+		err = errors.New("an entity needs an id")
+	}
+	if err != nil {
+		return core.Nothing, wrap(err, "meeting %q", e.ID)
+	}
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+		old, err := findEntity(ctx, q, e.ID)
+		known := err == nil
+		names := old.Names
+		for _, name := range e.Names {
+			names = core.Renamed(names, name)
+		}
+		changed := len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
+			e.Bot != old.Bot || e.Connector != old.Connector
+		return core.NewsOf(known, false, false, changed),
+			`REPLACE INTO entities (id, connector, names, bot) VALUES (?, ?, ?, ?)`,
+			[]any{e.ID, e.Connector, list(names), e.Bot}, err
+	})
+	return news, wrap(err, "meeting %q", e.ID)
+}
+
+// World implements [core.Directory].
+func (s *Store) World(ctx context.Context, id core.WorldID) (w core.World, err error) {
+	err = s.read(func(db *sql.DB) error { w, err = findWorld(ctx, db, id); return err })
+	return w, wrap(err, "reading the world %q", id)
+}
+
+func findWorld(ctx context.Context, q querier, id core.WorldID) (w core.World, err error) {
+	err = q.QueryRowContext(ctx, `SELECT id, connector, name, gone FROM worlds WHERE id = ?`, id).
+		Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
+	return w, found(err)
+}
+
+// SaveWorld implements [core.Directory].
+func (s *Store) SaveWorld(ctx context.Context, w core.World) (core.News, error) {
+	err := checkText(string(w.ID), w.Connector, w.Name)
+	if err == nil && w.ID == "" {
+		err = errors.New("a world needs an id")
+	}
+	if err != nil {
+		return core.Nothing, wrap(err, "saving the world %q", w.ID)
+	}
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+		old, err := findWorld(ctx, q, w.ID)
+		name := w.Name
+		if name == "" {
+			name = old.Name
+		}
+		return core.NewsOf(err == nil, old.Gone, w.Gone, name != old.Name || w.Connector != old.Connector),
+			`REPLACE INTO worlds (id, connector, name, gone) VALUES (?, ?, ?, ?)`, []any{w.ID, w.Connector, name, w.Gone}, err
+	})
+	return news, wrap(err, "saving the world %q", w.ID)
+}
+
+// SaveMember implements [core.Directory].
+func (s *Store) SaveMember(ctx context.Context, m core.Member) (core.News, error) {
+	err := checkText(string(m.World), string(m.Entity), m.Role)
+	if err == nil && (m.World == "" || m.Entity == "") {
+		err = errors.New("a member needs a world and an entity")
+	}
+	if err != nil {
+		return core.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
+	}
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+		old, err := scanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
+		role := m.Role
+		if role == "" {
+			role = old.Role
+		}
+		return core.NewsOf(err == nil, old.Gone, m.Gone, role != old.Role),
+			`REPLACE INTO members (world, entity, role, gone) VALUES (?, ?, ?, ?)`, []any{m.World, m.Entity, role, m.Gone}, found(err)
+	})
+	return news, wrap(err, "saving the member %q of %q", m.Entity, m.World)
+}
+
+const selectMember = `SELECT world, entity, role, gone FROM members `
+
+func scanMember(r row) (m core.Member, err error) {
+	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
+	return m, err
+}
+
+// Members implements [core.Directory].
+func (s *Store) Members(ctx context.Context, world core.WorldID, after core.EntityID, limit int) (all []core.Member, err error) {
+	err = s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
+		if err == nil {
+			all, err = collect(rows, scanMember)
+		}
+		return err
+	})
+	return all, wrap(err, "reading the members of %q", world)
+}
+
+// RoomsOf implements [core.Directory].
+func (s *Store) RoomsOf(ctx context.Context, world core.WorldID) (all []core.RoomID, err error) {
+	err = s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
+		if err == nil {
+			all, err = collect(rows, func(r row) (id core.RoomID, err error) { return id, r.Scan(&id) })
+		}
+		return err
+	})
+	return all, wrap(err, "reading the rooms of %q", world)
+}
+
+// compare says what saving would change, and how it is done. [core.ErrNotFound] means that nothing is stored yet.
+type compare func(context.Context, querier) (news core.News, statement string, args []any, err error)
+
+// save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
+func save(ctx context.Context, s *Store, c compare) (news core.News, err error) {
+	err = s.read(func(db *sql.DB) error {
+		news, _, _, err = c(ctx, db)
+		return unlessMissing(err)
+	})
+	if err != nil || news == core.Nothing {
+		return news, err
+	}
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { // once more: others write too
+		var statement string
+		var args []any
+		if news, statement, args, err = c(ctx, tx); unlessMissing(err) != nil || news == core.Nothing {
+			return unlessMissing(err)
+		}
+		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		return nil
+	})
+	return news, err
+}
+
+// unlessMissing is err, unless it says that nothing is there.
+func unlessMissing(err error) error {
+	if errors.Is(err, core.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"parley/core"
+)
+
+// Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
+func (s *Store) Keep(ctx context.Context, name, value string) error {
+	err := checkText(name, value)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `REPLACE INTO notes (name, value) VALUES (?, ?)`, name, value)
+			return err
+		})
+	}
+	return wrap(err, "keeping %q", name)
+}
+
+// Kept is what was last kept under name, or "".
+func (s *Store) Kept(ctx context.Context, name string) (value string, err error) {
+	err = s.read(func(db *sql.DB) error {
+		return found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
+	})
+	if errors.Is(err, core.ErrNotFound) {
+		return "", nil
+	}
+	return value, wrap(err, "reading what was kept as %q", name)
+}

@@ -1,0 +1,75 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"parley/core"
+)
+
+func TestKeep(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	wants := func(want string) {
+		t.Helper()
+		if got, err := s.Kept(t.Context(), "telegram/1"); err != nil || got != want {
+			t.Errorf("kept is %q, %v; want %q", got, err, want)
+		}
+	}
+	wants("")
+	for _, value := range []string{"one", "two"} {
+		if err := s.Keep(t.Context(), "telegram/1", value); err != nil {
+			t.Fatal(err)
+		}
+		wants(value)
+	}
+	if err := s.Keep(t.Context(), "telegram/1", "\xff"); err == nil {
+		t.Error("what could not be read back is kept")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, path)
+	wants("two")
+}
+
+// What is known costs no transaction: a message of somebody who wrote before touches the file once.
+func TestWhatIsKnownIsNotWritten(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	save := func() {
+		t.Helper()
+		for _, do := range saves {
+			if _, err := do(t.Context(), s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	changes := func() (n int) {
+		t.Helper()
+		if err := s.writer.QueryRow(`SELECT total_changes()`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	save()
+	before := changes()
+	s.writes.turn <- struct{}{} // nobody can write
+	save()
+	<-s.writes.turn
+	if after := changes(); after != before {
+		t.Errorf("%d rows were written again", after-before)
+	}
+}
+
+var saves = []func(context.Context, *Store) (core.News, error){
+	func(ctx context.Context, s *Store) (core.News, error) {
+		return s.Meet(ctx, core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}})
+	},
+	func(ctx context.Context, s *Store) (core.News, error) {
+		return s.SaveWorld(ctx, core.World{ID: "world", Connector: "fake", Name: "The world"})
+	},
+	func(ctx context.Context, s *Store) (core.News, error) {
+		return s.SaveMember(ctx, core.Member{World: "world", Entity: "ada"})
+	},
+}
