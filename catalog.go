@@ -116,27 +116,6 @@ func turns(cfg config.Config) core.Turns {
 	}
 }
 
-// access opens the web chat, which has limits of its own, invites the listed accounts and names the listed rooms.
-func access(cfg config.Config) core.Access {
-	a := core.Access{
-		Open: map[string]bool{web.Name: true}, People: map[core.EntityID]bool{}, Owners: map[core.EntityID]bool{}, Chats: map[string]bool{},
-		Direct: core.DirectAccess(cfg.Access.Direct), Group: core.GroupAccess(cfg.Access.Group),
-	}
-	entity := func(account config.Account) core.EntityID {
-		return core.EntityID(strings.Replace(string(account), ":", "/", 1))
-	}
-	for _, account := range cfg.Owner {
-		a.People[entity(account)], a.Owners[entity(account)] = true, true
-	}
-	for _, account := range cfg.Allow {
-		a.People[entity(account)] = true
-	}
-	for _, chat := range cfg.Access.Rooms {
-		a.Chats[string(chat)] = true
-	}
-	return a
-}
-
 // opener finds who posts for an address. Where nobody does, people watch the answer itself.
 func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
 	return func(ctx context.Context, r core.Run) (core.Surface, error) {

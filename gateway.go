@@ -52,6 +52,7 @@ type Gateway struct {
 	runtime    *core.Runtime
 	models     *models
 	connectors []connectors.Connector
+	bots       bool // there are chat platforms
 	addr       net.Addr
 }
 
@@ -89,6 +90,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 func (g *Gateway) addPlatforms() (core.Opener, error) {
 	on := platforms(g.cfg, g.env)
 	posters := map[string]connectors.Poster{}
+	g.bots = len(on) > 0
 	for _, p := range on {
 		g.connectors = append(g.connectors, p.Connector)
 		if poster, ok := p.Connector.(connectors.Poster); ok {
@@ -142,6 +144,7 @@ func (g *Gateway) Model() string { return g.models.name }
 // and closes everything. It returns an error if a part that can't be started again has failed. It is called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.backends.close()
+	g.lookForOwner(ctx)
 	intake, stopIntake := context.WithCancel(ctx)
 	defer stopIntake()
 	answering, stopAnswering := context.WithCancel(context.WithoutCancel(ctx))
@@ -166,6 +169,25 @@ func (g *Gateway) Run(ctx context.Context) error {
 	stopAnswering()
 	runtime.Wait()
 	return errors.Join(err, runErr)
+}
+
+// lookForOwner says how to become the owner, where somebody has to.
+func (g *Gateway) lookForOwner(ctx context.Context) {
+	code, err := g.ownerCode(ctx)
+	if err != nil {
+		g.env.Log.Error("can't find out who the owner is", "err", err)
+	} else if code != "" {
+		g.env.Log.Warn("nobody owns this gateway yet, and its bots talk with nobody who is not allowed: send a bot this code in a direct chat, and you are the owner",
+			"code", code)
+	}
+}
+
+// ownerCode is what makes an owner of whoever sends it to a bot; empty where there is an owner, or no bot.
+func (g *Gateway) ownerCode(ctx context.Context) (string, error) {
+	if !g.bots {
+		return "", nil
+	}
+	return g.runtime.OwnerCode(ctx)
 }
 
 // watch waits for the end. A platform that can't be reached with these settings takes nobody else down: it is logged,

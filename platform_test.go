@@ -108,7 +108,7 @@ func (c *chat) invite(cfg *config.Config, url string) {
 	c.ada, c.group = c.Direct(Ada), c.Group()
 	c.secrets = append(c.secrets, c.use(cfg, c.World, url))
 	for _, who := range []Who{Ada, Bob} {
-		cfg.Allow = append(cfg.Allow, config.Account(c.Account(who)))
+		cfg.Access.Allow.Users = append(cfg.Access.Allow.Users, config.Account(c.Account(who)))
 	}
 }
 

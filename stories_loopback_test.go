@@ -62,7 +62,7 @@ func TestLoopback(t *testing.T) {
 			must(err)
 			cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = provider.URL+"/v1", secretKey
 			cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
-			cfg.Allow = []config.Account{config.Account(w.Account(Ada))}
+			cfg.Access.Allow.Users = []config.Account{config.Account(w.Account(Ada))}
 			p.use(&cfg, w, server.URL)
 			var log lockedBuffer
 			g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&log, changed), nil))})

@@ -58,7 +58,8 @@ func TestChatGroup(t *testing.T) {
 
 // SE: strangers are told once, politely, and cost nothing.
 func TestChatStranger(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	allowlist := func(cfg *config.Config) { cfg.Access.Direct = config.DirectAllowlist }
+	onEach(t, allowlist, func(c *chat) {
 		eve := c.Direct(Eve)
 		c.Say(Eve, eve, "Hello")
 		c.rest()
@@ -82,7 +83,7 @@ func TestChatBots(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
 		c.shutdown()
 		for _, who := range []Who{Robot, Self} {
-			c.cfg.Allow = append(c.cfg.Allow, config.Account(c.Account(who)))
+			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
 		}
 		c.start()
 		c.pass(10 * time.Second)

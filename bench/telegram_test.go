@@ -81,7 +81,7 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *platform) use(c *config.Config) {
 	c.Connectors.Telegram.Token, c.Connectors.Telegram.APIURL = config.Secret(p.fake.Token()), p.url
 	for _, u := range p.people {
-		c.Allow = append(c.Allow, config.Account(fmt.Sprint("telegram:", u.ID)))
+		c.Access.Allow.Users = append(c.Access.Allow.Users, config.Account(fmt.Sprint("telegram:", u.ID)))
 	}
 }
 

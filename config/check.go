@@ -21,12 +21,22 @@ func (d *decoder) check(c *Config) {
 			d.reject(fmt.Sprintf("agent.names[%d]", i), "is empty", "remove it")
 		}
 	}
+	d.checkOverrides(c.Access.Overrides)
 	d.checkModels(c)
 	d.checkWeb(c.Web)
 	d.checkTokens(c)
 	d.checkAddresses(c)
 	d.checkTimes(c)
 	d.checkPaces(c.Connectors)
+}
+
+// checkOverrides wants each to be for something.
+func (d *decoder) checkOverrides(all []Override) {
+	for i, o := range all {
+		if path := fmt.Sprintf("access.overrides[%d]", i); len(o.Rooms)+len(o.Worlds) == 0 && !d.broken(path) {
+			d.reject(path, "is for no place", "set rooms or worlds")
+		}
+	}
 }
 
 // checkPaces wants every pace to be one at which something is sent.

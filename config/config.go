@@ -19,10 +19,8 @@ type Config struct {
 	Providers Providers `yaml:"providers"`
 	// Which model does which work.
 	Models Models `yaml:"models"`
-	// The accounts that own this gateway and may do everything.
+	// The accounts that own this gateway and may do everything. Empty: whoever brings the code that the log and the local page show.
 	Owner []Account `yaml:"owner"`
-	// The accounts that may talk to the agent without the owner's word.
-	Allow []Account `yaml:"allow"`
 	// Who is answered where.
 	Access Access `yaml:"access"`
 	// The web chat and its API.
@@ -107,12 +105,44 @@ type Model struct {
 
 // Access says who is answered where on the chat platforms.
 type Access struct {
-	// Direct chats: open answers everybody, allowlist the owner and allowed accounts, off nobody.
-	Direct DirectAccess `yaml:"direct" default:"allowlist"`
-	// Groups, for the owner and allowed accounts: mention_only answers what is addressed to the agent, ambient also what seems meant for it, off nothing.
+	// Direct chats: pairing tells strangers a code with which the owner lets them in, open answers everybody, allowlist only those who are allowed or were let in, off nobody.
+	Direct DirectAccess `yaml:"direct" default:"pairing"`
+	// Groups, for those who are allowed or were let in: mention_only answers what is addressed to the agent, ambient also what seems meant for it, off nothing.
 	Group GroupAccess `yaml:"group" default:"mention_only"`
-	// The groups and channels where the agent answers. Empty: all.
+	// Who may talk to the agent without the owner's word.
+	Allow Allow `yaml:"allow"`
+	// The groups and channels where the agent answers. With worlds empty too: all.
 	Rooms []Chat `yaml:"rooms"`
+	// The servers where the agent answers, with all their channels.
+	Worlds []World `yaml:"worlds"`
+	// What is different in some places. Of several for a room the one for its thread or channel counts.
+	Overrides []Override `yaml:"overrides"`
+}
+
+// Allow lists who may talk to the agent.
+type Allow struct {
+	// Accounts, everywhere.
+	Users []Account `yaml:"users"`
+	// Roles on servers: everybody who has one, on its server.
+	Roles []Role `yaml:"roles"`
+	// Groups and channels: everybody who writes there.
+	Rooms []Chat `yaml:"rooms"`
+	// Servers: everybody who writes there.
+	Worlds []World `yaml:"worlds"`
+}
+
+// Override is what is different in some places.
+type Override struct {
+	// The groups and channels that it is for.
+	Rooms []Chat `yaml:"rooms"`
+	// The servers that it is for.
+	Worlds []World `yaml:"worlds"`
+	// What is answered there, in the words of access.group. auto: as everywhere.
+	Group *GroupAccess `yaml:"group"`
+	// The instructions that stand before conversations there. Empty: those of the agent.
+	System string `yaml:"system"`
+	// The names of the actions that the agent may use there. Empty: all.
+	Tools []string `yaml:"tools"`
 }
 
 // Web is the web chat and its API.

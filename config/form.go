@@ -30,8 +30,12 @@ func formOf(t reflect.Type) form {
 		return form{text, "an account id", `write the platform and the id in quotes, such as "telegram:123456789" or "discord:80351110224678912"`, false, parseAccount}
 	case Chat:
 		return form{text, "a group or channel", `write the platform and the id in quotes, such as "telegram:-1001234567890" or "discord:80351110224678912"`, false, parseChat}
+	case World:
+		return form{text, "a server", `write the platform and the id in quotes, such as "discord:80351110224678912"`, false, parseMember}
+	case Role:
+		return form{text, "a role", `write the platform and the id in quotes, such as "discord:80351110224678912"`, false, parseMember}
 	}
-	if e, ok := reflect.Zero(t).Interface().(enum); ok {
+	if e, ok := reflect.Zero(t).Interface().(enum); ok && t.Kind() != reflect.Pointer {
 		return enumForm(e.words())
 	}
 	switch t.Kind() {
@@ -112,6 +116,13 @@ var chatID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-[0-9]{1,20})$`)
 
 func parseChat(text string) (any, bool) {
 	return text, chatID.MatchString(text)
+}
+
+// memberID is that of a server or a role: only one platform has them.
+var memberID = regexp.MustCompile(`^discord:[0-9]{1,20}$`)
+
+func parseMember(text string) (any, bool) {
+	return text, memberID.MatchString(text)
 }
 
 func enumForm(words []string) form {

@@ -33,13 +33,14 @@ type DirectAccess string
 
 // Who is answered in direct chats.
 const (
+	DirectPairing   DirectAccess = "pairing"
 	DirectOpen      DirectAccess = "open"
 	DirectAllowlist DirectAccess = "allowlist"
 	DirectOff       DirectAccess = "off"
 )
 
 func (DirectAccess) words() []string {
-	return []string{string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
+	return []string{string(DirectPairing), string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
 }
 
 // GroupAccess says what is answered in groups.
@@ -97,3 +98,9 @@ type Account string
 // Chat is a group or channel on a platform, such as "telegram:-1001234567890",
 // text for the same reason.
 type Chat string
+
+// World is a server on a platform, such as "discord:80351110224678912".
+type World string
+
+// Role is what some members of a server are, such as "discord:80351110224678912".
+type Role string

@@ -85,8 +85,6 @@ func TestParseReadsEveryType(t *testing.T) {
 agent: {name: "A", system: "B"}
 models: {large: {provider: demo, max_tokens: 500, temperature: 1}}
 owner: [telegram:123456789, "discord:80351110224678912"]
-allow:
-  - "telegram:-1001234567890"
 web:
   listen: "[::1]:0"
   public: true
@@ -94,14 +92,31 @@ web:
   trusted_proxies: [10.0.0.0/8, "fd00::/8"]
 connectors: {telegram: {enabled: false, token: "1:a"}}
 turns: {direct: collect, idle: 1m30s}
-access: {direct: open, group: off, rooms: ["discord:20", "telegram:-1001"]}
+access:
+  direct: open
+  group: off
+  rooms: ["discord:20", "telegram:-1001"]
+  worlds: ["discord:5"]
+  allow: {users: ["telegram:-1001234567890"], roles: ["discord:7"], rooms: ["telegram:-1"], worlds: ["discord:8"]}
+  overrides:
+    - rooms: ["discord:21"]
+      group: ambient
+      system: Be kind.
+      tools: [ROLL]
+    - {worlds: ["discord:5"], group: auto}
 log: {level: debug}
 `, nil)
-	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Allow) != 1 {
-		t.Errorf("accounts: %v %v", c.Owner, c.Allow)
+	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Access.Allow.Users) != 1 {
+		t.Errorf("accounts: %v %v", c.Owner, c.Access.Allow)
 	}
 	if c.Access.Direct != DirectOpen || c.Access.Group != GroupOff || len(c.Access.Rooms) != 2 || c.Access.Rooms[1] != "telegram:-1001" {
 		t.Errorf("access: %+v", c.Access)
+	}
+	if a := c.Access.Allow; a.Roles[0] != "discord:7" || a.Rooms[0] != "telegram:-1" || a.Worlds[0] != "discord:8" || c.Access.Worlds[0] != "discord:5" {
+		t.Errorf("access: %+v", c.Access)
+	}
+	if o := c.Access.Overrides; len(o) != 2 || *o[0].Group != GroupAmbient || o[0].System != "Be kind." || o[0].Tools[0] != "ROLL" || o[1].Group != nil {
+		t.Errorf("overrides: %+v", c.Access.Overrides)
 	}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)

@@ -27,6 +27,9 @@ func orReference(s *jsonschema.Schema) *jsonschema.Schema {
 
 // schemaOf maps the types that stand for one value; nil leaves structs and lists to the reflector.
 func schemaOf(t reflect.Type) *jsonschema.Schema {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	switch zero := reflect.Zero(t).Interface().(type) {
 	case time.Duration:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: durationPattern})
@@ -34,6 +37,10 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: accountID.String()})
+	case Chat:
+		return orReference(&jsonschema.Schema{Type: "string", Pattern: chatID.String()})
+	case World, Role:
+		return orReference(&jsonschema.Schema{Type: "string", Pattern: memberID.String()})
 	case enum:
 		var words []any
 		for _, word := range zero.words() {
@@ -82,6 +89,9 @@ func complete(schema *jsonschema.Schema, of reflect.Type) {
 			complete(property, field.Type)
 		case form.kind == list:
 			property.Default = []any{}
+			if field.Type.Elem().Kind() == reflect.Struct && formOf(field.Type.Elem()).kind == section {
+				complete(property.Items, field.Type.Elem())
+			}
 		case field.Type.Kind() == reflect.Pointer:
 			property.AnyOf = append(property.AnyOf, &jsonschema.Schema{Type: "string", Enum: []any{"auto"}})
 			property.Default = "auto"
@@ -160,6 +170,12 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
 		{"owner: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']", true},
 		{"connectors: {discord: {enabled: false, token: abc}}", true},
+		{"access: {overrides: [{rooms: ['telegram:-1'], group: off}, {worlds: ['discord:1'], tools: [ROLL], group: auto}]}", true},
+		{"access: {allow: {roles: ['discord:1'], worlds: ['discord:${env:N:-3}']}}", true},
+		{"access: {allow: {roles: ['telegram:1']}}", false},
+		{"access: {overrides: [{rooms: ['telegram:-1'], grup: off}]}", false},
+		{"access: {overrides: [{rooms: ['telegram:-1'], group: never}]}", false},
+		{"access: {rooms: ['here']}", false},
 		{"wbe: {}", false},
 		{"web: {pubic: true}", false},
 		{"web: {public: 'true'}", false},

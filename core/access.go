@@ -1,31 +1,56 @@
 package core
 
-// Access says who is answered where. Its zero value invites nobody.
+import (
+	"context"
+	"fmt"
+)
+
+// Access says who is answered where, as far as the configuration does; whom the owner lets in is in the store. Its zero
+// value invites nobody.
 type Access struct {
 	// Open names the connectors whose people need no invitation: those that look after that themselves.
 	Open map[string]bool
-	// People may write wherever the agent listens.
-	People map[EntityID]bool
-	// Owners are those of People whom the agent belongs to: what changes the agent itself is for them alone.
+	// Owners let others in. Where there is none, the owner is whoever brings the owner's code first.
 	Owners map[EntityID]bool
+	// People may write wherever the agent listens, and so may who has one of Roles, as "connector:id" with the platform's
+	// own id, and who writes in one of Guests.
+	People map[EntityID]bool
+	Roles  map[string]bool
+	Guests Places
 	Direct DirectAccess
 	Group  GroupAccess
-	// Chats are those where the agent listens, beside private ones, as "connector:id" with the platform's own id. Empty
-	// means all.
-	Chats map[string]bool
+	// Listen is where the agent listens, beside private rooms. None means everywhere.
+	Listen Places
+	// Overrides hold for some places. Of several for a room, the one for its smallest chat counts, and a world's last.
+	Overrides []Override
+}
+
+// Places are chats, as "connector:id" with the platform's own id, and whole worlds.
+type Places struct {
+	Chats  map[string]bool
+	Worlds map[WorldID]bool
+}
+
+// Override is what is different in some places.
+type Override struct {
+	Places
+	Group  GroupAccess // empty: as elsewhere
+	System string      // stands in place of the agent's; empty: as elsewhere
+	Tools  []string    // the names of the actions that may be used there; nil: all
 }
 
 // DirectAccess says who is answered in private.
 type DirectAccess string
 
-// Who is answered in private. Without a word it is DirectAllowlist.
+// Who is answered in private, beside those who are invited or let in. Without a word it is DirectAllowlist.
 const (
 	DirectOpen      DirectAccess = "open"      // everybody
-	DirectAllowlist DirectAccess = "allowlist" // People; others hear why not, once
-	DirectOff       DirectAccess = "off"       // nobody
+	DirectAllowlist DirectAccess = "allowlist" // nobody; others hear why not, once
+	DirectPairing   DirectAccess = "pairing"   // nobody; others hear a code with which the owner can let them in
+	DirectOff       DirectAccess = "off"       // nobody at all
 )
 
-// GroupAccess says what of a group is answered, if somebody of People has written it.
+// GroupAccess says what of a group is answered, if somebody who is invited has written it.
 type GroupAccess string
 
 // What of a group is answered. Without a word it is GroupMentionOnly.
@@ -35,49 +60,103 @@ const (
 	GroupOff         GroupAccess = "off"          // nothing
 )
 
-// invited says whether the agent works for author in rooms of kind.
-func (a Access) invited(connector string, kind RoomKind, author EntityID) bool {
-	switch {
-	case a.Open[connector]:
-		return true
-	case a.off(kind):
-		return false
-	case kind.Private() && a.Direct == DirectOpen:
-		return true
-	}
-	return a.People[author]
-}
+// none says that nothing is listed.
+func (p Places) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
 
-// off says whether the agent works for nobody in rooms of kind.
-func (a Access) off(kind RoomKind) bool {
-	if kind.Private() {
-		return a.Direct == DirectOff
-	}
-	return a.Group == GroupOff
-}
-
-// admits says whether m may get an answer, be it only the one line for strangers. It looks at no text: what the platform
-// says of a message is all that counts (IN-14).
-func (a Access) admits(m Message) bool {
-	kind, connector := m.Place.Kind, m.Place.Connector
-	switch {
-	case m.Bot:
-		return false // I13
-	case kind.Private():
-		return a.Open[connector] || !a.off(kind)
-	}
-	return a.listens(connector, m.Chats) && a.invited(connector, kind, m.Author)
-}
-
-// listens says whether one of chats is listed.
-func (a Access) listens(connector string, chats []string) bool {
-	for _, id := range chats {
-		if a.Chats[connector+":"+id] {
+// hold says whether r is listed, or a part of what is.
+func (p Places) hold(r Room) bool {
+	for _, id := range r.Chats {
+		if p.Chats[r.Connector+":"+id] {
 			return true
 		}
 	}
-	return len(a.Chats) == 0
+	return r.World != "" && p.Worlds[r.World]
 }
 
-// strangerLine is all that somebody hears whom nobody invited.
-const strangerLine = "Sorry, I only talk with people my owner has invited. If that is you, ask them to add you."
+// override is what is different in r.
+func (a Access) override(r Room) Override {
+	for _, id := range r.Chats {
+		for _, o := range a.Overrides {
+			if o.Chats[r.Connector+":"+id] {
+				return o
+			}
+		}
+	}
+	for _, o := range a.Overrides {
+		if r.World != "" && o.Worlds[r.World] {
+			return o
+		}
+	}
+	return Override{}
+}
+
+// group is what is answered in r, which is not private.
+func (a Access) group(r Room) GroupAccess {
+	if o := a.override(r); o.Group != "" {
+		return o.Group
+	}
+	return a.Group
+}
+
+// off says whether the agent works for nobody in r.
+func (a Access) off(r Room) bool {
+	switch {
+	case a.Open[r.Connector]:
+		return false
+	case r.Kind.Private():
+		return a.Direct == DirectOff
+	}
+	return a.group(r) == GroupOff || !a.Listen.none() && !a.Listen.hold(r)
+}
+
+// invited says whether the agent works for author in r; maybe means, if the owner has let them in. It looks at no text:
+// what the platform says is all that counts (IN-14).
+func (a Access) invited(r Room, author EntityID, roles []string) decision {
+	switch {
+	case a.Open[r.Connector]:
+		return yes
+	case a.off(r):
+		return no
+	case r.Kind.Private() && a.Direct == DirectOpen, a.Owners[author], a.People[author], a.Guests.hold(r):
+		return yes
+	}
+	for _, role := range roles {
+		if a.Roles[r.Connector+":"+role] {
+			return yes
+		}
+	}
+	return maybe
+}
+
+// invited says whether the agent works for author in r.
+func (rt *Runtime) invited(ctx context.Context, r Room, author EntityID, roles []string) (bool, error) {
+	if d := rt.cfg.Access.invited(r, author, roles); d != maybe {
+		return d == yes, nil
+	}
+	_, err := rt.cfg.Store.Person(ctx, author)
+	return err == nil, ignore(err, ErrNotFound)
+}
+
+// admits says whether m may get an answer, be it only the one line for strangers.
+func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
+	switch {
+	case m.Bot:
+		return false, nil // I13
+	case m.Place.Kind.Private():
+		return !rt.cfg.Access.off(m.Place), nil
+	}
+	return rt.invited(ctx, m.Place, m.Author, m.Roles)
+}
+
+// stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is
+// invited now: of their roles nothing is known but what came with the question.
+func (rt *Runtime) stays(ctx context.Context, run Run, author EntityID) (bool, error) {
+	room, err := rt.cfg.Store.Room(ctx, run.Room)
+	if err != nil {
+		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)
+	}
+	if room.Kind.Private() {
+		return rt.invited(ctx, room, author, nil)
+	}
+	return !rt.cfg.Access.off(room), nil
+}

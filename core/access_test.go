@@ -74,7 +74,7 @@ func TestAccess(t *testing.T) {
 		for _, g := range []core.GroupAccess{"", core.GroupMentionOnly, core.GroupAmbient, core.GroupOff} {
 			for _, chats := range []map[string]bool{nil, {"fake:here": true}, {"fake:there": true}, {"other:here": true}} {
 				inWorld(t, func(w *world) {
-					w.cfg.Access.Direct, w.cfg.Access.Group, w.cfg.Access.Chats = d, g, chats
+					w.cfg.Access.Direct, w.cfg.Access.Group, w.cfg.Access.Listen.Chats = d, g, chats
 					w.model.play = func(r core.Request) []step { // it wants to answer everything
 						if r.System != w.cfg.Agent.System {
 							return []step{write("RESPOND")}
@@ -90,7 +90,7 @@ func TestAccess(t *testing.T) {
 									m.Room += core.RoomID("/"+string(author)) + core.RoomID(m.ID[len(m.ID)-1:])
 									m.Place.ID, m.Address.Room = m.Room, m.Room
 								}
-								m.Addressed, m.Chats = addressed, []string{"topic", "here"}
+								m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
 								want := private(d, author == "ada")
 								if in == group {
 									want = inGroup(g, author == "ada", addressed, chats == nil || chats["fake:here"])

@@ -12,7 +12,7 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 		return Request{}, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
 	x.scene = scene
-	if err := x.refuse(scene.Recent, scene.Message); err != nil {
+	if err := x.refuse(ctx, scene.Recent, scene.Message); err != nil {
 		return Request{}, err
 	}
 	switch {
@@ -49,21 +49,4 @@ func (x *execution) turnOf(m Memory) (Turn, bool) {
 		return Turn{Role: User, Text: m.words()}, true
 	}
 	return Turn{Role: User, Text: m.Name + ": " + m.words()}, true
-}
-
-// refuse answers strangers instead of the model: once a private room, then with silence. Who has filled a prompt was told, or
-// does not listen.
-func (x *execution) refuse(recent []Memory, question Memory) error {
-	if question.ID == "" || x.cfg.Access.invited(x.run.Address.Connector, x.run.Kind, question.Author) {
-		return nil
-	}
-	told := len(recent) == window || !x.run.Kind.Private() || x.cfg.Access.off(x.run.Kind)
-	for _, m := range recent {
-		told = told || m.Author == x.cfg.Agent.entity()
-	}
-	if told {
-		return errNothingToSay
-	}
-	x.answer.Apply(Change{Kind: Text, Text: strangerLine})
-	return errTold
 }

@@ -34,7 +34,7 @@ func (c *Config) decide(m Message, a Attention) decision {
 		return yes
 	case a == Unfollowed:
 		return no
-	case a != Ambient && c.Access.Group != GroupAmbient:
+	case a != Ambient && c.Access.group(m.Place) != GroupAmbient:
 		return aside
 	case c.Models.Transcriber == nil && m.unheard():
 		return aside // there is nothing to judge it by

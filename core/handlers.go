@@ -40,8 +40,11 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	if ignore(err, ErrNotFound) != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor || !rt.cfg.Access.invited(run.Address.Connector, run.Kind, e.Author) {
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
 		return nil
+	}
+	if stays, err := rt.stays(ctx, run, e.Author); err != nil || !stays {
+		return err
 	}
 	return rt.again(ctx, run)
 }

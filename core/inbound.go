@@ -12,8 +12,8 @@ type (
 		Memory
 		Place   Room // Memory.Room, as the connector knows it now
 		Address Address
-		// Chats are the platform's own ids of the chat that the room is, or is a part of, as people know and list them.
-		Chats []string
+		// Roles are the platform's own ids of what the author is in the room's world.
+		Roles []string
 		// Addressed says that the platform itself marks the message as meant for the agent: a mention or a reply to
 		// it, found by entity or id, never by text (IN-14).
 		Addressed bool
@@ -28,6 +28,7 @@ type (
 	Command struct {
 		Room   RoomID
 		Author EntityID
+		Roles  []string // as those of a [Message]
 		Name   CommandName
 	}
 	// Edited says what a message says now. What is not remembered, or was written by another author, stays unknown.
@@ -56,7 +57,7 @@ func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
 		r.Address = m.Address
-		r.Address.ReplyTo = ""
+		r.Address.ReplyTo, r.Address.Payer = "", ""
 	}
 	return r
 }

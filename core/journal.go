@@ -13,6 +13,8 @@ type Store interface {
 	Attentions
 	Directory
 	Journal
+	People
+	Ledger
 }
 
 // Memories knows what was said.

@@ -57,7 +57,10 @@ type Room struct {
 	Kind      RoomKind
 	Connector string // the name of the connector that serves it
 	Name      string // as people know it; may be empty
-	Created   time.Time
+	// Chats are the platform's own ids of the chat that the room is, or is a part of, as people know and list them; the
+	// smallest comes first. The world is not among them.
+	Chats   []string
+	Created time.Time
 	// Address is where it was last reached, with nothing to reply to; its Connector is empty if it never was.
 	Address Address
 	Gone    bool // the agent is no longer there
@@ -117,5 +120,6 @@ type Address struct {
 	Connector string   `json:"connector"`
 	Room      RoomID   `json:"room"`
 	ReplyTo   MemoryID `json:"replyTo,omitempty"`
-	Own       []byte   `json:"own,omitempty"` // the connector's own, at most MaxOwn bytes
+	Payer     EntityID `json:"payer,omitempty"` // whose limits count what the answer costs; empty: the author's
+	Own       []byte   `json:"own,omitempty"`   // the connector's own, at most MaxOwn bytes
 }

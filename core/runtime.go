@@ -63,6 +63,7 @@ type Runtime struct {
 	toolbox   toolbox
 	listeners []*listener
 	live      live
+	tries     tries
 	work      sync.WaitGroup // rooms being served
 	watching  sync.WaitGroup // answers of elsewhere being mirrored
 

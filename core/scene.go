@@ -21,7 +21,11 @@ func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 			case err == nil:
 				s.Message = m
 			}
-			s.Owner = s.Owner && err == nil && x.cfg.Access.Owners[m.Author]
+			if s.Owner = s.Owner && err == nil; s.Owner {
+				if s.Owner, err = x.owns(ctx, m.Author); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})

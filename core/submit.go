@@ -42,6 +42,9 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
+	if m.Address.Payer == "" {
+		m.Address.Payer = m.Author
+	}
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
 	verdict, attention, err := rt.judge(ctx, m)
 	if err != nil {
@@ -68,8 +71,8 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 
 // judge says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
 func (rt *Runtime) judge(ctx context.Context, m Message) (decision, Attention, error) {
-	if !rt.cfg.Access.admits(m) {
-		return no, Normal, nil
+	if in, err := rt.admits(ctx, m); err != nil || !in {
+		return no, Normal, err
 	}
 	a, err := rt.cfg.Store.Attention(ctx, m.Room)
 	if err != nil {
@@ -104,8 +107,9 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 		return nil // nothing was ever said there
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", c.Room, err)
-	case !rt.cfg.Access.invited(room.Connector, room.Kind, c.Author):
-		return nil // a stranger stops nobody's answer
+	}
+	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
+		return err // a stranger stops nobody's answer
 	}
 	open, err := rt.cfg.Store.OpenRuns(ctx, c.Room)
 	if err != nil {

@@ -44,6 +44,7 @@ type world struct {
 	nodes    []*node
 	messages int
 	accepted []core.MemoryID
+	written  map[core.RoomID]bool // where messages were
 }
 
 // inWorld plays a story in a bubble of its own clock, ends all nodes and checks the invariants.
@@ -55,7 +56,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &lockedBuffer{}}
+		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &lockedBuffer{}, written: map[core.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: core.Models{Large: w.model},
@@ -117,6 +118,7 @@ func (w *world) must(err error) {
 // message is the next one of a person.
 func (w *world) message(in core.RoomID, author core.EntityID, text string) core.Message {
 	w.messages++
+	w.written[in] = true
 	id := core.MemoryID(fmt.Sprintf("%s/%d", in, w.messages))
 	kind := core.Direct
 	if in == group {
@@ -199,7 +201,7 @@ func (w *world) end() {
 		<-n.ended
 	}
 	e := sim.Evidence{Accepted: w.accepted, Work: w.model.work(), Requests: w.chat.requests, Seen: w.chat.seen}
-	for _, in := range []core.RoomID{room, group} {
+	for in := range w.written {
 		for i := range w.messages + 10 {
 			if r, err := w.store.Run(w.Context(), core.RunID(fmt.Sprintf("%s#%d", in, i))); err == nil {
 				e.Runs = append(e.Runs, r)

@@ -42,7 +42,8 @@ func checkRoom(r core.Room) error {
 	if r.ID == "" {
 		return errors.New("a room needs an id")
 	}
-	return checkText(string(r.ID), string(r.World), string(r.Kind), r.Connector, r.Name, r.Address.Connector, string(r.Address.Room))
+	return errors.Join(checkText(r.Chats...),
+		checkText(string(r.ID), string(r.World), string(r.Kind), r.Connector, r.Name, r.Address.Connector, string(r.Address.Room)))
 }
 
 func checkNote(n core.Note) error {

@@ -11,8 +11,8 @@ import (
 // Room implements [core.Rooms].
 func (s *Store) Room(ctx context.Context, id core.RoomID) (r core.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT id, world, kind, connector, name, created, address, gone FROM rooms WHERE id = ?`, id).
-			Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone))
+		return found(db.QueryRowContext(ctx, `SELECT id, world, kind, connector, name, chats, created, address, gone FROM rooms WHERE id = ?`, id).
+			Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, jsonColumn{&r.Chats}, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone))
 	})
 	return r, wrap(err, "reading the room %q", id)
 }
@@ -33,13 +33,13 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r core.Room) error {
 		address = toJSON(r.Address)
 	}
 	_, err := tx.ExecContext(ctx, `
-		INSERT INTO rooms (id, world, kind, connector, name, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
 			world = excluded.world, kind = excluded.kind, connector = excluded.connector, name = excluded.name,
-			address = ifnull(nullif(excluded.address, ''), address), gone = excluded.gone
-		WHERE (world, kind, connector, name, address, gone) IS NOT (excluded.world, excluded.kind, excluded.connector,
-			excluded.name, ifnull(nullif(excluded.address, ''), address), excluded.gone)`,
-		r.ID, r.World, r.Kind, r.Connector, r.Name, nanos(r.Created), address, r.Gone)
+			chats = excluded.chats, address = ifnull(nullif(excluded.address, ''), address), gone = excluded.gone
+		WHERE (world, kind, connector, name, chats, address, gone) IS NOT (excluded.world, excluded.kind, excluded.connector,
+			excluded.name, excluded.chats, ifnull(nullif(excluded.address, ''), address), excluded.gone)`,
+		r.ID, r.World, r.Kind, r.Connector, r.Name, list(r.Chats), nanos(r.Created), address, r.Gone)
 	return err
 }
 

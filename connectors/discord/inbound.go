@@ -67,7 +67,16 @@ type user struct {
 }
 
 type member struct {
-	Nick string `json:"nick"`
+	Nick  string   `json:"nick"`
+	Roles []string `json:"roles"`
+}
+
+// roles are the ids of m's roles, if they are known.
+func (m *member) roles() []string {
+	if m == nil {
+		return nil
+	}
+	return m.Roles
 }
 
 // shown is the name that people see.
@@ -123,10 +132,13 @@ func (m message) inbound(me string, p place) core.Inbound {
 	text := m.text(me)
 	bot := m.Author.Bot || m.Webhook != ""
 	if text == "/stop" && !bot && (addressed || p.kind == core.Direct) {
-		return core.Command{Room: roomID(m.Channel), Author: entityID(m.Author.ID), Name: core.Stop}
+		return core.Command{Room: roomID(m.Channel), Author: entityID(m.Author.ID), Roles: m.Member.roles(), Name: core.Stop}
 	}
 	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // strings: never fails
-	room := core.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name}
+	room := core.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
+	if p.kind == core.Thread && p.parent != "" { // a thread is listed with its channel
+		room.Chats = append(room.Chats, p.parent)
+	}
 	if m.Guild != "" {
 		room.World = core.WorldID(Name + "/" + m.Guild)
 	}
@@ -136,12 +148,9 @@ func (m message) inbound(me string, p place) core.Inbound {
 			Name: m.Author.shown(m.Member), Text: text, At: m.At, Files: m.files(),
 		},
 		Place:     room,
-		Chats:     []string{m.Channel},
+		Roles:     m.Member.roles(),
 		Addressed: addressed,
 		Bot:       bot,
-	}
-	if p.kind == core.Thread && p.parent != "" { // a thread is listed with its channel
-		in.Chats = append(in.Chats, p.parent)
 	}
 	if in.At.IsZero() {
 		in.At = created(m.ID)

@@ -69,7 +69,7 @@ var cases = []struct {
 }
 
 const ordinary = `{"id":"1325000000000000030","channel_id":"20","guild_id":"10","type":0,"content":"hello",
-	"author":{"id":"40","username":"ann","global_name":"Ann"},"member":{"nick":null},
+	"author":{"id":"40","username":"ann","global_name":"Ann"},"member":{"nick":null,"roles":["60","61"]},
 	"timestamp":"2026-01-04T05:06:07.089000+00:00","mentions":[]}`
 
 // IN-05, IN-12, IN-14: the golden table. DR-26: no signed address is kept.

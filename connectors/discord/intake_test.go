@@ -103,7 +103,7 @@ func TestPlaces(t *testing.T) {
 		w.fake.Say(thread, w.ann, "two")
 		w.settle()
 		for _, in := range w.inbound() {
-			if p := in.(core.Message).Place; p.Kind != core.Thread || p.Name != "topic" || !slices.Contains(in.(core.Message).Chats, w.channel) || string(p.World) != "discord/"+w.guild {
+			if p := in.(core.Message).Place; p.Kind != core.Thread || p.Name != "topic" || !slices.Contains(p.Chats, w.channel) || string(p.World) != "discord/"+w.guild {
 				t.Errorf("%+v", p)
 			}
 		}

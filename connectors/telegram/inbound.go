@@ -74,7 +74,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	in.Place = core.Room{ID: in.Room, Kind: roomKind(m.Chat.Type, topic), Connector: Name, Name: placeName(m.Chat)}
 	in.Addressed = s.addressed(m, topic)
-	in.Chats = chats(m.Chat.ID, first(m.Chat.ID))
+	in.Place.Chats = chats(m.Chat.ID, first(m.Chat.ID))
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),

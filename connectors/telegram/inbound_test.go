@@ -47,8 +47,8 @@ func TestMessage(t *testing.T) {
 	if m.Place.ID != m.Room || m.Place.Kind != core.Direct || m.Place.Connector != "telegram" || m.Place.Name != "Ada L" {
 		t.Errorf("%+v", m.Place)
 	}
-	if !slices.Equal(m.Chats, []string{"5"}) {
-		t.Errorf("chats %q", m.Chats)
+	if !slices.Equal(m.Place.Chats, []string{"5"}) {
+		t.Errorf("chats %q", m.Place.Chats)
 	}
 	a := m.Address
 	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.Own) > core.MaxOwn {

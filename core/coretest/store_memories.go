@@ -139,7 +139,7 @@ func echoFirst(t *testing.T, s store) {
 func saveRoom(t *testing.T, s store) {
 	_, err := s.Room(t.Context(), "room")
 	s.fails(err, core.ErrNotFound)
-	want := core.Room{ID: "room", World: "world", Kind: core.Forum, Connector: "fake", Name: "a name", Created: time.Now()}
+	want := core.Room{ID: "room", World: "world", Kind: core.Forum, Connector: "fake", Name: "a name", Chats: []string{"1", "2"}, Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), want))
 	time.Sleep(time.Hour)
 	again := core.Room{ID: "room", Kind: core.Thread, Connector: "other", Created: time.Now()}

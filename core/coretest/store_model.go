@@ -14,6 +14,8 @@ import (
 // storeModel is the simplest [core.Store] there can be. It shows that the checks can be met, and says what any sequence
 // of calls must do.
 type storeModel struct {
+	*peopleModel
+
 	mu     sync.Mutex
 	rooms  map[core.RoomID]core.Room
 	turns  map[core.RoomID]core.ResponseID
@@ -36,8 +38,8 @@ type ownedRun struct {
 }
 
 func newStoreModel() *storeModel {
-	return &storeModel{rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}, directoryModel: newDirectoryModel()}
+	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
+		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {

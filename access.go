@@ -1,0 +1,51 @@
+package parley
+
+import (
+	"strings"
+
+	"parley/config"
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// access opens the web chat, which has limits of its own, and says what the configuration allows.
+func access(cfg config.Config) core.Access {
+	c := cfg.Access
+	a := core.Access{
+		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, entity),
+		People: set(c.Allow.Users, entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
+		Direct: core.DirectAccess(c.Direct), Group: core.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
+	}
+	for _, o := range c.Overrides {
+		override := core.Override{Places: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
+		if o.Group != nil {
+			override.Group = core.GroupAccess(*o.Group)
+		}
+		a.Overrides = append(a.Overrides, override)
+	}
+	return a
+}
+
+func places(rooms []config.Chat, worlds []config.World) core.Places {
+	return core.Places{
+		Chats:  set(rooms, asWritten),
+		Worlds: set(worlds, func(id string) core.WorldID { return core.WorldID(slashed(id)) }),
+	}
+}
+
+// set makes a set of a list.
+func set[T ~string, K comparable](list []T, key func(string) K) map[K]bool {
+	all := make(map[K]bool, len(list))
+	for _, e := range list {
+		all[key(string(e))] = true
+	}
+	return all
+}
+
+func asWritten(id string) string { return id }
+
+// entity is an account as connectors know it.
+func entity(account string) core.EntityID { return core.EntityID(slashed(account)) }
+
+// slashed turns "platform:id" into what connectors make of it.
+func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }

@@ -1,0 +1,260 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func peopleChecks() []storeCheck {
+	return []storeCheck{
+		{"who is let in stays", peopleLetIn},
+		{"of two who claim it, one is the owner", peopleOneOwner},
+		{"who goes may come back", peopleDismissed},
+		{"a knock keeps its code, and is told now and then", knockAgain},
+		{"a knock ends", knockEnds},
+		{"few wait at a time, for each connector", knockFew},
+	}
+}
+
+func person(id core.EntityID) core.Person {
+	return core.Person{
+		ID: id, Name: "the " + string(id), Since: time.Now().UTC(),
+		Address: core.Address{Connector: "fake", Room: core.RoomID("fake/" + id), Own: []byte{0, 0xff}},
+	}
+}
+
+func knocking(id core.EntityID, code string) core.Knock {
+	return core.Knock{Person: person(id), Code: code, Ends: time.Now().Add(time.Hour).UTC()}
+}
+
+func peopleLetIn(t *testing.T, s store) {
+	_, err := s.Person(t.Context(), "ada")
+	s.fails(err, core.ErrNotFound)
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.KnockRule{Limit: 1})
+	s.must(err)
+	ada, bob := person("ada"), person("bob")
+	ada.Owner = true // which is not how one becomes it
+	s.must(s.LetIn(t.Context(), ada))
+	ada.Owner = false
+	time.Sleep(time.Hour)
+	s.must(s.LetIn(t.Context(), bob))
+	s.must(s.LetIn(t.Context(), core.Person{ID: "ada", Name: "Ada", Since: time.Now(), Address: bob.Address}))
+	ada.Name, ada.Address = "Ada", bob.Address
+	all, err := s.People(t.Context())
+	s.must(err)
+	s.same("the people", all, []core.Person{ada, bob})
+	got, err := s.Person(t.Context(), "ada")
+	s.must(err)
+	s.same("one of them", got, ada)
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("who waits", waiting, []core.Knock{})
+	_, err = s.Owner(t.Context())
+	s.fails(err, core.ErrNotFound)
+}
+
+func peopleOneOwner(t *testing.T, s store) {
+	_, _, err := s.Knock(t.Context(), core.Knock{Code: "OWNER"}, core.KnockRule{Limit: 1})
+	s.must(err)
+	var mu sync.Mutex
+	var winners []core.EntityID
+	var all sync.WaitGroup
+	for n := range 8 {
+		p := person(core.EntityID(fmt.Sprint("person ", n)))
+		all.Go(func() {
+			owns, err := s.Own(context.WithoutCancel(t.Context()), p)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				t.Error(err)
+			} else if owns {
+				winners = append(winners, p.ID)
+			}
+		})
+	}
+	all.Wait()
+	if len(winners) != 1 {
+		t.Fatalf("the owners are %v", winners)
+	}
+	owner, err := s.Owner(t.Context())
+	s.must(err)
+	s.same("the owner", owner.ID, winners[0])
+	people, err := s.People(t.Context())
+	s.must(err)
+	s.same("how many were let in", len(people), 1)
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("who waits", waiting, []core.Knock{})
+	s.must(s.LetIn(t.Context(), person(owner.ID)))
+	owner, err = s.Owner(t.Context())
+	s.must(err)
+	s.same("the owner, let in again", owner.ID, winners[0])
+}
+
+func peopleDismissed(t *testing.T, s store) {
+	s.fails(s.Dismiss(t.Context(), "ada"), core.ErrNotFound)
+	owns, err := s.Own(t.Context(), person("ada"))
+	s.must(err)
+	s.same("Ada is the owner", owns, true)
+	s.must(s.Dismiss(t.Context(), "ada"))
+	_, err = s.Person(t.Context(), "ada")
+	s.fails(err, core.ErrNotFound)
+	owns, err = s.Own(t.Context(), person("bob"))
+	s.must(err)
+	s.same("then Bob is", owns, true)
+	_, _, err = s.Knock(t.Context(), knocking("eve", "E"), core.KnockRule{Limit: 1})
+	s.must(err)
+	s.must(s.Dismiss(t.Context(), "eve"))
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("who waits", waiting, []core.Knock{})
+}
+
+func knockAgain(t *testing.T, s store) {
+	rule := core.KnockRule{Limit: 5, Again: 10 * time.Minute}
+	first := knocking("eve", "FIRST")
+	got, tell, err := s.Knock(t.Context(), first, rule)
+	s.must(err)
+	first.Told = time.Now().UTC()
+	s.same("the first time", got, first)
+	s.same("she is told", tell, true)
+	for _, c := range []struct {
+		after time.Duration
+		tell  bool
+	}{{9 * time.Minute, false}, {time.Minute, true}, {time.Minute, false}} {
+		time.Sleep(c.after)
+		got, tell, err = s.Knock(t.Context(), knocking("eve", "OTHER"), rule)
+		s.must(err)
+		s.same("the code", got.Code, "FIRST")
+		s.same("she is told again", tell, c.tell)
+	}
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("who waits", waiting, []core.Knock{got})
+}
+
+func knockEnds(t *testing.T, s store) {
+	rule := core.KnockRule{Limit: 1}
+	_, _, err := s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
+	s.must(err)
+	time.Sleep(time.Hour)
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("who waits", waiting, []core.Knock{})
+	got, tell, err := s.Knock(t.Context(), knocking("mallory", "SECOND"), rule)
+	s.must(err)
+	s.same("the next", got.Code, "SECOND")
+	s.same("is told", tell, true)
+	owner := core.Knock{Code: "OWNER"}
+	_, _, err = s.Knock(t.Context(), owner, rule)
+	s.must(err)
+	time.Sleep(1000 * time.Hour)
+	got, _, err = s.Knock(t.Context(), core.Knock{Code: "OTHER"}, rule)
+	s.must(err)
+	s.same("what has no end", got.Code, "OWNER")
+}
+
+func knockFew(t *testing.T, s store) {
+	rule := core.KnockRule{Limit: 2}
+	for _, id := range []core.EntityID{"a", "b", "c"} {
+		got, tell, err := s.Knock(t.Context(), knocking(id, string(id)), rule)
+		s.must(err)
+		s.same("waits "+string(id), got.Code != "" && tell, id != "c")
+	}
+	other := knocking("d", "d")
+	other.Address.Connector = "other"
+	got, _, err := s.Knock(t.Context(), other, rule)
+	s.must(err)
+	s.same("elsewhere", got.Code, "d")
+	got, _, err = s.Knock(t.Context(), knocking("a", "x"), rule)
+	s.must(err)
+	s.same("who waits already", got.Code, "a")
+}
+
+func ledgerChecks() []storeCheck {
+	return []storeCheck{
+		{"charges add up, by day and bucket", ledgerAdds},
+		{"of charges that exceed a limit none is made (SE-10)", ledgerLimits},
+		{"many who spend at once stay within the limit (SE-10)", ledgerRace},
+		{"a warning is given once a day", ledgerWarns},
+	}
+}
+
+const day = "2026-11-21"
+
+func tokens(bucket string, n, limit int) core.Charge {
+	return core.Charge{Bucket: bucket, Cost: core.Cost{Tokens: n}, Max: core.Cost{Tokens: limit}}
+}
+
+func (s store) spent(day, bucket string, want core.Cost) {
+	s.t.Helper()
+	got, err := s.Spent(s.t.Context(), day, bucket)
+	s.must(err)
+	s.same("spent from "+bucket, got, want)
+}
+
+func (s store) spend(day, over string, charges ...core.Charge) {
+	s.t.Helper()
+	got, err := s.Spend(s.t.Context(), day, charges...)
+	s.must(err)
+	s.same("over its limit", got, over)
+}
+
+func ledgerAdds(t *testing.T, s store) {
+	s.spent(day, "ada", core.Cost{})
+	s.spend(day, "", core.Charge{Bucket: "ada", Cost: core.Cost{Messages: 1, Tokens: 10}}, tokens("all", 10, 0))
+	s.spend(day, "", tokens("ada", 5, 0), tokens("all", 5, 0))
+	s.spend("2026-11-22", "", tokens("ada", 7, 0))
+	s.spend(day, "", tokens("ada", -3, 1)) // settled, after the day
+	s.spent(day, "ada", core.Cost{Messages: 1, Tokens: 12})
+	s.spent(day, "all", core.Cost{Tokens: 15})
+	s.spent("2026-11-22", "ada", core.Cost{Tokens: 7})
+	s.spent(day, "eve", core.Cost{})
+}
+
+func ledgerLimits(t *testing.T, s store) {
+	s.spend(day, "", tokens("ada", 6, 10), tokens("all", 6, 20))
+	s.spend(day, "ada", tokens("all", 5, 20), tokens("ada", 5, 10))
+	s.spent(day, "all", core.Cost{Tokens: 6})
+	s.spend(day, "", tokens("ada", 4, 10))
+	s.spend(day, "ada", tokens("ada", 1, 10))
+	s.spend(day, "", core.Charge{Bucket: "ada", Cost: core.Cost{Messages: 1}, Max: core.Cost{Messages: 1, Tokens: 1}}) // adds no tokens
+	s.spend(day, "ada", core.Charge{Bucket: "ada", Cost: core.Cost{Messages: 1}, Max: core.Cost{Messages: 1}})
+	s.spend("2026-11-22", "", tokens("ada", 10, 10))
+	s.spent(day, "ada", core.Cost{Messages: 1, Tokens: 10})
+}
+
+func ledgerRace(t *testing.T, s store) {
+	var all sync.WaitGroup
+	for n := range 40 {
+		bucket := fmt.Sprint("person ", n%2)
+		all.Go(func() {
+			if _, err := s.Spend(context.WithoutCancel(t.Context()), day, tokens(bucket, 10, 0), tokens("all", 10, 255)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s.spent(day, "all", core.Cost{Tokens: 250})
+	one, err := s.Spent(t.Context(), day, "person 0")
+	s.must(err)
+	s.spent(day, "person 1", core.Cost{Tokens: 250 - one.Tokens})
+}
+
+func ledgerWarns(t *testing.T, s store) {
+	s.spend(day, "", tokens("ada", 1, 0))
+	for _, c := range []struct {
+		day, bucket string
+		first       bool
+	}{{day, "ada", true}, {day, "ada", false}, {day, "bob", true}, {"2026-11-22", "ada", true}, {day, "ada", false}} {
+		got, err := s.Warn(t.Context(), c.day, c.bucket)
+		s.must(err)
+		s.same("the first warning of "+c.bucket+" on "+c.day, got, c.first)
+	}
+	s.spent(day, "ada", core.Cost{Tokens: 1})
+}

@@ -1,0 +1,169 @@
+package coretest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"parley/core"
+)
+
+// peopleModel is the simplest [core.People] and [core.Ledger] there can be.
+type peopleModel struct {
+	mu     sync.Mutex
+	people []core.Person
+	knocks []core.Knock
+	spent  map[[2]string]core.Cost // by day and bucket
+	warned map[[2]string]bool
+}
+
+func newPeopleModel() *peopleModel {
+	return &peopleModel{spent: map[[2]string]core.Cost{}, warned: map[[2]string]bool{}}
+}
+
+func (s *peopleModel) Person(_ context.Context, id core.EntityID) (core.Person, error) {
+	return s.first(func(p core.Person) bool { return p.ID == id })
+}
+
+func (s *peopleModel) Owner(context.Context) (core.Person, error) {
+	return s.first(func(p core.Person) bool { return p.Owner })
+}
+
+func (s *peopleModel) first(is func(core.Person) bool) (core.Person, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.people, is); i >= 0 {
+		return s.people[i], nil
+	}
+	return core.Person{}, core.ErrNotFound
+}
+
+func (s *peopleModel) People(context.Context) ([]core.Person, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.people), nil
+}
+
+func (s *peopleModel) LetIn(_ context.Context, p core.Person) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.letIn(p)
+	return nil
+}
+
+func (s *peopleModel) letIn(p core.Person) {
+	s.forget(p.ID)
+	for i, old := range s.people {
+		if old.ID == p.ID {
+			s.people[i].Name, s.people[i].Address = p.Name, p.Address
+			return
+		}
+	}
+	p.Owner = false
+	s.people = append(s.people, p)
+}
+
+func (s *peopleModel) forget(id core.EntityID) {
+	s.knocks = slices.DeleteFunc(s.knocks, func(k core.Knock) bool { return k.ID == id })
+}
+
+func (s *peopleModel) Own(_ context.Context, p core.Person) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.people, func(p core.Person) bool { return p.Owner }) {
+		return false, nil
+	}
+	s.letIn(p)
+	s.forget("")
+	for i := range s.people {
+		s.people[i].Owner = s.people[i].ID == p.ID
+	}
+	return true, nil
+}
+
+func (s *peopleModel) Dismiss(_ context.Context, id core.EntityID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.people) + len(s.knocks)
+	s.forget(id)
+	s.people = slices.DeleteFunc(s.people, func(p core.Person) bool { return p.ID == id })
+	if len(s.people)+len(s.knocks) == before {
+		return core.ErrNotFound
+	}
+	return nil
+}
+
+func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (core.Knock, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, others := time.Now(), 0
+	s.waiting(now)
+	for i, old := range s.knocks {
+		if old.ID == k.ID {
+			tell := now.Sub(old.Told) >= r.Again
+			if tell {
+				s.knocks[i].Told = now.UTC()
+			}
+			return s.knocks[i], tell, nil
+		}
+		if old.Address.Connector == k.Address.Connector {
+			others++
+		}
+	}
+	if others >= r.Limit {
+		return core.Knock{}, false, nil
+	}
+	k.Told = now.UTC()
+	s.knocks = append(s.knocks, k)
+	return k, true, nil
+}
+
+// waiting forgets knocks that have ended.
+func (s *peopleModel) waiting(now time.Time) {
+	s.knocks = slices.DeleteFunc(s.knocks, func(k core.Knock) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
+}
+
+func (s *peopleModel) Knocks(context.Context) ([]core.Knock, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting(time.Now())
+	return slices.Clone(s.knocks), nil
+}
+
+func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charge) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sums := map[[2]string]core.Cost{}
+	for _, c := range charges {
+		key := [2]string{day, c.Bucket}
+		sum, ok := sums[key]
+		if !ok {
+			sum = s.spent[key]
+		}
+		sum.Messages, sum.Tokens = sum.Messages+c.Messages, sum.Tokens+c.Tokens
+		if c.Exceeds(sum) {
+			return c.Bucket, nil
+		}
+		sums[key] = sum
+	}
+	for key, sum := range sums {
+		s.spent[key] = sum
+	}
+	return "", nil
+}
+
+func (s *peopleModel) Spent(_ context.Context, day, bucket string) (core.Cost, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent[[2]string{day, bucket}], nil
+}
+
+func (s *peopleModel) Warn(_ context.Context, day, bucket string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := [2]string{day, bucket}
+	first := !s.warned[key]
+	s.warned[key] = true
+	return first, nil
+}

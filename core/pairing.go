@@ -1,0 +1,273 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 that nobody takes for another
+	codeLength  = 8
+	codeTime    = time.Hour        // how long a stranger's code is good for
+	codeAgain   = 10 * time.Minute // after which they may hear it once more
+	mostKnocks  = 5                // strangers who wait at a time, for each connector
+	mostTries   = 5                // wrong codes of one person in a codeTime
+	mostTriers  = 1000             // people whose wrong codes are counted
+)
+
+// What people hear at the door.
+const (
+	strangerLine = "Sorry, I only talk with people my owner has invited. If that is you, ask them to add you."
+	unownedLine  = "Sorry, I can't talk with anybody yet: whoever runs me has to finish setting me up first."
+	knockLine    = "Sorry, I only talk with people my owner has let in. If you know them, tell them this code within an hour: %s"
+	ownedLine    = "You are my owner now. Others who write to me get a code: bring it to me, and I talk with them too."
+	letInLine    = "I talk with %s now."
+	wrongLine    = "I know no such code. It may be over: each is good for an hour."
+)
+
+// guest is somebody in a private room, who may be let in or not.
+type guest struct {
+	Person
+	room Room
+	says string
+	told bool // they heard from us before
+}
+
+// refuse answers at the door, in place of the model: strangers, and those who bring a code. Who writes elsewhere was
+// invited when the run was opened.
+func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory) error {
+	room := Room{Kind: x.run.Kind, Connector: x.run.Address.Connector}
+	if question.ID == "" || !room.Kind.Private() || x.cfg.Access.Open[room.Connector] {
+		return nil
+	}
+	g := guest{Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
+	g.told = len(recent) == window // who has filled a prompt was told, or does not listen
+	for _, m := range recent {
+		g.told = g.told || m.Author == x.cfg.Agent.entity()
+	}
+	var in bool
+	var line string
+	err := x.persist(ctx, func() (err error) {
+		in, line, err = x.atTheDoor(ctx, g)
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("see who asks in %s: %w", x.run.ID, err)
+	case line != "":
+		x.answer.Apply(Change{Kind: Text, Text: line})
+		return errTold
+	case !in:
+		return errNothingToSay
+	}
+	return nil
+}
+
+// atTheDoor says whether g may come in, and what they are told in place of an answer.
+func (rt *Runtime) atTheDoor(ctx context.Context, g guest) (in bool, line string, err error) {
+	if in, err = rt.invited(ctx, g.room, g.ID, nil); err != nil {
+		return false, "", err
+	}
+	ownerless, err := rt.ownerless(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	if code, meant := codeIn(g.says); code != "" || meant {
+		if line, err = rt.redeem(ctx, g, code, ownerless); line != "" || err != nil {
+			return in, line, err
+		}
+	}
+	switch {
+	case in:
+		return true, "", nil
+	case rt.cfg.Access.Direct == DirectPairing && !ownerless:
+		line, err = rt.knock(ctx, g)
+	case g.told || rt.cfg.Access.Direct == DirectOff:
+	case rt.cfg.Access.Direct == DirectPairing:
+		line = unownedLine
+	default:
+		line = strangerLine
+	}
+	return false, line, err
+}
+
+// redeem takes the code that g has brought: the owner's from whoever comes first, others from the owner. It is silent
+// towards those who have no business with codes.
+func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless bool) (line string, err error) {
+	if ownerless {
+		return rt.claim(ctx, g, code)
+	}
+	if owns, err := rt.owns(ctx, g.ID); err != nil || !owns {
+		return "", err
+	}
+	p, err := LetIn(ctx, rt.cfg.Store, code)
+	switch _, meant := codeIn(g.says); {
+	case err == nil:
+		rt.cfg.Log.Info("the owner has let somebody in", "account", p.ID)
+		return fmt.Sprintf(letInLine, p.label()), nil
+	case !errors.Is(err, ErrNotFound):
+		return "", err
+	case meant:
+		return wrongLine, nil
+	}
+	return "", nil // a word of eight letters
+}
+
+// claim makes g the owner if they bring the right code, and are first.
+func (rt *Runtime) claim(ctx context.Context, g guest, code string) (line string, err error) {
+	if rt.cfg.Access.Direct != DirectPairing || !rt.tries.may(g.ID) {
+		return "", nil
+	}
+	right, err := rt.OwnerCode(ctx)
+	if err != nil {
+		return "", err
+	}
+	right, _ = codeIn(right)
+	if subtle.ConstantTimeCompare([]byte(code), []byte(right)) != 1 || right == "" {
+		rt.tries.failed(g.ID)
+		if _, meant := codeIn(g.says); meant {
+			return wrongLine, nil
+		}
+		return "", nil
+	}
+	owns, err := rt.cfg.Store.Own(ctx, g.Person)
+	if err != nil || !owns {
+		return "", err
+	}
+	rt.cfg.Log.Info("somebody has brought the owner's code and is the owner now", "account", g.ID)
+	return ownedLine, nil
+}
+
+// knock tells a stranger their code, now and then. Where enough wait, they hear nothing.
+func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) {
+	k := Knock{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
+	k, tell, err := rt.cfg.Store.Knock(ctx, k, KnockRule{Limit: mostKnocks, Again: codeAgain})
+	if err != nil || !tell {
+		return "", err
+	}
+	return fmt.Sprintf(knockLine, shownCode(k.Code)), nil
+}
+
+// OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
+func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
+	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != DirectPairing {
+		return "", err
+	}
+	k, _, err := rt.cfg.Store.Knock(ctx, Knock{Code: newCode()}, KnockRule{Limit: 1})
+	if err != nil {
+		return "", fmt.Errorf("make the owner's code: %w", err)
+	}
+	return shownCode(k.Code), nil
+}
+
+// ownerless says that nobody can let others in.
+func (rt *Runtime) ownerless(ctx context.Context) (bool, error) {
+	if len(rt.cfg.Access.Owners) > 0 {
+		return false, nil
+	}
+	_, err := rt.cfg.Store.Owner(ctx)
+	return errors.Is(err, ErrNotFound), ignore(err, ErrNotFound)
+}
+
+// owns says whether id is the owner: the one of the configuration, or else who has become it.
+func (rt *Runtime) owns(ctx context.Context, id EntityID) (bool, error) {
+	if len(rt.cfg.Access.Owners) > 0 {
+		return rt.cfg.Access.Owners[id], nil
+	}
+	owner, err := rt.cfg.Store.Owner(ctx)
+	return err == nil && owner.ID == id, ignore(err, ErrNotFound)
+}
+
+// LetIn lets in who was told code. [ErrNotFound] if nobody was, or it has ended.
+func LetIn(ctx context.Context, people People, code string) (Person, error) {
+	code, _ = codeIn(code)
+	waiting, err := people.Knocks(ctx)
+	if err != nil {
+		return Person{}, fmt.Errorf("see who waits: %w", err)
+	}
+	var who Person
+	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
+		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
+			who = k.Person
+		}
+	}
+	if who.ID == "" {
+		return Person{}, fmt.Errorf("let in whoever has the code: %w", ErrNotFound)
+	}
+	who.Since = time.Now()
+	return who, people.LetIn(ctx, who)
+}
+
+// label names p for people: names are not unique, and anybody can take one.
+func (p Person) label() string {
+	if p.Name == "" {
+		return string(p.ID)
+	}
+	return fmt.Sprintf("%s (%s)", p.Name, p.ID)
+}
+
+func newCode() string {
+	var b [codeLength]byte
+	_, _ = rand.Read(b[:]) // never fails
+	for i := range b {
+		b[i] = codeLetters[int(b[i])%len(codeLetters)]
+	}
+	return string(b[:])
+}
+
+// shownCode is a code as people read it.
+func shownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
+
+// codeIn finds the code that text is, with or without /pair before it; meant says that it can't be anything else.
+func codeIn(text string) (code string, meant bool) {
+	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), "`*"))
+	rest, meant := strings.CutPrefix(text, "/PAIR")
+	code = strings.NewReplacer("-", "", " ", "").Replace(rest)
+	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
+		return "", meant
+	}
+	return code, meant || len(rest) == codeLength+1 && rest[codeLength/2] == '-'
+}
+
+// tries counts wrong codes.
+type tries struct {
+	mu sync.Mutex
+	by map[EntityID]tried
+}
+
+type tried struct {
+	n     int
+	since time.Time
+}
+
+// may says whether id may try another code.
+func (t *tries) may(id EntityID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for who, had := range t.by {
+		if time.Since(had.since) >= codeTime {
+			delete(t.by, who)
+		}
+	}
+	return t.by[id].n < mostTries && len(t.by) < mostTriers
+}
+
+func (t *tries) failed(id EntityID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	had, ok := t.by[id]
+	if !ok {
+		had.since = time.Now()
+	}
+	had.n++
+	if t.by == nil {
+		t.by = map[EntityID]tried{}
+	}
+	t.by[id] = had
+}

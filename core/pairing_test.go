@@ -1,0 +1,250 @@
+package core_test
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// pairing plays a story in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
+func pairing(t *testing.T, owned bool, play func(*world, *node)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct = core.DirectPairing
+		if owned {
+			w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+		}
+		play(w, w.start())
+	})
+}
+
+// writes is what somebody writes in their own direct chat, and what they read: "" is silence.
+func (n *node) writes(who core.EntityID, text string) string {
+	n.w.Helper()
+	m := n.w.message(core.RoomID("fake/"+who), who, text)
+	acc := n.submit(m)
+	_, said := n.w.ended(acc)
+	return said
+}
+
+var codes = regexp.MustCompile(`[A-Z2-9]{4}-[A-Z2-9]{4}`)
+
+// code is the one that somebody was told.
+func (w *world) code(said string) string {
+	w.Helper()
+	code := codes.FindString(said)
+	if code == "" {
+		w.Fatalf("there is no code in %q", said)
+	}
+	return code
+}
+
+// A stranger hears one sentence with a code. The owner brings it to the agent, and the stranger is let in, for good.
+func TestPairing(t *testing.T) {
+	pairing(t, true, func(w *world, n *node) {
+		code := w.code(n.writes("eve", "Hello"))
+		if said := n.writes("eve", "Hello?"); said != "" {
+			w.Errorf("then she hears %q", said)
+		}
+		time.Sleep(10 * time.Minute)
+		if again := w.code(n.writes("eve", "Hello??")); again != code {
+			w.Errorf("later she hears another code, %s", again)
+		}
+		if said := n.writes("ada", "/pair "+code); said != "You said: /pair "+code {
+			w.Errorf("who is not the owner reads %q", said)
+		}
+		if said := n.writes("olga", "/pair "+strings.ToLower(code)); !strings.Contains(said, "eve") {
+			w.Errorf("the owner reads %q", said)
+		}
+		asked := len(w.model.asked())
+		n.shutdown()
+		n = w.start()
+		if said := n.writes("eve", "And now?"); said != "You said: And now?" || len(w.model.asked()) != asked+1 {
+			w.Errorf("then she hears %q", said)
+		}
+		m := w.message(group, "eve", "And here?")
+		m.Addressed = true
+		w.wants(n.submit(m), core.Completed, "You said: eve: And here?")
+		w.must(w.store.Dismiss(w.Context(), "eve"))
+		if other := w.code(n.writes("eve", "I am out?")); other == code {
+			w.Error("a code lets somebody in twice")
+		}
+	})
+}
+
+// The forms in which the owner may bring a code, and what is none.
+func TestPairingCodes(t *testing.T) {
+	pairing(t, true, func(w *world, n *node) {
+		for i, form := range []string{"%s", "`%s`", "/pair %s", " /PAIR  %s ", "**%s**"} {
+			who := core.EntityID(fmt.Sprint("guest", i))
+			code := w.code(n.writes(who, "Hello"))
+			if said := n.writes("olga", fmt.Sprintf(form, code)); !strings.Contains(said, string(who)) {
+				w.Errorf("%s: %q", form, said)
+			}
+		}
+		plain := strings.ReplaceAll(w.code(n.writes("eve", "Hello")), "-", "")
+		if said := n.writes("olga", plain); !strings.Contains(said, "eve") {
+			w.Errorf("%s: %q", plain, said)
+		}
+		for text, want := range map[string]string{
+			"/pair": "no such code", "/pair what": "no such code", "AAAA-AAAA": "no such code",
+			"umbrella": "You said: umbrella", "Hello": "You said: Hello",
+		} {
+			if said := n.writes("olga", text); !strings.Contains(said, want) {
+				w.Errorf("%q: the owner reads %q", text, said)
+			}
+		}
+	})
+}
+
+// A code is good for an hour, and few strangers wait at a time: others hear nothing, and nothing is spent on anybody.
+func TestPairingIsBounded(t *testing.T) {
+	pairing(t, true, func(w *world, n *node) {
+		code := w.code(n.writes("eve", "Hello"))
+		for i := range 10 {
+			said := n.writes(core.EntityID(fmt.Sprint("guest", i)), "Hello")
+			if told := said != ""; told != (i < 4) {
+				w.Errorf("guest %d hears %q", i, said)
+			}
+		}
+		time.Sleep(time.Hour)
+		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+			w.Errorf("a code of before reads %q", said)
+		}
+		if next := w.code(n.writes("eve", "Hello")); next == code {
+			w.Error("a code has come back")
+		}
+		if asked := len(w.model.asked()); asked != 0 {
+			w.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// Until there is an owner, strangers hear a neutral line once. Whoever brings the owner's code is the owner, for good.
+func TestOwnerCode(t *testing.T) {
+	pairing(t, false, func(w *world, n *node) {
+		code, err := n.OwnerCode(w.Context())
+		w.must(err)
+		if said := n.writes("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't talk with anybody yet") {
+			w.Errorf("without an owner a stranger reads %q", said)
+		}
+		if said := n.writes("eve", "Hello?"); said != "" {
+			w.Errorf("then %q", said)
+		}
+		n.shutdown()
+		n = w.start()
+		if again, err := n.OwnerCode(w.Context()); err != nil || again != code {
+			w.Errorf("the next process has the code %q, %v", again, err)
+		}
+		if said := n.writes("olga", code); !strings.Contains(said, "my owner now") {
+			w.Errorf("the owner reads %q", said)
+		}
+		if said := n.writes("eve", code); strings.Contains(said, "owner now") {
+			w.Errorf("a second one reads %q", said)
+		}
+		n.shutdown()
+		n = w.start()
+		if again, err := n.OwnerCode(w.Context()); err != nil || again != "" {
+			w.Errorf("there is still a code, %q, %v", again, err)
+		}
+		time.Sleep(10 * time.Minute)
+		if said := n.writes("olga", w.code(n.writes("eve", "Hello"))); !strings.Contains(said, "eve") {
+			w.Errorf("the owner reads %q", said)
+		}
+		if asked := len(w.model.asked()); asked != 0 {
+			w.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// Nobody guesses the owner's code: a few wrong ones, and the right one does nothing for an hour.
+func TestOwnerCodeIsNotGuessed(t *testing.T) {
+	pairing(t, false, func(w *world, n *node) {
+		code, err := n.OwnerCode(w.Context())
+		w.must(err)
+		for i := range 7 {
+			said := n.writes("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
+			if told := strings.Contains(said, "no such code"); told != (i < 5) {
+				w.Errorf("try %d: %q", i, said)
+			}
+		}
+		if said := n.writes("eve", code); strings.Contains(said, "owner") {
+			w.Errorf("after too many tries: %q", said)
+		}
+		time.Sleep(time.Hour)
+		if said := n.writes("eve", code); !strings.Contains(said, "owner now") {
+			w.Errorf("an hour later: %q", said)
+		}
+	})
+}
+
+// Two bring the owner's code at the same time: there is one owner.
+func TestOneOwner(t *testing.T) {
+	pairing(t, false, func(w *world, n *node) {
+		code, err := n.OwnerCode(w.Context())
+		w.must(err)
+		var accepted []core.Accepted
+		for i := range 6 {
+			who := core.EntityID(fmt.Sprint("guest", i))
+			accepted = append(accepted, n.submit(w.message(core.RoomID("fake/"+who), who, code)))
+		}
+		owners := 0
+		for _, acc := range accepted {
+			if _, said := w.ended(acc); strings.Contains(said, "owner now") {
+				owners++
+			}
+		}
+		people, err := w.store.People(w.Context())
+		w.must(err)
+		if owners != 1 || len(people) != 1 || !people[0].Owner {
+			w.Errorf("%d were told that they own it; in are %+v", owners, people)
+		}
+	})
+}
+
+// Of many who bring one code, one lets somebody in.
+func TestLetInOnce(t *testing.T) {
+	pairing(t, true, func(w *world, n *node) {
+		code := w.code(n.writes("eve", "Hello"))
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				if _, err := core.LetIn(w.Context(), w.store, code); err != nil && !errors.Is(err, core.ErrNotFound) {
+					w.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		if people, err := w.store.People(w.Context()); err != nil || len(people) != 1 {
+			w.Errorf("in are %+v, %v", people, err)
+		}
+		if _, err := core.LetIn(w.Context(), w.store, code); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("the code again: %v", err)
+		}
+	})
+}
+
+// With a code the web can't be left, nor entered: its people are let in by other means.
+func TestOpenConnectorKnowsNoCodes(t *testing.T) {
+	pairing(t, false, func(w *world, n *node) {
+		n.shutdown()
+		w.cfg.Access.Open = map[string]bool{"fake": true}
+		n = w.start()
+		code, err := n.OwnerCode(w.Context())
+		w.must(err)
+		if said := n.writes("eve", code); said != "You said: "+code {
+			w.Errorf("it says %q", said)
+		}
+		if _, err := w.store.Owner(w.Context()); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("there is an owner: %v", err)
+		}
+	})
+}
