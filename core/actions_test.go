@@ -20,6 +20,7 @@ type action struct {
 	name    string
 	similes []string
 	schema  string // of its parameters
+	compact func(map[string]any) string
 	effect  core.Effect
 	limit   time.Duration
 	do      func(ctx context.Context, c *core.Call) (core.Result, error)
@@ -34,7 +35,7 @@ func (a *action) Spec() core.ActionSpec {
 		schema = `{"type":"object"}`
 	}
 	return core.ActionSpec{
-		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Limit: a.limit,
+		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Limit: a.limit, Compact: a.compact,
 	}
 }
 

@@ -79,7 +79,7 @@ type RunEnd struct {
 
 // Observer hears of events. Each has a goroutine and a queue of its own: one that is slow misses events, one that
 // panics loses the one it had, and neither holds up anything else. Events of one run come in their order. Observe is
-// called by one goroutine at a time.
+// called by one goroutine at a time. An Observer may be an [AnswerObserver] too.
 type Observer interface {
 	Observe(Event)
 }

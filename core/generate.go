@@ -57,13 +57,11 @@ func (x *execution) generate(ctx context.Context) error {
 // actAll makes the calls of a round, one after the other, and returns what the model is told of them.
 func (x *execution) actAll(ctx context.Context, step int, calls []ToolCall) (results []Turn, err error) {
 	if step == maxSteps-1 {
-		x.drop(calls, errEndless)
 		return nil, errEndless
 	}
-	for i, c := range calls {
+	for _, c := range calls {
 		result, err := x.act(ctx, c)
 		if err != nil {
-			x.drop(calls[i+1:], err)
 			return nil, err
 		}
 		results = append(results, Turn{Role: ToolRole, Call: c.ID, Text: result})
@@ -145,9 +143,6 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
-		}
-		if err != nil {
-			r.x.drop(r.calls, err)
 		}
 	}()
 	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {

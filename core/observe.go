@@ -19,6 +19,8 @@ type listener struct {
 	queue  chan Event
 	missed atomic.Uint64
 	log    *slog.Logger
+
+	following atomic.Int32 // answers
 }
 
 // emit tells everybody of e, without waiting for anybody.
@@ -27,10 +29,15 @@ func (rt *Runtime) emit(e Event) {
 		select {
 		case l.queue <- e:
 		default:
-			if l.missed.Add(1) == 1 {
-				l.log.Warn("an observer is too slow and misses events", "observer", fmt.Sprintf("%T", l.Observer))
-			}
+			l.miss()
 		}
+	}
+}
+
+// miss counts an event that l was too slow for.
+func (l *listener) miss() {
+	if l.missed.Add(1) == 1 {
+		l.log.Warn("an observer is too slow and misses events", "observer", fmt.Sprintf("%T", l.Observer))
 	}
 }
 
@@ -50,7 +57,7 @@ func (rt *Runtime) listen() (stop func()) {
 	for _, l := range rt.listeners {
 		all.Go(func() { l.serve(end) })
 	}
-	go func() { all.Wait(); close(done) }()
+	go func() { all.Wait(); rt.following.Wait(); close(done) }()
 	return func() {
 		close(end)
 		select {

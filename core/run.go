@@ -45,6 +45,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer rt.live.release(run.ID, a)
 	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	rt.emit(RunStarted{x.info})
+	rt.observe(x.info, a)
 
 	if run.Duty == Decide && !run.begun() {
 		if wanted, err := x.wanted(); err != nil {

@@ -66,6 +66,7 @@ type Runtime struct {
 	tries     tries
 	work      sync.WaitGroup // rooms being served
 	watching  sync.WaitGroup // answers of elsewhere being mirrored
+	following sync.WaitGroup // observers that hear answers grow
 
 	mu     sync.Mutex
 	closed bool

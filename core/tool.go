@@ -149,13 +149,6 @@ func (x *execution) callID(id string) string {
 	return id
 }
 
-// drop ends calls that will never be made.
-func (x *execution) drop(calls []ToolCall, err error) {
-	for _, c := range calls {
-		x.stage(c, Tool{Stage: StageEnd, Error: dropped(err)})
-	}
-}
-
 // dropped is what people read of a call that was asked for and not made.
 func dropped(err error) string {
 	if status(err) == Failed {
@@ -166,7 +159,7 @@ func dropped(err error) string {
 
 const tooLate = "The turn was over before it began."
 
-// endCalls ends the calls that are still open, whatever became of them: no block outlives its answer.
+// endCalls ends the calls that were asked for and not made: no block outlives its answer. err is how the turn ended.
 func (x *execution) endCalls(err error) {
 	x.mu.Lock()
 	calls := slices.SortedFunc(maps.Values(x.calls), func(a, b *block) int { return cmp.Compare(a.place, b.place) })

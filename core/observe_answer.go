@@ -1,0 +1,179 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+)
+
+// AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
+// goroutine of its own for it: the events of one answer come in order, those of several side by side. It hears all of
+// them, however slow it is: what came meanwhile is joined. What it does, also a panic, changes nothing about the answer.
+type AnswerObserver interface {
+	ObserveAnswer(AnswerEvent)
+}
+
+// AnswerEvent is one step of an answer, for those who watch. The set is closed. Systems that come from the agent SDK know
+// the events by these names:
+//
+//	MessageAdded     onAssistantMessageAdded
+//	ContentUpdated   onAssistantContentUpdated
+//	ToolUpdated      onToolBlockUpdated
+//	MessagesChanged  onMessagesChange
+type AnswerEvent interface{ answerEvent() }
+
+type (
+	// MessageAdded is a round of the model that begins to say something or to ask for an action. What the gateway says by
+	// itself, such as why an answer is not whole, is one too.
+	MessageAdded struct {
+		RunInfo
+		Step int
+	}
+	// ContentUpdated is text of a round: what was added, and all there is of it so far. Neither is a copy.
+	ContentUpdated struct {
+		RunInfo
+		Step               int
+		Chunk, Accumulated string
+	}
+	// ToolUpdated is a call that came to another stage, or to more parameters: then ParametersChunk was added.
+	ToolUpdated struct {
+		RunInfo
+		ToolBlock
+	}
+	// MessagesChanged says that a part of the answer began, ended or was replaced. It comes after what it is made of, and
+	// never for text that only grows.
+	MessagesChanged struct {
+		RunInfo
+		View View
+	}
+)
+
+func (MessageAdded) answerEvent()    {}
+func (ContentUpdated) answerEvent()  {}
+func (ToolUpdated) answerEvent()     {}
+func (MessagesChanged) answerEvent() {}
+
+// ToolBlock is what an observer is told of a call.
+type ToolBlock struct {
+	ID string
+	Tool
+}
+
+// mostFollowed is how many answers an observer may be behind with before it misses some.
+const mostFollowed = 64
+
+// observe lets the observers hear how a grows. It waits for nobody.
+func (rt *Runtime) observe(info RunInfo, a *Answer) {
+	for _, l := range rt.listeners {
+		o, ok := l.Observer.(AnswerObserver)
+		if !ok {
+			continue
+		}
+		if l.following.Add(1) > mostFollowed {
+			l.following.Add(-1)
+			l.miss()
+			continue
+		}
+		rt.following.Go(func() {
+			defer l.following.Add(-1)
+			f := follower{listener: l, observer: o, info: info, step: -1}
+			f.follow(a)
+		})
+	}
+}
+
+// follower tells one observer of one answer.
+type follower struct {
+	*listener
+	observer AnswerObserver
+	info     RunInfo
+	step     int // that was added last
+}
+
+// follow returns when the answer has ended, or goes on elsewhere.
+func (f *follower) follow(a *Answer) {
+	var at Cursor
+	for a.Wait(context.Background(), at) == nil { // every answer that is made here ends or is abandoned
+		var steps []grown
+		var v View
+		steps, v, at = a.stepsSince(at)
+		for _, s := range steps {
+			f.tell(s)
+		}
+		if v.At > 0 {
+			f.hear(MessagesChanged{f.info, v})
+		}
+	}
+}
+
+func (f *follower) tell(s grown) {
+	switch {
+	case s.Kind == Ended:
+		return
+	case s.Call == "" || s.Kind == ToolStage && s.Tool.Stage == StageStart:
+		f.add(s.Step)
+	case f.step < 0:
+		f.add(0)
+	}
+	switch {
+	case s.Kind == Text && s.Call == "":
+		f.hear(ContentUpdated{f.info, s.Step, s.Text, s.whole})
+	case s.Kind == ToolStage:
+		t := ToolBlock{s.Call, *s.Tool}
+		if t.Images = slices.Clone(t.Images); t.Stage == StageStreaming {
+			t.Parameters = s.whole
+		}
+		f.hear(ToolUpdated{f.info, t})
+	}
+}
+
+// add tells of a round's beginning, once.
+func (f *follower) add(step int) {
+	if step != f.step {
+		f.step = step
+		f.hear(MessageAdded{f.info, step})
+	}
+}
+
+// hear is one call. A panic is the observer's own.
+func (f *follower) hear(e AnswerEvent) {
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.Error("an observer broke", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
+				"panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f.observer.ObserveAnswer(e)
+}
+
+// grown is a change, and what it makes of the text or the parameters that it adds to.
+type grown struct {
+	Change
+	whole string
+}
+
+// stepsSince is Since for observers, with the view if there was more than text; else that is zero.
+func (a *Answer) stepsSince(at Cursor) (steps []grown, v View, next Cursor) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	more := false
+	for _, e := range a.log[a.after(at):] {
+		s := grown{Change: a.read(e, at)}
+		if e.grown != nil {
+			s.whole = e.grown.String()[:e.from+e.n]
+		}
+		more = more || e.structural(at)
+		steps = append(steps, s)
+	}
+	if more {
+		v = a.viewLocked()
+	}
+	return steps, v, max(at, a.at)
+}
+
+// structural is false of what only adds to a text, or to parameters, that a reader who is at has begun to read.
+func (e entry) structural(at Cursor) bool {
+	begins := e.from == 0 && at <= e.end-Cursor(e.n)
+	return e.grown == nil || begins || e.change.Kind == Text && e.change.Call != ""
+}

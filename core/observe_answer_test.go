@@ -1,0 +1,125 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// reader hears how answers grow, in words, at its own pace.
+type reader struct {
+	pause  time.Duration
+	breaks bool
+
+	mu    sync.Mutex
+	heard []string
+	text  map[int]string // by step, out of the chunks
+}
+
+func (r *reader) Observe(core.Event) {}
+
+func (r *reader) ObserveAnswer(e core.AnswerEvent) {
+	time.Sleep(r.pause)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.text == nil {
+		r.text = map[int]string{}
+	}
+	switch e := e.(type) {
+	case core.MessageAdded:
+		r.heard = append(r.heard, fmt.Sprint("added ", e.Step))
+	case core.ContentUpdated:
+		if r.text[e.Step] += e.Chunk; r.text[e.Step] != e.Accumulated {
+			r.heard = append(r.heard, fmt.Sprintf("WRONG %q is not %q", e.Accumulated, r.text[e.Step]))
+		}
+		r.heard = append(r.heard, "text "+e.Chunk)
+	case core.ToolUpdated:
+		r.heard = append(r.heard, fmt.Sprintf("%s %s %s %s+%s", e.ID, e.Name, e.Stage, e.Parameters, e.ParametersChunk))
+	case core.MessagesChanged:
+		r.heard = append(r.heard, "changed "+e.View.Text()+" "+string(e.View.Outcome.Status))
+	}
+	if r.breaks {
+		panic("it breaks")
+	}
+}
+
+func (r *reader) all() []string {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.heard
+}
+
+func (w *world) observed(os ...core.Observer) core.Accepted {
+	w.watched()
+	w.cfg.Observers = append(w.cfg.Observers, os...)
+	w.plug(&action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		c.Update("loading")
+		time.Sleep(time.Second)
+		return core.Result{Text: "it plays"}, nil
+	}})
+	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), call(0, "", "", `1}`), pause(time.Second)},
+		[]step{pause(time.Second), write("Enjoy.")})
+	n := w.start()
+	acc := n.say("play")
+	w.wants(acc, core.Completed, "I play.\n\nloading\n\nEnjoy.")
+	return acc
+}
+
+func TestAnswerIsObserved(t *testing.T) {
+	inWorld(t, func(w *world) {
+		quick := &reader{}
+		w.observed(quick)
+		want := []string{
+			"added 0", "text I ", "changed I  ",
+			"text play.", "c PLAY start +", `c PLAY streaming {"a":1}+{"a":1}`, "changed I play. ",
+			`c PLAY running {"a":1}+`, "changed I play.\n\nloading ",
+			`c PLAY end {"a":1}+`, "changed I play.\n\nloading ", "added 1", "text Enjoy.", "changed I play.\n\nloading\n\nEnjoy. completed",
+		}
+		if diff := cmp.Diff(want, joined(quick.all())); diff != "" {
+			w.Error(diff)
+		}
+	})
+}
+
+// joined leaves out what comes or not, as the scheduler likes: several changes at one moment may be told at once.
+func joined(heard []string) (out []string) {
+	for _, h := range heard {
+		last := len(out) - 1
+		if last >= 0 && strings.HasPrefix(h, "changed ") && strings.HasPrefix(out[last], "changed ") {
+			out = out[:last]
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// A slow observer and one that breaks hold up nothing, and miss no text.
+func TestSlowAndBrokenObservers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		slow, broken := &reader{pause: time.Minute}, &reader{breaks: true}
+		begun := time.Now()
+		w.observed(slow, broken)
+		if took := time.Since(begun); took > 10*time.Second {
+			w.Errorf("the answer took %v", took)
+		}
+		time.Sleep(time.Hour)
+		for _, r := range []*reader{slow, broken} {
+			heard := strings.Join(r.all(), "\n")
+			if r.text[0] != "I play." || r.text[1] != "Enjoy." || strings.Contains(heard, "WRONG") || !strings.Contains(heard, "c PLAY end") {
+				w.Errorf("it heard\n%s", heard)
+			}
+		}
+		if n := strings.Count(w.log.String(), "an observer broke"); n < 8 {
+			w.Errorf("%d panics are logged", n)
+		}
+	})
+}

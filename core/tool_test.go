@@ -1,0 +1,157 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// blocks are the tool blocks as a reader saw them, by call: for each change its stage and what is new in it.
+func blocks(cs []core.Change) map[string][]string {
+	all := map[string][]string{}
+	for _, c := range cs {
+		if t := c.Tool; c.Kind == core.ToolStage {
+			all[c.Call] = append(all[c.Call], strings.TrimSpace(string(t.Stage)+" "+t.ParametersChunk+" | "+t.CompactParams+" | "+t.ShortResult+t.Error))
+		}
+	}
+	return all
+}
+
+// The pieces of parallel calls come mixed, and each goes to its own block, with a line of what is there so far.
+func TestParallelCallsDoNotMix(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		read := &action{name: "READ", compact: func(p map[string]any) string {
+			return p["path"].(string) // which is not there at first
+		}}
+		w.plug(read, &action{name: "PLAY"})
+		piece := func(index int, id, name, text string) []step {
+			return []step{call(index, id, name, text), pause(time.Second)}
+		}
+		w.model.queue(slices.Concat(
+			piece(0, "a", "READ", `{"pa`), piece(1, "b", "PLAY", `{"title":"So `), piece(0, "", "", `th":"x/`),
+			piece(1, "", "", `What","n":1`), piece(0, "", "", `y.txt"}`), piece(1, "", "", `2}`),
+		), []step{write("Done.")})
+		n := w.start()
+		cs, _, err := n.follow(n.say("do it").Run)
+		w.must(err)
+		want := map[string][]string{
+			"a": {"start  |  |", `streaming {"pa |  |`, `streaming th":"x/ | x/ |`, `streaming y.txt"} | x/y.txt |`, "running  | x/y.txt |", "end  | x/y.txt | done"},
+			"b": {"start  |  |", `streaming {"title":"So  | So |`, `streaming What","n":1 | So What |`, "streaming 2} | So What, 12 |",
+				"running  | So What, 12 |", "end  | So What, 12 | done"},
+		}
+		if diff := cmp.Diff(want, blocks(cs)); diff != "" {
+			w.Error(diff)
+		}
+	})
+}
+
+// A block ends once, in whatever way the call or its run does.
+func TestEveryBlockEndsOnce(t *testing.T) {
+	broken := func(context.Context, *core.Call) (core.Result, error) { panic("broken") }
+	for name, c := range map[string]struct {
+		script []step
+		do     func(context.Context, *core.Call) (core.Result, error)
+		during func(n *node) // while the call is under way
+		want   string        // in its error
+	}{
+		"it goes well":        {script: []step{call(0, "a", "DO", "{}")}},
+		"it fails":            {[]step{call(0, "a", "DO", "{}")}, fail("no"), nil, "It failed."},
+		"it panics":           {[]step{call(0, "a", "DO", "{}")}, broken, nil, "It failed."},
+		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), nil, "It failed."},
+		"nobody knows it":     {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "no action"},
+		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not a complete JSON"},
+		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, core.ProviderIssue.Sentence()},
+		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.stop(room) },
+			"interrupted"},
+		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *node) { n.stop(room) },
+			"over before it began"},
+		"superseded": {[]step{write(fox), call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.say("more") }, "interrupted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.watched()
+				w.plug(&action{name: "DO", do: c.do})
+				w.model.queue(c.script)
+				n := w.start()
+				acc := n.say("do it")
+				if c.during != nil {
+					time.AfterFunc(10*time.Second, func() { c.during(n) })
+				}
+				cs, v, err := n.follow(acc.Run)
+				w.must(err)
+				end, ok := stages(w, cs)["a"]
+				if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
+					w.Errorf("it ended as %+v; want %q", end, c.want)
+				}
+				if s := v.Segments[slices.IndexFunc(v.Segments, func(s core.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != core.StageEnd {
+					w.Errorf("the view has it at %q", s.Tool.Stage)
+				}
+				time.Sleep(time.Minute) // for the run that comes after
+			})
+		})
+	}
+}
+
+func fail(why string) func(context.Context, *core.Call) (core.Result, error) {
+	return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New(why) }
+}
+
+// What an action goes on saying after it has returned is not heard.
+func TestNothingAfterTheEnd(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			c.Update("working")
+			time.AfterFunc(time.Second, func() {
+				c.Update("late")
+				c.Append("later")
+				c.Short("latest")
+			})
+			return core.Result{Text: "ok"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Minute), write("Well.")})
+		n := w.start()
+		cs, v, err := n.follow(n.say("do it").Run)
+		w.must(err)
+		stages(w, cs)
+		if got := v.Text(); got != "working\n\nWell." {
+			w.Errorf("it says %q", got)
+		}
+	})
+}
+
+// Long work shows how it goes, and says more than one thing.
+func TestCallShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a core.Answer
+		a.Apply(text(0, "Let me see."))
+		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.Scene{})
+		c.Append("one") // the first one stands below what there is, as any
+		c.Append(", two")
+		c.Short("50 %\nof it")
+		c.Update("three")
+		c.Append(" four")
+		v := a.View()
+		if got := v.Text(); got != "Let me see.\n\nthree four" {
+			t.Errorf("%q", got)
+		}
+		if diff := cmp.Diff([]string{"one", ", two", "three", "four"}, v.History); diff != "" {
+			t.Error(diff)
+		}
+		want := core.Tool{Name: "READ", Stage: core.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", ShortResult: "50 % of it"}
+		if diff := cmp.Diff(want, v.Segments[1].Tool); diff != "" {
+			t.Error(diff)
+		}
+		(&core.Call{}).Update("nobody hears it")
+	})
+}
