@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Event is something that happened, for those who watch: plugins, metrics, tests. The set is closed. Systems that
-// come from elizaOS know the events by these names:
-//
-//	MessageReceived       MESSAGE_RECEIVED
-//	VoiceMessageReceived  VOICE_MESSAGE_RECEIVED
-//	RunStarted            RUN_STARTED
-//	RunEnded              RUN_ENDED
-//	RunTimeout            RUN_TIMEOUT
+// Event is something that happened, for those who watch: plugins, metrics, tests. The set is closed: the types of this
+// file.
 //
 // A run ends with one [RunEnded] or one [RunTimeout], never both, whatever becomes of it: answered, ignored, stopped,
 // superseded or failed. A run that the process loses before its end, by a shutdown or a crash, has neither until
 // somebody has adopted it; its [RunStarted] then comes again, from there. What happens in the instant in which a process
 // dies may be heard of by nobody: the journal knows it.
-type Event interface{ event() }
+type Event interface {
+	// event is the name under which systems that come from elizaOS know it.
+	event() string
+}
+
+// EventName is the name under which systems that come from elizaOS know e, such as MESSAGE_RECEIVED.
+func EventName(e Event) string { return e.event() }
 
 type (
 	// MessageReceived is a message that is safe, once, whether or not it gets an answer. Its run may have started by then.
@@ -43,13 +43,69 @@ type (
 		RunInfo
 		RunEnd
 	}
+	// MessageSent is what a run said, once it is stored. What was taken back is not sent.
+	MessageSent struct {
+		RunInfo
+		Message Memory
+	}
+	// MessageDeleted is a message that was remembered, and is not any more.
+	MessageDeleted struct{ Message Memory }
+	// ReactionReceived is a reaction that is safe, once.
+	ReactionReceived struct {
+		Reaction Reaction
+		Accepted Accepted
+	}
+	// ChannelCleared is a room of which nothing is remembered any more. It goes in one step: what was there is deleted.
+	ChannelCleared struct {
+		Room           RoomID
+		Deleted, Total int // memories
+	}
+	// EntityJoined is somebody of whom it was not known that they are in a world.
+	EntityJoined struct {
+		World  WorldID
+		Entity Entity
+		Role   string
+	}
+	// EntityLeft is somebody who is in a world no more.
+	EntityLeft struct {
+		World  WorldID
+		Entity EntityID
+	}
+	// EntityUpdated is somebody who has another name, or another role in a world.
+	EntityUpdated struct {
+		World  WorldID // empty if it is about a name
+		Entity Entity
+		Role   string
+	}
+	// WorldJoined is a world in which the agent was not before, as far as anybody knew.
+	WorldJoined struct{ World World }
+	// WorldConnected is a world in which it still is, said when a connector has reached it.
+	WorldConnected struct{ World World }
+	// WorldLeft is one that it had to leave. Runs in its rooms end.
+	WorldLeft struct{ World WorldID }
+	// RoomJoined is a single room to which the agent came, or came back.
+	RoomJoined struct{ Room Room }
+	// RoomLeft is one that it had to leave. Runs there end.
+	RoomLeft struct{ Room RoomID }
 )
 
-func (MessageReceived) event()      {}
-func (VoiceMessageReceived) event() {}
-func (RunStarted) event()           {}
-func (RunEnded) event()             {}
-func (RunTimeout) event()           {}
+func (MessageReceived) event() string      { return "MESSAGE_RECEIVED" }
+func (VoiceMessageReceived) event() string { return "VOICE_MESSAGE_RECEIVED" }
+func (RunStarted) event() string           { return "RUN_STARTED" }
+func (RunEnded) event() string             { return "RUN_ENDED" }
+func (RunTimeout) event() string           { return "RUN_TIMEOUT" }
+func (MessageSent) event() string          { return "MESSAGE_SENT" }
+func (MessageDeleted) event() string       { return "MESSAGE_DELETED" }
+func (ReactionReceived) event() string     { return "REACTION_RECEIVED" }
+func (ChannelCleared) event() string       { return "CHANNEL_CLEARED" }
+func (EntityJoined) event() string         { return "ENTITY_JOINED" }
+func (EntityLeft) event() string           { return "ENTITY_LEFT" }
+func (EntityUpdated) event() string        { return "ENTITY_UPDATED" }
+func (WorldJoined) event() string          { return "WORLD_JOINED" }
+func (WorldConnected) event() string       { return "WORLD_CONNECTED" }
+func (WorldLeft) event() string            { return "WORLD_LEFT" }
+func (RoomJoined) event() string           { return "ROOM_JOINED" }
+func (RoomLeft) event() string             { return "ROOM_LEFT" }
 
 // received is the event of m.
 func received(m Message, acc Accepted) Event {

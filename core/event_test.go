@@ -141,7 +141,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		acc := n.submit(m)
 		n.submit(m)
 		w.ended(acc)
-		if len(d.all) != 3 {
+		if len(d.all) != 4 {
 			w.Fatalf("heard %+v", d.all)
 		}
 		info := core.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
@@ -150,6 +150,10 @@ func TestEventsSayWhatHappened(t *testing.T) {
 			case core.MessageReceived:
 				if e.Message.ID != m.ID || e.Accepted != acc {
 					w.Errorf("received %+v", e)
+				}
+			case core.MessageSent:
+				if e.RunInfo != info || e.Message.ID != core.MemoryID(acc.Run) || e.Message.Text != core.NoProvider.Sentence() {
+					w.Errorf("sent %+v", e)
 				}
 			case core.RunStarted:
 				info.Start = e.Start
@@ -180,10 +184,10 @@ func TestObserversHarmNobody(t *testing.T) {
 			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
 		}
 		synctest.Wait()
-		if len(d.all) != 3*many {
-			w.Errorf("the diary holds %d events; want %d", len(d.all), 3*many)
+		if len(d.all) != 4*many {
+			w.Errorf("the diary holds %d events; want %d", len(d.all), 4*many)
 		}
-		if missed := n.MissedEvents(); missed != 3*many-256-1 {
+		if missed := n.MissedEvents(); missed != 4*many-256-1 {
 			w.Errorf("%d events were missed", missed)
 		}
 		if log := w.log.String(); strings.Count(log, "misses events") != 1 || !strings.Contains(log, "the observer is broken") {

@@ -76,6 +76,7 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 	if err := rt.cfg.Store.Forget(ctx, d.ID); err != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
+	rt.emit(MessageDeleted{old})
 	if asked.ID == "" {
 		return nil
 	}
@@ -113,6 +114,9 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
+	if !acc.Duplicate {
+		rt.emit(ReactionReceived{r, acc})
+	}
 	return acc, nil
 }
 
@@ -141,6 +145,7 @@ func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
 	}
 	rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
+	rt.emit(ChannelCleared{Room: c.Room, Deleted: n, Total: n})
 	return Accepted{Deleted: n}, nil
 }
 

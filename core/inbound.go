@@ -12,6 +12,8 @@ type (
 		Memory
 		Place   Room // Memory.Room, as the connector knows it now
 		Address Address
+		// WorldName is how people call the world that Place belongs to; may be empty.
+		WorldName string
 		// Roles are the platform's own ids of what the author is in the room's world.
 		Roles []string
 		// Addressed says that the platform itself marks the message as meant for the agent: a mention or a reply to
@@ -48,6 +50,21 @@ type (
 		Added  bool
 		At     time.Time
 	}
+	// Joined says that somebody is in a world, or the agent itself if Entity is nobody. Without a world it is about the
+	// agent and a room alone.
+	Joined struct {
+		World  World
+		Place  Room // where the agent is too; may be empty
+		Entity Entity
+		Role   string // of the entity; may be empty
+	}
+	// Left says that somebody is in a world no more, or the agent itself if Entity is nobody. Without a world it is about
+	// the agent and a room alone. Runs where the agent is no more end.
+	Left struct {
+		World  WorldID
+		Room   RoomID
+		Entity EntityID
+	}
 	// Cleared says that nothing of a room is to be remembered. Its run under way ends by itself.
 	Cleared struct{ Room RoomID }
 )
@@ -67,6 +84,8 @@ func (Command) inbound()  {}
 func (Edited) inbound()   {}
 func (Deleted) inbound()  {}
 func (Reaction) inbound() {}
+func (Joined) inbound()   {}
+func (Left) inbound()     {}
 func (Cleared) inbound()  {}
 
 // CommandName names what a [Command] asks for.

@@ -247,6 +247,9 @@ func (x *execution) finish(v Verdict) error {
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
+	if out.ID != "" {
+		x.emit(MessageSent{x.info, out})
+	}
 	x.emit(ended(x.info, v.Outcome))
 	x.answer.End(v.Outcome)
 	return nil

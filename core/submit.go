@@ -25,6 +25,10 @@ func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
 		return rt.reaction(ctx, in)
 	case Cleared:
 		return rt.cleared(ctx, in)
+	case Joined:
+		return Accepted{}, rt.joined(ctx, in)
+	case Left:
+		return Accepted{}, rt.left(ctx, in)
 	default:
 		return Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}
@@ -56,6 +60,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	}
 	if !acc.Duplicate {
 		rt.emit(received(m, acc))
+		rt.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
 		if verdict == yes && attention == Unfollowed {
@@ -111,15 +116,7 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
 		return err // a stranger stops nobody's answer
 	}
-	open, err := rt.cfg.Store.OpenRuns(ctx, c.Room)
-	if err != nil {
-		return fmt.Errorf("stop %s: %w", c.Room, err)
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	defer rt.wake(c.Room)
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, c.Room, open[len(open)-1].Response); err != nil {
+	if err := rt.quiet(ctx, c.Room); err != nil {
 		return fmt.Errorf("stop %s: %w", c.Room, err)
 	}
 	return nil

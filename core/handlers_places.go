@@ -1,0 +1,179 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
+func (rt *Runtime) meet(ctx context.Context, m Message) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+	defer cancel()
+	world := World{ID: m.Place.World, Connector: m.Place.Connector, Name: visible(m.WorldName)}
+	author := Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
+	err := rt.enter(ctx, world, false)
+	if err == nil && m.Author != "" {
+		err = rt.enroll(ctx, world.ID, author, "")
+	}
+	if err != nil {
+		rt.cfg.Log.Warn("can't remember who wrote", "message", m.ID, "err", err)
+	}
+}
+
+// joined remembers who is where. The same said again is nothing new.
+func (rt *Runtime) joined(ctx context.Context, j Joined) error {
+	j.World.Name, j.World.Gone = visible(j.World.Name), false
+	if err := rt.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
+		return fmt.Errorf("join %s: %w", j.World.ID, err)
+	}
+	if j.Place.ID != "" {
+		if err := rt.open(ctx, j.Place); err != nil {
+			return fmt.Errorf("join %s: %w", j.Place.ID, err)
+		}
+	}
+	if j.Entity.ID == "" || j.Entity.ID == rt.cfg.Agent.entity() {
+		return nil
+	}
+	for i, name := range j.Entity.Names {
+		j.Entity.Names[i] = visible(name)
+	}
+	if err := rt.enroll(ctx, j.World.ID, j.Entity, visible(j.Role)); err != nil {
+		return fmt.Errorf("%s joins %s: %w", j.Entity.ID, j.World.ID, err)
+	}
+	return nil
+}
+
+// enter saves a world in which the agent is. reached says that its connector says so, without a message.
+func (rt *Runtime) enter(ctx context.Context, w World, reached bool) error {
+	if w.ID == "" {
+		return nil
+	}
+	news, err := rt.cfg.Store.SaveWorld(ctx, w)
+	switch {
+	case err != nil:
+		return err
+	case news == Came:
+		rt.emit(WorldJoined{w})
+	case reached:
+		rt.emit(WorldConnected{w})
+	}
+	return nil
+}
+
+// open saves a room in which the agent is.
+func (rt *Runtime) open(ctx context.Context, r Room) error {
+	r.Name, r.Gone = visible(r.Name), false
+	old, err := rt.cfg.Store.Room(ctx, r.ID)
+	if ignore(err, ErrNotFound) != nil {
+		return err
+	}
+	if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
+		return err
+	}
+	if old.ID == "" || old.Gone {
+		rt.emit(RoomJoined{r})
+	}
+	return nil
+}
+
+// enroll saves somebody, and that they are in a world, if there is one.
+func (rt *Runtime) enroll(ctx context.Context, world WorldID, e Entity, role string) error {
+	news, err := rt.cfg.Store.Meet(ctx, e)
+	if err != nil {
+		return err
+	}
+	if news == Changed {
+		rt.emit(EntityUpdated{Entity: e})
+	}
+	if world == "" {
+		return nil
+	}
+	news, err = rt.cfg.Store.SaveMember(ctx, Member{World: world, Entity: e.ID, Role: role})
+	switch {
+	case err != nil:
+		return err
+	case news == Came:
+		rt.emit(EntityJoined{world, e, role})
+	case news == Changed:
+		rt.emit(EntityUpdated{world, e, role})
+	}
+	return nil
+}
+
+// left remembers who is where no more. What the agent can't see any more is not answered any more.
+func (rt *Runtime) left(ctx context.Context, l Left) (err error) {
+	switch {
+	case l.Entity != "" && l.Entity != rt.cfg.Agent.entity():
+		err = rt.dismiss(ctx, Member{World: l.World, Entity: l.Entity, Gone: true})
+	case l.World != "":
+		err = rt.leaveWorld(ctx, l.World)
+	default:
+		err = rt.leaveRoom(ctx, l.Room)
+	}
+	if err != nil {
+		return fmt.Errorf("leave %s%s: %w", l.World, l.Room, err)
+	}
+	return nil
+}
+
+func (rt *Runtime) dismiss(ctx context.Context, m Member) error {
+	if m.World == "" {
+		return nil
+	}
+	news, err := rt.cfg.Store.SaveMember(ctx, m)
+	if err == nil && news == Went {
+		rt.emit(EntityLeft{m.World, m.Entity})
+	}
+	return err
+}
+
+func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
+	w, err := rt.cfg.Store.World(ctx, id)
+	if err != nil {
+		return ignore(err, ErrNotFound)
+	}
+	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, room := range rooms {
+		if err := rt.quiet(ctx, room); err != nil {
+			return err
+		}
+	}
+	w.Gone = true
+	news, err := rt.cfg.Store.SaveWorld(ctx, w)
+	if err == nil && news == Went {
+		rt.emit(WorldLeft{id})
+	}
+	return err
+}
+
+func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
+	r, err := rt.cfg.Store.Room(ctx, id)
+	if errors.Is(err, ErrNotFound) || err == nil && r.Gone {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	if err := rt.quiet(ctx, id); err != nil {
+		return err
+	}
+	r.Gone = true
+	if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
+		return err
+	}
+	rt.emit(RoomLeft{id})
+	return nil
+}
+
+// quiet stops what is open in room.
+func (rt *Runtime) quiet(ctx context.Context, room RoomID) error {
+	open, err := rt.cfg.Store.OpenRuns(ctx, room)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	defer rt.wake(room)
+	return rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response)
+}

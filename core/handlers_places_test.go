@@ -1,0 +1,184 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
+func (d *diary) names() (all []string) {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.all {
+		switch name := core.EventName(e); name {
+		case "RUN_STARTED", "RUN_ENDED", "MESSAGE_RECEIVED", "MESSAGE_SENT":
+		default:
+			all = append(all, name)
+		}
+	}
+	d.all = nil
+	return all
+}
+
+func (w *world) watch() *diary {
+	d := &diary{}
+	w.cfg.Observers = append(w.cfg.Observers, d)
+	return d
+}
+
+func (w *world) heard(d *diary, want ...string) {
+	w.Helper()
+	if got := d.names(); !slices.Equal(got, want) {
+		w.Errorf("heard %q; want %q", got, want)
+	}
+}
+
+// People and worlds are known from what they write. What is known already is no news.
+func TestMeetWhoWrites(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := w.watch()
+		n := w.start()
+		say := func(author core.EntityID, name, world string) {
+			m := w.message(group, author, "Hello")
+			m.Name, m.Place.World, m.WorldName = name, "fake/w", world
+			n.submit(m)
+		}
+		say("ada", "Ada", "The world")
+		w.heard(d, "WORLD_JOINED", "ENTITY_JOINED")
+		say("ada", "Ada", "")
+		w.heard(d)
+		say("ada", "Addy", "The world")
+		w.heard(d, "ENTITY_UPDATED")
+		say("bob", "Bob", "The world")
+		w.heard(d, "ENTITY_JOINED")
+		n.say("Hello in private")
+		w.heard(d, "ENTITY_UPDATED") // there she is called ada
+		ada, err := w.store.Entity(w.Context(), "ada")
+		w.must(err)
+		if !slices.Equal(ada.Names, []string{"Ada", "Addy", "ada"}) || ada.Connector != "fake" || ada.Bot {
+			w.Errorf("ada is %+v", ada)
+		}
+		if bob, err := w.store.Entity(w.Context(), "bob"); err != nil || !slices.Equal(bob.Names, []string{"Bob"}) {
+			w.Errorf("bob is %+v, %v", bob, err)
+		}
+		if got, err := w.store.World(w.Context(), "fake/w"); err != nil || got.Name != "The world" {
+			w.Errorf("the world is %+v, %v", got, err)
+		}
+	})
+}
+
+// Who joins and leaves is heard of once, and remembered.
+func TestJoinedAndLeft(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := w.watch()
+		n := w.start()
+		fake := core.World{ID: "fake/w", Connector: "fake", Name: "W"}
+		ada := core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}
+		for _, c := range []struct {
+			in   core.Inbound
+			want []string
+		}{
+			{core.Left{World: "fake/w", Entity: "ada"}, nil},
+			{core.Left{World: "fake/w"}, nil},
+			{core.Left{Room: group}, nil},
+			{core.Joined{World: fake}, []string{"WORLD_JOINED"}},
+			{core.Joined{World: fake}, []string{"WORLD_CONNECTED"}},
+			{core.Joined{World: fake, Entity: ada, Role: "admin"}, []string{"ENTITY_JOINED"}},
+			{core.Joined{World: fake, Entity: ada, Role: "admin"}, nil},
+			{core.Joined{World: fake, Entity: ada, Role: "owner"}, []string{"ENTITY_UPDATED"}},
+			{core.Left{World: "fake/w", Entity: "ada"}, []string{"ENTITY_LEFT"}},
+			{core.Left{World: "fake/w", Entity: "ada"}, nil},
+			{core.Joined{World: fake, Entity: ada}, []string{"ENTITY_JOINED"}},
+			{core.Joined{World: fake, Entity: core.Entity{ID: agent}}, nil},
+			{core.Left{World: "fake/w"}, []string{"WORLD_LEFT"}},
+			{core.Left{World: "fake/w"}, nil},
+			{core.Joined{World: fake}, []string{"WORLD_JOINED"}},
+			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, nil},
+			{core.Left{Room: group}, []string{"ROOM_LEFT"}},
+			{core.Left{Room: group}, nil},
+			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+		} {
+			n.tell(c.in)
+			if got := d.names(); !slices.Equal(got, c.want) {
+				w.Errorf("%+v: heard %q; want %q", c.in, got, c.want)
+			}
+		}
+		members, err := w.store.Members(w.Context(), "fake/w", "", 10)
+		w.must(err)
+		if want := (core.Member{World: "fake/w", Entity: "ada", Role: "owner"}); !slices.Equal(members, []core.Member{want}) {
+			w.Errorf("the members are %+v", members)
+		}
+	})
+}
+
+// Where the agent is no more, its runs end; elsewhere it answers. When it comes back it answers again.
+func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
+	for name, gone := range map[string]core.Left{"the room": {Room: group}, "the world": {World: "fake/w"}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n := w.start()
+				w.model.queue([]step{write(fox), pause(time.Hour)})
+				say := func(text string) core.Accepted {
+					m := w.message(group, "ada", text)
+					m.Addressed, m.Place.World = true, "fake/w"
+					return n.submit(m)
+				}
+				first, waits := say("Hello"), say("And?")
+				time.Sleep(time.Second)
+				n.tell(gone)
+				w.wants(first, core.Stopped, fox+"\n\n_(Stopped.)_")
+				w.wants(waits, core.Stopped, "")
+				w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+				w.wants(say("Back"), core.Completed, "You said: ada: Back")
+				if r, err := w.store.Room(w.Context(), group); err != nil || r.Gone {
+					w.Errorf("the room is %+v, %v", r, err)
+				}
+			})
+		})
+	}
+}
+
+// What happens to messages is heard of, once, with what it was about.
+func TestEventsOfChanges(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := w.watch()
+		n := w.start()
+		m := w.message(room, "ada", "Hello")
+		w.ended(n.submit(m))
+		d.names()
+		r := core.Reaction{Room: room, Author: "ada", Name: "Ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
+		n.tell(r)
+		n.tell(r)
+		synctest.Wait()
+		if len(d.all) != 1 || d.all[0].(core.ReactionReceived).Reaction != r {
+			w.Errorf("heard %+v", d.all)
+		}
+		d.names()
+		n.tell(core.Deleted{Room: room, ID: "unknown"})
+		n.remove(m)
+		w.chat.seen = nil // there was an answer; it is forgotten with its question
+		n.tell(core.Deleted{Room: room, ID: m.ID})
+		synctest.Wait()
+		if len(d.all) != 1 || d.all[0].(core.MessageDeleted).Message.Text != "Hello" {
+			w.Errorf("heard %+v", d.all)
+		}
+		d.names()
+		for i := range 3 {
+			n.tell(core.Reaction{Room: room, Author: "ada", On: m.ID, Emoji: fmt.Sprint(i), Added: true, At: time.Now()})
+		}
+		synctest.Wait()
+		d.names()
+		n.tell(core.Cleared{Room: room})
+		synctest.Wait()
+		if len(d.all) != 1 || d.all[0] != (core.ChannelCleared{Room: room, Deleted: 4, Total: 4}) {
+			w.Errorf("heard %+v", d.all)
+		}
+	})
+}
