@@ -10,6 +10,7 @@ import (
 type Store interface {
 	Memories
 	Rooms
+	RoomFinder
 	Attentions
 	Directory
 	Journal
@@ -43,6 +44,14 @@ type Rooms interface {
 	Room(ctx context.Context, id RoomID) (Room, error)
 	// SaveRoom stores r, in place of an earlier room with its id, whose Created it keeps, and whose Address where r has none.
 	SaveRoom(ctx context.Context, r Room) error
+}
+
+// RoomFinder knows rooms by what people call them.
+type RoomFinder interface {
+	// RoomsNamed returns the rooms whose id is name, or whose name is, whatever the case of its Latin letters: of those
+	// in which author has written and whose world it has not left, or of all for an empty author. Rooms that are gone are
+	// not among them. The oldest come first, and at most ten.
+	RoomsNamed(ctx context.Context, name string, author EntityID) ([]Room, error)
 }
 
 // Attentions know where the agent listens, and how closely.

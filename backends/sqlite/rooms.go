@@ -8,13 +8,39 @@ import (
 	"parley/core"
 )
 
+const roomColumns = `id, world, kind, connector, name, chats, created, address, gone`
+
+func scanRoom(from row) (r core.Room, err error) {
+	return r, from.Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, jsonColumn{&r.Chats}, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone)
+}
+
 // Room implements [core.Rooms].
 func (s *Store) Room(ctx context.Context, id core.RoomID) (r core.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT id, world, kind, connector, name, chats, created, address, gone FROM rooms WHERE id = ?`, id).
-			Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, jsonColumn{&r.Chats}, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone))
+		r, err = scanRoom(db.QueryRowContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE id = ?`, id))
+		return found(err)
 	})
 	return r, wrap(err, "reading the room %q", id)
+}
+
+const maxNamed = 10
+
+// RoomsNamed implements [core.Rooms].
+func (s *Store) RoomsNamed(ctx context.Context, name string, author core.EntityID) (rooms []core.Room, err error) {
+	err = s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `
+			SELECT `+roomColumns+` FROM rooms
+			WHERE (id = ?1 OR name <> '' AND name = ?1 COLLATE NOCASE)
+				AND NOT gone AND (?2 = '' OR EXISTS (SELECT 1 FROM memories WHERE author = ?2 AND room = rooms.id))
+				AND NOT EXISTS (SELECT 1 FROM members WHERE world = rooms.world AND entity = ?2 AND gone)
+			ORDER BY created, id LIMIT ?3`, name, author, maxNamed)
+		if err != nil {
+			return err
+		}
+		rooms, err = collect(rows, scanRoom)
+		return err
+	})
+	return rooms, wrap(err, "looking for the room %q", name)
 }
 
 // SaveRoom implements [core.Rooms].

@@ -21,6 +21,7 @@ func memoryChecks() []storeCheck {
 		{"what came about beside an answer is no part of the conversation", memoryBeside},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
+		{"rooms are found by name among those that somebody wrote in", roomsNamed},
 		{"a room is reached where it was last", roomAddress},
 		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
@@ -151,6 +152,51 @@ func saveRoom(t *testing.T, s store) {
 	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
 	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+}
+
+func roomsNamed(t *testing.T, s store) {
+	created := time.Now()
+	for i := range 13 {
+		s.must(s.SaveRoom(t.Context(), core.Room{ID: core.RoomID(fmt.Sprintf("room %02d", i)), Name: "Many", Created: created.Add(time.Duration(-i) * time.Hour)}))
+	}
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "nameless", Created: created}))
+	in := message("room 03", 1)
+	in.Place.Name, in.Place.Created = "Tea's 100%", created
+	s.accept(in, alone)
+	wants := func(name string, author core.EntityID, want ...core.RoomID) {
+		t.Helper()
+		found, err := s.RoomsNamed(t.Context(), name, author)
+		s.must(err)
+		var ids []core.RoomID
+		for _, r := range found {
+			ids = append(ids, r.ID)
+		}
+		s.same("the rooms "+name, ids, want)
+	}
+	wants("tea's 100%", "", "room 03")
+	wants("TEA'S 100%", "ada", "room 03")
+	wants("room 03", "ada", "room 03")
+	wants("Room 03", "ada")
+	wants("tea's 100%", "bob")
+	wants("tea%", "ada")
+	wants("", "")
+	wants("nameless", "ada")
+	wants("nameless", "", "nameless")
+	wants("many", "ada")
+	in = message("room 04", 2)
+	in.Place.World, in.Place.Name = "w", "Cellar"
+	s.accept(in, alone)
+	wants("cellar", "ada", "room 04")
+	_, err := s.SaveMember(t.Context(), core.Member{World: "w", Entity: "ada"})
+	s.must(err)
+	_, err = s.SaveMember(t.Context(), core.Member{World: "w", Entity: "ada", Gone: true})
+	s.must(err)
+	wants("cellar", "ada")
+	wants("cellar", "", "room 04")
+	in.Place.Gone = true
+	s.must(s.SaveRoom(t.Context(), in.Place))
+	wants("cellar", "")
+	wants("many", "", "room 12", "room 11", "room 10", "room 09", "room 08", "room 07", "room 06", "room 05", "room 02", "room 01")
 }
 
 // A room is reached where somebody wrote last, with nothing to reply to.

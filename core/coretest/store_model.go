@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -132,6 +133,20 @@ func (s *storeModel) Room(_ context.Context, id core.RoomID) (core.Room, error) 
 		return r, nil
 	}
 	return core.Room{}, core.ErrNotFound
+}
+
+func (s *storeModel) RoomsNamed(_ context.Context, name string, author core.EntityID) (all []core.Room, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.rooms {
+		wrote := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Room == r.ID && m.Author == author })
+		if (string(r.ID) == name || r.Name != "" && strings.EqualFold(r.Name, name)) && (author == "" || wrote) &&
+			!r.Gone && !s.members[member{r.World, author}].Gone {
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b core.Room) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return all[:min(len(all), 10)], nil
 }
 
 func (s *storeModel) SaveRoom(_ context.Context, r core.Room) error {

@@ -1,0 +1,9 @@
+-- Rooms are found by their names, among those in which somebody has written.
+
+-- +goose Up
+CREATE INDEX rooms_by_name ON rooms (name COLLATE NOCASE) WHERE name <> '';
+CREATE INDEX memories_by_author ON memories (author, room);
+
+-- +goose Down
+DROP INDEX memories_by_author;
+DROP INDEX rooms_by_name;
