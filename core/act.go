@@ -25,7 +25,7 @@ var (
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (x *execution) tools() (specs []ActionSpec) {
 	for _, t := range x.toolbox.all {
-		if t.offered(x.scene) {
+		if !t.spec.Unlisted && x.offers(t, x.scene) {
 			specs = append(specs, t.spec)
 		}
 	}
@@ -134,7 +134,7 @@ func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
 func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 	t := x.toolbox.find(c.Name)
-	if t == nil || !t.offered(x.scene) {
+	if t == nil || !x.offers(t, x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)

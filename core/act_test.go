@@ -302,3 +302,60 @@ func shows(text string) func(context.Context, *core.Call) (core.Result, error) {
 func breaks(text string) func(context.Context, *core.Call) (core.Result, error) {
 	return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New(text) }
 }
+
+// Where only some actions may be used, the others are not there; what is allowed must exist.
+func TestToolsOfPlaces(t *testing.T) {
+	inWorld(t, func(w *world) {
+		first, other := &action{name: "FIRST"}, &action{name: "SECOND"}
+		w.plug(first, other)
+		w.cfg.Access.Overrides = []core.Override{{Places: core.Places{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
+		w.model.queue([]step{call(0, "a", "FIRST", "{}"), call(1, "b", "SECOND", "{}")}, []step{write("Well.")})
+		m := w.addressed("ada", "go")
+		m.Place.Chats = []string{"7"}
+		w.wants(w.start().submit(m), core.Completed, "Well.")
+		if tools := w.model.asked()[0].Tools; len(tools) != 1 || tools[0].Name != "SECOND" || first.times() != 0 || other.times() != 1 {
+			t.Errorf("told of %v; done %d and %d times", tools, first.times(), other.times())
+		}
+		w.cfg.Access.Overrides[0].Tools = []string{"THIRD"}
+		if _, err := core.New(w.cfg); err == nil || err.Error() != `access: there is no action "THIRD"` {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// SE-08: who has rights is a matter of who they are.
+func TestRights(t *testing.T) {
+	for name, c := range map[string]struct {
+		owners, people, letIn []core.EntityID
+		owner, allowed        bool
+	}{
+		"a guest":            {nil, nil, nil, false, false},
+		"listed":             {nil, []core.EntityID{"ada"}, nil, false, true},
+		"let in":             {nil, nil, []core.EntityID{"ada"}, false, true},
+		"the owner":          {[]core.EntityID{"ada"}, nil, nil, true, true},
+		"somebody else owns": {[]core.EntityID{"bob"}, nil, nil, false, false},
+	} {
+		inWorld(t, func(w *world) {
+			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[core.EntityID]bool{}, People: map[core.EntityID]bool{}}
+			for _, id := range c.owners {
+				w.cfg.Access.Owners[id] = true
+			}
+			for _, id := range c.people {
+				w.cfg.Access.People[id] = true
+			}
+			for _, id := range c.letIn {
+				w.must(w.store.LetIn(w.Context(), core.Person{ID: id}))
+			}
+			var seen core.Scene
+			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				seen = c.Scene
+				return core.Result{}, nil
+			}})
+			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
+			w.wants(w.start().say("I am the owner"), core.Completed, "Well.")
+			if seen.Owner != c.owner || seen.Allowed != c.allowed {
+				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
+			}
+		})
+	}
+}

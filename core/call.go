@@ -1,8 +1,10 @@
 package core
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 )
 
 // Call is one call of an action, as the action sees it. Its methods show people how the action fares. They return at
@@ -15,13 +17,15 @@ type Call struct {
 	Earlier    []Acted // what this run's earlier calls came to, oldest first
 
 	block *block
+	say   func(context.Context, Notice) error
+	said  atomic.Int64
 }
 
-// NewCall is a call that shows what it does in a, for tests of actions.
-func NewCall(a *Answer, id string, params json.RawMessage, s Scene) *Call {
+// NewCall is a call that shows what it does in a, and gives say what it says elsewhere, for tests of actions.
+func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error) *Call {
 	b := &block{answer: a, id: id, name: id}
 	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
-	return &Call{ID: id, Parameters: params, Scene: s, block: b}
+	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say}
 }
 
 // Read decodes the parameters into a struct. What they lack stays as it was.
@@ -40,3 +44,10 @@ func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(
 
 // Short shows in one line how far the call has come, beside its name: for long work.
 func (c *Call) Short(line string) { c.block.running(line) }
+
+// Say has the agent say text in another room, as [Runtime.Say] does: when it returns without an error it will be said,
+// once. It is for actions that write; whether the asker may write there is theirs to find out.
+func (c *Call) Say(ctx context.Context, room RoomID, text string) error {
+	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))
+	return c.say(ctx, Notice{To: Address{Room: room}, Text: text, Key: key})
+}

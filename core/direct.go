@@ -14,7 +14,7 @@ func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool)
 		return nil, nil, false
 	}
 	for _, t := range x.toolbox.all {
-		if m, is := t.Action.(Matcher); is && t.offered(s) {
+		if m, is := t.Action.(Matcher); is && x.offers(t, s) {
 			if params, ok := x.match(t, m, s); ok {
 				return t, params, true
 			}

@@ -53,9 +53,10 @@ type Scene struct {
 	Message Memory   // the newest that is answered
 	Recent  []Memory // what was said in the room up to this turn, oldest first
 	Private bool
-	// Owner says that all that is answered was written by an owner of the agent. It follows from who they are on their
-	// platform, never from what a text says (SE-08).
-	Owner bool
+	// Owner says that all that is answered was written by owners of the agent, and Allowed, that it was by people whom an
+	// owner has named, rather than by guests. Both follow from who they are on their platform, never from what a text
+	// says (SE-08).
+	Owner, Allowed bool
 }
 
 // Evaluator looks back on a turn when it has been answered. Nobody waits for it.

@@ -90,6 +90,9 @@ func New(cfg Config) (*Runtime, error) {
 	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
 		return nil, err
 	}
+	if err := rt.toolbox.has(cfg.Access); err != nil {
+		return nil, err
+	}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

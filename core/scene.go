@@ -6,7 +6,8 @@ import "context"
 // began is no part of it.
 func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 	err = x.persist(ctx, func() error {
-		s = Scene{Agent: x.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private(), Owner: len(x.run.Inputs) > 0}
+		s = Scene{Agent: x.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private()}
+		s.Owner, s.Allowed = len(x.run.Inputs) > 0, len(x.run.Inputs) > 0
 		if s.Room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
@@ -21,13 +22,25 @@ func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 			case err == nil:
 				s.Message = m
 			}
-			if s.Owner = s.Owner && err == nil; s.Owner {
-				if s.Owner, err = x.owns(ctx, m.Author); err != nil {
-					return err
-				}
+			if err := x.rights(ctx, m.Author, &s); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 	return s, err
+}
+
+// rights takes from s what author may not do.
+func (x *execution) rights(ctx context.Context, author EntityID, s *Scene) (err error) {
+	if s.Owner {
+		if s.Owner, err = x.owns(ctx, author); err != nil {
+			return err
+		}
+	}
+	if s.Allowed && !s.Owner && !x.cfg.Access.People[author] {
+		_, err = x.cfg.Store.Person(ctx, author)
+		s.Allowed = err == nil
+	}
+	return ignore(err, ErrNotFound)
 }

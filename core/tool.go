@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -136,7 +137,11 @@ func (x *execution) stage(c ToolCall, t Tool) { x.block(c, 0).show(t) }
 
 // call is what the action is given of c.
 func (x *execution) call(c ToolCall, parameters json.RawMessage) *Call {
-	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: x.acted, block: x.block(c, 0)}
+	say := func(ctx context.Context, n Notice) error {
+		_, err := x.Say(ctx, n)
+		return err
+	}
+	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: x.block(c, 0), say: say}
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -85,8 +86,24 @@ func loosely(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", ""))
 }
 
-// offered says whether the action is there in a turn.
-func (t *tool) offered(s Scene) bool {
+// has says whether all actions that a names are there.
+func (b *toolbox) has(a Access) error {
+	for _, o := range a.Overrides {
+		for _, name := range o.Tools {
+			if b.find(name) == nil {
+				return fmt.Errorf("access: there is no action %q", name)
+			}
+		}
+	}
+	return nil
+}
+
+// offers says whether t is there in a turn: where it takes place, only some actions may be used.
+func (rt *Runtime) offers(t *tool, s Scene) bool {
+	if only := rt.cfg.Access.override(s.Room).Tools; only != nil &&
+		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.find(name) == t }) {
+		return false
+	}
 	o, ok := t.Action.(Offerer)
 	return !ok || o.Offered(s)
 }

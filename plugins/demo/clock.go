@@ -24,7 +24,7 @@ func (clock) Spec() core.ActionSpec {
 
 func (clock) Act(_ context.Context, c *core.Call) (core.Result, error) {
 	var parameters struct{ Zone string }
-	if err := read(c, &parameters); err != nil {
+	if err := c.Read(&parameters); err != nil {
 		return core.Result{}, err
 	}
 	if parameters.Zone == "Local" { // which tells of the machine

@@ -3,8 +3,6 @@
 package demo
 
 import (
-	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 
 	"parley/core"
@@ -16,12 +14,4 @@ func New(intN func(n int) int) core.Plugin {
 		intN = rand.IntN
 	}
 	return core.Plugin{Name: "demo", Actions: []core.Action{player{}, dice{intN}, clock{}}}
-}
-
-// read reads a call's parameters.
-func read(c *core.Call, into any) error {
-	if err := json.Unmarshal(c.Parameters, into); err != nil {
-		return fmt.Errorf("read the parameters: %w", err)
-	}
-	return nil
 }

@@ -3,16 +3,10 @@ package demo
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"parley/core"
-)
-
-const (
-	maxSides = 1000
-	maxDice  = 20
 )
 
 // dice rolls dice: ROLL_DICE.
@@ -31,13 +25,10 @@ func (dice) Spec() core.ActionSpec {
 
 func (d dice) Act(_ context.Context, c *core.Call) (core.Result, error) {
 	parameters := struct{ Sides, Count int }{6, 1}
-	if err := read(c, &parameters); err != nil {
+	if err := c.Read(&parameters); err != nil {
 		return core.Result{}, err
 	}
 	sides, count := parameters.Sides, parameters.Count
-	if sides < 2 || sides > maxSides || count < 1 || count > maxDice {
-		return core.Result{}, fmt.Errorf("%d dice of %d sides: at most %d dice of 2 to %d sides can be rolled", count, sides, maxDice, maxSides)
-	}
 	sum := 0
 	faces := make([]string, count)
 	for i := range faces {

@@ -32,7 +32,7 @@ func (player) Spec() core.ActionSpec {
 
 func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	var parameters struct{ Title string }
-	if err := read(c, &parameters); err != nil {
+	if err := c.Read(&parameters); err != nil {
 		return core.Result{}, err
 	}
 	return play(ctx, parameters.Title, c.Update)

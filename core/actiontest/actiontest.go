@@ -1,0 +1,88 @@
+// Package actiontest makes calls of actions in their own tests, without a runtime.
+package actiontest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"parley/core"
+	"parley/internal/schema"
+)
+
+// Call is what an action is to be called with. The zero Call is one without parameters, in a turn about which nothing
+// is known.
+type Call struct {
+	Parameters string // a JSON object; empty is {}
+	Scene      core.Scene
+	Earlier    []core.Acted
+	Unsayable  error // what the action hears when it says something elsewhere
+}
+
+// Made is what came of a call.
+type Made struct {
+	core.Result
+	Err   error         // of the action, or why it was not called
+	Shown []string      // what it showed, one after the other
+	Said  []core.Notice // what it said elsewhere
+}
+
+// ErrNotOffered says that the action is not there in such a turn.
+var ErrNotOffered = errors.New("the action is not offered here")
+
+// ErrParameters says that the parameters do not fit the action's schema. The action was not called.
+var ErrParameters = errors.New("the parameters do not fit")
+
+// Make calls a as the runtime does: only where it is offered, and with parameters that fit its schema. A schema that is
+// none fails the test. Panics are the test's.
+func Make(t testing.TB, a core.Action, c Call) (m Made) {
+	t.Helper()
+	spec := a.Spec()
+	params := json.RawMessage(c.Parameters)
+	if len(params) == 0 {
+		params = json.RawMessage(`{}`)
+	}
+	if spec.Parameters != nil {
+		check, err := schema.Compile(spec.Parameters)
+		if err != nil {
+			t.Fatalf("%s: %v", spec.Name, err)
+		}
+		if err := check(params); err != nil {
+			m.Err = fmt.Errorf("%w: %w", ErrParameters, err)
+			return m
+		}
+	}
+	if o, ok := a.(core.Offerer); ok && !o.Offered(c.Scene) {
+		m.Err = ErrNotOffered
+		return m
+	}
+	var answer core.Answer
+	var mu sync.Mutex
+	call := core.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n core.Notice) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if c.Unsayable == nil {
+			m.Said = append(m.Said, n)
+		}
+		return c.Unsayable
+	})
+	call.Earlier = c.Earlier
+	m.Result, m.Err = a.Act(t.Context(), call)
+	m.Shown = answer.View().History
+	return m
+}
+
+// Named finds one of a plugin's actions.
+func Named(t testing.TB, p core.Plugin, name string) core.Action {
+	t.Helper()
+	for _, a := range p.Actions {
+		if a.Spec().Name == name {
+			return a
+		}
+	}
+	t.Fatalf("the plugin %s has no action %s", p.Name, name)
+	return nil
+}
