@@ -32,6 +32,7 @@ type backends struct {
 	holds   progressive.Holds
 	ledger  progressive.Ledger // nil where nothing is shared
 	ready   func(context.Context) error
+	shared  func(context.Context) error // whether Redis answers; nil where nothing is shared
 	closers []func() error
 }
 
@@ -67,6 +68,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 			return backends{}, fmt.Errorf("open what is shared: %w", err)
 		}
 		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
+		b.shared = shared.Ping
 		b.closers = append(b.closers, shared.Close)
 	default:
 		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()

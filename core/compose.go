@@ -15,6 +15,12 @@ func (x *execution) compose(ctx context.Context) (Request, error) {
 	if err := x.refuse(ctx, scene.Recent, scene.Message); err != nil {
 		return Request{}, err
 	}
+	if x.run.Duty == Again {
+		if scene, err = x.askedAgain(ctx, scene); err != nil {
+			return Request{}, err
+		}
+		x.scene = scene
+	}
 	switch {
 	case x.run.Duty == Excuse:
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})

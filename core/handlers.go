@@ -26,6 +26,8 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.entity():
 		return nil
+	case old.Kind != Said || isCommand(e.Text): // an edit makes no command, and unmakes none
+		return nil
 	case e.Text == old.Text && sameFiles(e.Files, old.Files), e.empty():
 		return nil
 	}

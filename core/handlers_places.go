@@ -138,7 +138,7 @@ func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
 		return err
 	}
 	for _, room := range rooms {
-		if err := rt.quiet(ctx, room); err != nil {
+		if err := rt.stop(ctx, room); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 	} else if err != nil {
 		return err
 	}
-	if err := rt.quiet(ctx, id); err != nil {
+	if err := rt.stop(ctx, id); err != nil {
 		return err
 	}
 	r.Gone = true
@@ -166,14 +166,4 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 	}
 	rt.emit(RoomLeft{id})
 	return nil
-}
-
-// quiet stops what is open in room.
-func (rt *Runtime) quiet(ctx context.Context, room RoomID) error {
-	open, err := rt.cfg.Store.OpenRuns(ctx, room)
-	if err != nil || len(open) == 0 {
-		return err
-	}
-	defer rt.wake(room)
-	return rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response)
 }

@@ -83,8 +83,9 @@ type Journal interface {
 	// OpenRooms returns the rooms that have open runs.
 	OpenRooms(ctx context.Context) ([]RoomID, error)
 	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
-	// Inputs are all it will have. [ErrBusy] if another run of the room was started and has not finished, or if
-	// this one is held by another owner who is alive; [ErrLost] if it has finished.
+	// Inputs are all it will have. [ErrBusy] if another run of the room's was started and has not finished ([Duty.Aside]
+	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
+	// [ErrLost] if it has finished.
 	Start(ctx context.Context, id RunID, owner string) (Run, error)
 	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
@@ -93,8 +94,8 @@ type Journal interface {
 	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
-	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room,
-	// was superseded, stopped or withdrawn, or an action of it has begun to write.
+	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
+	// [Duty.Aside] ones), was superseded, stopped or withdrawn, or an action of it has begun to write.
 	Reopen(ctx context.Context, id RunID) error
 	// Beat says that owner is alive until then. A process beats before it starts a run.
 	Beat(ctx context.Context, owner string, until time.Time) error
@@ -120,13 +121,18 @@ const (
 	Decide Duty = "decide" // to find out whether to answer, and if so, to answer
 	Excuse Duty = "excuse" // to say that there is more to answer than is answered
 	Tell   Duty = "tell"   // to say what its input says, in the agent's name
+	Again  Duty = "again"  // to answer once more what was answered last
+	Obey   Duty = "obey"   // to do what its input says, which is a command
 )
 
 // Alone says that such a run has one input, and does not become one with its neighbours.
-func (d Duty) Alone() bool { return d == Tell }
+func (d Duty) Alone() bool { return d == Tell || d == Again || d.Aside() }
+
+// Aside says that such a run does not wait for the others of its room, nor they for it: it asks no model, and is short.
+func (d Duty) Aside() bool { return d == Obey }
 
 // claims says that such a run takes the room: earlier runs give way to it, as it does to later ones.
-func (d Duty) claims() bool { return d != Tell }
+func (d Duty) claims() bool { return d != Tell && !d.Aside() }
 
 // Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
 // only think that they are.

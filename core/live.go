@@ -22,6 +22,7 @@ type live struct {
 }
 
 type liveRun struct {
+	room     RoomID                  // of one that is held
 	answer   *Answer                 // never another one
 	epoch    Epoch                   // of what the answer holds; 0 nothing yet
 	held     bool                    // this process makes it
@@ -31,7 +32,7 @@ type liveRun struct {
 
 // hold gives the answer that a started run is written into: the one that people here wait for already, unless that
 // mirrors what an earlier holder said.
-func (l *live) hold(id RunID, epoch Epoch) *Answer {
+func (l *live) hold(id RunID, room RoomID, epoch Epoch) *Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -43,7 +44,7 @@ func (l *live) hold(id RunID, epoch Epoch) *Answer {
 		r = &liveRun{answer: &Answer{}}
 		l.runs[id] = r
 	}
-	r.epoch, r.held = epoch, true
+	r.room, r.epoch, r.held = room, epoch, true
 	return r.answer
 }
 
@@ -62,6 +63,17 @@ func (l *live) lose(id RunID) {
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.quit != nil {
 		r.quit(ErrLost)
+	}
+}
+
+// stop ends the work here on the turns of room.
+func (l *live) stop(room RoomID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.runs {
+		if r.room == room && r.quit != nil {
+			r.quit(ErrStopped)
+		}
 	}
 }
 

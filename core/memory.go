@@ -76,6 +76,7 @@ const (
 	IgnoredKind  MemoryKind = "ignore"        // the agent's decision not to answer InReplyTo, with its Thought
 	ActionResult MemoryKind = "action_result" // what an action of the agent's found or did
 	Draft        MemoryKind = "draft"         // what a [Tell] run is to say
+	Aside        MemoryKind = "aside"         // a command, and what it is answered with
 )
 
 // Memory is one message, whoever wrote it, or one of the things that [MemoryKind] lists.

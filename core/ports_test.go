@@ -159,6 +159,11 @@ func (s *portStore) OpenRuns(ctx context.Context, in core.RoomID) ([]core.Run, e
 	if err := s.p.alive(); err != nil {
 		return nil, err
 	}
+	if s.p.fail != nil {
+		if err := s.p.fail("open"); err != nil {
+			return nil, err
+		}
+	}
 	return s.Store.OpenRuns(ctx, in)
 }
 

@@ -41,7 +41,7 @@ type execution struct {
 func (rt *Runtime) execute(life context.Context, run Run) error {
 	life, done := context.WithCancel(life)
 	defer done()
-	a := rt.live.hold(run.ID, run.Epoch)
+	a := rt.live.hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.release(run.ID, a)
 	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	rt.emit(RunStarted{x.info})
@@ -56,12 +56,14 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	}
 	refused := x.claim()
 	defer x.quit(nil)
-	rt.live.own(run.ID, a, x.quit)
+	if run.Duty.claims() {
+		rt.live.own(run.ID, a, x.quit)
+	}
 	if refused == nil && len(run.Inputs) == 0 {
 		refused = ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !run.begun() {
-		return x.finish(Verdict{Outcome: Outcome{Status: status(refused), Withdrawn: true}})
+		return x.finish(Verdict{Outcome: Outcome{Status: statusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)
 	if errors.Is(err, ErrUnreached) {
@@ -144,6 +146,8 @@ func (x *execution) write(refused error) (Verdict, error) {
 		err = errCutOff
 	case run.Duty == Tell:
 		err = x.recite(x.work)
+	case run.Duty == Obey:
+		err = x.obey(x.work)
 	default:
 		err = x.generate(x.work)
 	}
@@ -175,7 +179,7 @@ func (x *execution) settle() error {
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
 func (x *execution) verdict(err error) Verdict {
-	o := Outcome{Status: status(err)}
+	o := Outcome{Status: statusOf(err)}
 	if o.Status == Failed || o.Status == TimedOut {
 		o.Failure = failureKind(err)
 		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
@@ -211,8 +215,8 @@ func said(v View) (n int) {
 	return n
 }
 
-// status sorts the ways in which a run ends.
-func status(err error) Status {
+// statusOf sorts the ways in which a run ends.
+func statusOf(err error) Status {
 	switch {
 	case err == nil:
 		return Completed
@@ -238,6 +242,9 @@ func (x *execution) finish(v Verdict) error {
 		}
 		if n := len(x.run.Inputs); n > 0 {
 			out.InReplyTo = x.run.Inputs[n-1]
+		}
+		if x.run.Duty.Aside() {
+			out.Kind = Aside
 		}
 		if x.run.Duty == Tell { // its input is the draft of what it says
 			out.InReplyTo = x.run.Address.ReplyTo

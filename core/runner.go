@@ -6,11 +6,27 @@ import (
 	"time"
 )
 
-// serve runs the room's turns one after the other, until none is open or another replica has the room. That one looks
+// lane is one of the two lines of runs that a room has.
+type lane struct {
+	room  RoomID
+	aside bool
+}
+
+// of are those of runs that go in this lane.
+func (l lane) of(runs []Run) (mine []Run) {
+	for _, r := range runs {
+		if r.Duty.Aside() == l.aside {
+			mine = append(mine, r)
+		}
+	}
+	return mine
+}
+
+// serve runs the lane's turns one after the other, until none is open or another replica has the room. That one looks
 // again when its run ends, and what was accepted before that it sees: so no wake-up is lost (IN-08).
-func (rt *Runtime) serve(stop, life context.Context, room RoomID, again <-chan struct{}) {
+func (rt *Runtime) serve(stop, life context.Context, l lane, again <-chan struct{}) {
 	for {
-		wait, err := rt.turn(stop, life, room)
+		wait, err := rt.turn(stop, life, l)
 		if err == nil {
 			select {
 			case <-time.After(wait):
@@ -20,15 +36,15 @@ func (rt *Runtime) serve(stop, life context.Context, room RoomID, again <-chan s
 			case <-stop.Done():
 			}
 		}
-		if rt.release(stop, room, again) {
-			rt.report(room, err)
+		if rt.release(stop, l, again) {
+			rt.report(l.room, err)
 			return
 		}
 	}
 }
 
-// release lets go of room, unless somebody has asked to look again.
-func (rt *Runtime) release(stop context.Context, room RoomID, again <-chan struct{}) bool {
+// release lets go of l, unless somebody has asked to look again.
+func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	select {
@@ -38,7 +54,7 @@ func (rt *Runtime) release(stop context.Context, room RoomID, again <-chan struc
 		}
 	default:
 	}
-	delete(rt.rooms, room)
+	delete(rt.lanes, l)
 	return true
 }
 
@@ -56,20 +72,21 @@ var errIdle = errors.New("no open run")
 
 // turn starts the run that is due and sees it through, or says how long until one is. An error means that there is
 // nothing to do, or nothing that can be done before the next sweep.
-func (rt *Runtime) turn(stop, life context.Context, room RoomID) (wait time.Duration, err error) {
+func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {
 		return 0, ErrShutdown
 	}
-	open, err := rt.cfg.Store.OpenRuns(life, room)
+	open, err := rt.cfg.Store.OpenRuns(life, l.room)
 	if err != nil {
 		return 0, err
 	}
+	open = l.of(open)
 	if len(open) == 0 {
 		return 0, errIdle
 	}
 	policy := rt.cfg.Turns.policy(open[0].Kind)
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		rt.announce(life, room, last.Response) // once more: the tracker may have forgotten, or been away
+		rt.announce(life, l.room, last.Response) // once more: the tracker may have forgotten, or been away
 	}
 	next, wait := rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {

@@ -33,6 +33,7 @@ type Config struct {
 	// Observers hear what happens, beside those of the plugins; may be empty.
 	Observers []Observer
 	Open      Opener
+	About     About // what /status and /model tell; may be empty
 	Turns     Turns
 	Access    Access
 	Grace     time.Duration // how long runs may go on after Run was told to end
@@ -70,8 +71,8 @@ type Runtime struct {
 
 	mu     sync.Mutex
 	closed bool
-	rooms  map[RoomID]chan struct{} // rooms served here; a token makes the runner look again
-	woken  map[RoomID]struct{}      // rooms that Run shall serve
+	lanes  map[lane]chan struct{} // those served here; a token makes the runner look again
+	woken  map[lane]struct{}      // those that Run shall serve
 	signal chan struct{}
 
 	prompts atomic.Pointer[promptSet]
@@ -81,7 +82,7 @@ type Runtime struct {
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{
 		cfg: cfg, live: live{runs: map[RunID]*liveRun{}},
-		rooms: map[RoomID]chan struct{}{}, woken: map[RoomID]struct{}{}, signal: make(chan struct{}, 1),
+		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
 	}
 	var err error
 	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
@@ -151,6 +152,7 @@ func (rt *Runtime) look(ctx context.Context) {
 	}
 	for _, room := range rooms {
 		rt.wake(room)
+		rt.wakeLane(lane{room, true})
 	}
 }
 
@@ -168,15 +170,17 @@ func (rt *Runtime) ending() bool {
 	return rt.closed
 }
 
-// wake makes sure that somebody here looks at room after this call.
-func (rt *Runtime) wake(room RoomID) {
+// wake makes sure that somebody here looks after this call at the turns of room.
+func (rt *Runtime) wake(room RoomID) { rt.wakeLane(lane{room, false}) }
+
+func (rt *Runtime) wakeLane(l lane) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if again, ok := rt.rooms[room]; ok {
+	if again, ok := rt.lanes[l]; ok {
 		poke(again)
 		return
 	}
-	rt.woken[room] = struct{}{}
+	rt.woken[l] = struct{}{}
 	poke(rt.signal)
 }
 
@@ -188,19 +192,19 @@ func poke(ch chan<- struct{}) {
 	}
 }
 
-// serveWoken gives each woken room a runner. A runner ends when its room is idle: no goroutine waits for a room that
+// serveWoken gives each woken lane a runner. A runner ends when its room is idle: no goroutine waits for a room that
 // nobody writes in.
 func (rt *Runtime) serveWoken(stop, life context.Context) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	for room := range rt.woken {
-		delete(rt.woken, room)
-		if rt.closed || rt.rooms[room] != nil {
+	for l := range rt.woken {
+		delete(rt.woken, l)
+		if rt.closed || rt.lanes[l] != nil {
 			continue
 		}
 		again := make(chan struct{}, 1)
-		rt.rooms[room] = again
-		rt.work.Go(func() { rt.serve(stop, life, room, again) })
+		rt.lanes[l] = again
+		rt.work.Go(func() { rt.serve(stop, life, l, again) })
 	}
 }
 

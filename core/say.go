@@ -91,17 +91,24 @@ func (rt *Runtime) reach(ctx context.Context, room Room, to Address) (Address, e
 
 // recite says what was drafted.
 func (x *execution) recite(ctx context.Context) error {
-	var draft Memory
-	err := x.persist(ctx, func() (err error) {
-		draft, err = x.cfg.Store.Memory(ctx, x.run.Inputs[0])
+	draft, err := x.input(ctx)
+	if err == nil {
+		x.answer.Apply(Change{Kind: Text, Text: draft.Text})
+	}
+	return err
+}
+
+// input is the only one of a run that is [Duty.Alone]. [ErrStopped] if it was taken back.
+func (x *execution) input(ctx context.Context) (m Memory, err error) {
+	err = x.persist(ctx, func() (err error) {
+		m, err = x.cfg.Store.Memory(ctx, x.run.Inputs[0])
 		return ignore(err, ErrNotFound)
 	})
+	if err == nil && m.ID == "" {
+		err = ErrStopped
+	}
 	if err != nil {
-		return fmt.Errorf("read what to say: %w", err)
+		return Memory{}, fmt.Errorf("read what %s is about: %w", x.run.ID, err)
 	}
-	if draft.ID == "" { // it was taken back
-		return ErrStopped
-	}
-	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
-	return nil
+	return m, nil
 }

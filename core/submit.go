@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -48,6 +47,12 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	}
 	if m.Address.Payer == "" {
 		m.Address.Payer = m.Author
+	}
+	switch c, err := rt.commanded(ctx, m); {
+	case err != nil:
+		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	case c != "":
+		return rt.take(ctx, m, c)
 	}
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
 	verdict, attention, err := rt.judge(ctx, m)
@@ -100,24 +105,4 @@ func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
 	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
 		rt.cfg.Log.Warn("can't announce a turn; earlier runs end in their own time", "room", room, "err", err)
 	}
-}
-
-func (rt *Runtime) command(ctx context.Context, c Command) error {
-	if c.Name != Stop {
-		return fmt.Errorf("unknown command %q", c.Name)
-	}
-	room, err := rt.cfg.Store.Room(ctx, c.Room)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return nil // nothing was ever said there
-	case err != nil:
-		return fmt.Errorf("stop %s: %w", c.Room, err)
-	}
-	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
-		return err // a stranger stops nobody's answer
-	}
-	if err := rt.quiet(ctx, c.Room); err != nil {
-		return fmt.Errorf("stop %s: %w", c.Room, err)
-	}
-	return nil
 }

@@ -156,7 +156,7 @@ func (x *execution) callID(id string) string {
 
 // dropped is what people read of a call that was asked for and not made.
 func dropped(err error) string {
-	if status(err) == Failed {
+	if statusOf(err) == Failed {
 		return failureKind(err).Sentence()
 	}
 	return tooLate

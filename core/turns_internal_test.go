@@ -59,7 +59,7 @@ func TestStatus(t *testing.T) {
 		{nil, Completed}, {errNothingToSay, Ignored}, {ErrSuperseded, Superseded}, {ErrStopped, Stopped}, {ErrTimeout, TimedOut},
 		{ErrStalled, Failed}, {errCutOff, Failed}, {errors.New("any"), Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), Stopped},
 	} {
-		if got := status(c.err); got != c.want {
+		if got := statusOf(c.err); got != c.want {
 			t.Errorf("%v: %s; want %s", c.err, got, c.want)
 		}
 	}
@@ -114,16 +114,16 @@ func TestWakeAroundRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := make(chan struct{}, 1)
-		rt.rooms["room"] = again
+		rt.lanes[lane{room: "room"}] = again
 		rt.wake("room") // before it lets go
-		if rt.release(t.Context(), "room", again) {
+		if rt.release(t.Context(), lane{room: "room"}, again) {
 			t.Error("a runner left although somebody asked it to look again")
 		}
-		if !rt.release(t.Context(), "room", again) {
+		if !rt.release(t.Context(), lane{room: "room"}, again) {
 			t.Error("a runner stays for nothing")
 		}
 		rt.wake("room") // after
-		if _, ok := rt.woken["room"]; !ok || len(rt.signal) != 1 {
+		if _, ok := rt.woken[lane{room: "room"}]; !ok || len(rt.signal) != 1 {
 			t.Error("a wake-up after the runner left is lost")
 		}
 	})

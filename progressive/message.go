@@ -25,6 +25,7 @@ type Message struct {
 	gate    Gate
 	log     *slog.Logger
 	run     core.RunID
+	last    Priority // of the last word
 
 	parts   []shown
 	resumed bool // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
@@ -42,7 +43,10 @@ type Message struct {
 // New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
 // logged: Show returns an error only if the last word is still owed.
 func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
-	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, resumed: len(run.Shown) > 0}
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, last: Final, resumed: len(run.Shown) > 0}
+	if run.Duty.Aside() {
+		m.last = Aside
+	}
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
 	if k, ok := s.(NonceKeeper); ok {

@@ -53,7 +53,7 @@ func sameCall(a, b core.Segment) bool {
 func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op) (leave func(error), err error) {
 	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
 	if m.ended {
-		t.Priority = Final
+		t.Priority = m.last
 		return m.gate.Enter(ctx, t)
 	}
 	switch {

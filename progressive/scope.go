@@ -76,7 +76,7 @@ func (s *scope) frees(left time.Time) time.Time {
 func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 	at = s.held
 	if w.narrowest() == s {
-		switch text := s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
+		switch text := s.waiting[Aside] + s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
 		case w.Priority < Final && s.waiting[Final] > 0, w.Priority == Sign && text > 0:
 			return time.Time{}, false
 		case w.Priority == Sign:

@@ -154,7 +154,8 @@ const (
 	Interim                 // text on the way
 	Status                  // what an action says or does: the reader wonders why nothing is written
 	First                   // the first text of an answer
-	Final                   // its last word
+	Aside                   // what a command is answered with: somebody waits for it, and it is short
+	Final                   // the last word of an answer
 )
 
 // headStart is over text on the way.
@@ -166,6 +167,8 @@ func (p Priority) headStart() time.Duration {
 		return 10 * time.Second
 	case First:
 		return 30 * time.Second
+	case Aside:
+		return time.Minute
 	case Final:
 		return 2 * time.Minute
 	}

@@ -122,8 +122,8 @@ func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error
 	}
 	var other bool
 	err := tx.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ?)`, run.Room, run.ID).
-		Scan(&other)
+		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty = ?) = ?)`,
+		run.Room, run.ID, core.Obey, run.Duty.Aside()).Scan(&other)
 	if err == nil && other {
 		err = core.ErrBusy
 	}

@@ -61,7 +61,7 @@ type change struct {
 
 // edited hands in what a message says now. Updates come for other reasons too, such as the preview of a link, and in
 // parts: without a text, or an author, there is nothing to hand in. Whether the text is another one the store knows
-// (IN-12). An edit makes no command.
+// (IN-12).
 func (q *intake) edited(ctx context.Context, raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`

@@ -16,7 +16,6 @@ func TestUpdatesWithoutAnEdit(t *testing.T) {
 		"no content":      `{"id":"30","channel_id":"20","author":{"id":"40"}}`,
 		"hidden content":  `{"id":"30","channel_id":"20","author":{"id":"40"},"content":""}`,
 		"our own":         `{"id":"30","channel_id":"20","author":{"id":"` + us + `"},"content":"hello"}`,
-		"a command":       `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"<@` + us + `> /stop","mentions":[{"id":"` + us + `"}]}`,
 		"a notice":        `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"pinned","type":6}`,
 		"not even a JSON": `{`,
 	} {

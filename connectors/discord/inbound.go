@@ -131,9 +131,6 @@ func (m message) inbound(me string, p place) core.Inbound {
 	addressed := m.addressed(me)
 	text := m.text(me)
 	bot := m.Author.Bot || m.Webhook != ""
-	if text == "/stop" && !bot && (addressed || p.kind == core.Direct) {
-		return core.Command{Room: roomID(m.Channel), Author: entityID(m.Author.ID), Roles: m.Member.roles(), Name: core.Stop}
-	}
 	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // strings: never fails
 	room := core.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
 	if p.kind == core.Thread && p.parent != "" { // a thread is listed with its channel

@@ -54,7 +54,7 @@ type self struct {
 // Messages of business connections and guest queries are not ours to answer here, and their chat ids may be those of
 // other chats (TR-29): they are left out.
 func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) core.Inbound {
-	text, _ := said(m)
+	text, entities := said(m)
 	files := filesOf(m)
 	if m.Chat == nil || text == "" && len(files) == 0 || newer.BusinessConnection != "" || newer.GuestQuery != "" {
 		return nil
@@ -64,7 +64,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in := core.Message{
 		Memory: core.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
-			Text: text, At: time.Unix(int64(m.Date), 0).UTC(), Files: files,
+			Text: s.asked(text, entities), At: time.Unix(int64(m.Date), 0).UTC(), Files: files,
 		},
 		Bot:   s.fromBot(m, newer),
 		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
@@ -78,9 +78,6 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),
-	}
-	if !in.Bot && s.isStop(m, in) {
-		return core.Command{Room: in.Room, Author: author, Name: core.Stop}
 	}
 	return in
 }
@@ -171,16 +168,15 @@ func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
 	return nil
 }
 
-// isStop says that m is the command /stop, and meant for us.
-func (s self) isStop(m *tgbotapi.Message, in core.Message) bool {
-	text, entities := said(m)
+// asked is the text of m. A command at its beginning that names us is one without our name.
+func (s self) asked(text string, entities []tgbotapi.MessageEntity) string {
 	for _, e := range entities {
-		if e.Type != "bot_command" || e.Offset != 0 {
+		if e.Type != "bot_command" || e.Offset != 0 || !s.named(text, e) {
 			continue
 		}
-		name, to, named := strings.Cut(entityText(text, e), "@")
-		return strings.EqualFold(name, "/"+string(core.Stop)) &&
-			(named && strings.EqualFold(to, s.username) || !named && (in.Addressed || in.Place.Kind == core.Direct))
+		word := entityText(text, e)
+		name, _, _ := strings.Cut(word, "@")
+		return name + strings.TrimPrefix(text, word)
 	}
-	return false
+	return text
 }

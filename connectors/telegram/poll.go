@@ -99,6 +99,9 @@ func (p *poller) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := p.listCommands(ctx); err != nil {
+		p.log.Warn("can't tell Telegram which commands there are; they work all the same", "err", err)
+	}
 	p.self.username = me.UserName
 	p.begun = true
 	p.log.Info("Telegram is connected", "bot", "https://t.me/"+me.UserName, "groups", privacy(me))
@@ -227,8 +230,7 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 	return nil
 }
 
-// edited hands over what a message says now; whether that is another text, and matters, is not decided here (IN-12). An
-// edit makes no command.
+// edited hands over what a message says now; whether that is another text, and matters, is not decided here (IN-12).
 func (p *poller) edited(ctx context.Context, u update) error {
 	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(core.Message)
 	if !ok {

@@ -411,7 +411,7 @@ func TestSaysWhoItIs(t *testing.T) {
 	}, telegramfake.WithReadAllGroupMessages())
 }
 
-// IN-12: an edit is handed over as one, of the memory that the message is, in order; it makes no command.
+// IN-12: an edit is handed over as one, of the memory that the message is, in order.
 func TestEdits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
@@ -431,8 +431,6 @@ func TestEdits(t *testing.T) {
 		r.want("one")
 		r.refuse(nil)
 		wait(30 * time.Second)
-		r.UserEdit(m, "/stop")
-		wait(time.Second)
 		r.want("one", "edited: one, changed", "two")
 		r.mu.Lock()
 		defer r.mu.Unlock()

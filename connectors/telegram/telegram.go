@@ -4,6 +4,7 @@ package telegram
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -167,6 +168,24 @@ func (t *Telegram) webhook(ctx context.Context) (string, error) {
 	}
 	err := t.client.call(ctx, "getWebhookInfo", nil, &info)
 	return info.URL, err
+}
+
+// listCommands makes clients offer the commands where people write.
+func (t *Telegram) listCommands(ctx context.Context) error {
+	type item struct {
+		Command     core.CommandName `json:"command"`
+		Description string           `json:"description"`
+	}
+	var items []item
+	for _, c := range core.Commands() {
+		items = append(items, item{c.Name, c.Description})
+	}
+	list, err := json.Marshal(items)
+	if err != nil {
+		return fmt.Errorf("list the commands: %w", err)
+	}
+	var done bool
+	return t.client.call(ctx, "setMyCommands", tgbotapi.Params{"commands": string(list)}, &done)
 }
 
 func (t *Telegram) deleteWebhook(ctx context.Context) error {

@@ -317,7 +317,7 @@ func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core
 		return core.Run{}, core.ErrBusy
 	}
 	for _, o := range s.runs {
-		if o != r && o.Room == r.Room && o.Epoch > 0 && !o.Outcome.Done() {
+		if o != r && o.Room == r.Room && o.Duty.Aside() == r.Duty.Aside() && o.Epoch > 0 && !o.Outcome.Done() {
 			return core.Run{}, core.ErrBusy
 		}
 	}
@@ -379,7 +379,7 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	if r == nil {
 		return core.ErrNotFound
 	}
-	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response })
+	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Duty.Aside() })
 	if newer || !r.Again() {
 		return core.ErrLost
 	}

@@ -76,7 +76,7 @@ func (p *pair) accept(rt *rapid.T) {
 		Most:     time.Duration(rapid.IntRange(0, 4).Draw(rt, "most")) * time.Second,
 		Window:   time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect:  rapid.Bool().Draw(rt, "collect"),
-		Duty:     rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell}).Draw(rt, "duty"),
+		Duty:     rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell, core.Obey}).Draw(rt, "duty"),
 		Limit:    rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)

@@ -1,0 +1,136 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// About is what people are told of the program around the runtime.
+type About struct {
+	Version string
+	Models  []ModelName // in the order of their importance
+	// Health looks at what the gateway stands on. It may be nil, is given a second, and its errors are shown to nobody.
+	Health func(ctx context.Context) []Health
+}
+
+// ModelName says which model does a kind of work.
+type ModelName struct{ Work, Name string }
+
+// Health is how one of the things is that the gateway stands on.
+type Health struct {
+	Name string
+	Err  error // nil if it is well
+}
+
+// help lists the commands.
+func (x *execution) help(context.Context) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Write to me, and I answer. Write again before I have finished, and I take that into account.\n\n")
+	for _, c := range Commands() {
+		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, c.Description)
+	}
+	return strings.TrimSpace(b.String()), nil
+}
+
+// models says which model answers, and what others there are.
+func (x *execution) models(context.Context) (string, error) {
+	var lines []string
+	for _, m := range x.cfg.About.Models {
+		lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
+	}
+	if len(lines) == 0 {
+		return "I was not told which model I am.", nil
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// status says how things stand in the room, and around it.
+func (x *execution) status(ctx context.Context) (string, error) {
+	var room Room
+	var attention Attention
+	var open []Run
+	err := x.persist(ctx, func() (err error) {
+		if room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
+			return err
+		}
+		if attention, err = x.cfg.Store.Attention(ctx, x.run.Room); err == nil {
+			open, err = x.cfg.Store.OpenRuns(ctx, x.run.Room)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	lines := []string{
+		"- Here: " + x.heed(room, attention),
+		"- Now: " + workload(lane{}.of(open)),
+		"- An answer may take " + minutes(x.cfg.Turns.Limit),
+	}
+	if models := x.cfg.About.Models; len(models) > 0 {
+		lines = append([]string{fmt.Sprintf("- Model: `%s`", models[0].Name)}, lines...)
+	}
+	for _, h := range x.health(ctx) {
+		state := "well"
+		if h.Err != nil {
+			state = "**out of reach**"
+		}
+		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
+	}
+	if v := x.cfg.About.Version; v != "" {
+		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+func (x *execution) health(ctx context.Context) []Health {
+	if x.cfg.About.Health == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, hurry)
+	defer cancel()
+	return x.cfg.About.Health(ctx)
+}
+
+// heed is how closely the agent listens, in words.
+func (x *execution) heed(r Room, a Attention) string {
+	switch {
+	case a == Muted:
+		return "I am muted"
+	case r.Kind.Private():
+		return "I answer everything"
+	case a == Unfollowed:
+		return "I am quiet until I am addressed"
+	case a == Ambient || x.cfg.Access.group(r) == GroupAmbient:
+		return "I listen to everything, and answer what is meant for me"
+	}
+	return "I answer when I am addressed"
+}
+
+// workload says what is being answered, and what waits.
+func workload(open []Run) string {
+	now, waiting := "nothing is being answered", 0
+	for _, r := range open {
+		if r.Epoch > 0 {
+			now = "an answer is being written"
+		} else {
+			waiting++
+		}
+	}
+	if waiting == 0 {
+		return now
+	}
+	return fmt.Sprintf("%s, %d waiting", now, waiting)
+}
+
+// minutes is d in words, as exactly as people want it.
+func minutes(d time.Duration) string {
+	switch {
+	case d == time.Minute:
+		return "a minute"
+	case d < time.Minute:
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()))
+}

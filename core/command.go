@@ -1,0 +1,162 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The commands beside [Stop].
+const (
+	retryCommand  CommandName = "retry"
+	modelCommand  CommandName = "model"
+	statusCommand CommandName = "status"
+	helpCommand   CommandName = "help"
+)
+
+// CommandSpec is a command as people are told of it, and as platforms list it.
+type CommandSpec struct {
+	Name        CommandName
+	Description string // one line, without a full stop
+}
+
+// Commands are all that people may give, as "/name" at the beginning of a message.
+func Commands() (specs []CommandSpec) {
+	for _, c := range commands() {
+		specs = append(specs, c.CommandSpec)
+	}
+	return specs
+}
+
+type command struct {
+	CommandSpec
+	reply func(*execution, context.Context) (string, error) // of one that is answered aside
+}
+
+func commands() []command {
+	return []command{
+		{CommandSpec{Stop, "End the answer that is being written"}, nil},
+		{CommandSpec{retryCommand, "Answer the last question once more"}, (*execution).nothingToRetry},
+		{CommandSpec{modelCommand, "Tell which model answers"}, (*execution).models},
+		{CommandSpec{statusCommand, "Tell how things stand"}, (*execution).status},
+		{CommandSpec{helpCommand, "Tell what I understand"}, (*execution).help},
+	}
+}
+
+// commandOf reads a command. What is none, or says more than one, is a text like any other: only who wants to stop something
+// need not care how.
+func commandOf(text string) (command, bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
+	name, ok := strings.CutPrefix(word, "/")
+	if !ok || rest != "" && !strings.EqualFold(name, string(Stop)) {
+		return command{}, false
+	}
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return strings.EqualFold(name, string(c.Name)) })
+	if i < 0 {
+		return command{}, false
+	}
+	return all[i], true
+}
+
+func isCommand(text string) bool {
+	_, ok := commandOf(text)
+	return ok
+}
+
+// commanded says which command m is, if it comes from somebody who may give one, and is meant for us.
+func (rt *Runtime) commanded(ctx context.Context, m Message) (CommandName, error) {
+	c, ok := commandOf(m.Text)
+	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
+		return "", nil
+	}
+	in, err := rt.invited(ctx, m.Place, m.Author, m.Roles)
+	if err != nil || !in {
+		return "", err
+	}
+	return c.Name, nil
+}
+
+// take stores a command with the run that carries it out. To stop needs none, and leaves nothing behind.
+func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accepted, error) {
+	if name == Stop {
+		return Accepted{Memory: m.ID}, rt.stop(ctx, m.Room)
+	}
+	m.Kind = Aside
+	j := JoinRule{Duty: Obey}
+	if name == retryCommand {
+		recent, err := rt.cfg.Store.Recent(ctx, m.Room, Said, 0, window)
+		if err == nil {
+			_, _, err = rt.lastAsked(ctx, recent)
+		}
+		switch {
+		case err == nil:
+			j.Duty = Again
+		case !errors.Is(err, ErrNotFound):
+			return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		}
+	}
+	acc, err := rt.cfg.Store.Accept(ctx, m, j)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if j.Duty.claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
+		rt.announce(ctx, m.Room, acc.Response)
+	}
+	rt.wakeLane(lane{m.Room, j.Duty.Aside()})
+	return acc, nil
+}
+
+// command takes one that was given by other means than a message.
+func (rt *Runtime) command(ctx context.Context, c Command) error {
+	if c.Name != Stop {
+		return fmt.Errorf("unknown command %q", c.Name)
+	}
+	room, err := rt.cfg.Store.Room(ctx, c.Room)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil // nothing was ever said there
+	case err != nil:
+		return fmt.Errorf("stop %s: %w", c.Room, err)
+	}
+	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
+		return err // a stranger stops nobody's answer
+	}
+	return rt.stop(ctx, c.Room)
+}
+
+// stop ends every turn of room, on all replicas, also those that wait. If the store or the tracker can't be reached, at
+// least what runs here ends, and the error asks for the rest to be tried again.
+func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
+	defer func() {
+		if err != nil {
+			rt.live.stop(room)
+			err = fmt.Errorf("stop %s: %w", room, err)
+		}
+	}()
+	open, err := rt.cfg.Store.OpenRuns(ctx, room)
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	defer rt.wake(room)
+	return rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response)
+}
+
+// obey carries a command out: what it has to say is the answer.
+func (x *execution) obey(ctx context.Context) error {
+	m, err := x.input(ctx)
+	if err != nil {
+		return err
+	}
+	c, ok := commandOf(m.Text)
+	if !ok || c.reply == nil {
+		return fmt.Errorf("there is no command %q", m.Text)
+	}
+	text, err := c.reply(x, ctx)
+	if err == nil {
+		x.answer.Apply(Change{Kind: Text, Text: text})
+	}
+	return err
+}

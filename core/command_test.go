@@ -1,0 +1,278 @@
+package core_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+var update = flag.Bool("update", false, "write the goldens")
+
+// golden compares got with a file.
+func (w *world) golden(name, got string) {
+	w.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		w.must(os.WriteFile(path, []byte(got+"\n"), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	w.must(err)
+	if got+"\n" != string(want) {
+		w.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+// Commands are answered without the model, and are no part of any prompt, nor are their answers.
+func TestCommandsAreAside(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.About = core.About{
+			Version: "1.2.3", Models: []core.ModelName{{Work: "answers", Name: "parrot-1"}, {Work: "pictures", Name: "eye-2"}},
+			Health: func(context.Context) []core.Health {
+				return []core.Health{{Name: "Store"}, {Name: "Redis", Err: errDown}}
+			},
+		}
+		n := w.start()
+		w.wants(n.say("A"), core.Completed, "You said: A")
+		for _, name := range []string{"help", "status", "model"} {
+			acc := n.say("/" + name)
+			_, said := w.ended(acc)
+			w.golden(name+".txt", said)
+			m, err := w.store.Memory(w.Context(), acc.Memory)
+			w.must(err)
+			answer, err := w.store.Memory(w.Context(), w.run(acc).Said())
+			w.must(err)
+			if m.Kind != core.Aside || answer.Kind != core.Aside || answer.InReplyTo != acc.Memory {
+				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
+			}
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "B"}) {
+			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
+		}
+		if got := w.chat.visible(); len(got) != 5 {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// What is a command is told by its first word, who gives it and to whom.
+func TestWhatIsACommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		in        core.RoomID
+		author    core.EntityID
+		text      string
+		addressed bool
+		want      bool
+	}{
+		"alone":                {room, "ada", "/help", false, true},
+		"in capitals":          {room, "ada", " /HELP\n", false, true},
+		"with more":            {room, "ada", "/help me write a letter", false, false},
+		"within a text":        {room, "ada", "what does /help do", false, false},
+		"to another bot":       {room, "ada", "/help@other", false, false},
+		"nobody knows it":      {room, "ada", "/dance", false, false},
+		"a slash":              {room, "ada", "/", false, false},
+		"another sign":         {room, "ada", "!help", false, false},
+		"a stranger":           {room, "eve", "/help", false, false},
+		"in a group, to us":    {group, "ada", "/help", true, true},
+		"in a group":           {group, "ada", "/help", false, false},
+		"a stranger's, to us":  {group, "eve", "/help", true, false},
+		"a bot's, in a group":  {group, "bot", "/help", true, false},
+		"a bot's, in its room": {room, "bot", "/help", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n := w.start()
+				m := w.message(c.in, c.author, c.text)
+				m.Addressed, m.Bot = c.addressed, c.author == "bot"
+				acc := n.submit(m)
+				if acc.Run != "" {
+					w.ended(acc)
+				}
+				stored, err := w.store.Memory(w.Context(), m.ID)
+				w.must(err)
+				if got := stored.Kind == core.Aside; got != c.want || c.want && len(w.model.asked()) != 0 {
+					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.asked()))
+				}
+			})
+		})
+	}
+}
+
+// A command is answered at once, beside the answer under way, which it leaves alone.
+func TestCommandsWaitForNothing(t *testing.T) {
+	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+		t.Run(string(policy), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = policy
+				n := w.start()
+				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
+				a := n.say("A")
+				time.Sleep(time.Second)
+				asked := time.Now()
+				acc := n.say("/status")
+				if _, said := w.ended(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: an answer is being written\n") {
+					w.Errorf("after %v: %q", time.Since(asked), said)
+				}
+				w.wants(a, core.Completed, fox+" The end.")
+			})
+		})
+	}
+}
+
+// A message that comes twice is one command, also on another replica; an edit makes none, and unmakes none.
+func TestCommandsAreGivenOnce(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n, other := w.start(), w.start()
+		m := w.message(room, "ada", "/help")
+		first := n.submit(m)
+		_, help := w.ended(first)
+		if again := other.submit(m); !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		m.Text = "What is the time?"
+		n.tell(core.Edited{Memory: m.Memory})
+		asked := w.message(room, "ada", "A")
+		w.wants(n.submit(asked), core.Completed, "You said: A")
+		asked.Text = "/help"
+		n.tell(core.Edited{Memory: asked.Memory})
+		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// /stop is obeyed at once, as a message too, on every replica, and leaves nothing behind.
+func TestStopFromAnotherReplica(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		n, other := w.start(), w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)})
+		running, waiting := n.say("A"), n.say("B")
+		time.Sleep(time.Second)
+		stopped := time.Now()
+		m := w.message(room, "ada", "/stop now")
+		if acc := other.submit(m); acc.Run != "" {
+			w.Errorf("a stop is answered: %+v", acc)
+		}
+		w.wants(running, core.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wants(waiting, core.Stopped, "")
+		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
+			w.Errorf("the model went on: %+v", calls)
+		}
+		if w.said(m.ID) != "" {
+			w.Error("a stop is remembered")
+		}
+	})
+}
+
+// While the store or the tracker is away, what runs here ends all the same; that there is more to stop is said.
+func TestStopInTrouble(t *testing.T) {
+	for _, broken := range []string{"open", "stop"} {
+		t.Run(broken, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				down := false
+				p := &ports{fail: func(name string) error {
+					if down && name == broken {
+						return errDown
+					}
+					return nil
+				}}
+				p.wrap(&w.cfg)
+				n := w.start()
+				w.model.queue([]step{write(fox), pause(time.Hour)})
+				acc := n.say("A")
+				time.Sleep(time.Second)
+				down = true
+				if _, err := n.Submit(w.Context(), w.message(room, "ada", "/stop")); err == nil {
+					w.Error("nothing is wrong")
+				}
+				down = false
+				w.wants(acc, core.Stopped, fox+"\n\n_(Stopped.)_")
+			})
+		})
+	}
+}
+
+// /retry answers the last question in a new message. The old answer stays in sight, and in no prompt.
+func TestRetry(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.model.queue([]step{write("First.")}, []step{write("Second.")}, []step{write("Third.")})
+		w.wants(n.say("B"), core.Completed, "First.")
+		for _, want := range []string{"Second.", "Third."} {
+			w.wants(n.say("/retry"), core.Completed, want)
+			calls := w.model.asked()
+			if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B"}) {
+				w.Errorf("for %s the model was asked %q", want, got)
+			}
+		}
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "First.", "Second.", "Third."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		w.chat.seen = nil // what was said first is not remembered
+		w.wants(n.say("C"), core.Completed, "You said: C")
+		calls := w.model.asked()
+		if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B", "Third.", "C"}) {
+			w.Errorf("the next prompt holds %q", got)
+		}
+	})
+}
+
+// An answer under way gives way to the wish for another.
+func TestRetryInterrupts(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Better.")})
+		a := n.say("A")
+		time.Sleep(time.Second)
+		w.wants(n.say("/retry"), core.Completed, "Better.")
+		if o, _ := w.ended(a); o.Status != core.Superseded {
+			w.Errorf("the first ended as %+v", o)
+		}
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A"}) {
+			w.Errorf("the model was asked %q", got)
+		}
+		w.chat.seen = nil
+	})
+}
+
+func TestRetryNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.wants(n.say("/retry"), core.Completed, "Nothing was asked here that I could answer once more.")
+		n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		w.wants(n.say("/retry"), core.Completed, "Nothing was asked here that I could answer once more.")
+		if len(w.model.asked()) != 0 {
+			w.Error("the model was asked")
+		}
+	})
+}
+
+// In a group the last question is one that was meant for the agent, whatever was said since.
+func TestRetryInGroup(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		ask := func(text string, addressed bool) core.Accepted {
+			m := w.message(group, "ada", text)
+			m.Addressed = addressed
+			return n.submit(m)
+		}
+		ask("Nice weather.", false)
+		w.wants(ask("Which day?", true), core.Completed, "You said: ada: Which day?")
+		ask("I doubt it.", false)
+		w.model.queue([]step{write("Monday.")})
+		w.wants(ask("/retry", true), core.Completed, "Monday.")
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"ada: Nice weather.", "ada: Which day?"}) {
+			w.Errorf("the model was asked %q", got)
+		}
+		w.chat.seen = nil
+	})
+}
