@@ -92,11 +92,11 @@ type platform struct {
 
 func platforms(cfg config.Config, env Env) (on []platform) {
 	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
-		bot := discord.New(discord.Options{Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log})
+		bot := discord.New(discord.Options{Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log, Progress: progressive.Progress(d.Progress)})
 		on = append(on, platform{bot, discord.Limits(d.Limits).Budgets()})
 	}
 	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
-		bot := telegram.New(telegram.Options{Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Log: env.Log})
+		bot := telegram.New(telegram.Options{Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Log: env.Log, Progress: progressive.Progress(t.Progress)})
 		on = append(on, platform{bot, telegram.Limits(t.Limits).Budgets()})
 	}
 	return on

@@ -185,6 +185,9 @@ type Discord struct {
 	APIURL string `yaml:"api_url"`
 	// How much is sent. More than Discord allows leads to pauses.
 	Limits DiscordLimits `yaml:"limits"`
+	// How much people see of what the agent does beside what it says: a line for each call of an action.
+	// compact: while it writes. full: afterwards too. off: nothing.
+	Progress Progress `yaml:"progress" default:"compact"`
 }
 
 // DiscordLimits bounds what is sent to Discord.
@@ -205,6 +208,9 @@ type Telegram struct {
 	APIURL string `yaml:"api_url"`
 	// How much is sent. More than Telegram allows leads to pauses, up to hours.
 	Limits TelegramLimits `yaml:"limits"`
+	// How much people see of what the agent does beside what it says: a line for each call of an action.
+	// compact: while it writes. full: afterwards too. off: nothing.
+	Progress Progress `yaml:"progress" default:"compact"`
 }
 
 // TelegramLimits bounds what is sent to Telegram.

@@ -28,6 +28,20 @@ const (
 
 func (EditRule) words() []string { return []string{string(Revise), string(Remember)} }
 
+// Progress says how much people see of the calls of actions.
+type Progress string
+
+// How much people see of calls.
+const (
+	ProgressOff     Progress = "off"
+	ProgressCompact Progress = "compact" // while the answer is being written
+	ProgressFull    Progress = "full"    // and afterwards
+)
+
+func (Progress) words() []string {
+	return []string{string(ProgressOff), string(ProgressCompact), string(ProgressFull)}
+}
+
 // DirectAccess says who is answered in direct chats.
 type DirectAccess string
 

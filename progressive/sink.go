@@ -66,6 +66,7 @@ type Part struct {
 	Text    string // in the platform's dialect; if it is empty, Plain is to be sent, without markup
 	Plain   string // the same without any markup, for a platform that refuses Text
 	ReplyTo bool   // it stands below the message that the address names
+	Under   int    // how many runes at its end are lines about calls: they change, and may go
 }
 
 // Op is a kind of request.

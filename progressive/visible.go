@@ -15,10 +15,10 @@ func (p Part) reads() string {
 	return p.Text
 }
 
-// length counts the runes of parts.
+// length counts the runes of parts that the agent says.
 func length(parts []Part) (n int) {
 	for _, p := range parts {
-		n += utf8.RuneCountInString(p.reads())
+		n += utf8.RuneCountInString(p.reads()) - p.Under
 	}
 	return n
 }

@@ -26,15 +26,18 @@ type Options struct {
 	// Dial opens connections, to the gateway too. Nil means the system's way.
 	Dial connectors.Dialer
 	Log  *slog.Logger // nil for none
+	// Progress is how much people see of calls; empty is [progressive.Compact].
+	Progress progressive.Progress
 }
 
 // Discord is one bot. It keeps no state on disk: what is written while no process runs is not answered.
 type Discord struct {
-	client *client
-	places *places
-	dial   connectors.Dialer
-	token  string
-	log    *slog.Logger
+	client   *client
+	places   *places
+	dial     connectors.Dialer
+	token    string
+	log      *slog.Logger
+	progress progressive.Progress
 
 	bot  account // once it is known; guarded by busy
 	busy chan struct{}
@@ -62,7 +65,7 @@ func New(o Options) *Discord {
 	}
 	d := &Discord{
 		client: newClient(o.Token, o.APIURL, o.Dial), dial: o.Dial, token: o.Token,
-		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1),
+		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress,
 	}
 	if o.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; make one at " + portal + " (your application, Bot, Reset Token)")
@@ -140,7 +143,7 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	return &sink{client: d.client, bot: me.ID, to: to}, nil
+	return &sink{client: d.client, bot: me.ID, to: to, progress: d.progress}, nil
 }
 
 // me asks once who the bot is.

@@ -3,6 +3,7 @@ package discord
 import (
 	"strings"
 
+	"parley/core"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -17,14 +18,26 @@ func newRenderer() *markdown.Renderer {
 	return markdown.NewRenderer(markdown.Light(), markdown.Limits{Length: mostText})
 }
 
-// render gives the messages that a text becomes, or will as far as it has come.
-func render(r *markdown.Renderer, text string, whole bool) (parts []progressive.Part) {
-	for i, m := range r.Render(text, whole) {
-		parts = append(parts, progressive.Part{Text: m.Text, Plain: m.Plain, ReplyTo: i == 0})
+// render gives the messages that an answer becomes, or will as far as it has come.
+func render(r *markdown.Renderer, v core.View, p progressive.Progress) []progressive.Part {
+	fits := func(p progressive.Part) bool {
+		return max(progressive.UTF16Len(p.Text), progressive.UTF16Len(p.Plain)) <= mostText
+	}
+	parts := progressive.Under(renderText(r, v.Text(), v.Outcome.Done()), p.Lines(v), v.Outcome.Done(), r.Lines, fits)
+	for i := range parts {
+		parts[i].ReplyTo = i == 0
+	}
+	return parts
+}
+
+// renderText is what the agent says.
+func renderText(r *markdown.Renderer, text string, whole bool) (parts []progressive.Part) {
+	for _, m := range r.Render(text, whole) {
+		parts = append(parts, progressive.Part{Text: m.Text, Plain: m.Plain})
 	}
 	if whole && len(parts) == 0 { // nothing but marks: as they were written
-		for i, piece := range progressive.Split(strings.TrimSpace(text), mostText, progressive.UTF16Len) {
-			parts = append(parts, progressive.Part{Plain: piece, ReplyTo: i == 0})
+		for _, piece := range progressive.Split(strings.TrimSpace(text), mostText, progressive.UTF16Len) {
+			parts = append(parts, progressive.Part{Plain: piece})
 		}
 	}
 	return parts

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/core"
 	"parley/progressive"
 )
 
@@ -45,4 +46,6 @@ func TestGrowing(t *testing.T) {
 }
 
 // rendered is a whole text.
-func rendered(text string) []progressive.Part { return render(newRenderer(), text, true) }
+func rendered(text string) []progressive.Part {
+	return render(newRenderer(), core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}, "")
+}

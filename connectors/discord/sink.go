@@ -61,6 +61,7 @@ type sink struct {
 	alone  bool // replies are refused here
 	closed bool // the bot may not write here: it is not asked again (DR-04)
 
+	progress progressive.Progress
 	renderer *markdown.Renderer
 	learned  *progressive.Learned // by the last request; nil if nothing
 }
@@ -104,7 +105,7 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	if s.renderer == nil {
 		s.renderer = newRenderer()
 	}
-	return render(s.renderer, v.Text(), v.Outcome.Done())
+	return render(s.renderer, v, s.progress)
 }
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.

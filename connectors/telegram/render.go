@@ -3,6 +3,7 @@ package telegram
 import (
 	"strings"
 
+	"parley/core"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -24,8 +25,16 @@ func newRenderer() *markdown.Renderer {
 	)
 }
 
-// render gives the messages that a text becomes, or will as far as it has come.
-func render(r *markdown.Renderer, text string, whole bool) (parts []progressive.Part) {
+// render gives the messages that an answer becomes, or will as far as it has come.
+func render(r *markdown.Renderer, v core.View, p progressive.Progress) []progressive.Part {
+	fits := func(p progressive.Part) bool {
+		return progressive.UTF16Len(p.Plain) <= mostText && len(p.Text) <= mostRaw
+	}
+	return progressive.Under(renderText(r, v.Text(), v.Outcome.Done()), p.Lines(v), v.Outcome.Done(), r.Lines, fits)
+}
+
+// renderText is what the agent says.
+func renderText(r *markdown.Renderer, text string, whole bool) (parts []progressive.Part) {
 	for _, m := range r.Render(text, whole) {
 		parts = append(parts, progressive.Part{Text: m.Text, Plain: m.Plain})
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/core"
 	"parley/progressive"
 )
 
@@ -231,4 +232,6 @@ func FuzzRender(f *testing.F) {
 }
 
 // rendered is a whole text.
-func rendered(text string) []progressive.Part { return render(newRenderer(), text, true) }
+func rendered(text string) []progressive.Part {
+	return render(newRenderer(), core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}, "")
+}

@@ -92,7 +92,7 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	if s.renderer == nil {
 		s.renderer = newRenderer()
 	}
-	parts := render(s.renderer, v.Text(), v.Outcome.Done())
+	parts := render(s.renderer, v, s.telegram.progress)
 	if len(parts) > 0 {
 		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
 	}

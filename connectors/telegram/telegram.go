@@ -27,16 +27,19 @@ type Options struct {
 	// Dial opens connections. Nil means the system's way, with the environment's proxy.
 	Dial connectors.Dialer
 	Log  *slog.Logger // nil for none
+	// Progress is how much people see of calls; empty is [progressive.Compact].
+	Progress progressive.Progress
 }
 
 // Telegram is one bot. It keeps no state on disk: the server remembers which updates were confirmed.
 type Telegram struct {
-	client  *client
-	account account
-	wrong   error // of the settings
-	moves   *moves
-	refused refusals
-	log     *slog.Logger
+	client   *client
+	account  account
+	wrong    error // of the settings
+	moves    *moves
+	refused  refusals
+	log      *slog.Logger
+	progress progressive.Progress
 }
 
 var (
@@ -47,7 +50,7 @@ var (
 
 // New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
 func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), moves: newMoves(), log: o.Log}
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), moves: newMoves(), log: o.Log, progress: o.Progress}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -45,6 +45,23 @@ func (r *Renderer) Render(text string, whole bool) []Rendered {
 	return r.layout.parts(d)
 }
 
+// Lines writes lines as they are, whatever marks are in them, in the dialect and plain: they are no Markdown. It knows no
+// limit.
+func (r *Renderer) Lines(lines []string) (text, plain string) {
+	var words []Inline
+	for i, line := range lines {
+		if i > 0 {
+			words = append(words, Break{})
+		}
+		words = append(words, Text(line))
+	}
+	l := layout{d: r.dialect}
+	for _, p := range l.parts(Document{Pieces: []Piece{{Block: Paragraph{Text: words}}}}) {
+		return p.Text, p.Plain
+	}
+	return "", ""
+}
+
 // layout is what was laid out of the pieces that stay.
 type layout struct {
 	d Dialect

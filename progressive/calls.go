@@ -1,0 +1,99 @@
+package progressive
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+// Progress says how much people see of what the agent does, beside what it says: a line for each call of an action.
+type Progress string
+
+// The ways to show calls.
+const (
+	Off     Progress = "off"     // not at all
+	Compact Progress = "compact" // while the answer is being written
+	Full    Progress = "full"    // and then too
+)
+
+const mostLines = 8 // about calls while the answer is being written: the newest
+
+// Lines are the lines about the calls of v that people see, oldest first.
+func (p Progress) Lines(v core.View) (lines []string) {
+	done := v.Outcome.Done()
+	if p == Off || p != Full && done {
+		return nil
+	}
+	for _, s := range v.Segments {
+		if s.Call != "" && s.Tool.Name != "" {
+			lines = append(lines, inOneLine(s.Tool))
+		}
+	}
+	if !done {
+		lines = lines[max(0, len(lines)-mostLines):]
+	}
+	return lines
+}
+
+// inOneLine is one call in one line: a sign for its stage, what is done with what, and how it goes.
+func inOneLine(t core.Tool) string {
+	sign, outcome := "⏳", t.ShortResult
+	switch {
+	case t.Stage == core.StageRunning:
+		sign = "⚙️"
+	case t.Stage == core.StageEnd && t.Success:
+		sign = "✅"
+	case t.Stage == core.StageEnd:
+		sign, outcome = "❌", t.Error
+	}
+	l := sign + " " + strings.ToLower(strings.ReplaceAll(t.Name, "_", " "))
+	if t.CompactParams != "" {
+		l += ": " + t.CompactParams
+	}
+	if outcome != "" {
+		l += " → " + outcome
+	}
+	return l
+}
+
+// Under puts lines under the last of parts: the newest that fit there, whole. Those of an answer that has ended all stay,
+// in messages below it if need be. render writes lines in the platform's dialect and plain, fits says whether a message
+// is small enough.
+func Under(parts []Part, lines []string, ended bool, render func(lines []string) (text, plain string), fits func(Part) bool) []Part {
+	parts = slices.Clone(parts)
+	for at := range lines {
+		if p := with(parts, lines[at:], render); fits(p) {
+			return append(parts[:max(0, len(parts)-1)], p)
+		} else if ended {
+			break
+		}
+	}
+	for ended && len(lines) > 0 {
+		n := len(lines)
+		for n > 1 && !fits(with(nil, lines[:n], render)) {
+			n--
+		}
+		parts, lines = append(parts, with(nil, lines[:n], render)), lines[n:]
+	}
+	return parts
+}
+
+// with is the last of parts with lines under it, or the lines alone.
+func with(parts []Part, lines []string, render func(lines []string) (text, plain string)) (p Part) {
+	text, plain := render(lines)
+	before := 0
+	if len(parts) == 0 {
+		p = Part{Text: text, Plain: plain}
+	} else {
+		p = parts[len(parts)-1]
+		before = utf8.RuneCountInString(p.reads())
+		if p.Text != "" { // else it has no markup, or none that the platform takes
+			p.Text += "\n\n" + text
+		}
+		p.Plain += "\n\n" + plain
+	}
+	p.Under = utf8.RuneCountInString(p.reads()) - before
+	return p
+}

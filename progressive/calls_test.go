@@ -1,0 +1,84 @@
+package progressive_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+var someCalls = core.View{Segments: []core.Segment{
+	{Text: "Let me see."},
+	{Call: "a", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageStreaming}},
+	{Call: "b", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageRunning, CompactParams: "a.txt", ShortResult: "50 %"}},
+	{Call: "c", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageEnd, CompactParams: "b.txt", ShortResult: "3 lines", Success: true}, Text: "said"},
+	{Call: "d", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageEnd, CompactParams: "c.txt", Error: "It failed."}},
+	{Call: "e", Text: "without a block"},
+}}
+
+func TestLines(t *testing.T) {
+	all := []string{"⏳ read file", "⚙️ read file: a.txt → 50 %", "✅ read file: b.txt → 3 lines", "❌ read file: c.txt → It failed."}
+	ended := someCalls
+	ended.Outcome = core.Outcome{Status: core.Completed}
+	for name, c := range map[string]struct {
+		progress progressive.Progress
+		view     core.View
+		want     []string
+	}{
+		"off":            {progressive.Off, someCalls, nil},
+		"compact":        {progressive.Compact, someCalls, all},
+		"compact, ended": {progressive.Compact, ended, nil},
+		"full":           {progressive.Full, someCalls, all},
+		"full, ended":    {progressive.Full, ended, all},
+	} {
+		if diff := cmp.Diff(c.want, c.progress.Lines(c.view)); diff != "" {
+			t.Errorf("%s\n%s", name, diff)
+		}
+	}
+	many := core.View{Segments: make([]core.Segment, 20)}
+	for i := range many.Segments {
+		many.Segments[i] = core.Segment{Call: "x", Tool: core.Tool{Name: strings.Repeat("X", i+1)}}
+	}
+	if got := progressive.Full.Lines(many); len(got) != 8 || !strings.HasSuffix(got[7], strings.Repeat("x", 20)) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestUnder(t *testing.T) {
+	html := func(lines []string) (text, plain string) {
+		plain = strings.Join(lines, "\n")
+		return strings.ReplaceAll(plain, "<", "&lt;"), plain
+	}
+	upTo := func(n int) func(progressive.Part) bool {
+		return func(p progressive.Part) bool { return len(p.Plain) <= n }
+	}
+	one := []progressive.Part{{Text: "first"}, {Text: "<b>last</b>", Plain: "last"}}
+	plain := []progressive.Part{{Plain: "last"}}
+	for name, c := range map[string]struct {
+		parts []progressive.Part
+		lines []string
+		ended bool
+		room  int
+		want  []progressive.Part
+	}{
+		"none":                                   {one, nil, false, 99, one},
+		"under the last":                         {one, []string{"a <", "b"}, false, 99, []progressive.Part{one[0], {Text: "<b>last</b>\n\na &lt;\nb", Plain: "last\n\na <\nb", Under: 7}}},
+		"plain stays so":                         {plain, []string{"a"}, false, 99, []progressive.Part{{Plain: "last\n\na", Under: 3}}},
+		"alone":                                  {nil, []string{"a"}, false, 99, []progressive.Part{{Text: "a", Plain: "a", Under: 1}}},
+		"the newest that fit, never half a line": {plain, []string{"aaaa", "bb"}, false, 9, []progressive.Part{{Plain: "last\n\nbb", Under: 4}}},
+		"no room":                                {plain, []string{"aaaa"}, false, 9, plain},
+		"no room at the end":                     {plain, []string{"aaaa", "bb", "ccc"}, true, 9, []progressive.Part{plain[0], {Text: "aaaa\nbb", Plain: "aaaa\nbb", Under: 7}, {Text: "ccc", Plain: "ccc", Under: 3}}},
+		"one that never fits stays":              {nil, []string{"aaaa"}, true, 3, []progressive.Part{{Text: "aaaa", Plain: "aaaa", Under: 4}}},
+	} {
+		before := append([]progressive.Part(nil), c.parts...)
+		if diff := cmp.Diff(c.want, progressive.Under(c.parts, c.lines, c.ended, html, upTo(c.room))); diff != "" {
+			t.Errorf("%s\n%s", name, diff)
+		}
+		if diff := cmp.Diff(before, c.parts); diff != "" {
+			t.Errorf("%s: what was given has changed\n%s", name, diff)
+		}
+	}
+}
