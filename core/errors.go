@@ -32,6 +32,7 @@ const (
 	RateLimited         FailureKind = "rate_limited"
 	GenerationTimeout   FailureKind = "generation_timeout"
 	ProviderIssue       FailureKind = "provider_issue"
+	PromptTooLong       FailureKind = "prompt_too_long"
 	ActionFailed        FailureKind = "action_failed" // of an [ActionResult] only
 )
 
@@ -48,6 +49,8 @@ func (k FailureKind) Sentence() string {
 		return "The model is busy right now. Please try again in a minute."
 	case GenerationTimeout:
 		return "The model took too long. Please try again."
+	case PromptTooLong:
+		return "What this agent is told about itself leaves no room for a question. Whoever runs it can shorten its character, or raise agent.prompt_tokens."
 	default:
 		return "Something went wrong on the way to the model. Please try again."
 	}

@@ -13,6 +13,7 @@ type Store interface {
 	RoomFinder
 	Attentions
 	Directory
+	Notebook
 	Journal
 	People
 	Ledger
@@ -28,12 +29,13 @@ type Memories interface {
 	Remember(ctx context.Context, run RunID, m Memory) error
 	// Memory returns one memory, or [ErrNotFound].
 	Memory(ctx context.Context, id MemoryID) (Memory, error)
-	// Revise gives a memory another text and other files; nothing else of it changes. [ErrNotFound] if there is none.
+	// Revise gives a memory another text and other files; nothing else of it changes. Notes on its turn go. [ErrNotFound] if
+	// there is none.
 	Revise(ctx context.Context, id MemoryID, text string, files []File) error
 	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
-	// said and what it remembered; the run itself stays. Of what is not there nothing is removed.
+	// said and what it remembered; the run itself stays. Notes on its turn go. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
-	// Clear removes all memories of room, and says how many there were. Its runs stay, without inputs, and open ones
+	// Clear removes all memories of room and the notes on them, and says how many there were. Its runs stay, without inputs, and open ones
 	// end by themselves; turn numbers go on.
 	Clear(ctx context.Context, room RoomID) (deleted int, err error)
 }

@@ -81,6 +81,7 @@ type Turn struct {
 	Role   Role
 	Text   string
 	Images []Blob     // of User: what it shows; only for models that see
+	Aside  bool       // of User: the gateway tells what is known, nobody in the conversation said it
 	Calls  []ToolCall // of Assistant: what it asked for, after the text
 	Call   string     // of ToolRole: the id of the call whose result Text is
 }

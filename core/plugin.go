@@ -57,6 +57,11 @@ type Scene struct {
 	// owner has named, rather than by guests. Both follow from who they are on their platform, never from what a text
 	// says (SE-08).
 	Owner, Allowed bool
+	Summary        string       // what was said before Recent, in short; empty if that is unknown or nothing
+	Actions        []ActionSpec // what the agent can do in this turn
+
+	inputs []MemoryID // what is answered
+	ask    func(ctx context.Context, s Scene, template string, more map[string]string) (string, error)
 }
 
 // Evaluator looks back on a turn when it has been answered. Nobody waits for it.

@@ -29,6 +29,8 @@ type execution struct {
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
 	scene  Scene                   // once the prompt is made
+	lost   bool                    // it holds less than it should: the rest is to be summed up
+	out    Memory                  // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended
 
 	mu     sync.Mutex
@@ -39,7 +41,8 @@ type execution struct {
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
 // shows that, and finishes. An error leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run Run) error {
-	life, done := context.WithCancel(life)
+	process := life
+	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.release(run.ID, a)
@@ -76,7 +79,11 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer side.Wait()
 	defer done()
 	side.Go(func() { rt.publish(life, run, a) })
-	return x.answerAndShow(surface, refused)
+	if err := x.answerAndShow(surface, refused); err != nil {
+		return err
+	}
+	x.lookBack(process)
+	return nil
 }
 
 // answerAndShow writes the answer while surface shows it. The verdict is journalled before anybody sees it.
@@ -258,6 +265,7 @@ func (x *execution) finish(v Verdict) error {
 		x.emit(MessageSent{x.info, out})
 	}
 	x.emit(ended(x.info, v.Outcome))
+	x.out = out
 	x.answer.End(v.Outcome)
 	return nil
 }

@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	alive  = 15 * time.Second // how long an owner is believed alive after its last beat
-	sweep  = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
-	hurry  = time.Second      // how long the tracker may take before the journal goes on alone
-	window = 32               // memories in a prompt
+	alive = 15 * time.Second // how long an owner is believed alive after its last beat
+	sweep = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
+	hurry = time.Second      // how long the tracker may take before the journal goes on alone
 )
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
@@ -36,6 +35,7 @@ type Config struct {
 	About     About // what /status and /model tell; may be empty
 	Turns     Turns
 	Access    Access
+	Recall    Recall
 	Grace     time.Duration // how long runs may go on after Run was told to end
 	Log       *slog.Logger
 	Rand      *rand.Rand // jitter; nil takes the global source. Used under a lock.
@@ -53,6 +53,7 @@ type Agent struct {
 	System string   // the system prompt
 	// Templates replace those of the plugins and the built-in ones, by [TemplateName]; may be empty.
 	Templates map[string]string
+	Character Character
 }
 
 // entity is the agent as an author.
@@ -62,6 +63,7 @@ func (a Agent) entity() EntityID { return EntityID(a.ID) }
 type Runtime struct {
 	cfg       Config
 	toolbox   toolbox
+	sources   []source
 	listeners []*listener
 	live      live
 	tries     tries
@@ -76,6 +78,9 @@ type Runtime struct {
 	signal chan struct{}
 
 	prompts atomic.Pointer[promptSet]
+	strays  sync.WaitGroup // providers, which may outlive their time
+	counts  counts
+	asides  asides
 }
 
 // New makes a runtime. It answers nothing before Run.
@@ -86,6 +91,9 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	var err error
 	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
+		return nil, err
+	}
+	if rt.sources, err = newSources(cfg.Plugins); err != nil {
 		return nil, err
 	}
 	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
@@ -131,6 +139,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			abort(ErrShutdown)
 		case <-idle:
 			rt.watching.Wait()
+			rt.leave()
 			return nil
 		}
 	}

@@ -6,7 +6,7 @@ import "context"
 // began is no part of it.
 func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 	err = x.persist(ctx, func() error {
-		s = Scene{Agent: x.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private()}
+		s = x.answering(Scene{Agent: x.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private(), inputs: x.run.Inputs})
 		s.Owner, s.Allowed = len(x.run.Inputs) > 0, len(x.run.Inputs) > 0
 		if s.Room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err

@@ -1,13 +1,50 @@
 package core_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"parley/core"
+	"parley/core/template"
 )
+
+// Of the three levels the character's counts most, then that of the last plugin; a text that says nothing does not count.
+// Each is replaced while the gateway runs, or nothing is.
+func TestTemplateLevels(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Plugins = []core.Plugin{
+			{Name: "one", Templates: map[string]string{"messageHandler": "{{#if native}}one{{/if}}"}},
+			{Name: "two", Templates: map[string]string{"messageHandlerTemplate": "{{#if native}}two {{agentName}}{{/if}}"}},
+		}
+		n := w.start()
+		system := func(want string) {
+			w.Helper()
+			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			calls := w.model.asked()
+			if got := calls[len(calls)-1].System; got != want {
+				w.Errorf("the system prompt is %q; want %q", got, want)
+			}
+		}
+		system("two Agent")
+		w.must(n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}own {{roomKind}}{{/if}}"}))
+		system("own direct")
+		var wrong *core.TemplateError
+		var place *template.Error
+		err := n.SetTemplates(map[string]string{"continue": "ok", "messageHandler": "a\n {{nobody}}"})
+		if !errors.As(err, &wrong) || !errors.As(err, &place) || wrong.Name != "messageHandler" || place.Line != 2 || place.Column != 2 {
+			w.Errorf("the error is %v", err)
+		}
+		if err := n.SetTemplates(map[string]string{"shouldReply": "x"}); err == nil || !strings.Contains(err.Error(), "there are shouldRespond") {
+			w.Errorf("the error is %v", err)
+		}
+		system("own direct")
+		w.must(n.SetTemplates(map[string]string{"messageHandler": " \n"}))
+		system("two Agent")
+	})
+}
 
 // A wrong template keeps a gateway from starting, whoever brings it.
 func TestWrongTemplate(t *testing.T) {

@@ -18,8 +18,12 @@ func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files
 				return err
 			}
 			m.Files = files
-			_, err = tx.ExecContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ?`, text, contentOf(m), id)
-			return err
+			var turn core.ResponseID
+			err = tx.QueryRowContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ? RETURNING turn`, text, contentOf(m), id).Scan(&turn)
+			if err != nil {
+				return err
+			}
+			return dropNotes(ctx, tx, m.Room, turn)
 		})
 	}
 	return wrap(err, "revising the memory %q", id)
@@ -40,6 +44,9 @@ func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
+	if err == nil {
+		err = dropNotes(ctx, tx, room, turn)
+	}
 	if err != nil || role != input {
 		return err
 	}
@@ -57,7 +64,10 @@ func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
 		if err != nil {
 			return err
 		}
-		deleted, err = done.RowsAffected()
+		if deleted, err = done.RowsAffected(); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room)
 		return err
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ type storeModel struct {
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
 	directoryModel
+	notes []keptNote // as they were kept
 }
 
 type storedMemory struct {
@@ -73,6 +74,7 @@ func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string, fi
 		return core.ErrNotFound
 	}
 	s.said[i].Text, s.said[i].Files = text, files
+	s.dropNotes(s.said[i].Room, s.said[i].Response)
 	return nil
 }
 
@@ -98,6 +100,7 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 	}
 	gone := s.said[i]
 	s.said = slices.Delete(s.said, i, i+1)
+	s.dropNotes(gone.Room, gone.Response)
 	r := s.find(gone.Run)
 	if r == nil {
 		return nil
@@ -114,6 +117,7 @@ func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 	defer s.mu.Unlock()
 	before := len(s.said)
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
+	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 })
 	for _, r := range s.runs {
 		if r.Room == room {
 			r.Inputs = nil

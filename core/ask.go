@@ -1,0 +1,61 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+)
+
+// maxReply is how much of an answer to a short question is read, in bytes.
+const maxReply = 64 << 10
+
+// small has a short question answered by the small model, in one attempt. What the answer asks to be done is not done.
+func (rt *Runtime) small(ctx context.Context, req Request) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			text, err = "", fmt.Errorf("the small model panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	model := rt.cfg.Models.small()
+	if model == nil {
+		return "", errors.New("there is no model for short questions")
+	}
+	req.Tools = nil
+	var b strings.Builder
+	for c, err := range model.Generate(ctx, req) {
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return "", cause
+			}
+			return "", fmt.Errorf("ask the small model: %w", err)
+		}
+		b.WriteString(clean(c.Text))
+		if b.Len() > maxReply {
+			break
+		}
+	}
+	return strings.TrimSpace(b.String()), context.Cause(ctx)
+}
+
+// Ask has the small model answer the question that a template puts about the scene; more are further variables. It is for
+// evaluators, actions and providers, under their own limits of time.
+func (s Scene) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
+	if s.ask == nil {
+		return "", errors.New("nobody can be asked in this scene")
+	}
+	return s.ask(ctx, s, template, more)
+}
+
+// answering lets a scene's people ask.
+func (rt *Runtime) answering(s Scene) Scene {
+	s.ask = func(ctx context.Context, s Scene, template string, more map[string]string) (string, error) {
+		req, err := rt.stateOf(s).prompt(ctx, template, more)
+		if err != nil {
+			return "", err
+		}
+		return rt.small(ctx, req)
+	}
+	return s
+}

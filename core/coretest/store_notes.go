@@ -1,0 +1,162 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func noteChecks() []storeCheck {
+	return []storeCheck{
+		{"a note comes back as it was, in its room alone", noteWhole},
+		{"a note stands in for the one with its key", noteAgain},
+		{"notes are the newest, oldest first, and not too many", notesNewest},
+		{"a note goes with what it was noted from", noteForgotten},
+		{"what nobody said any more is not kept", noteTooLate},
+	}
+}
+
+// noted is a note on the messages from first to last of a room.
+func noted(kind core.NoteKind, key string, first, last core.MemoryID) core.RoomNote {
+	return core.RoomNote{Room: "room", Kind: kind, Key: key, Text: "note " + key, First: first, Last: last, At: time.Unix(1, 2).UTC()}
+}
+
+func (s store) notes(room core.RoomID, kind core.NoteKind, limit int) []core.RoomNote {
+	s.t.Helper()
+	all, err := s.Notes(s.t.Context(), room, kind, limit)
+	s.must(err)
+	return all
+}
+
+func noteWhole(t *testing.T, s store) {
+	s.fails(s.SaveNote(t.Context(), noted(core.SettingNote, "a", "", "")), core.ErrNotFound)
+	in := message("room", 1)
+	s.accept(in, alone)
+	s.opened("other", 2)
+	fact := noted(core.FactNote, "a", in.ID, in.ID)
+	fact.About, fact.Text = "ann", "Ann: likes 🙂\n'tea'"
+	setting := noted(core.SettingNote, "a", "", "")
+	s.must(s.SaveNote(t.Context(), fact))
+	s.must(s.SaveNote(t.Context(), setting))
+	s.same("the facts", s.notes("room", core.FactNote, 5), []core.RoomNote{fact})
+	s.same("the settings", s.notes("room", core.SettingNote, 5), []core.RoomNote{setting})
+	s.same("those of another room", len(s.notes("other", core.FactNote, 5)), 0)
+}
+
+func noteAgain(t *testing.T, s store) {
+	s.opened("room", 1)
+	for _, key := range []string{"a", "b", "a"} {
+		s.must(s.SaveNote(t.Context(), noted(core.SettingNote, key, "", "")))
+	}
+	s.same("the notes", s.notes("room", core.SettingNote, 5), []core.RoomNote{noted(core.SettingNote, "b", "", ""), noted(core.SettingNote, "a", "", "")})
+	gone := noted(core.SettingNote, "b", "", "")
+	gone.Text = ""
+	s.must(s.SaveNote(t.Context(), gone))
+	s.must(s.SaveNote(t.Context(), gone))
+	s.same("the notes", s.notes("room", core.SettingNote, 5), []core.RoomNote{noted(core.SettingNote, "a", "", "")})
+}
+
+func notesNewest(t *testing.T, s store) {
+	s.opened("room", 1)
+	for n := range core.MaxNotes + 3 {
+		s.must(s.SaveNote(t.Context(), noted(core.FactNote, fmt.Sprint(n), "", "")))
+	}
+	all := s.notes("room", core.FactNote, 2*core.MaxNotes)
+	s.same("how many there are", len(all), core.MaxNotes)
+	s.same("the oldest", all[0], noted(core.FactNote, "3", "", ""))
+	s.same("the newest", s.notes("room", core.FactNote, 1), all[len(all)-1:])
+	s.same("none", len(s.notes("room", core.FactNote, 0)), 0)
+}
+
+func noteForgotten(t *testing.T, s store) {
+	var ids []core.MemoryID
+	for n := range 5 {
+		in := message("room", n)
+		s.accept(in, alone)
+		ids = append(ids, in.ID)
+	}
+	keys := func(want ...string) {
+		t.Helper()
+		got := []string{}
+		for _, n := range s.notes("room", core.FactNote, 10) {
+			got = append(got, n.Key)
+		}
+		s.same("the notes", got, want)
+	}
+	for n := range 4 {
+		s.must(s.SaveNote(t.Context(), noted(core.FactNote, fmt.Sprint(n), ids[n], ids[n+1])))
+	}
+	s.must(s.SaveNote(t.Context(), noted(core.FactNote, "chosen", "", "")))
+	s.must(s.Forget(t.Context(), ids[0]))
+	keys("1", "2", "3", "chosen")
+	s.must(s.Revise(t.Context(), ids[2], "another text", nil))
+	keys("3", "chosen")
+	_, err := s.Clear(t.Context(), "room")
+	s.must(err)
+	keys("chosen")
+}
+
+func noteTooLate(t *testing.T, s store) {
+	in, other := message("room", 1), message("other", 2)
+	s.accept(in, alone)
+	s.accept(other, alone)
+	s.fails(s.SaveNote(t.Context(), noted(core.FactNote, "a", in.ID, other.ID)), core.ErrNotFound)
+	s.must(s.Forget(t.Context(), in.ID))
+	s.fails(s.SaveNote(t.Context(), noted(core.FactNote, "a", in.ID, in.ID)), core.ErrNotFound)
+	s.same("the notes", len(s.notes("room", core.FactNote, 5)), 0)
+}
+
+// keptNote is a note of the [storeModel], with the turns it is about.
+type keptNote struct {
+	core.RoomNote
+	first, last core.ResponseID
+}
+
+func (s *storeModel) Notes(_ context.Context, room core.RoomID, kind core.NoteKind, limit int) (all []core.RoomNote, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.notes {
+		if n.Room == room && n.Kind == kind {
+			all = append(all, n.RoomNote)
+		}
+	}
+	return all[max(0, len(all)-limit):], nil
+}
+
+func (s *storeModel) SaveNote(_ context.Context, n core.RoomNote) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.rooms[n.Room]; !ok {
+		return core.ErrNotFound
+	}
+	k := keptNote{RoomNote: n}
+	for turn, id := range map[*core.ResponseID]core.MemoryID{&k.first: n.First, &k.last: n.Last} {
+		i := s.index(id)
+		switch {
+		case id == "":
+		case i < 0 || s.said[i].Room != n.Room:
+			return core.ErrNotFound
+		default:
+			*turn = s.said[i].Response
+		}
+	}
+	s.notes = slices.DeleteFunc(s.notes, func(o keptNote) bool { return o.Room == n.Room && o.Kind == n.Kind && o.Key == n.Key })
+	if n.Text == "" {
+		return nil
+	}
+	s.notes = append(s.notes, k)
+	same := func(o keptNote) bool { return o.Room == n.Room && o.Kind == n.Kind }
+	for len(slices.DeleteFunc(slices.Clone(s.notes), func(o keptNote) bool { return !same(o) })) > core.MaxNotes {
+		i := slices.IndexFunc(s.notes, same)
+		s.notes = slices.Delete(s.notes, i, i+1)
+	}
+	return nil
+}
+
+func (s *storeModel) dropNotes(room core.RoomID, turn core.ResponseID) {
+	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 && n.first <= turn && turn <= n.last })
+}

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	longTurn = 4000 // characters that an earlier message keeps in a prompt
+	window   = 64   // memories that a prompt may hold
+)
+
+// told says whether m is a part of the conversation: what only tells of a failure is none (LM-08).
+func (m Memory) told() bool { return m.Failure == "" || m.Interrupted }
+
+// texts is m with each of its texts made shorter.
+func (m Memory) texts(shorter func(string) string) Memory {
+	m.Text = shorter(m.Text)
+	m.Files = slices.Clone(m.Files)
+	for i, f := range m.Files {
+		m.Files[i].Text, m.Files[i].Description = shorter(f.Text), shorter(f.Description)
+	}
+	return m
+}
+
+// Transcript is the conversation in lines, each with its author's name; further lines of a message are indented. No text can
+// pass for a message of somebody else (SE-08).
+func (s Scene) Transcript() string {
+	var b strings.Builder
+	if s.Summary != "" {
+		b.WriteString("(What was said before, in short: " + Quote(s.Summary) + ")\n")
+	}
+	for _, m := range s.Recent {
+		b.WriteString(s.line(m) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (s Scene) line(m Memory) string {
+	name := Label(m.Name)
+	if name == "" {
+		name = "somebody"
+	}
+	return name + ": " + Quote(m.words())
+}
+
+// turn is what a model is told of m.
+func (s Scene) turn(m Memory) Turn {
+	switch {
+	case m.Author == s.Agent.entity():
+		return Turn{Role: Assistant, Text: m.Text}
+	case s.Private || m.Name == "":
+		return Turn{Role: User, Text: guard(m.words(), contextTag)}
+	}
+	return Turn{Role: User, Text: guard(s.line(m), contextTag)}
+}
+
+// conversation is the part of what was said that prompts hold.
+type conversation struct {
+	kept []Memory
+	lost bool // more is left out than was summed up
+}
+
+// keep takes what a summary does not tell of yet, as far as budget tokens go, and always the newest from asked on, each cut to
+// longest tokens. Where it begins changes as seldom as it can: up to there, caches hold.
+func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conversation {
+	from := min(1+slices.IndexFunc(recent, func(m Memory) bool { return m.ID == summed }), asked)
+	c := conversation{lost: from == 0 && len(recent) == window}
+	for i, m := range slices.Backward(recent[from:]) {
+		if from+i < asked {
+			m = m.texts(func(t string) string { return Excerpt(t, longTurn) })
+		} else {
+			m = m.texts(func(t string) string { return cutTo(t, longest) })
+		}
+		if !m.told() {
+			continue
+		}
+		if budget -= tokens(m.words()) + perTurn; budget < 0 && from+i < asked {
+			c.lost = true
+			break
+		}
+		c.kept = append(c.kept, m)
+	}
+	slices.Reverse(c.kept)
+	return c
+}
+
+// lastLines is the end of a text, in at most limit tokens.
+func lastLines(text string, limit int) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range slices.Backward(lines) {
+		if limit -= tokens(line); limit < 0 {
+			if i == len(lines)-1 {
+				return cutTo(line, limit+tokens(line))
+			}
+			return strings.Join(lines[i+1:], "")
+		}
+	}
+	return text
+}

@@ -1,0 +1,104 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// provideLimit is how long a provider may take that sets no limit of its own.
+const provideLimit = time.Second
+
+var errLate = errors.New("it took too long")
+
+// source is a provider with its spec.
+type source struct {
+	Provider
+	spec ProviderSpec
+}
+
+// newSources lists the plugins' providers in the order in which they tell.
+func newSources(plugins []Plugin) ([]source, error) {
+	var all []source
+	for _, p := range plugins {
+		for _, provider := range p.Providers {
+			s := source{provider, provider.Spec()}
+			if s.spec.Name == "" || slices.ContainsFunc(all, func(o source) bool { return o.spec.Name == s.spec.Name }) {
+				return nil, fmt.Errorf("plugin %s: the provider %q has no name of its own", p.Name, s.spec.Name)
+			}
+			all = append(all, s)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b source) int { return cmp.Compare(a.spec.Position, b.spec.Position) })
+	return all, nil
+}
+
+// ask asks those providers who are picked and were not asked before, side by side. Who fails is left out, and the turn goes
+// on without.
+func (st *state) ask(ctx context.Context, pick func(ProviderSpec) bool) {
+	var asked []source
+	for _, s := range st.rt.sources {
+		known := slices.ContainsFunc(st.told, func(t told) bool { return t.spec.Name == s.spec.Name })
+		if !known && pick(s.spec) {
+			asked = append(asked, s)
+		}
+	}
+	answers := make([]told, len(asked))
+	var all sync.WaitGroup
+	for i, s := range asked {
+		all.Go(func() { answers[i] = told{s.spec, st.rt.provide(ctx, s, st.scene)} })
+	}
+	all.Wait()
+	st.told = append(st.told, answers...)
+	slices.SortStableFunc(st.told, func(a, b told) int { return cmp.Compare(a.spec.Position, b.spec.Position) })
+}
+
+// askNamed asks the providers that an answer names, dynamic or not.
+func (st *state) askNamed(ctx context.Context, names []string) {
+	st.ask(ctx, func(spec ProviderSpec) bool {
+		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
+	})
+}
+
+// provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
+func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment {
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
+	defer cancel()
+	type reply struct {
+		f   Fragment
+		err error
+	}
+	done := make(chan reply, 1)
+	rt.strays.Go(func() {
+		f, err := tell(ctx, s, scene)
+		done <- reply{f, err}
+	})
+	var r reply
+	select {
+	case r = <-done:
+	case <-ctx.Done():
+		r.err = context.Cause(ctx)
+	}
+	if r.err != nil {
+		rt.counts.providers.Add(1)
+		rt.cfg.Log.Warn("a provider is left out", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
+		return Fragment{}
+	}
+	return r.f
+}
+
+// tell is the call itself. A panic is its own failure and nobody else's.
+func tell(ctx context.Context, s source, scene Scene) (f Fragment, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			f, err = Fragment{}, fmt.Errorf("it broke: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.Provide(ctx, scene)
+}

@@ -1,0 +1,78 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
+// asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
+func (st *state) request(ctx context.Context) (Request, error) {
+	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
+	limit := st.rt.cfg.Recall.filled().Prompt
+	over := 0
+	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
+		req, history := st.draft(fragments)
+		if over = cost(req) - limit; over <= 0 {
+			return req, nil
+		}
+		for over > 0 && history.from < history.to {
+			over -= tokens(req.Turns[history.from].Text) + perTurn
+			req.Turns = slices.Delete(req.Turns, history.from, history.from+1)
+			history.to--
+		}
+		if over <= 0 {
+			return req, nil
+		}
+	}
+	return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("the prompt has %d tokens more than the %d that are allowed", over, limit)}
+}
+
+// span is where in a prompt the history stands.
+type span struct{ from, to int }
+
+// draft is the prompt with what each provider told in at most limit tokens.
+func (st *state) draft(limit int) (Request, span) {
+	p := st.set[MessageHandler]
+	v := st.values(func(s ProviderSpec) bool { return s.Stable }, limit)
+	v.Texts["native"] = "yes"
+	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.scene.Actions}
+	if st.scene.Summary != "" {
+		req.Turns = append(req.Turns, contextTurn("What was said before, in short:\n"+cutTo(st.scene.Summary, limit)))
+	}
+	asked := st.scene.asked()
+	history := span{from: len(req.Turns)}
+	for _, m := range st.scene.Recent[:asked] {
+		req.Turns = append(req.Turns, st.scene.turn(m))
+	}
+	history.to = len(req.Turns)
+	if now := st.fragments(func(s ProviderSpec) bool { return !s.Stable }, limit); now != "" {
+		req.Turns = append(req.Turns, contextTurn(now))
+	}
+	for _, m := range st.scene.Recent[asked:] {
+		req.Turns = append(req.Turns, st.scene.turn(m))
+	}
+	return req, history
+}
+
+// asked is where in Recent the messages begin that are answered.
+func (s Scene) asked() int {
+	if i := slices.IndexFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
+		return i
+	}
+	return len(s.Recent)
+}
+
+// cost estimates what a request has, in tokens.
+func cost(req Request) int {
+	n := tokens(req.System)
+	for _, t := range req.Turns {
+		n += tokens(t.Text) + perTurn
+	}
+	for _, t := range req.Tools {
+		n += tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
+	}
+	return n
+}

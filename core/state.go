@@ -1,0 +1,159 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+
+	"parley/core/template"
+)
+
+// Recall bounds what prompts hold, in tokens by an estimate of our own. What is not set has its default.
+type Recall struct {
+	Prompt    int  // the whole prompt; 32,000
+	History   int  // of these, the conversation; 8,000
+	Summaries bool // the small model sums up what no longer fits
+}
+
+func (r Recall) filled() Recall {
+	if r.Prompt == 0 {
+		r.Prompt = 32_000
+	}
+	if r.History == 0 {
+		r.History = 8_000
+	}
+	return r
+}
+
+// share is how much of a prompt one provider may fill.
+const share = 8
+
+// state is what the prompts of one turn are made of: its scene, and what the providers told of it so far.
+type state struct {
+	rt    *Runtime
+	set   promptSet // as it was when the turn began
+	scene Scene
+	told  []told // in the order of the specs
+}
+
+// told is what one provider told.
+type told struct {
+	spec ProviderSpec
+	Fragment
+}
+
+func (rt *Runtime) stateOf(s Scene) *state {
+	return &state{rt: rt, set: *rt.prompts.Load(), scene: s}
+}
+
+// native says whether the template of answers knows of prompts in which the conversation and the actions have their own
+// places. One that does not asks for an answer in a form of its own.
+func (st *state) native() bool { return st.set[MessageHandler].Uses("native") }
+
+// prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
+func (st *state) prompt(ctx context.Context, name string, more map[string]string) (Request, error) {
+	p, ok := st.set[name]
+	if !ok {
+		return Request{}, fmt.Errorf("there is no template %q", name)
+	}
+	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && spec.feeds(p.Template) })
+	limit := st.rt.cfg.Recall.filled().Prompt
+	req := Request{}
+	if speaks(name) {
+		req.System = st.scene.Agent.System
+	}
+	for fragments := limit / share; ; fragments /= 2 {
+		v := st.values(func(ProviderSpec) bool { return true }, fragments)
+		maps.Copy(v.Texts, more)
+		text := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
+		if tokens(req.System)+tokens(text) <= limit {
+			req.Turns = []Turn{{Role: User, Text: text}}
+			return req, nil
+		}
+		if fragments < limit/share/16 {
+			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: %d tokens, and only %d are allowed", name, tokens(text), limit)}
+		}
+	}
+}
+
+// speaks says whether a template has the agent say something. The others only judge what was said.
+func speaks(name string) bool {
+	return name != ShouldRespond && name != Reflection && name != Summary && name != ImageDescription
+}
+
+// feeds says whether a template needs what a provider tells.
+func (s ProviderSpec) feeds(t *template.Template) bool {
+	needed := t.Uses("providers")
+	for _, v := range s.Values {
+		needed = needed || t.Uses(v)
+	}
+	return needed
+}
+
+// fragments joins what those providers told that are picked, each in at most limit tokens.
+func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
+	var texts []string
+	for _, t := range st.told {
+		if text := strings.TrimSpace(t.Text); text != "" && pick(t.spec) {
+			texts = append(texts, cutTo(text, limit))
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// values are the variables of all templates. Only those who are picked tell something in the variable providers.
+func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values {
+	s := st.scene
+	c := s.Agent.Character
+	texts := map[string]string{
+		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
+		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
+		"recentMessages": lastLines(s.Transcript(), share/2*limit),
+		"messageText":    cutTo(s.Message.words(), share/2*limit), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
+		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
+	}
+	if !s.Private {
+		texts["group"] = "yes"
+	}
+	for _, t := range st.told {
+		for _, name := range t.spec.Values {
+			texts[name] = cutTo(t.Values[name], limit)
+		}
+	}
+	lists := map[string][]template.Item{
+		"bio": items(c.Bio), "topics": items(c.Topics), "adjectives": items(c.Adjectives), "postExamples": items(c.PostExamples),
+	}
+	for _, a := range s.Actions {
+		lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
+	}
+	for _, m := range s.Recent {
+		lists["messages"] = append(lists["messages"], template.Item{"name": Label(m.Name), "text": Quote(m.words())})
+	}
+	return template.Values{Texts: texts, Lists: lists}
+}
+
+func items(texts []string) (all []template.Item) {
+	for _, t := range texts {
+		all = append(all, template.Item{"this": t})
+	}
+	return all
+}
+
+func (s Scene) actionNames() []string {
+	names := []string{"REPLY", "IGNORE"}
+	for _, a := range s.Actions {
+		if a.Name != "REPLY" && a.Name != "IGNORE" {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// contextTurn is what the gateway tells between the turns. No turn of a person can hold it: its delimiter is escaped there.
+func contextTurn(text string) Turn {
+	return Turn{Role: User, Aside: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
+}
+
+var contextTag = regexp.MustCompile(`(?i)<(\s*/?\s*context\b)`)

@@ -1,0 +1,87 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const maxSummary = 4000 // characters
+
+// remind fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
+// can be read the turn goes on.
+func (x *execution) remind(ctx context.Context) {
+	limits := x.cfg.Recall.filled()
+	s := &x.scene
+	var summed MemoryID
+	if limits.Summaries {
+		notes, err := x.cfg.Store.Notes(ctx, x.run.Room, SummaryNote, 1)
+		if err != nil {
+			x.cfg.Log.Warn("can't read a summary; the turn goes on without", "run", x.run.ID, "err", err)
+		}
+		for _, n := range notes {
+			s.Summary, summed = n.Text, n.Last
+		}
+	}
+	longest := limits.Prompt / 2 / max(1, len(s.inputs))
+	c := keep(s.Recent, s.asked(), summed, limits.History, longest)
+	s.Recent, x.lost = c.kept, c.lost && limits.Summaries
+}
+
+// sumUp has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
+func (rt *Runtime) sumUp(ctx context.Context, run Run) error {
+	limits := rt.cfg.Recall.filled()
+	recent, err := rt.cfg.Store.Recent(ctx, run.Room, Said, 0, window)
+	if err != nil {
+		return fmt.Errorf("recall %s: %w", run.Room, err)
+	}
+	before, err := rt.cfg.Store.Notes(ctx, run.Room, SummaryNote, 1)
+	if err != nil {
+		return fmt.Errorf("read the summary of %s: %w", run.Room, err)
+	}
+	s := rt.answering(Scene{Agent: rt.cfg.Agent, Run: run.ID, Room: Room{ID: run.Room, Kind: run.Kind}, Private: run.Kind.Private()})
+	note := RoomNote{Room: run.Room, Kind: SummaryNote, At: time.Now()}
+	for _, n := range before {
+		note.First, note.Last, s.Summary = n.First, n.Last, n.Text
+	}
+	part := older(recent, note.Last, limits.History/2)
+	if len(part) == 0 {
+		return nil
+	}
+	if note.First == "" {
+		note.First = part[0].ID
+	}
+	note.Last = part[len(part)-1].ID
+	summary := s.Summary
+	s.Summary, s.Recent = "", keep(part, len(part), "", limits.Prompt/4, 0).kept // the summary has a place of its own
+	text, err := s.Ask(ctx, Summary, map[string]string{"summary": summary})
+	if err != nil {
+		return fmt.Errorf("sum up %s: %w", run.Room, err)
+	}
+	if text == "" {
+		return errors.New("the model summed up nothing")
+	}
+	note.Text = Excerpt(text, maxSummary)
+	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, ErrNotFound) != nil { // not found: a part of it was just deleted
+		return fmt.Errorf("keep the summary of %s: %w", run.Room, err)
+	}
+	return nil
+}
+
+// older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
+func older(recent []Memory, summed MemoryID, budget int) []Memory {
+	from, to := 0, len(recent)
+	for i, m := range recent {
+		if m.ID == summed {
+			from = i + 1
+		}
+	}
+	for to > from && len(recent)-to < window/2 {
+		if budget -= tokens(recent[to-1].words()) + perTurn; budget < 0 {
+			break
+		}
+		to--
+	}
+	return recent[from:to]
+}

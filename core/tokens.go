@@ -1,0 +1,46 @@
+package core
+
+import "unicode"
+
+const (
+	perTurn = 4 // tokens that a message costs beside its text
+	charsIn = 4 // Latin letters in a token
+	cutMark = "\n[cut here: it is longer]"
+)
+
+// tokens estimates how many tokens a model makes of text, rather too many than too few: a token for four Latin characters, for
+// two of other alphabets, and for each of those that are words by themselves.
+func tokens(text string) int {
+	quarters := 0
+	for _, r := range text {
+		switch {
+		case r < 0x80:
+			quarters++
+		case r < 0x2E80 || unicode.IsMark(r):
+			quarters += 2
+		default:
+			quarters += charsIn
+		}
+	}
+	return (quarters + charsIn - 1) / charsIn
+}
+
+// cutTo is text, or as much of its beginning as limit tokens hold, with a mark.
+func cutTo(text string, limit int) string {
+	if len(text)/charsIn <= limit && tokens(text) <= limit {
+		return text
+	}
+	quarters := charsIn * (limit - tokens(cutMark))
+	for i, r := range text {
+		quarters -= charsIn
+		if r < 0x80 {
+			quarters += charsIn - 1
+		} else if r < 0x2E80 {
+			quarters += charsIn / 2
+		}
+		if quarters < 0 {
+			return text[:i] + cutMark
+		}
+	}
+	return text
+}
