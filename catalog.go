@@ -76,8 +76,8 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config) []core.Plugin {
-	plugins := []core.Plugin{essentials.New()}
+func pluginsFor(cfg config.Config, store core.Store, models core.Models) []core.Plugin {
+	plugins := []core.Plugin{essentials.New(essentials.Deps{Rooms: store, Painter: models.Painter})}
 	if cfg.LargeProvider() == config.ProviderDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}

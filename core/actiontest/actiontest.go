@@ -41,6 +41,10 @@ var ErrParameters = errors.New("the parameters do not fit")
 func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	t.Helper()
 	spec := a.Spec()
+	if o, ok := a.(core.Offerer); ok && !o.Offered(c.Scene) {
+		m.Err = ErrNotOffered
+		return m
+	}
 	params := json.RawMessage(c.Parameters)
 	if len(params) == 0 {
 		params = json.RawMessage(`{}`)
@@ -54,10 +58,6 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 			m.Err = fmt.Errorf("%w: %w", ErrParameters, err)
 			return m
 		}
-	}
-	if o, ok := a.(core.Offerer); ok && !o.Offered(c.Scene) {
-		m.Err = ErrNotOffered
-		return m
 	}
 	var answer core.Answer
 	var mu sync.Mutex

@@ -1,9 +1,25 @@
 // Package essentials is what every agent knows and can do.
 package essentials
 
-import "parley/core"
+import (
+	"context"
+
+	"parley/core"
+)
+
+// Deps are what the plugin works with.
+type Deps struct {
+	Rooms   Rooms
+	Painter core.Painter // nil where nobody paints
+}
+
+// Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.
+type Rooms interface {
+	RoomsNamed(ctx context.Context, name string, author core.EntityID) ([]core.Room, error)
+	SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error
+}
 
 // New makes the plugin.
-func New() core.Plugin {
-	return core.Plugin{Name: "essentials", Actions: actions(), Providers: providers()}
+func New(d Deps) core.Plugin {
+	return core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers()}
 }

@@ -1,0 +1,107 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/core"
+)
+
+// roomActions say how closely the agent listens in a room. Done twice they do no more than once, so
+// that they need no place in the journal.
+func roomActions(rooms Rooms) []action {
+	return []action{
+		listening(rooms, core.Ambient, core.ActionSpec{
+			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
+			Description: "Takes part in a room: also what is not addressed to you is then considered. Only when asked to.",
+		}, "I now take part in %s."),
+		listening(rooms, core.Unfollowed, core.ActionSpec{
+			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
+			Description: "Takes no more part in a room until you are addressed there. Only when asked to.",
+		}, "I am quiet in %s until I am addressed."),
+		listening(rooms, core.Muted, core.ActionSpec{
+			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
+			Description: "Says nothing in a room any more, also when addressed, until somebody has you unmute it from another room. Only when asked to.",
+		}, "I say nothing more in %s. To change that, ask me in another room."),
+		listening(rooms, core.Normal, core.ActionSpec{
+			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
+			Description: "Answers again in a room that was muted. Only when asked to.",
+		}, "I answer again in %s."),
+	}
+}
+
+// listening is an action that sets the attention for a room, and says done of it.
+func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) action {
+	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`)
+	return action{spec: spec,
+		offered: func(s core.Scene) bool { return among(s) || named(s) },
+		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			var p struct{ Room string }
+			if err := c.Read(&p); err != nil {
+				return core.Result{}, err
+			}
+			room, err := find(ctx, rooms, c.Scene, p.Room)
+			switch {
+			case err != nil:
+				return core.Result{}, err
+			case room.Kind.Private():
+				return core.Result{}, errors.New("that is a private conversation, and all of it is for you; say which room is meant")
+			}
+			if err := rooms.SetAttention(ctx, room.ID, a); err != nil {
+				return core.Result{}, fmt.Errorf("set how closely you listen: %w", err)
+			}
+			text := fmt.Sprintf(done, label(room))
+			return core.Result{Text: text, Short: text}, nil
+		},
+	}
+}
+
+// find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
+// may mean any.
+func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Room, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
+		return s.Room, nil
+	}
+	if !named(s) {
+		return core.Room{}, errors.New("who asks is a guest, and guests can only mean this room")
+	}
+	author := s.Message.Author
+	if s.Owner {
+		author = ""
+	}
+	found, err := rooms.RoomsNamed(ctx, name, author)
+	if err == nil && len(found) == 0 && plain(name) != name {
+		found, err = rooms.RoomsNamed(ctx, plain(name), author)
+	}
+	if err != nil {
+		return core.Room{}, fmt.Errorf("look for the room: %w", err)
+	}
+	if near := slices.DeleteFunc(slices.Clone(found), func(r core.Room) bool { return r.Connector != s.Room.Connector }); len(near) == 1 {
+		return near[0], nil
+	}
+	switch len(found) {
+	case 0:
+		return core.Room{}, fmt.Errorf("there is no room %q that who asks takes part in", name)
+	case 1:
+		return found[0], nil
+	}
+	var ids []string
+	for _, r := range found {
+		ids = append(ids, string(r.ID))
+	}
+	return core.Room{}, fmt.Errorf("several rooms are called %q; name one by its id: %s", name, strings.Join(ids, ", "))
+}
+
+// plain is a room's name without the sign that people put before it.
+func plain(name string) string { return strings.TrimLeft(name, "#@") }
+
+func label(r core.Room) string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return string(r.ID)
+}

@@ -1,0 +1,145 @@
+package essentials
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+	"parley/core/actiontest"
+)
+
+// What is offered hangs on the room and on who asks, and comes in one order.
+func TestOffered(t *testing.T) {
+	rooms := []string{"FOLLOW_ROOM", "UNFOLLOW_ROOM", "MUTE_ROOM", "UNMUTE_ROOM"}
+	inWorld(t, func(w *world) {
+		for _, c := range []struct {
+			in   core.Room
+			who  core.EntityID
+			want []string
+		}{
+			{ada, "ada", append(rooms, "SEND_MESSAGE")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE")},
+			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE")},
+			{tea, "guest", append([]string{"IGNORE", "STOP"}, rooms...)},
+		} {
+			if diff := cmp.Diff(c.want, w.tools(c.in, c.who)); diff != "" {
+				t.Errorf("%s in %s (-want +got):\n%s", c.who, c.in.ID, diff)
+			}
+		}
+	})
+	for _, a := range New(Deps{}).Actions { // somebody in a web chat, whom nobody knows
+		s := a.Spec()
+		err := actiontest.Make(t, a, actiontest.Call{Scene: core.Scene{Private: true}}).Err
+		if !s.Unlisted && !errors.Is(err, actiontest.ErrNotOffered) {
+			t.Errorf("a guest in private is offered %s", s.Name)
+		}
+	}
+}
+
+// IGNORE and STOP end a turn without a word and without a further round; REPLY without that round.
+func TestEndings(t *testing.T) {
+	for _, c := range []struct {
+		action, params string
+		want           core.Status
+		said           string
+		then           core.Attention
+	}{
+		{"IGNORE", "{}", core.Ignored, "", core.Normal},
+		{"STOP", "{}", core.Ignored, "", core.Unfollowed},
+		{"NONE", "{}", core.Ignored, "", core.Normal},
+		{"REPLY", `{"text":"Hello."}`, core.Completed, "Hello.", core.Normal},
+		{"respond", `{}`, core.Ignored, "", core.Normal},
+	} {
+		inWorld(t, func(w *world) {
+			status, _, said := w.does(tea, "bob", c.action, c.params)
+			then, err := w.store.Attention(w.Context(), tea.ID)
+			w.must(err)
+			if status != c.want || said != c.said || then != c.then || w.model.asked != 1 {
+				t.Errorf("%s: %s, %q, attention %q, after %d rounds", c.action, status, said, then, w.model.asked)
+			}
+		})
+	}
+}
+
+func TestRoomActions(t *testing.T) {
+	for action, want := range map[string]core.Attention{
+		"FOLLOW_ROOM": core.Ambient, "UNFOLLOW_ROOM": core.Unfollowed, "MUTE_ROOM": core.Muted, "UNMUTE_ROOM": core.Normal,
+	} {
+		for params, in := range map[string]core.Room{`{}`: tea, `{"room":"#Tea"}`: tea, `{"room":"tea"}`: ada, `{"room":"#tea"}`: ada, `{"room":"fake/tea"}`: ada} {
+			inWorld(t, func(w *world) {
+				w.hear(tea, "bob", "hello")
+				if action == "UNMUTE_ROOM" && in.ID != tea.ID {
+					w.must(w.store.SetAttention(w.Context(), tea.ID, core.Muted))
+				}
+				w.wants(in, "ada", action, params, " tea")
+				if got, err := w.store.Attention(w.Context(), tea.ID); got != want || err != nil {
+					t.Errorf("%s %s in %s: %q, %v", action, params, in.ID, got, err)
+				}
+			})
+		}
+	}
+}
+
+// A room is muted, stays so whoever speaks, and is unmuted from elsewhere by somebody who takes part in it.
+func TestMuted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.hear(tea, "bob", "hello")
+		w.wants(tea, "bob", "MUTE_ROOM", "{}", "I say nothing more in tea.")
+		if acc := w.hear(tea, "ada", "are you there?"); acc.Run != "" {
+			t.Errorf("it is answered in %s", acc.Run)
+		}
+		w.wants(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer again in tea.")
+		if acc := w.hear(tea, "ada", "and now?"); acc.Run == "" {
+			t.Error("it is not answered")
+		}
+	})
+}
+
+// Rooms are those that the asker takes part in (SE-08); an owner may mean any.
+func TestWhichRooms(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.hear(tea, "bob", "hello")
+		w.hear(garden, "guest", "hello")
+		twin := core.Room{ID: "other/tea", Kind: core.Group, Connector: "other", Name: "tea"}
+		w.must(w.store.SaveRoom(w.Context(), twin))
+		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond1", Kind: core.Group, Connector: "fake", Name: "pond"}))
+		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond2", Kind: core.Group, Connector: "fake", Name: "pond"}))
+		w.wants(bob, "bob", "MUTE_ROOM", `{}`, "Error: that is a private conversation")
+		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that who asks takes part in`)
+		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"fake/garden"}`, `Error: there is no room "fake/garden"`)
+		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"tea"}`, "in tea")
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"garden"}`, "in garden")
+		w.wants(ada, "ada", "UNMUTE_ROOM", `{"room":"garden"}`, "in garden")
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "in tea") // the one of the same connector
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `name one by its id: fake/pond1, fake/pond2`)
+		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: who asks is a guest")
+		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are wrong")
+		if got, err := w.store.Attention(w.Context(), twin.ID); got != core.Normal || err != nil {
+			t.Errorf("the other tea: %q, %v", got, err)
+		}
+	})
+}
+
+func TestSendMessage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.hear(tea, "bob", "hello")
+		w.hear(garden, "guest", "hello")
+		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/attic", Kind: core.Group, Connector: "fake", Name: "attic"}))
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "It will be said in tea")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is this room")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are wrong: text: minLength")
+		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "It will be said in garden")
+		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: nobody has written in attic yet")
+		w.wants(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
+		if diff := cmp.Diff([]string{"bob: hello", "agent: Done.", "agent: Tea is ready."}, w.texts(tea)); diff != "" {
+			t.Errorf("tea (-want +got):\n%s", diff)
+		}
+		if got := strings.Join(w.texts(garden), "|"); !strings.Contains(got, "agent: Come in.") || strings.Contains(got, "owner") {
+			t.Errorf("garden: %s", got)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package essentials
+
+import (
+	"context"
+	"fmt"
+
+	"parley/core"
+)
+
+// turnActions are about the turn itself. A model that calls actions answers by writing, so REPLY and NONE are not
+// listed for it: they are for those that know them from elsewhere.
+func turnActions(rooms Rooms) []action {
+	return []action{
+		{
+			spec: core.ActionSpec{
+				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true,
+				Description: "Answers with a text.",
+				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is written already"}`),
+			},
+			act: reply,
+		},
+		{
+			spec: core.ActionSpec{
+				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true,
+				Description: "Does nothing more.",
+			},
+			act: leave,
+		},
+		{
+			spec: core.ActionSpec{
+				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"},
+				Description: "Gives no answer. For messages that are not meant for you, or that want none. Write nothing beside it.",
+			},
+			offered: among,
+			act:     leave,
+		},
+		{
+			spec: core.ActionSpec{
+				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"},
+				Description: "Gives no answer, and stays silent in this room until somebody addresses you. For when you are told to be quiet.",
+			},
+			offered: among,
+			act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, core.Unfollowed); err != nil {
+					return core.Result{}, fmt.Errorf("unfollow the room: %w", err)
+				}
+				return core.Result{Last: true}, nil
+			},
+		},
+	}
+}
+
+func reply(_ context.Context, c *core.Call) (core.Result, error) {
+	var p struct{ Text string }
+	if err := c.Read(&p); err != nil {
+		return core.Result{}, err
+	}
+	if p.Text != "" {
+		c.Update(p.Text)
+	}
+	return core.Result{Last: true}, nil
+}
+
+func leave(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }

@@ -1,0 +1,186 @@
+package essentials
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/backends/inmem"
+	"parley/backends/sqlite"
+	"parley/core"
+	"parley/internal/schema"
+)
+
+// world is a runtime with this plugin, a group, a direct chat with Ada, who is the owner, and one with Bob, whom she
+// knows.
+type world struct {
+	*testing.T
+	store *sqlite.Store
+	model *model
+	rt    *core.Runtime
+	said  int
+}
+
+var (
+	tea    = core.Room{ID: "fake/tea", Kind: core.Group, Connector: "fake", Name: "tea", World: "fake/house"}
+	garden = core.Room{ID: "fake/garden", Kind: core.Group, Connector: "fake", Name: "garden", World: "fake/house"}
+	ada    = core.Room{ID: "fake/ada", Kind: core.Direct, Connector: "fake"}
+	bob    = core.Room{ID: "fake/bob", Kind: core.Direct, Connector: "fake"}
+)
+
+func inWorld(t *testing.T, play func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		w := &world{T: t, store: store, model: &model{}}
+		w.rt, err = core.New(core.Config{
+			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store})}, Schema: schema.Compile,
+			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
+			Turns:  core.Turns{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
+			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Roles: map[string]bool{"fake:guest": true}},
+			Log:    slog.New(slog.DiscardHandler),
+		})
+		w.must(err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- w.rt.Run(ctx) }()
+		play(w)
+		stop()
+		w.must(<-ended)
+	})
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// hear has somebody say text, addressed to the agent.
+func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accepted {
+	w.Helper()
+	w.said++
+	id := core.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
+	acc, err := w.rt.Submit(w.Context(), core.Message{
+		Memory: core.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: text, At: time.Now()},
+		Place:  in, Address: core.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true, Roles: []string{"guest"},
+	})
+	w.must(err)
+	time.Sleep(time.Minute)
+	return acc
+}
+
+// does has the model call an action when somebody asks, and returns how the run ended, what it was told of the call and what was
+// said at last. The model then says "Done."
+func (w *world) does(in core.Room, author core.EntityID, action, params string) (status core.Status, told, said string) {
+	w.Helper()
+	w.model.calls = []core.CallDelta{{ID: "c", Name: action, Parameters: params}}
+	w.model.told = ""
+	acc := w.hear(in, author, "please "+action)
+	run, err := w.rt.Watch(w.Context(), acc.Run)
+	if errors.Is(err, core.ErrNotFound) || acc.Run == "" {
+		return "", "", ""
+	}
+	w.must(err)
+	for err == nil {
+		err = run.Wait(w.Context(), run.View().At)
+	}
+	return run.View().Outcome.Status, w.model.told, run.View().Text()
+}
+
+// wants fails unless a call goes so: with a part of what the model is told.
+func (w *world) wants(in core.Room, author core.EntityID, action, params, told string) {
+	w.Helper()
+	if _, got, _ := w.does(in, author, action, params); !strings.Contains(got, told) {
+		w.Errorf("%s %s by %s in %s: the model was told %q, want %q", action, params, author, in.ID, got, told)
+	}
+}
+
+// texts are what was said in a room.
+func (w *world) texts(in core.Room) (all []string) {
+	w.Helper()
+	ms, err := w.store.Recent(w.Context(), in.ID, core.Said, 0, 100)
+	w.must(err)
+	for _, m := range ms {
+		all = append(all, string(m.Author)+": "+m.Text)
+	}
+	return all
+}
+
+// tools are the names that the model is told when somebody writes.
+func (w *world) tools(in core.Room, author core.EntityID) (names []string) {
+	w.Helper()
+	w.hear(in, author, "hello")
+	for _, s := range w.model.last.Tools {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// model makes its calls, once, and says "Done." after that.
+type model struct {
+	calls []core.CallDelta
+	asked int
+	last  core.Request
+	told  string
+}
+
+// Generate implements [core.Model].
+func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		m.asked++
+		m.last = req
+		if last := req.Turns[len(req.Turns)-1]; last.Role == core.ToolRole {
+			m.told = last.Text
+		}
+		for i, c := range m.calls {
+			c.Index = i
+			if m.calls = m.calls[1:]; !yield(core.Chunk{Call: &c}, nil) {
+				return
+			}
+			return
+		}
+		yield(core.Chunk{Text: "Done."}, nil)
+	}
+}
+
+// TestSpecs holds all actions against what models and people need of them.
+func TestSpecs(t *testing.T) {
+	for _, a := range New(Deps{}).Actions {
+		s := a.Spec()
+		if strings.ToUpper(s.Name) != s.Name || s.Description == "" || !strings.HasSuffix(s.Description, ".") {
+			t.Errorf("%s: %q", s.Name, s.Description)
+		}
+		var p struct {
+			Properties map[string]struct{ Type, Description string }
+		}
+		if s.Parameters == nil {
+			continue
+		}
+		if _, err := schema.Compile(s.Parameters); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		if err := json.Unmarshal(s.Parameters, &p); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
+		}
+		for name, property := range p.Properties {
+			if property.Description == "" {
+				t.Errorf("%s.%s is not described", s.Name, name)
+			}
+		}
+	}
+}
