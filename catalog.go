@@ -21,6 +21,7 @@ import (
 	"parley/core"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
+	"parley/plugins/player"
 	"parley/progressive"
 )
 
@@ -76,12 +77,19 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config, store core.Store, models core.Models) []core.Plugin {
+func pluginsFor(cfg config.Config, env Env, store core.Store, models core.Models) ([]core.Plugin, error) {
 	plugins := []core.Plugin{essentials.New(essentials.Deps{Rooms: store, Painter: models.Painter})}
 	if cfg.LargeProvider() == config.ProviderDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}
-	return plugins
+	if p := cfg.Plugins.Player; p.On() {
+		music, err := player.New(player.Options{Folder: p.Folder, URLs: p.URLs, Dial: env.Dial})
+		if err != nil {
+			return nil, err
+		}
+		plugins = append(plugins, music)
+	}
+	return plugins, nil
 }
 
 // platform is a connector that is on, with what its requests may spend, by kind of scope.

@@ -70,14 +70,17 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.models = newModels(cfg, g.env)
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, Names: cfg.Agent.Names, System: cfg.Agent.System}
+	plugins, err := pluginsFor(cfg, g.env, g.backends.store, g.models.Models)
+	if err != nil {
+		return nil, err
+	}
 	open, err := g.addPlatforms()
 	if err != nil {
 		return nil, err
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Plugins: pluginsFor(cfg, g.backends.store, g.models.Models), Schema: schema.Compile, Open: open,
-		About: about(g),
+		Models: g.models.Models, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
 		Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})

@@ -27,6 +27,8 @@ type Config struct {
 	Web Web `yaml:"web"`
 	// The chat platforms.
 	Connectors Connectors `yaml:"connectors"`
+	// What the agent can do beyond talking.
+	Plugins Plugins `yaml:"plugins"`
 	// How questions become answers.
 	Turns Turns `yaml:"turns"`
 	// Where conversations are kept: sqlite:PATH, relative to the directory the gateway is started in.
@@ -174,6 +176,23 @@ type Connectors struct {
 	// The agent's account on Telegram.
 	Telegram Telegram `yaml:"telegram"`
 }
+
+// Plugins are what the agent can do.
+type Plugins struct {
+	// Music that the agent finds and plays. On as soon as there is some.
+	Player Player `yaml:"player"`
+}
+
+// Player is where the music is.
+type Player struct {
+	// A folder with music and its folders: mp3, ogg, opus, flac, m4a, aac, wav.
+	Folder string `yaml:"folder"`
+	// Addresses of tracks. People see them, without those that hold a password or a query.
+	URLs []string `yaml:"urls"`
+}
+
+// On says whether there is music.
+func (p Player) On() bool { return p.Folder != "" || len(p.URLs) > 0 }
 
 // Discord is the agent's account on Discord.
 type Discord struct {
