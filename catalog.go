@@ -31,6 +31,7 @@ type backends struct {
 	tracker core.Tracker
 	bus     core.Bus
 	holds   progressive.Holds
+	memo    connectors.Memo
 	ledger  progressive.Ledger // nil where nothing is shared
 	ready   func(context.Context) error
 	shared  func(context.Context) error // whether Redis answers; nil where nothing is shared
@@ -59,7 +60,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), holds: store, ready: store.Ping, closers: []func() error{store.Close}}
+	b := backends{store: env.Wrap(store), holds: store, memo: store, ready: store.Ping, closers: []func() error{store.Close}}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
 		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
@@ -98,13 +99,15 @@ type platform struct {
 	budgets map[string]progressive.Budget
 }
 
-func platforms(cfg config.Config, env Env) (on []platform) {
+func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform) {
 	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
 		bot := discord.New(discord.Options{Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log, Progress: progressive.Progress(d.Progress)})
 		on = append(on, platform{bot, discord.Limits(d.Limits).Budgets()})
 	}
 	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
-		bot := telegram.New(telegram.Options{Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Log: env.Log, Progress: progressive.Progress(t.Progress)})
+		bot := telegram.New(telegram.Options{
+			Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Memo: memo, Log: env.Log, Progress: progressive.Progress(t.Progress),
+		})
 		on = append(on, platform{bot, telegram.Limits(t.Limits).Budgets()})
 	}
 	return on

@@ -32,7 +32,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
-	for _, p := range platforms(cfg, env) {
+	for _, p := range platforms(cfg, nil, env) {
 		if c, ok := p.Connector.(connectors.Checker); ok {
 			parts = append(parts, part{"connectors." + p.Name(), c.Check})
 		}

@@ -92,7 +92,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 
 // addPlatforms makes the connectors that are on, and says how conversations there are opened.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
-	on := platforms(g.cfg, g.env)
+	on := platforms(g.cfg, g.backends.memo, g.env)
 	posters := map[string]connectors.Poster{}
 	g.bots = len(on) > 0
 	for _, p := range on {

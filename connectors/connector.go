@@ -36,6 +36,15 @@ type Checker interface {
 	Check(ctx context.Context) (string, error)
 }
 
+// Memo keeps what a connector must not forget when its process ends: little, and seldom written. Names begin with the
+// connector's own.
+type Memo interface {
+	// Keep remembers value in place of what was kept under name. It is safe when Keep returns.
+	Keep(ctx context.Context, name, value string) error
+	// Kept is what was kept last, or "".
+	Kept(ctx context.Context, name string) (string, error)
+}
+
 // Fatal is an error that no new start can mend: a wrong token, a missing right. Its text tells the person who runs the
 // gateway what to do.
 type Fatal struct{ Err error }

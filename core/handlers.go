@@ -99,14 +99,17 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 	if r.Author == rt.cfg.Agent.entity() {
 		return Accepted{Memory: id}, nil
 	}
+	on, err := rt.cfg.Store.Memory(ctx, r.On)
+	if ignore(err, ErrNotFound) != nil {
+		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	}
+	if on.ID != "" {
+		r.Room = on.Room // platforms may tell of the chat alone
+	}
 	room, err := rt.cfg.Store.Room(ctx, r.Room)
 	if errors.Is(err, ErrNotFound) { // nothing was ever said there
 		return Accepted{Memory: id}, nil
 	} else if err != nil {
-		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
-	}
-	on, err := rt.known(ctx, r.Room, r.On)
-	if err != nil {
 		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := Memory{

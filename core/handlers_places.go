@@ -133,37 +133,42 @@ func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
 	if err != nil {
 		return ignore(err, ErrNotFound)
 	}
-	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
+	w.Gone = true
+	news, err := rt.cfg.Store.SaveWorld(ctx, w)
 	if err != nil {
 		return err
 	}
-	for _, room := range rooms {
-		if err := rt.stop(ctx, room); err != nil {
-			return err
-		}
-	}
-	w.Gone = true
-	news, err := rt.cfg.Store.SaveWorld(ctx, w)
-	if err == nil && news == Went {
+	if news == Went {
 		rt.emit(WorldLeft{id})
+	}
+	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
+	for _, room := range rooms {
+		err = errors.Join(err, rt.stop(ctx, room))
 	}
 	return err
 }
 
 func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 	r, err := rt.cfg.Store.Room(ctx, id)
-	if errors.Is(err, ErrNotFound) || err == nil && r.Gone {
-		return nil
-	} else if err != nil {
-		return err
+	if err != nil {
+		return ignore(err, ErrNotFound)
 	}
-	if err := rt.stop(ctx, id); err != nil {
-		return err
+	if !r.Gone {
+		r.Gone = true
+		if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
+			return err
+		}
+		rt.emit(RoomLeft{id})
 	}
-	r.Gone = true
-	if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
-		return err
+	return rt.stop(ctx, id)
+}
+
+// expelled says that the agent is no more where run was to be answered.
+func (rt *Runtime) expelled(ctx context.Context, run Run) bool {
+	r, err := rt.cfg.Store.Room(ctx, run.Room)
+	if err != nil || r.Gone || r.World == "" {
+		return r.Gone
 	}
-	rt.emit(RoomLeft{id})
-	return nil
+	w, err := rt.cfg.Store.World(ctx, r.World)
+	return err == nil && w.Gone
 }

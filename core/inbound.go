@@ -42,7 +42,7 @@ type (
 	}
 	// Reaction is a sign that somebody put on a message, or took away. It is remembered and never answered.
 	Reaction struct {
-		Room   RoomID
+		Room   RoomID // that of the message counts, if that is remembered
 		Author EntityID
 		Name   string // the author's
 		On     MemoryID

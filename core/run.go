@@ -192,7 +192,7 @@ func (x *execution) verdict(err error) Verdict {
 		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
 	v := x.answer.View()
-	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little) || o.Status == Stopped && x.unasked()
+	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little) || o.Status == Stopped && (x.unasked() || x.expelled(x.life, x.run))
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	if m := mark(o, err, alone); m != "" && !o.Withdrawn {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"parley/core"
 )
@@ -84,42 +83,4 @@ func parseMessageID(id string) (chat int64, message int, err error) {
 		return 0, 0, fmt.Errorf("message id %q: %w", id, err)
 	}
 	return chat, message, nil
-}
-
-// moves remembers groups that got a new id (TR-24). It lasts as long as the process: after a restart such a group is
-// a new room, unless it is met again under its old id.
-type moves struct {
-	mu   sync.Mutex
-	to   map[int64]int64
-	from map[int64]int64
-}
-
-func newMoves() *moves { return &moves{to: map[int64]int64{}, from: map[int64]int64{}} }
-
-func (m *moves) add(old, now int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if old != now && old != 0 && now != 0 {
-		m.to[old], m.from[now] = now, old
-	}
-}
-
-// now is the id under which the chat is reached.
-func (m *moves) now(chat int64) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if to, ok := m.to[chat]; ok {
-		return to
-	}
-	return chat
-}
-
-// first is the id under which the chat's room was opened.
-func (m *moves) first(chat int64) int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if from, ok := m.from[chat]; ok {
-		return from
-	}
-	return chat
 }

@@ -20,6 +20,7 @@ type update struct {
 		Message     *newerMessage `json:"message"`
 		ChannelPost *newerMessage `json:"channel_post"`
 		Edited      *newerMessage `json:"edited_message"`
+		Reactions   *reactions    `json:"message_reaction"`
 	}
 }
 
@@ -30,6 +31,9 @@ type newerMessage struct {
 	SenderBusinessBot  *tgbotapi.User `json:"sender_business_bot"`
 	BusinessConnection string         `json:"business_connection_id"`
 	GuestQuery         string         `json:"guest_query_id"`
+	Chat               struct {
+		Forum bool `json:"is_forum"`
+	} `json:"chat"`
 }
 
 func parseUpdate(raw json.RawMessage) (u update, err error) {
@@ -72,9 +76,8 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	if r := answered(m, topic); r != nil {
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
 	}
-	in.Place = core.Room{ID: in.Room, Kind: roomKind(m.Chat.Type, topic), Connector: Name, Name: placeName(m.Chat)}
+	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title
 	in.Addressed = s.addressed(m, topic)
-	in.Place.Chats = chats(m.Chat.ID, first(m.Chat.ID))
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),
@@ -116,7 +119,16 @@ func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 	return newer.Thread
 }
 
-func roomKind(chat string, topic int) core.RoomKind {
+// place is a chat, or a topic of it.
+func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64) int64) core.Room {
+	return core.Room{
+		ID: a.room(first(c.ID), topic), World: a.world(c, first).ID, Kind: roomKind(c.Type, topic, forum), Connector: Name,
+		Name: placeName(c), Chats: chats(c.ID, first(c.ID)),
+	}
+}
+
+// roomKind takes a forum's General for the forum.
+func roomKind(chat string, topic int, forum bool) core.RoomKind {
 	switch {
 	case chat == private:
 		return core.Direct
@@ -124,6 +136,8 @@ func roomKind(chat string, topic int) core.RoomKind {
 		return core.Feed
 	case topic != 0:
 		return core.Thread
+	case forum:
+		return core.Forum
 	}
 	return core.Group
 }

@@ -23,7 +23,7 @@ func read(t *testing.T, chat, extra string) core.Inbound {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return self{account: us, username: "Parley_Bot"}.inbound(u.Message, u.newer.Message, newMoves().first)
+	return self{account: us, username: "Parley_Bot"}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first)
 }
 
 const (
@@ -72,9 +72,9 @@ func TestRooms(t *testing.T) {
 		"private with topics":   {inPrivate, `"message_thread_id":9,"is_topic_message":true`, "telegram/42/5/9", core.Direct, 9, ""},
 		"private, first topic":  {inPrivate, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/5/1", core.Direct, 1, ""},
 		"group":                 {inGroup, ``, "telegram/42/-6", core.Group, 0, ""},
-		"General":               {inForum, ``, "telegram/42/-100", core.Group, 0, ""},
-		"General by its number": {inForum, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/-100", core.Group, 0, ""},
-		"reply in General":      {inForum, `"message_thread_id":55,"reply_to_message":{"message_id":55,"date":1,"chat":` + inForum + `}`, "telegram/42/-100", core.Group, 0, "telegram/42/-100/55"},
+		"General":               {inForum, ``, "telegram/42/-100", core.Forum, 0, ""},
+		"General by its number": {inForum, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/-100", core.Forum, 0, ""},
+		"reply in General":      {inForum, `"message_thread_id":55,"reply_to_message":{"message_id":55,"date":1,"chat":` + inForum + `}`, "telegram/42/-100", core.Forum, 0, "telegram/42/-100/55"},
 		"topic":                 {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":9,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, ""},
 		"reply in a topic":      {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":12,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, "telegram/42/-100/12"},
 		"chain in a supergroup": {`{"id":-101,"type":"supergroup","title":"S"}`, `"message_thread_id":9`, "telegram/42/-101", core.Group, 0, ""},
@@ -250,7 +250,7 @@ func FuzzInbound(f *testing.F) {
 		if err != nil || u.Message == nil || u.newer.Message == nil {
 			return
 		}
-		in := self{account: us, username: "parley_bot"}.inbound(u.Message, u.newer.Message, newMoves().first)
+		in := self{account: us, username: "parley_bot"}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first)
 		if m, ok := in.(core.Message); ok && (m.ID == "" || len(m.Address.Own) > core.MaxOwn) {
 			t.Errorf("%+v", m)
 		}
@@ -269,7 +269,7 @@ func TestOverTheWire(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		r.Say(forum, ada, "and you, Parley", telegramfake.MentionBot("Parley"))
-		if m := r.last(); !m.Addressed || m.Place.Kind != core.Group {
+		if m := r.last(); !m.Addressed || m.Place.Kind != core.Forum {
 			t.Errorf("%+v", m)
 		}
 		r.Say(forum, ada, "write to me@parley_bot.org")

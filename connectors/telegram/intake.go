@@ -155,6 +155,12 @@ func (u update) chat() int64 {
 		return u.EditedMessage.Chat.ID
 	case u.ChannelPost != nil && u.ChannelPost.Chat != nil:
 		return u.ChannelPost.Chat.ID
+	case u.MyChatMember != nil:
+		return u.MyChatMember.Chat.ID
+	case u.ChatMember != nil:
+		return u.ChatMember.Chat.ID
+	case u.newer.Reactions != nil:
+		return u.newer.Reactions.Chat.ID
 	}
 	return 0
 }

@@ -28,7 +28,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case r.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 	case r.migrated != 0 && op != progressive.Post:
-		s.telegram.moves.add(chat, r.migrated)
+		s.move(chat, r.migrated)
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
 	case r.code != http.StatusBadRequest:
 		return r

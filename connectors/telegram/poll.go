@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -98,6 +97,9 @@ func (p *poller) begin(ctx context.Context) error {
 		if err := p.deleteWebhook(ctx); err != nil {
 			return err
 		}
+	}
+	if err := p.moves.load(ctx); err != nil {
+		return err
 	}
 	if err := p.listCommands(ctx); err != nil {
 		p.log.Warn("can't tell Telegram which commands there are; they work all the same", "err", err)
@@ -207,18 +209,28 @@ func (p *poller) handlers() []handler {
 		{"message", func(ctx context.Context, u update) error { return p.message(ctx, u.Message, u.newer.Message) }},
 		{"channel_post", func(ctx context.Context, u update) error { return p.message(ctx, u.ChannelPost, u.newer.ChannelPost) }},
 		{"edited_message", p.edited},
+		{"message_reaction", p.reacted},
 		{"my_chat_member", p.member},
+		{"chat_member", p.others},
 	}
 }
 
-func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerMessage) error {
+func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerMessage) (err error) {
 	switch {
 	case m.Chat == nil:
 		return nil
 	case m.MigrateToChatID != 0:
-		p.moves.add(m.Chat.ID, m.MigrateToChatID)
+		err = p.moves.add(ctx, m.Chat.ID, m.MigrateToChatID)
 	case m.MigrateFromChatID != 0:
-		p.moves.add(m.MigrateFromChatID, m.Chat.ID)
+		err = p.moves.add(ctx, m.MigrateFromChatID, m.Chat.ID)
+	}
+	if err != nil {
+		return err
+	}
+	for _, in := range p.self.served(m, p.moves.first) {
+		if err := p.hand(ctx, in, "a notice of", m.Chat.ID); err != nil {
+			return err
+		}
 	}
 	in := p.self.inbound(m, newer, p.moves.first)
 	if in == nil {
@@ -239,12 +251,5 @@ func (p *poller) edited(ctx context.Context, u update) error {
 	if _, err := p.intake.h(ctx, core.Edited{Memory: m.Memory}); err != nil {
 		return fmt.Errorf("hand over an edit of %s: %w", m.ID, err)
 	}
-	return nil
-}
-
-// member tells the operator where the bot comes and goes.
-func (p *poller) member(_ context.Context, u update) error {
-	m := u.MyChatMember
-	p.log.Info("the bot's place in a chat changed", slog.Int64("chat", m.Chat.ID), "kind", m.Chat.Type, "status", m.NewChatMember.Status)
 	return nil
 }

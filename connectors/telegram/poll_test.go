@@ -356,7 +356,7 @@ func TestTokenForm(t *testing.T) {
 func TestAllowedUpdates(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.run(r.bot)
-		const want = `["message","channel_post","edited_message","my_chat_member"]`
+		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member"]`
 		if got := r.final("getUpdates").Params["allowed_updates"]; got != want {
 			t.Errorf("asked for %s, want %s", got, want)
 		}

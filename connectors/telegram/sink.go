@@ -104,7 +104,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 	chat := s.telegram.moves.now(s.to.Chat)
 	id, err := s.send(ctx, chat, p)
 	if to := migrated(err); to != 0 { // TR-24: definite, so it is sent once more
-		s.telegram.moves.add(chat, to)
+		s.move(chat, to)
 		chat = to
 		id, err = s.send(ctx, chat, p)
 	}
@@ -112,6 +112,15 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		return "", s.judge(progressive.Post, chat, err)
 	}
 	return messageID(chat, id), nil
+}
+
+// move keeps that the chat has another id. Where that fails the next request hears it again.
+func (s *sink) move(chat, to int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	if err := s.telegram.moves.add(ctx, chat, to); err != nil {
+		s.telegram.log.Warn("a group has another id, which can't be kept", "err", err)
+	}
 }
 
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {

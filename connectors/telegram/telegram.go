@@ -26,12 +26,13 @@ type Options struct {
 	APIURL string // of a Bot API server; empty for Telegram's own
 	// Dial opens connections. Nil means the system's way, with the environment's proxy.
 	Dial connectors.Dialer
-	Log  *slog.Logger // nil for none
+	Memo connectors.Memo // keeps which groups got new ids; nil for as long as the process lives
+	Log  *slog.Logger    // nil for none
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 }
 
-// Telegram is one bot. It keeps no state on disk: the server remembers which updates were confirmed.
+// Telegram is one bot. The server remembers which updates were confirmed.
 type Telegram struct {
 	client   *client
 	account  account
@@ -50,12 +51,13 @@ var (
 
 // New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
 func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), moves: newMoves(), log: o.Log, progress: o.Progress}
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
 	t.log = t.log.With("connector", Name)
 	t.account, t.wrong = accountOf(o.Token)
+	t.moves = newMoves(t.account, o.Memo)
 	return t
 }
 
@@ -106,13 +108,16 @@ func (t *Telegram) Close() error {
 }
 
 // Open implements [connectors.Poster].
-func (t *Telegram) Open(_ context.Context, a core.Address) (progressive.Sink, error) {
+func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
 	own, err := parseAddress(a.Own)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
 		own.Message = 0 // what was written there last
+	}
+	if err := t.moves.load(ctx); err != nil {
+		return nil, err
 	}
 	return &sink{telegram: t, to: own}, nil
 }

@@ -130,6 +130,29 @@ func (s *Server) Kick(c Chat, by User) {
 // JoinBot brings the bot into a group, as an ordinary member, with a my_chat_member update.
 func (s *Server) JoinBot(c Chat, by User) { s.membership(c.ID, by, "left", "member", "") }
 
+// Enter brings u into a group, Leave takes u out; both are told by a notice in the group.
+func (s *Server) Enter(c Chat, u User) { s.notice(c, u, "new_chat_members", []User{u}) }
+
+// Leave undoes [Server.Enter].
+func (s *Server) Leave(c Chat, u User) { s.notice(c, u, "left_chat_member", u) }
+
+func (s *Server) notice(c Chat, u User, field string, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tell(s.service(s.must(c), s.user(u), field, value))
+}
+
+// Promote makes u an administrator of a group where the bot is one: it is told by chat_member.
+func (s *Server) Promote(c Chat, u User) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.enqueue("chat_member", map[string]any{
+		"chat": s.must(c).Chat, "from": u, "date": time.Now().Unix(),
+		"old_chat_member": map[string]any{"status": "member", "user": u},
+		"new_chat_member": map[string]any{"status": "administrator", "user": u},
+	})
+}
+
 func (s *Server) membership(id int64, by User, was, is, out string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

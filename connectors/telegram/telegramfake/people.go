@@ -71,6 +71,24 @@ func (s *Server) UserDelete(m Message) {
 	s.must(Chat{ID: m.Chat}).messages[m.ID].deleted = true
 }
 
+// React changes from's reactions to m from old to now, both emoji. The bot hears of it in private chats, and as an
+// administrator of groups.
+func (s *Server) React(m Message, from User, old, now []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := func(emoji []string) (all []map[string]any) {
+		all = []map[string]any{}
+		for _, e := range emoji {
+			all = append(all, map[string]any{"type": "emoji", "emoji": e})
+		}
+		return all
+	}
+	s.enqueue("message_reaction", map[string]any{
+		"chat": s.must(Chat{ID: m.Chat}).Chat, "message_id": m.ID, "user": from, "date": time.Now().Unix(),
+		"old_reaction": list(old), "new_reaction": list(now),
+	})
+}
+
 // Press lets from press an inline button of m that carries data, and returns the id of the callback query.
 func (s *Server) Press(m Message, from User, data string) string {
 	s.mu.Lock()

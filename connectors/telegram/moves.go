@@ -1,0 +1,110 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"parley/connectors"
+)
+
+// moves remembers groups that got a new id (TR-24), over a restart too: a room is called by the first.
+type moves struct {
+	name string          // of what is kept
+	memo connectors.Memo // nil: it lasts as long as the process
+
+	mu   sync.Mutex
+	to   map[int64]int64 // nil before anything was read
+	from map[int64]int64
+}
+
+func newMoves(a account, memo connectors.Memo) *moves {
+	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo}
+}
+
+// load reads what was kept, once.
+func (m *moves) load(ctx context.Context) error {
+	m.mu.Lock()
+	loaded := m.to != nil
+	m.mu.Unlock()
+	if loaded {
+		return nil
+	}
+	kept := map[int64]int64{}
+	if m.memo != nil {
+		text, err := m.memo.Kept(ctx, m.name)
+		if err != nil {
+			return fmt.Errorf("read which groups got new ids: %w", err)
+		}
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &kept); err != nil {
+				return fmt.Errorf("read which groups got new ids: %w", err)
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.make()
+	for old, now := range kept {
+		m.put(old, now)
+	}
+	return nil
+}
+
+// make and put are called under the lock.
+func (m *moves) make() {
+	if m.to == nil {
+		m.to, m.from = map[int64]int64{}, map[int64]int64{}
+	}
+}
+
+func (m *moves) put(old, now int64) {
+	m.make()
+	m.to[old], m.from[now] = now, old
+}
+
+// add keeps a move. After an error it is known here, and not kept: whoever can hears of it again.
+func (m *moves) add(ctx context.Context, old, now int64) error {
+	if old == now || old == 0 || now == 0 {
+		return nil
+	}
+	if err := m.load(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	known := m.to[old] == now
+	m.put(old, now)
+	text, err := json.Marshal(m.to)
+	m.mu.Unlock()
+	if err != nil || known || m.memo == nil {
+		return err
+	}
+	if err := m.memo.Keep(ctx, m.name, string(text)); err != nil {
+		m.mu.Lock()
+		delete(m.to, old)
+		m.mu.Unlock()
+		return fmt.Errorf("keep that group %d got the id %d: %w", old, now, err)
+	}
+	return nil
+}
+
+// now is the id under which the chat is reached.
+func (m *moves) now(chat int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if to, ok := m.to[chat]; ok {
+		return to
+	}
+	return chat
+}
+
+// first is the id under which the chat's room was opened.
+func (m *moves) first(chat int64) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if from, ok := m.from[chat]; ok {
+		return from
+	}
+	return chat
+}

@@ -1,0 +1,196 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+)
+
+// handed are the inbounds that came since the last call.
+func (r *rig) handed() []core.Inbound {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.got
+	r.got = nil
+	return all
+}
+
+func (r *rig) gets(want ...core.Inbound) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)); diff != "" {
+		r.t.Errorf("handed over (-want +got):\n%s", diff)
+	}
+}
+
+// Who comes and goes, the bot itself included, and what that means for a room.
+func TestComesAndGoes(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat, club := r.AddPrivate(ada), r.AddGroup("Club")
+		r.run(r.bot)
+		who := core.Entity{ID: entity(ada.ID), Connector: "telegram", Names: []string{"Ada"}}
+		room := r.bot.account.room(club.ID, 0)
+		world := core.World{ID: core.WorldID(room), Connector: "telegram", Name: "Club"}
+		r.JoinBot(club, ada)
+		r.gets(core.Joined{World: world, Place: core.Room{
+			ID: room, World: world.ID, Kind: core.Group, Connector: "telegram", Name: "Club", Chats: chats(club.ID, club.ID),
+		}})
+		r.Enter(club, ada)
+		r.gets(core.Joined{World: world, Entity: who})
+		r.Promote(club, ada)
+		r.gets(core.Joined{World: world, Entity: who, Role: "administrator"})
+		r.Leave(club, ada)
+		r.gets(core.Left{World: world.ID, Entity: who.ID})
+		r.Enter(club, r.Bot())
+		r.gets() // the other update tells that
+		r.Kick(club, ada)
+		r.gets(core.Left{World: world.ID})
+		direct := r.bot.account.room(chat.ID, 0)
+		r.Block(ada)
+		r.gets(core.Left{Room: direct})
+		r.Unblock(ada)
+		r.gets(core.Joined{Place: core.Room{ID: direct, Kind: core.Direct, Connector: "telegram", Name: "Ada", Chats: chats(chat.ID, chat.ID)}})
+	})
+}
+
+// What was not taken comes again, in order with what follows.
+func TestMembershipComesAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		club := r.AddGroup("Club")
+		refused := 0
+		r.refuse(func(core.Inbound) error {
+			if refused++; refused < 3 {
+				return errDown
+			}
+			return nil
+		})
+		r.run(r.bot)
+		r.Kick(club, ada)
+		r.JoinBot(club, ada)
+		wait(pollTime)
+		got := r.handed()
+		if len(got) != 2 {
+			t.Fatalf("handed over %+v", got)
+		}
+		if _, ok := got[0].(core.Left); !ok {
+			t.Errorf("first came %+v", got[0])
+		}
+	})
+}
+
+// Each sign that was put on a message or taken away is one reaction; the bot's own, and what nobody can be held to, none.
+func TestReactions(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.run(r.bot)
+		m := r.Say(chat, ada, "hello")
+		r.handed()
+		reaction := func(emoji string, added bool) core.Reaction {
+			return core.Reaction{Room: r.bot.account.room(chat.ID, 0), Author: entity(ada.ID), Name: "Ada",
+				On: r.bot.account.memory(chat.ID, m.ID), Emoji: emoji, Added: added}
+		}
+		compare := func(want ...core.Inbound) {
+			t.Helper()
+			if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(core.Reaction{}, "At")); diff != "" {
+				t.Errorf("handed over (-want +got):\n%s", diff)
+			}
+		}
+		r.React(m, ada, nil, []string{"👍"})
+		compare(reaction("👍", true))
+		r.React(m, ada, []string{"👍"}, []string{"👍", "🔥"})
+		compare(reaction("🔥", true))
+		r.React(m, ada, []string{"👍", "🔥"}, []string{"🎉"})
+		compare(reaction("👍", false), reaction("🔥", false), reaction("🎉", true))
+		r.React(m, ada, []string{"🎉"}, nil)
+		compare(reaction("🎉", false))
+		r.React(m, r.Bot(), nil, []string{"👍"})
+		compare()
+	})
+}
+
+// memo is a memory over restarts, which may be out of order.
+type memo struct {
+	mu   sync.Mutex
+	kept map[string]string
+	err  error
+}
+
+func (m *memo) Keep(_ context.Context, name, value string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.err == nil {
+		m.kept[name] = value
+	}
+	return m.err
+}
+
+func (m *memo) Kept(_ context.Context, name string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept[name], m.err
+}
+
+func (m *memo) broken(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+// TR-24, IN-15: a group that got a new id is the room that it was, also in the next process; what can't be kept is not
+// confirmed.
+func TestMigrationIsKept(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		club := r.AddGroup("Club")
+		book := &memo{kept: map[string]string{}}
+		another := func() *Telegram {
+			bot := r.another()
+			bot.moves = newMoves(bot.account, book)
+			return bot
+		}
+		stop := r.run(another())
+		r.Say(club, ada, "before")
+		room := r.last().Room
+		book.broken(errors.New("the disk is full"))
+		moved := r.Migrate(club)
+		r.Say(moved, ada, "after")
+		wait(pollTime)
+		r.want("before")
+		book.broken(nil)
+		wait(pollTime)
+		r.want("before", "after")
+		if got := r.last(); got.Room != room || got.Place.World != core.WorldID(room) {
+			t.Errorf("the room became %s in %s", got.Room, got.Place.World)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		next := another()
+		r.run(next)
+		r.Say(moved, ada, "later")
+		if got := r.last(); got.Room != room || got.Text != "later" {
+			t.Errorf("in the next process %q came in %s", got.Text, got.Room)
+		}
+		s, err := next.Open(t.Context(), core.Address{Own: address{Chat: club.ID, Kind: group}.encode()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Post(t.Context(), s.Render(view("hello"))[0], ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.final("sendMessage"); got.Chat != moved.ID || r.count("sendMessage") != 1 {
+			t.Errorf("it was posted to %d, in %d requests", got.Chat, r.count("sendMessage"))
+		}
+	}, telegramfake.WithReadAllGroupMessages())
+}

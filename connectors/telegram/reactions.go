@@ -1,0 +1,75 @@
+package telegram
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/core"
+)
+
+// reactions are MessageReactionUpdated: what somebody's reactions to a message were, and are now (Bot API 7.0).
+type reactions struct {
+	Chat    tgbotapi.Chat  `json:"chat"`
+	Message int            `json:"message_id"`
+	User    *tgbotapi.User `json:"user"`
+	Actor   *tgbotapi.Chat `json:"actor_chat"` // who reacted in the name of a chat
+	Date    int            `json:"date"`
+	Old     []reaction     `json:"old_reaction"`
+	New     []reaction     `json:"new_reaction"`
+}
+
+type reaction struct {
+	Type  string `json:"type"`
+	Emoji string `json:"emoji"`
+}
+
+// sign is what people see of r, as far as it has a name.
+func (r reaction) sign() string {
+	switch r.Type {
+	case "emoji":
+		return r.Emoji
+	case "paid":
+		return "⭐"
+	}
+	return ":custom:"
+}
+
+// changes says what was taken away and what was added. Topics are not told: a message that is remembered knows its room.
+func (s self) changes(r *reactions, first func(int64) int64) (all []core.Inbound) {
+	change := core.Reaction{
+		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), At: time.Unix(int64(r.Date), 0).UTC(),
+	}
+	switch {
+	case r.User != nil:
+		change.Author, change.Name = entity(r.User.ID), fullName(r.User.FirstName, r.User.LastName, r.User.UserName)
+	case r.Actor != nil:
+		change.Author, change.Name = entity(r.Actor.ID), placeName(r.Actor)
+	}
+	if change.Author == "" || change.Author == entity(int64(s.account)) {
+		return nil
+	}
+	for _, list := range []struct {
+		of, without []reaction
+		added       bool
+	}{{r.Old, r.New, false}, {r.New, r.Old, true}} {
+		for _, one := range list.of {
+			if !slices.Contains(list.without, one) {
+				change.Emoji, change.Added = one.sign(), list.added
+				all = append(all, change)
+			}
+		}
+	}
+	return all
+}
+
+func (p *poller) reacted(ctx context.Context, u update) error {
+	for _, in := range p.self.changes(u.newer.Reactions, p.moves.first) {
+		if err := p.hand(ctx, in, "a reaction in", u.newer.Reactions.Chat.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}

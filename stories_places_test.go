@@ -1,0 +1,54 @@
+package parley_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
+)
+
+// TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
+func TestTelegramMigrationIsForEver(t *testing.T) {
+	onTelegram(t, func(c *chat, w *telegramworld.World) {
+		c.Mention(Ada, c.group, "my cat is called Minka")
+		c.rest()
+		w.Migrate()
+		c.group = c.Group()
+		c.pass(time.Minute)
+		c.crash()
+		c.start()
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "what is her name?")
+		c.rest()
+		if p := c.prompt(1); !strings.Contains(p, "Minka") {
+			t.Errorf("the room forgot: %s", p)
+		}
+	})
+}
+
+// Who throws the bot out, or blocks it, ends what it was writing there; nobody else's answer ends.
+func TestTelegramThrownOut(t *testing.T) {
+	onTelegram(t, func(c *chat, w *telegramworld.World) {
+		c.model.Queue(slowly(tale))
+		c.Mention(Ada, c.group, "tell us a tale")
+		c.pass(200 * time.Millisecond) // nothing is in sight yet
+		id, err := strconv.ParseInt(string(c.group), 10, 64)
+		c.must(err)
+		group := telegramfake.Chat{ID: id}
+		w.Fake.Kick(group, telegramfake.User{ID: 1, FirstName: "Admin"})
+		c.pass(time.Second)
+		made := len(w.Fake.Log())
+		c.rest()
+		for _, q := range w.Fake.Log()[made:] {
+			if q.Chat == group.ID {
+				t.Errorf("%s to a group without the bot", q.Method)
+			}
+		}
+		c.Say(Ada, c.ada, "Hi")
+		c.want(c.ada, "You said: Hi")
+	})
+}
