@@ -1,0 +1,65 @@
+package core_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// I14: what an action says elsewhere is said there once, or not at all where the process died first, and the action is not
+// done again. The process dies before and behind each effect.
+func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
+	var effects []string
+	from := 0 // the effects before the question
+	play := func(k int, behind bool) {
+		inWorld(t, func(w *world) {
+			a := &action{name: "SEND", effect: core.Writes, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				return core.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
+			}}
+			w.plug(a)
+			w.model.play = func(r core.Request) []step {
+				switch r.Turns[len(r.Turns)-1].Text {
+				case "tell them":
+					return []step{write(fox), pause(time.Second), call(0, "a", "SEND", "{}")}
+				}
+				return []step{write("Well.")}
+			}
+			p, sound := &ports{}, w.cfg
+			p.wrap(&w.cfg)
+			first := w.start()
+			w.cfg = sound
+			hello := w.message(group, "ada", "hello")
+			hello.Addressed = true
+			w.ended(first.submit(hello))
+			p.mu.Lock()
+			from = len(p.names)
+			p.mu.Unlock()
+			p.dieAt(k, behind, first)
+			m := w.message(room, "ada", "tell them")
+			_, _ = first.Submit(w.Context(), m)
+			time.Sleep(time.Minute)
+			p.mu.Lock()
+			effects = slices.Clone(p.names)
+			p.mu.Unlock()
+			w.ended(w.start().submit(m))
+			time.Sleep(time.Minute)
+			said := 0
+			for _, text := range w.chat.visible() {
+				if text == "Tea is ready." {
+					said++
+				}
+			}
+			if a.times() > 1 || said > a.times() || k == 0 && said != 1 {
+				w.Errorf("dying at effect %d of %q, behind it: %v: done %d times, said %d times", k, effects, behind, a.times(), said)
+			}
+		})
+	}
+	play(0, false)
+	for k, last := from+1, len(effects); k <= last; k++ {
+		play(k, false)
+		play(k, true)
+	}
+}
