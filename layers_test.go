@@ -51,6 +51,8 @@ var layers = []layer{
 	{"backends/redis", []string{"core", "progressive", "backends/inmem"}, []string{"github.com/redis/go-redis"}},
 	{"backends/redis/redistest", nil, nil},
 	{"backends/sqlite", []string{"core"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
+	{"internal/guard", nil, nil},
+	{"media", []string{"core", "internal/guard"}, nil},
 	{"config", nil, []string{"github.com/goccy/go-yaml", "github.com/invopop/jsonschema"}},
 	{"internal/schema", nil, []string{"github.com/google/jsonschema-go"}},
 	{"sim", []string{"core"}, nil},

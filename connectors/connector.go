@@ -30,6 +30,13 @@ type Poster interface {
 	Open(ctx context.Context, a core.Address) (progressive.Sink, error)
 }
 
+// Fetcher gives what was attached to messages. Where a connector lacks it, files are only named.
+type Fetcher interface {
+	// Fetch gives the whole of a file of this connector's, at most limit bytes. Its error holds no secret; it is
+	// [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
+	Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error)
+}
+
 // Checker tries a connector's settings for real. A connector that lacks it is not checked.
 type Checker interface {
 	// Check returns what it found in one line, or an error that says the next step.

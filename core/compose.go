@@ -28,13 +28,17 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 		if scene, err = x.askedAgain(ctx, scene); err != nil {
 			return nil, err
 		}
-		x.scene = scene
 	}
-	switch {
-	case x.run.Duty == Excuse:
+	if x.run.Duty == Excuse {
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
 		return nil, errTold
-	case x.cfg.Models.Transcriber == nil && scene.Message.unheard():
+	}
+	x.read(ctx, &scene, anyFile)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	x.scene = scene
+	if x.cfg.Models.Transcriber == nil && scene.Message.unheard() {
 		x.answer.Apply(Change{Kind: Text, Text: deafLine})
 		return nil, errTold
 	}
@@ -43,7 +47,9 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	}
 	x.scene.Actions = x.tools()
 	x.remind(ctx)
-	return x.stateOf(x.scene), nil
+	st := x.stateOf(x.scene)
+	st.pictures = x.pictures(ctx)
+	return st, nil
 }
 
 // excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.

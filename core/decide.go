@@ -77,6 +77,7 @@ func (x *execution) wanted() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
+	x.read(ctx, &scene, voice)
 	if _, _, claimed := x.claimant(scene); claimed {
 		return true, nil
 	}

@@ -14,7 +14,7 @@ func cleanFiles(files []File) []File {
 	all := slices.Clone(files)
 	for i, f := range all {
 		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
-		all[i].Description, all[i].Text = visible(f.Description), visible(f.Text)
+		all[i].Description, all[i].Text, all[i].Unread = visible(f.Description), visible(f.Text), label(f.Unread)
 	}
 	return all
 }
@@ -37,8 +37,25 @@ func (m Memory) empty() bool { return strings.TrimSpace(m.Text) == "" && len(m.F
 
 // unheard says that m is nothing but voices that nobody has written down.
 func (m Memory) unheard() bool {
-	spoken := func(f File) bool { return f.Voice && f.Text == "" }
-	return strings.TrimSpace(m.Text) == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, func(f File) bool { return !spoken(f) })
+	other := func(f File) bool { return !f.Voice || f.heard() }
+	return strings.TrimSpace(m.Text) == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, other)
+}
+
+// heard says that f is a voice that was written down.
+func (f File) heard() bool { return f.Voice && f.Text != "" }
+
+// spoken is text with what is said in files: that is what the person says.
+func spoken(text string, files []File) string {
+	var lines []string
+	if strings.TrimSpace(text) != "" {
+		lines = append(lines, text)
+	}
+	for _, f := range files {
+		if f.heard() {
+			lines = append(lines, f.Text)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // words are what a model reads of m: its text, and what came with it.
@@ -48,7 +65,9 @@ func (m Memory) words() string {
 		lines = append(lines, m.Text)
 	}
 	for _, f := range m.Files {
-		lines = append(lines, f.words())
+		if !f.heard() { // what was spoken stands in the text
+			lines = append(lines, f.words())
+		}
 	}
 	return strings.Join(lines, "\n")
 }
@@ -64,6 +83,9 @@ func (f File) words() string {
 		if part != "" {
 			named = append(named, part)
 		}
+	}
+	if f.Unread != "" {
+		named = append(named, "not read: "+f.Unread)
 	}
 	lines := []string{"[" + kind + ": " + strings.Join(named, ", ") + "]"}
 	for _, read := range []string{f.Description, f.Text} {

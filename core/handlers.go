@@ -28,10 +28,12 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 		return nil
 	case old.Kind != Said || isCommand(e.Text): // an edit makes no command, and unmakes none
 		return nil
-	case e.Text == old.Text && sameFiles(e.Files, old.Files), e.empty():
-		return nil
 	}
 	e.Files = keepRead(e.Files, old.Files)
+	e.Text = spoken(e.Text, e.Files)
+	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.empty() {
+		return nil
+	}
 	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files), ErrNotFound); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}

@@ -107,10 +107,14 @@ type File struct {
 	Type        string `json:"type,omitempty"`        // MIME, as the platform says
 	Size        int64  `json:"size,omitempty"`        // bytes; 0 unknown
 	Voice       bool   `json:"voice,omitempty"`       // somebody speaks to the agent
-	Title       string `json:"title,omitempty"`       // these three once it was read
-	Description string `json:"description,omitempty"` // of a picture
-	Text        string `json:"text,omitempty"`        // what it says: of a document, or of a voice
+	Title       string `json:"title,omitempty"`       // as its sender or its reader calls what is in it
+	Description string `json:"description,omitempty"` // of a picture that was read
+	Text        string `json:"text,omitempty"`        // what it says, once it was read: a document, a picture or a voice
+	Unread      string `json:"unread,omitempty"`      // why it can't be read, in a few words for people
 }
+
+// Read says that what f holds is known, or is known not to be found out.
+func (f File) Read() bool { return f.Text != "" || f.Description != "" || f.Unread != "" }
 
 // MaxOwn is the greatest length of [Address.Own], in bytes.
 const MaxOwn = 1024

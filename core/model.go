@@ -18,6 +18,7 @@ type Model interface {
 // Models are the models by what they do. Small falls back to Large; the others may be nil, and what needs them then says so.
 type Models struct {
 	Large Model // answers
+	Sees  bool  // Large is shown the pictures that people send, with [Turn.Images]
 	Small Model // decides, sums up, reflects
 	// Vision describes pictures: it is asked with [Turn.Images].
 	Vision      Model

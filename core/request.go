@@ -16,7 +16,7 @@ func (st *state) request(ctx context.Context) (Request, error) {
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)
 		if over = cost(req) - limit; over <= 0 {
-			return req, nil
+			return st.shown(req), nil
 		}
 		for over > 0 && history.from < history.to {
 			over -= tokens(req.Turns[history.from].Text) + perTurn
@@ -24,7 +24,7 @@ func (st *state) request(ctx context.Context) (Request, error) {
 			history.to--
 		}
 		if over <= 0 {
-			return req, nil
+			return st.shown(req), nil
 		}
 	}
 	return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("the prompt has %d tokens more than the %d that are allowed", over, limit)}

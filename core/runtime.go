@@ -26,6 +26,7 @@ type Config struct {
 	Tracker Tracker
 	Bus     Bus
 	Models  Models   // Large at least
+	Reader  Reader   // nil: nobody reads what is attached to messages
 	Plugins []Plugin // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema SchemaCompiler

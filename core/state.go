@@ -36,6 +36,8 @@ type state struct {
 	set   promptSet // as it was when the turn began
 	scene Scene
 	told  []told // in the order of the specs
+
+	pictures []Blob // that the question is about
 }
 
 // told is what one provider told.
@@ -70,7 +72,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 		text := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
 		if tokens(req.System)+tokens(text) <= limit {
 			req.Turns = []Turn{{Role: User, Text: text}}
-			return req, nil
+			return st.shown(req), nil
 		}
 		if fragments < limit/share/16 {
 			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: %d tokens, and only %d are allowed", name, tokens(text), limit)}

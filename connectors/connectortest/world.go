@@ -49,16 +49,28 @@ type People interface {
 	Say(from Who, in Place, text string)
 	// Mention writes text that calls the bot.
 	Mention(from Who, in Place, text string)
+	// Show sends a file, with or without text; a voice has none. In a group it calls the bot, as Mention does.
+	Show(from Who, in Place, text string, f File)
 	// Twice has the platform tell the bot twice of what is said in say.
 	Twice(say func())
 	// Remove takes a message away, as a person does who may.
 	Remove(in Place, m Line)
 }
 
+// File is what somebody sends.
+type File struct {
+	Name, Type string
+	Data       []byte
+	Voice      bool
+}
+
 // Weather is what goes wrong.
 type Weather interface {
 	// Spoil plans a fault.
 	Spoil(Fault)
+	// LoseFiles makes all files ones that the server has no more, SlowFiles ones that take long to come.
+	LoseFiles()
+	SlowFiles(by time.Duration)
 	// ClearFaults forgets those that are still to come.
 	ClearFaults()
 }

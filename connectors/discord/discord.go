@@ -16,6 +16,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/internal/guard"
 	"parley/progressive"
 )
 
@@ -34,6 +35,7 @@ type Options struct {
 type Discord struct {
 	client   *client
 	places   *places
+	files    *guard.Client
 	dial     connectors.Dialer
 	token    string
 	log      *slog.Logger
@@ -57,6 +59,7 @@ var (
 
 // New returns a bot that has not talked to anybody yet. Settings that can't be right are an error of Run and Check.
 func New(o Options) *Discord {
+	files := newFiles(o.APIURL, o.Dial)
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
 	}
@@ -64,7 +67,7 @@ func New(o Options) *Discord {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Discord{
-		client: newClient(o.Token, o.APIURL, o.Dial), dial: o.Dial, token: o.Token,
+		client: newClient(o.Token, o.APIURL, o.Dial), files: files, dial: o.Dial, token: o.Token,
 		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress,
 	}
 	if o.Token == "" {

@@ -9,13 +9,15 @@ import (
 // voiceMessage is the flag of a message that was spoken (DR-25).
 const voiceMessage = 1 << 13
 
-// attachment is a file of a message. Its URL is signed and expires (DR-26): it is never kept.
+// attachment is a file of a message. Its URL is signed and expires (DR-26): it is never kept, and
+// read at once where it is needed.
 type attachment struct {
 	ID          string `json:"id"`
 	Name        string `json:"filename"`
 	Type        string `json:"content_type"`
 	Size        int64  `json:"size"`
 	Description string `json:"description"`
+	URL         string `json:"url"`
 }
 
 // fileRef is [core.File.Ref]: where an attachment is found again. Its form is stored, hence stays.

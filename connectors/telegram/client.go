@@ -31,6 +31,7 @@ type client struct {
 	api   tgbotapi.BotAPI
 	http  *http.Client
 	clean *strings.Replacer
+	files string // where files are: with the token in it
 
 	revoked chan struct{} // closed when the token was refused: nothing is sent any more (TR-30)
 	once    sync.Once
@@ -47,8 +48,10 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 	if base == "" {
 		base = defaultAPI
 	}
+	base = strings.TrimRight(base, "/")
+	c.files = base + "/file/bot" + token + "/"
 	c.api = tgbotapi.BotAPI{Token: token}
-	c.api.SetAPIEndpoint(strings.ReplaceAll(strings.TrimRight(base, "/"), "%", "%%") + "/bot%s/%s")
+	c.api.SetAPIEndpoint(strings.ReplaceAll(base, "%", "%%") + "/bot%s/%s")
 	return c
 }
 

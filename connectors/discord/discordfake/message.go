@@ -1,6 +1,7 @@
 package discordfake
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -11,12 +12,17 @@ const (
 	FlagSuppressNotifications = 1 << 12
 )
 
-// Attachment is a file on a user's message. Nothing serves its URL.
+// FlagVoice marks a message that was spoken; its attachment is the sound.
+const FlagVoice = 1 << 13
+
+// Attachment is a file on a user's message. Without a URL it has one that serves Data, signed anew whenever the message is
+// handed out (DR-26).
 type Attachment struct {
 	Filename    string
 	ContentType string
 	URL         string
-	Size        int // bytes
+	Size        int // bytes; 0 is that of Data
+	Data        []byte
 }
 
 // message is one post with all its past; guarded by the server's mutex.
@@ -131,9 +137,10 @@ func (s *Server) mentionedUsers(of mentions) []object {
 func (s *Server) attachmentObjects(m *message) []object {
 	out := []object{}
 	for i, a := range m.attachments {
+		at := s.fileURL(m, i)
 		out = append(out, object{
-			"id": m.id + string(rune('0'+i)), "filename": a.Filename, "content_type": a.ContentType,
-			"url": a.URL, "proxy_url": a.URL, "size": a.Size,
+			"id": attachmentID(m, i), "filename": a.Filename, "content_type": a.ContentType,
+			"url": at, "proxy_url": at, "size": cmp.Or(a.Size, len(a.Data)),
 		})
 	}
 	return out

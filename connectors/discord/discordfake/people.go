@@ -37,6 +37,11 @@ func Attach(files ...Attachment) SayOption {
 	return func(_ *Server, m *message, _ *string) { m.attachments = append(m.attachments, files...) }
 }
 
+// Spoken makes the message a voice message; it needs its sound attached (DR-25).
+func Spoken() SayOption {
+	return func(_ *Server, m *message, _ *string) { m.flags |= FlagVoice }
+}
+
 // Say posts a message as a user and returns its id. Sessions hear
 // MESSAGE_CREATE.
 func (s *Server) Say(channelID, userID, text string, opts ...SayOption) string {

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -43,6 +44,10 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveGateway(w, r)
 		return
 	}
+	if strings.HasPrefix(r.URL.Path, "/attachments/") {
+		s.serveFile(w, r)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		panic(http.ErrAbortHandler) // the client went away in mid-request, or is far over the limit
@@ -76,6 +81,7 @@ func (s *Server) arrive(r *http.Request, body []byte) *call {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.host = r.Host
 	s.journal.add(c.entry)
 	c.fault = s.faults.take(c.entry)
 	c.entry.Fault = c.fault.Name

@@ -19,6 +19,7 @@ type Server struct {
 	closed  bool
 	https   []*http.Server
 	token   string // "" once the platform has reset it
+	host    string // under which it was asked last
 	bot     *user
 	ids     snowflakes
 	world   world

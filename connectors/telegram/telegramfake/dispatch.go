@@ -39,6 +39,7 @@ func (s *Server) table() map[string]method {
 	setScope := map[string]kind{"commands": isArray, "scope": isObject, "language_code": isString}
 	return map[string]method{
 		"getMe":               {run: s.getMe},
+		"getFile":             {params: map[string]kind{"file_id": isString}, run: s.getFile},
 		"getUpdates":          {params: poll, wait: s.getUpdates},
 		"setWebhook":          {params: hook, run: s.setWebhook},
 		"deleteWebhook":       {params: map[string]kind{"drop_pending_updates": isBool}, run: s.deleteWebhook},

@@ -30,6 +30,7 @@ type Server struct {
 	luck      *rand.Rand
 	users     map[int64]*User
 	chats     map[int64]*chat
+	files     map[string]*file // by file_id
 	nextUser  int64
 	nextGroup int64
 	nextBoxID int // message ids of private chats and basic groups come from one counter

@@ -35,8 +35,11 @@ type response struct {
 	kind       string // content type
 }
 
-// ServeHTTP answers /bot<token>/<method>.
+// ServeHTTP answers /bot<token>/<method>, and /file/bot<token>/<path> where files are.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.serveFile(w, r) {
+		return
+	}
 	token, name, ok := splitPath(r.URL.Path)
 	switch {
 	case !ok:

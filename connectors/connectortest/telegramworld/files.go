@@ -1,0 +1,47 @@
+package telegramworld
+
+import (
+	"strings"
+	"time"
+
+	"parley/connectors/connectortest"
+	"parley/connectors/telegram/telegramfake"
+)
+
+// Show implements [connectortest.People].
+func (w *World) Show(from connectortest.Who, in connectortest.Place, text string, f connectortest.File) {
+	w.visit(in)
+	if in == w.Group() {
+		text = "@" + w.Fake.Bot().Username + " " + text
+	}
+	w.Fake.Say(chat(in), w.users[from], text, telegramfake.WithMedia(w.media(f)))
+}
+
+// media are the fields by which a message has f.
+func (w *World) media(f connectortest.File) map[string]any {
+	id := w.Fake.AddFile(f.Name, f.Data, 0)
+	fields := map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data)}
+	switch {
+	case f.Voice:
+		fields["duration"], fields["mime_type"] = 2, f.Type
+		return map[string]any{"voice": fields}
+	case strings.HasPrefix(f.Type, "image/"):
+		fields["width"], fields["height"] = 2, 2
+		return map[string]any{"photo": []any{fields}}
+	}
+	fields["file_name"], fields["mime_type"] = f.Name, f.Type
+	return map[string]any{"document": fields}
+}
+
+// LoseFiles implements [connectortest.Weather].
+func (w *World) LoseFiles() {
+	w.Fake.Fault(telegramfake.Fault{
+		Method: "getFile", Times: -1, Status: 400,
+		Body: `{"ok":false,"error_code":400,"description":"Bad Request: wrong file_id or the file is temporarily unavailable"}`,
+	})
+}
+
+// SlowFiles implements [connectortest.Weather].
+func (w *World) SlowFiles(by time.Duration) {
+	w.Fake.Fault(telegramfake.Fault{Method: telegramfake.Download, Times: -1, Delay: by})
+}

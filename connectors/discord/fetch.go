@@ -1,0 +1,96 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"parley/connectors"
+	"parley/core"
+	"parley/internal/guard"
+)
+
+var _ connectors.Fetcher = (*Discord)(nil)
+
+// fetchTries is how often a message is asked for while Discord asks to wait.
+const fetchTries = 3
+
+// newFiles returns the client for Discord's file servers: no others are asked, whatever a message says (SE-03). Only a
+// compatible server of the owner's may have its files beside its API.
+func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
+	o := guard.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}, Dial: dial}
+	if u, err := url.Parse(apiURL); err == nil && u.Host != "" {
+		o.Trusted = u.Scheme + "://" + u.Host
+	}
+	return guard.New(o)
+}
+
+// Fetch implements [connectors.Fetcher]. Addresses of files expire, so the message is asked for again (DR-26).
+func (d *Discord) Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error) {
+	if f.Size > limit {
+		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+	}
+	at, err := d.attachment(ctx, f.Ref)
+	if err != nil {
+		return core.Blob{}, fmt.Errorf("fetch a file: %w", err)
+	}
+	data, _, err := d.files.Get(ctx, at.URL, limit)
+	switch {
+	case errors.Is(err, guard.ErrGone):
+		err = fmt.Errorf("%w: %w", core.ErrNotFound, err)
+	case errors.Is(err, guard.ErrTooLarge):
+		err = fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+	}
+	return core.Blob{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// attachment finds a file again, with an address that is good for now.
+func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error) {
+	channel, rest, _ := strings.Cut(ref, "/")
+	id, file, _ := strings.Cut(rest, "/")
+	if snowflake(channel) == 0 || snowflake(id) == 0 || snowflake(file) == 0 {
+		return attachment{}, fmt.Errorf("%w: the reference names no file", core.ErrNotFound)
+	}
+	var m struct {
+		Attachments []attachment `json:"attachments"`
+	}
+	err := d.patiently(ctx, func() error {
+		return d.client.do(ctx, http.MethodGet, "channels/"+channel+"/messages/"+id, nil, &m)
+	})
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && (no.status == http.StatusNotFound || no.status == http.StatusForbidden):
+		return attachment{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+	case err != nil:
+		return attachment{}, err
+	}
+	for _, a := range m.Attachments {
+		if a.ID == file {
+			return a, nil
+		}
+	}
+	return attachment{}, fmt.Errorf("%w: the message has no such file any more", core.ErrNotFound)
+}
+
+// patiently repeats ask as Discord's limits want it.
+func (d *Discord) patiently(ctx context.Context, ask func() error) error {
+	for try := 1; ; try++ {
+		err := ask()
+		var h held
+		if !errors.As(err, &h) || try == fetchTries {
+			return err
+		}
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < h.after {
+			return err
+		}
+		select {
+		case <-time.After(h.after):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/connectors"
+	"parley/core"
+)
+
+// maxDownload is the largest file that the server hands out (TR-31). One of your own may have more, and is not asked for it.
+const maxDownload = 20 << 20
+
+var _ connectors.Fetcher = (*Telegram)(nil)
+
+// Fetch implements [connectors.Fetcher]: it asks where the file is, and reads it there.
+func (t *Telegram) Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error) {
+	limit = min(limit, maxDownload)
+	if f.Size > limit {
+		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+	}
+	var at struct {
+		Path string `json:"file_path"`
+		Size int64  `json:"file_size"`
+	}
+	err := t.client.call(ctx, "getFile", tgbotapi.Params{"file_id": f.Ref}, &at)
+	var r *refusal
+	switch {
+	case errors.As(err, &r) && r.says("too big"):
+		return core.Blob{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+	case errors.As(err, &r) && r.code == http.StatusBadRequest:
+		return core.Blob{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+	case err != nil:
+		return core.Blob{}, err
+	case at.Size > limit:
+		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
+	}
+	data, err := t.client.download(ctx, at.Path, limit)
+	return core.Blob{Name: f.Name, Type: f.Type, Data: data}, err
+}
+
+// errOnDisk is a server of one's own that was started with --local.
+var errOnDisk = errors.New("the Bot API server keeps its files on its disk; start it without --local")
+
+// download reads what the server keeps under path. The address holds the token, and is told to nobody (SE-02).
+func (c *client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
+	if strings.HasPrefix(path, "/") {
+		return nil, errOnDisk
+	}
+	var segments []string
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return nil, errors.New("download: the server names no file")
+		}
+		segments = append(segments, url.PathEscape(segment))
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.files+strings.Join(segments, "/"), nil)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusNotFound:
+		return nil, fmt.Errorf("download: %w", core.ErrNotFound)
+	case res.StatusCode != http.StatusOK:
+		return nil, &refusal{method: "download", code: res.StatusCode, text: http.StatusText(res.StatusCode)}
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", c.redact(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, fmt.Errorf("download: %w", core.ErrTooLarge)
+	}
+	return data, nil
+}

@@ -1,0 +1,166 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"parley/core/template"
+)
+
+// Reader reads what is attached to messages. It is safe for concurrent use.
+type Reader interface {
+	// Read returns files in their order, each with what it holds, or with why that can't be told ([File.Unread]). It never
+	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, it returns as they are. What a model
+	// is asked about a picture is describe.
+	Read(ctx context.Context, connector string, files []File, describe string) []File
+	// Pictures returns those of files that are pictures which a model can be shown, in their order, at most that many. What
+	// can't be had is left out.
+	Pictures(ctx context.Context, connector string, files []File, most int) []Blob
+}
+
+const (
+	readLimit   = 90 * time.Second // how long reading may hold up an answer
+	nearby      = 10 * time.Minute // what somebody sent so long before they ask belongs to what they ask
+	maxPictures = 4                // that a model is shown
+)
+
+var errReading = errors.New("reading the files took too long")
+
+// read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
+// Whatever goes wrong, the turn goes on.
+func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) {
+	if x.cfg.Reader == nil {
+		return
+	}
+	var files []File
+	about := x.about(*s)
+	for _, m := range about {
+		for _, f := range m.Files {
+			if !f.Read() && wanted(f) {
+				files = append(files, f)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
+	defer cancel()
+	files = x.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
+	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
+		files = slices.DeleteFunc(files, func(f File) bool { return f.Unread != "" })
+	}
+	for _, m := range about {
+		x.learn(s, m, files)
+	}
+}
+
+// describe is what a model is asked about a picture.
+func (x *execution) describe() string {
+	return (*x.prompts.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": x.cfg.Agent.Name}})
+}
+
+// about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
+// before. The latest come last.
+func (x *execution) about(s Scene) (about []Memory) {
+	replied := map[MemoryID]bool{}
+	people := map[EntityID]time.Time{} // when each asked first
+	for _, m := range s.Recent {
+		if m.ID == s.Message.ID || slices.Contains(x.run.Inputs, m.ID) {
+			replied[m.InReplyTo] = true
+			if _, ok := people[m.Author]; !ok {
+				people[m.Author] = m.At
+			}
+		}
+	}
+	for _, m := range s.Recent {
+		asked, ok := people[m.Author]
+		if len(m.Files) > 0 && (replied[m.ID] || ok && asked.Sub(m.At) <= nearby) {
+			about = append(about, m)
+		}
+	}
+	return about
+}
+
+// learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
+func (x *execution) learn(s *Scene, m Memory, read []File) {
+	now, err := x.cfg.Store.Memory(x.life, m.ID)
+	if err == nil {
+		before := now.Files
+		now.Files = merged(before, read)
+		if slices.Equal(before, now.Files) {
+			return
+		}
+		now.Text = spoken(now.Text, fresh(before, now.Files))
+		err = x.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
+	}
+	if err != nil {
+		x.cfg.Log.Warn("what was read can't be remembered", "memory", m.ID, "err", err)
+	}
+	if now.ID == "" { // forgotten meanwhile, or the store is away
+		return
+	}
+	for i := range s.Recent {
+		if s.Recent[i].ID == now.ID {
+			s.Recent[i] = now
+		}
+	}
+	if s.Message.ID == now.ID {
+		s.Message = now
+	}
+}
+
+// merged are files with what was read of them.
+func merged(files, read []File) []File {
+	all := slices.Clone(files)
+	for i, f := range all {
+		k := slices.IndexFunc(read, func(r File) bool { return r.Ref == f.Ref })
+		if k >= 0 && !f.Read() {
+			all[i] = read[k]
+		}
+	}
+	return cleanFiles(all)
+}
+
+// fresh are those of files that were not read before.
+func fresh(before, files []File) (all []File) {
+	for i, f := range files {
+		if !before[i].Read() {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// anyFile and voice are what [execution.read] may want.
+func anyFile(File) bool { return true }
+
+func voice(f File) bool { return f.Voice }
+
+// pictures are those that the turn is about, the latest first, for a model that sees.
+func (x *execution) pictures(ctx context.Context) []Blob {
+	if !x.cfg.Models.Sees || x.cfg.Reader == nil {
+		return nil
+	}
+	var files []File
+	for _, m := range slices.Backward(x.about(x.scene)) {
+		files = append(files, m.Files...)
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return x.cfg.Reader.Pictures(ctx, x.scene.Room.Connector, files, maxPictures)
+}
+
+// shown is req with the state's pictures, beside the last thing that somebody says.
+func (st *state) shown(req Request) Request {
+	for i, t := range slices.Backward(req.Turns) {
+		if t.Role == User && !t.Aside {
+			req.Turns[i].Images = st.pictures
+			break
+		}
+	}
+	return req
+}

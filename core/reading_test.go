@@ -1,0 +1,292 @@
+package core_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// librarian reads files by their references, and takes its time.
+type librarian struct {
+	mu    sync.Mutex
+	asked []string // the references, in the order in which they came
+	takes time.Duration
+	fails bool
+}
+
+func (r *librarian) Read(ctx context.Context, connector string, files []core.File, describe string) []core.File {
+	read := slices.Clone(files)
+	r.mu.Lock()
+	for _, f := range files {
+		r.asked = append(r.asked, f.Ref)
+	}
+	r.mu.Unlock()
+	select {
+	case <-time.After(r.takes):
+	case <-ctx.Done():
+	}
+	for i, f := range read {
+		switch {
+		case ctx.Err() != nil || r.fails:
+			read[i].Unread = "it took too long"
+		case connector != "fake" || !strings.Contains(describe, "Agent"):
+			read[i].Unread = connector + describe
+		case f.Voice:
+			read[i].Text = "heard " + f.Ref
+		default:
+			read[i].Description = "seen " + f.Ref
+		}
+	}
+	return read
+}
+
+func (r *librarian) Pictures(_ context.Context, _ string, files []core.File, most int) (all []core.Blob) {
+	for _, f := range files[:min(most, len(files))] {
+		all = append(all, core.Blob{Name: f.Ref, Type: f.Type})
+	}
+	return all
+}
+
+// was says what r was asked to read since the last time.
+func (r *librarian) was() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := strings.Join(r.asked, " ")
+	r.asked = nil
+	return asked
+}
+
+// deaf is a transcriber that is never asked: the reader has it.
+type deaf struct{}
+
+func (deaf) Transcribe(context.Context, string, string, []byte) (string, error) { panic("asked") }
+
+// reading plays a story with a reader.
+func reading(t *testing.T, play func(*world, *librarian)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		r := &librarian{}
+		w.cfg.Reader, w.cfg.Models.Transcriber = r, deaf{}
+		play(w, r)
+	})
+}
+
+func pic(ref string) core.File { return core.File{Ref: ref, Name: ref, Type: "image/png", Size: 3} }
+
+func spoke(ref string) core.File {
+	return core.File{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
+}
+
+// A file is read once, and what it holds stands in later prompts too, also after a restart.
+func TestFilesAreReadOnce(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		n := w.start()
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), core.Completed,
+			"You said: Look\n[File: a, image/png]\nseen a\n[File: b, image/png]\nseen b")
+		if got := r.was(); got != "a b" {
+			t.Errorf("read %q", got)
+		}
+		n.shutdown()
+		n = w.start()
+		w.ended(n.say("Again"))
+		if got := r.was(); got != "" {
+			t.Errorf("read again: %q", got)
+		}
+		if calls := w.model.asked(); !strings.Contains(calls[len(calls)-1].Turns[0].Text, "seen b") {
+			t.Errorf("later the model was told %+v", calls[len(calls)-1].Turns)
+		}
+	})
+}
+
+// What can't be read is said, and not tried again.
+func TestUnreadFiles(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		r.fails = true
+		n := w.start()
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), core.Completed,
+			"You said: Look\n[File: a, image/png, not read: it took too long]")
+		w.ended(n.say("Again"))
+		if got := r.was(); got != "a" {
+			t.Errorf("read %q", got)
+		}
+	})
+}
+
+// The time of a turn that is over was too short for its files, not for those who ask next.
+func TestSupersededReading(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		n := w.start()
+		r.takes = 10 * time.Second
+		first := n.submit(with(w.message(room, "ada", ""), pic("a")))
+		time.Sleep(2 * time.Second)
+		second := n.say("What is it?")
+		w.wants(first, core.Superseded, "")
+		w.wants(second, core.Completed, "You said: What is it?")
+		calls := w.model.asked()
+		if len(calls) != 1 || !strings.Contains(calls[0].Turns[0].Text, "seen a") {
+			t.Errorf("the model was told %+v", calls)
+		}
+		if got := r.was(); got != "a a" {
+			t.Errorf("read %q", got)
+		}
+	})
+}
+
+// Reading ends, however long it takes.
+func TestEndlessReading(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		n := w.start()
+		r.takes = time.Hour
+		start := time.Now()
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), core.Completed,
+			"You said: Look\n[File: a, image/png, not read: it took too long]")
+		if took := time.Since(start); took > 5*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Only what the question is about is read: what came with it, what it replies to, and what the same person sent shortly
+// before.
+func TestWhatIsRead(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		n := w.start()
+		send := func(author core.EntityID, f core.File) core.MemoryID {
+			m := with(w.message(group, author, "Look"), f)
+			n.submit(m)
+			return m.ID
+		}
+		old := send("ada", pic("old"))
+		time.Sleep(11 * time.Minute)
+		send("bob", pic("bobs"))
+		shown := send("bob", pic("shown"))
+		send("ada", pic("recent"))
+		ask := w.message(group, "ada", "What is it?")
+		ask.Addressed, ask.InReplyTo = true, shown
+		w.ended(n.submit(ask))
+		if got := r.was(); got != "shown recent" {
+			t.Errorf("read %q", got)
+		}
+		ask = w.message(group, "ada", "And this?")
+		ask.Addressed, ask.InReplyTo = true, old
+		w.ended(n.submit(ask))
+		if got := r.was(); got != "old" {
+			t.Errorf("then read %q", got)
+		}
+	})
+}
+
+// IN-12: who edits the words while a file is read does so in vain neither for the words nor for the file.
+func TestEditWhileReading(t *testing.T) {
+	for _, policy := range []core.EditPolicy{core.ReviseAnswer, core.RememberEdit} {
+		t.Run(string(policy), func(t *testing.T) {
+			reading(t, func(w *world, r *librarian) {
+				w.cfg.Turns.OnEdit = policy
+				n := w.start()
+				r.takes = 10 * time.Second
+				m := with(w.message(room, "ada", "Lok"), pic("a"))
+				acc := n.submit(m)
+				time.Sleep(2 * time.Second)
+				m.Text = "Look"
+				_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+				w.must(err)
+				w.wants(acc, core.Completed, "You said: Look\n[File: a, image/png]\nseen a")
+				got, err := w.store.Memory(w.Context(), m.ID)
+				w.must(err)
+				if got.Text != "Look" || got.Files[0].Description != "seen a" {
+					t.Errorf("remembered is %+v", got)
+				}
+			})
+		})
+	}
+}
+
+// What is spoken becomes what the person said. The platform, which knows no text, may tell of the message again.
+func TestVoiceBecomesText(t *testing.T) {
+	reading(t, func(w *world, _ *librarian) {
+		n := w.start()
+		m := with(w.message(room, "ada", ""), spoke("v"))
+		acc := n.submit(m)
+		w.wants(acc, core.Completed, "You said: heard v")
+		_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+		w.must(err)
+		synctest.Wait()
+		got, err := w.store.Memory(w.Context(), m.ID)
+		w.must(err)
+		if got.Text != "heard v" || w.run(acc).Epoch != 1 {
+			t.Errorf("told again, it is %q, and was answered %d times", got.Text, w.run(acc).Epoch)
+		}
+	})
+}
+
+// IN-12: words beside what was spoken may change, what was spoken stays.
+func TestEditBesideVoice(t *testing.T) {
+	reading(t, func(w *world, _ *librarian) {
+		w.cfg.Turns.OnEdit = core.RememberEdit
+		n := w.start()
+		m := with(w.message(room, "ada", "A capton"), spoke("v"))
+		w.wants(n.submit(m), core.Completed, "You said: A capton\nheard v")
+		m.Text = "A caption"
+		_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+		w.must(err)
+		got, err := w.store.Memory(w.Context(), m.ID)
+		w.must(err)
+		if got.Text != "A caption\nheard v" {
+			t.Errorf("remembered is %q", got.Text)
+		}
+	})
+}
+
+// In a group the model weighs what was spoken like what is written.
+func TestVoiceInAGroup(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		w.ambient()
+		w.model.play = func(req core.Request) []step {
+			if strings.Contains(req.Turns[len(req.Turns)-1].Text, "heard v") {
+				return []step{write("RESPOND")}
+			}
+			return []step{write("IGNORE")}
+		}
+		n := w.start()
+		if o, _ := w.ended(n.submit(with(w.message(group, "ada", ""), spoke("v")))); o.Status != core.Completed {
+			t.Errorf("it ended as %+v", o)
+		}
+		r.was()
+		if o, _ := w.ended(n.submit(with(w.message(group, "ada", "x"), pic("p")))); o.Status != core.Completed && r.was() != "" {
+			t.Error("a picture was looked at before anybody asked")
+		}
+	})
+}
+
+// A model that sees is shown the pictures that the question is about, the latest first, and only so many.
+func TestPicturesAreShown(t *testing.T) {
+	reading(t, func(w *world, _ *librarian) {
+		w.cfg.Models.Sees = true
+		n := w.start()
+		w.ended(n.submit(with(w.message(room, "ada", "One"), pic("a"), pic("b"), pic("c"))))
+		w.ended(n.submit(with(w.message(room, "ada", "Two"), pic("d"), pic("e"))))
+		w.ended(n.say("Three"))
+		var shown []string
+		for _, c := range w.model.asked() {
+			line := ""
+			for i, turn := range c.Turns {
+				for _, b := range turn.Images {
+					line += b.Name
+					if i != len(c.Turns)-1 {
+						t.Errorf("%s was shown too early", b.Name)
+					}
+				}
+			}
+			shown = append(shown, line)
+		}
+		if !slices.Equal(shown, []string{"abc", "deab", "deab"}) {
+			t.Errorf("shown: %q", shown)
+		}
+	})
+}

@@ -1,0 +1,218 @@
+// Package guard is the HTTP client for addresses that other people chose: it reaches the public internet and nothing else,
+// reads a bounded amount in a bounded time, and sends nothing of ours along.
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Why nothing was read. None of them, nor what wraps them, holds the path or query of an address: those may be signed.
+var (
+	ErrForbidden = errors.New("this address is not allowed")
+	ErrTooLarge  = errors.New("it is larger than allowed")
+	ErrGone      = errors.New("it is not there any more")
+)
+
+const (
+	maxRedirects = 3
+	dialTime     = 10 * time.Second
+	wholeTime    = 30 * time.Second
+	userAgent    = "Parley (attachment reader)"
+)
+
+// Options say what a [Client] may reach. The zero Options are the whole public internet over HTTPS.
+type Options struct {
+	// Hosts are the only names that are asked, redirects included; empty for all.
+	Hosts []string
+	// Trusted is a server of the owner's own, as scheme://host or scheme://host:port: it may be anywhere. Empty for none.
+	Trusted string
+	// Schemes and Ports that are allowed; empty for https and 443.
+	Schemes []string
+	Ports   []string
+	// Limit is how long a file may take; 0 is half a minute.
+	Limit time.Duration
+	// Dial opens connections in place of the network. It is asked for no address that is forbidden, and what it returns must
+	// not be connected to one either.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Resolver finds names where Dial is nil; nil is the system's.
+	Resolver *net.Resolver
+}
+
+// Client reads files from other people's addresses. It is safe for concurrent use.
+type Client struct {
+	options Options
+	trusted string // host and port of that server
+	http    *http.Client
+}
+
+// New makes a Client. The environment's proxy is not used: the address that is dialled would be the proxy's.
+func New(o Options) *Client {
+	if len(o.Schemes) == 0 {
+		o.Schemes = []string{"https"}
+	}
+	if len(o.Ports) == 0 {
+		o.Ports = []string{"443"}
+	}
+	if o.Limit == 0 {
+		o.Limit = wholeTime
+	}
+	c := &Client{options: o}
+	if u, err := url.Parse(o.Trusted); err == nil && o.Trusted != "" {
+		c.trusted = net.JoinHostPort(u.Hostname(), portOf(u))
+	}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext: c.dial, TLSHandshakeTimeout: dialTime, DisableKeepAlives: true,
+			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+			DisableCompression: true, // what is counted is what came (SE-04)
+		},
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects {
+				return fmt.Errorf("%w: more than %d redirects", ErrForbidden, maxRedirects)
+			}
+			req.Header.Del("Referer") // it may be signed
+			return c.allowed(req.URL)
+		},
+	}
+	return c
+}
+
+// Get reads what is at address, at most limit bytes, and says its type as the server does.
+func (c *Client) Get(ctx context.Context, address string, limit int64) (data []byte, mime string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Limit, errSlow)
+	defer cancel()
+	data, mime, err = c.get(ctx, address, limit)
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		return nil, "", cause
+	}
+	return data, mime, err
+}
+
+// errSlow is a timeout in the sense of [net.Error].
+var errSlow error = slow{}
+
+type slow struct{}
+
+func (slow) Error() string   { return "it took too long" }
+func (slow) Timeout() bool   { return true }
+func (slow) Temporary() bool { return true }
+
+func (c *Client) get(ctx context.Context, address string, limit int64) ([]byte, string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: it can't be read", ErrForbidden)
+	}
+	if err := c.allowed(u); err != nil {
+		return nil, "", err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, "", fmt.Errorf("%w: it can't be read", ErrForbidden)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	res, err := c.http.Do(req)
+	if err != nil {
+		return nil, "", bare(err)
+	}
+	defer res.Body.Close()
+	switch {
+	case res.StatusCode == http.StatusNotFound, res.StatusCode == http.StatusGone, res.StatusCode == http.StatusForbidden:
+		return nil, "", fmt.Errorf("%w: %s answered %d", ErrGone, u.Hostname(), res.StatusCode)
+	case res.StatusCode != http.StatusOK:
+		return nil, "", fmt.Errorf("%s answered %d", u.Hostname(), res.StatusCode)
+	case res.ContentLength > limit:
+		return nil, "", fmt.Errorf("%w: %d bytes", ErrTooLarge, res.ContentLength)
+	}
+	data, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
+	if err != nil {
+		return nil, "", fmt.Errorf("read from %s: %w", u.Hostname(), bare(err))
+	}
+	if int64(len(data)) > limit {
+		return nil, "", ErrTooLarge
+	}
+	return data, res.Header.Get("Content-Type"), nil
+}
+
+// bare is err without the address that [url.Error] shows: it may be signed (SE-02).
+func bare(err error) error {
+	for outer := (*url.Error)(nil); errors.As(err, &outer); {
+		err = outer.Err
+	}
+	return err
+}
+
+// allowed judges an address before anything is asked, as far as its text tells.
+func (c *Client) allowed(u *url.URL) error {
+	port := portOf(u)
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	switch {
+	case c.trusted != "" && u.User == nil && c.options.Trusted == u.Scheme+"://"+u.Host:
+		return nil
+	case !slices.Contains(c.options.Schemes, u.Scheme):
+		return fmt.Errorf("%w: its scheme is %q", ErrForbidden, u.Scheme)
+	case u.User != nil:
+		return fmt.Errorf("%w: it has a user name", ErrForbidden)
+	case !slices.Contains(c.options.Ports, port):
+		return fmt.Errorf("%w: its port is %q", ErrForbidden, port)
+	case host == "", len(c.options.Hosts) > 0 && !slices.Contains(c.options.Hosts, host):
+		return fmt.Errorf("%w: its host is none of those that hold files", ErrForbidden)
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && !public(ip) {
+		return fmt.Errorf("%w: it is not on the public internet", ErrForbidden)
+	}
+	return nil
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"https": "443", "http": "80"}[u.Scheme]
+}
+
+// dial connects. What counts is the address that is really dialled, after the name was looked up: a name that means another
+// address a moment later changes nothing (SE-03).
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.options.Dial != nil {
+		return c.dialled(ctx, network, address)
+	}
+	d := net.Dialer{Timeout: dialTime, Resolver: c.options.Resolver, Control: func(_, found string, _ syscall.RawConn) error {
+		if address == c.trusted {
+			return nil
+		}
+		return checkDialled(found)
+	}}
+	return d.DialContext(ctx, network, address)
+}
+
+// dialled uses the connections of the options.
+func (c *Client) dialled(ctx context.Context, network, address string) (net.Conn, error) {
+	if host, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrForbidden, err)
+	} else if _, err := netip.ParseAddr(host); err == nil && address != c.trusted {
+		if err := checkDialled(address); err != nil {
+			return nil, err
+		}
+	}
+	return c.options.Dial(ctx, network, address)
+}
+
+// checkDialled refuses an address that is no public one.
+func checkDialled(address string) error {
+	to, err := netip.ParseAddrPort(address)
+	if err != nil || !public(to.Addr()) {
+		return fmt.Errorf("%w: it is not on the public internet", ErrForbidden)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+// Package media reads what is attached to messages: it looks at pictures, listens to sound and takes the text out of documents.
+// Nothing of a file is trusted: not its name, its type, its size nor what it unpacks to.
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+const (
+	// MaxFile is the greatest file that is fetched, in bytes: what Telegram's servers hand out at most (TR-31).
+	MaxFile = 20 << 20
+	// fileTime is how long one file may take, from the fetch to the last word about it.
+	fileTime = 45 * time.Second
+	// together is how many files are read at once, over all rooms: that bounds the memory they take.
+	together = 4
+	maxText  = 16_000 // characters of a file that are kept (LM-08)
+)
+
+// Options are what a [Reader] reads with. What is nil is done without, and said.
+type Options struct {
+	// Fetch gives a whole file, at most limit bytes. It fails with [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
+	Fetch       func(ctx context.Context, connector string, f core.File, limit int64) (core.Blob, error)
+	Vision      core.Model // describes pictures
+	Transcriber core.Transcriber
+	// PDF takes the text out of a document of that kind. It is given what other people sent.
+	PDF func(ctx context.Context, document []byte) (string, error)
+	// Sees says that the model that answers is shown the pictures themselves. Those without a description are then not missed.
+	Sees bool
+	Log  *slog.Logger
+}
+
+// Reader is a [core.Reader].
+type Reader struct {
+	options Options
+	places  chan struct{}
+}
+
+var _ core.Reader = (*Reader)(nil)
+
+// New makes a Reader.
+func New(o Options) *Reader {
+	return &Reader{options: o, places: make(chan struct{}, together)}
+}
+
+// unread is a reason that people may read.
+type unread string
+
+func (u unread) Error() string { return string(u) }
+
+// Why files are not read.
+const (
+	tooLarge  unread = "it is larger than 20 MB"
+	gone      unread = "it is not there any more"
+	tooSlow   unread = "it took too long"
+	unfetched unread = "it could not be fetched"
+	blind     unread = "pictures can't be looked at here"
+	deaf      unread = "sound can't be listened to here"
+	strange   unread = "this kind of file can't be read here"
+	noText    unread = "there is no text in it"
+	broken    unread = "it is damaged"
+	noModel   unread = "the model that should read it failed"
+)
+
+// Read implements [core.Reader].
+func (r *Reader) Read(ctx context.Context, connector string, files []core.File, describe string) []core.File {
+	read := make([]core.File, len(files))
+	var work sync.WaitGroup
+	for i, f := range files {
+		work.Go(func() { read[i] = r.one(ctx, connector, f, describe) })
+	}
+	work.Wait()
+	return read
+}
+
+// one reads one file. Whatever goes wrong with it is its own matter.
+func (r *Reader) one(ctx context.Context, connector string, f core.File, describe string) (read core.File) {
+	read = f
+	err := r.inPlace(ctx, func(ctx context.Context) error { return r.file(ctx, connector, &read, describe) })
+	if err == nil {
+		return read
+	}
+	var why unread
+	if !errors.As(err, &why) {
+		why = broken
+	}
+	read = f
+	read.Unread = string(why)
+	if r.options.Log != nil {
+		r.options.Log.Warn("a file can't be read", "connector", connector, "ref", f.Ref, "type", f.Type, "err", err)
+	}
+	return read
+}
+
+// inPlace waits for a place and does work there, within its time. Files are other people's: what breaks a decoder breaks
+// nothing else.
+func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) (err error) {
+	select {
+	case r.places <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", tooSlow, context.Cause(ctx))
+	}
+	defer func() { <-r.places }()
+	ctx, cancel := context.WithTimeoutCause(ctx, fileTime, tooSlow)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", broken, p, debug.Stack())
+		}
+	}()
+	err = work(ctx)
+	if err != nil && ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", tooSlow, err)
+	}
+	return err
+}
+
+// file fetches f and reads it, as what it turns out to be.
+func (r *Reader) file(ctx context.Context, connector string, f *core.File, describe string) error {
+	claimed := kindOf(f.Type, f.Name)
+	if f.Voice {
+		claimed = sound
+	}
+	if why := r.hopeless(claimed); why != "" {
+		return why
+	}
+	if claimed == picture && r.options.Vision == nil {
+		return nil // it is shown as it is
+	}
+	blob, err := r.fetch(ctx, connector, *f)
+	if err != nil {
+		return err
+	}
+	switch found := foundKind(blob.Data, claimed); found {
+	case picture:
+		return r.look(ctx, f, blob.Data, describe)
+	case sound:
+		return r.listen(ctx, f, blob)
+	case document:
+		f.Text, err = plainText(blob.Data)
+	case pdfDocument:
+		f.Text, err = r.pdf(ctx, blob.Data)
+	default:
+		return strange
+	}
+	if err != nil {
+		return err
+	}
+	if f.Text = capped(f.Text); f.Text == "" {
+		return noText
+	}
+	return nil
+}
+
+// hopeless says what can't be read whatever is in it, so that it needn't be fetched.
+func (r *Reader) hopeless(k kind) unread {
+	switch {
+	case k == picture && r.options.Vision == nil && !r.options.Sees:
+		return blind
+	case k == sound && r.options.Transcriber == nil:
+		return deaf
+	case k == film:
+		return strange
+	}
+	return ""
+}
+
+// fetch gets the whole of f.
+func (r *Reader) fetch(ctx context.Context, connector string, f core.File) (core.Blob, error) {
+	if f.Size > MaxFile {
+		return core.Blob{}, tooLarge
+	}
+	if r.options.Fetch == nil {
+		return core.Blob{}, unfetched
+	}
+	blob, err := r.options.Fetch(ctx, connector, f, MaxFile)
+	var slow net.Error
+	switch {
+	case errors.Is(err, core.ErrTooLarge):
+		return core.Blob{}, fmt.Errorf("%w: %w", tooLarge, err)
+	case errors.Is(err, core.ErrNotFound):
+		return core.Blob{}, fmt.Errorf("%w: %w", gone, err)
+	case errors.As(err, &slow) && slow.Timeout():
+		return core.Blob{}, fmt.Errorf("%w: %w", tooSlow, err)
+	case err != nil:
+		return core.Blob{}, fmt.Errorf("%w: %w", unfetched, err)
+	case len(blob.Data) > MaxFile:
+		return core.Blob{}, tooLarge
+	case len(blob.Data) == 0:
+		return core.Blob{}, noText
+	}
+	return blob, nil
+}
+
+// pdf takes the text out of a PDF.
+func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
+	if r.options.PDF == nil {
+		return "", strange
+	}
+	text, err := r.options.PDF(ctx, data)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", broken, err)
+	}
+	return text, nil
+}
+
+// listen writes down what is said.
+func (r *Reader) listen(ctx context.Context, f *core.File, b core.Blob) error {
+	if r.options.Transcriber == nil {
+		return deaf
+	}
+	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
+	if err != nil {
+		return fmt.Errorf("%w: transcribe: %w", noModel, err)
+	}
+	if f.Text = capped(text); f.Text == "" {
+		return unread("nothing is said in it")
+	}
+	return nil
+}
+
+// capped is text that a store can hold and a prompt can bear.
+func capped(text string) string {
+	text = strings.TrimSpace(strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", ""))
+	if utf8.RuneCountInString(text) <= maxText {
+		return text
+	}
+	return string([]rune(text)[:maxText]) + "\n[… the rest is left out]"
+}

@@ -1,0 +1,260 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"iter"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// png is a picture whose header claims that size; there is nothing behind it.
+func png(width, height uint32) []byte {
+	head := binary.BigEndian.AppendUint32([]byte("IHDR"), width)
+	head = append(binary.BigEndian.AppendUint32(head, height), 8, 2, 0, 0, 0)
+	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d")
+	b.Write(head)
+	b.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(head)))
+	return b.Bytes()
+}
+
+// webp is the header of a picture of that kind and size.
+func webp(kind string, width, height uint32) []byte {
+	b := append([]byte("RIFF\x00\x00\x00\x00WEBP"+kind+"\x00\x00\x00\x00"), make([]byte, 14)...)
+	switch kind {
+	case "VP8 ":
+		binary.LittleEndian.PutUint16(b[26:], uint16(width))
+		binary.LittleEndian.PutUint16(b[28:], uint16(height))
+	case "VP8L":
+		binary.LittleEndian.PutUint32(b[21:], width-1|(height-1)<<14)
+	case "VP8X":
+		b[24], b[25], b[26] = byte(width-1), byte((width-1)>>8), byte((width-1)>>16)
+		b[27], b[28], b[29] = byte(height-1), byte((height-1)>>8), byte((height-1)>>16)
+	}
+	return b
+}
+
+// eyes see what say says, and count.
+type eyes struct {
+	say    string
+	err    error
+	panics bool
+	looks  atomic.Int32
+}
+
+func (e *eyes) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		e.looks.Add(1)
+		if e.panics {
+			panic("the model breaks")
+		}
+		if e.err != nil {
+			yield(core.Chunk{}, e.err)
+			return
+		}
+		yield(core.Chunk{Text: e.say + fmt.Sprint(len(req.Turns[0].Images))}, nil)
+	}
+}
+
+// ears hear what they are given.
+type ears struct{ err error }
+
+func (e ears) Transcribe(_ context.Context, name, _ string, sound []byte) (string, error) {
+	return string(sound), e.err
+}
+
+// serving gives data for every file.
+func serving(data []byte) func(context.Context, string, core.File, int64) (core.Blob, error) {
+	return func(context.Context, string, core.File, int64) (core.Blob, error) { return core.Blob{Data: data}, nil }
+}
+
+func failing(err error) func(context.Context, string, core.File, int64) (core.Blob, error) {
+	return func(context.Context, string, core.File, int64) (core.Blob, error) { return core.Blob{}, err }
+}
+
+func TestRead(t *testing.T) {
+	senses := Options{Vision: &eyes{say: "A fox. "}, Transcriber: ears{}}
+	with := func(o Options, data []byte) Options { o.Fetch = serving(data); return o }
+	failed := func(err error) Options { o := senses; o.Fetch = failing(err); return o }
+	picture := core.File{Name: "a.png", Type: "image/png"}
+	text := core.File{Name: "a.txt", Type: "text/plain"}
+	voice := core.File{Name: "v.ogg", Type: "audio/ogg", Voice: true}
+	for name, c := range map[string]struct {
+		options Options
+		file    core.File
+		want    string // description|text|unread
+	}{
+		"a picture":                  {with(senses, png(9, 9)), picture, "A fox. 1||"},
+		"a picture without a type":   {with(senses, png(9, 9)), core.File{Name: "A.PNG"}, "A fox. 1||"},
+		"WebP":                       {with(senses, webp("VP8X", 9, 9)), core.File{Type: "image/webp"}, "A fox. 1||"},
+		"a text":                     {with(senses, []byte("hello")), text, "|hello|"},
+		"JSON":                       {with(senses, []byte(`{"a":1}`)), core.File{Name: "a.json", Type: "application/json"}, `|{"a":1}|`},
+		"source without a type":      {with(senses, []byte("package a")), core.File{Name: "a.go"}, "|package a|"},
+		"an SVG is text":             {with(senses, []byte("<svg/>")), core.File{Name: "a.svg", Type: "image/svg+xml"}, "|<svg/>|"},
+		"a voice":                    {with(senses, []byte("hi")), voice, "|hi|"},
+		"music":                      {with(senses, []byte("la")), core.File{Name: "a.mp3", Type: "audio/mpeg"}, "|la|"},
+		"a picture said to be text":  {with(senses, png(9, 9)), text, "A fox. 1||"},
+		"a program said to be text":  {with(senses, []byte("MZ\x00\x01\x02")), text, "||this kind of file can't be read here"},
+		"a page said to be sound":    {with(senses, []byte("<!DOCTYPE html><p>no")), voice, "||this kind of file can't be read here"},
+		"a page said to be a photo":  {with(senses, []byte("<!DOCTYPE html><p>no")), picture, "||this kind of file can't be read here"},
+		"a film":                     {with(senses, []byte("x")), core.File{Name: "a.mp4", Type: "video/mp4"}, "||this kind of file can't be read here"},
+		"a zip":                      {with(senses, []byte("PK\x03\x04\x00")), core.File{Name: "a.zip", Type: "application/zip"}, "||this kind of file can't be read here"},
+		"nothing":                    {with(senses, nil), text, "||there is no text in it"},
+		"only blanks":                {with(senses, []byte(" \n ")), text, "||there is no text in it"},
+		"silence":                    {with(senses, []byte("  ")), voice, "||nothing is said in it"},
+		"no eyes":                    {with(Options{}, png(9, 9)), picture, "||pictures can't be looked at here"},
+		"eyes elsewhere":             {with(Options{Sees: true}, png(9, 9)), picture, "||"},
+		"a picture, eyes elsewhere":  {with(Options{Sees: true}, png(9, 9)), text, "||"},
+		"no ears":                    {with(Options{}, nil), voice, "||sound can't be listened to here"},
+		"nobody fetches":             {senses, text, "||it could not be fetched"},
+		"gone":                       {failed(fmt.Errorf("404: %w", core.ErrNotFound)), text, "||it is not there any more"},
+		"larger than said":           {failed(fmt.Errorf("21 MB: %w", core.ErrTooLarge)), text, "||it is larger than 20 MB"},
+		"a broken line":              {failed(errors.New("reset")), text, "||it could not be fetched"},
+		"a slow server":              {failed(context.DeadlineExceeded), text, "||it took too long"},
+		"SE-04: 16384² pixels":       {with(senses, png(16384, 16384)), picture, "||the picture is too large: 16384 × 16384 pixels"},
+		"SE-04: 11000² pixels":       {with(senses, png(11000, 11000)), picture, "||the picture is too large: 11000 × 11000 pixels"},
+		"SE-04: more than a number":  {with(senses, png(1<<31-1, 1<<31-1)), picture, "||it is damaged"},
+		"SE-04: WebP, lossy":         {with(senses, webp("VP8 ", 16000, 16000)), picture, "||the picture is too large: 16000 × 16000 pixels"},
+		"SE-04: WebP, lossless":      {with(senses, webp("VP8L", 16000, 16000)), picture, "||the picture is too large: 16000 × 16000 pixels"},
+		"SE-04: WebP, extended":      {with(senses, webp("VP8X", 1<<24, 1<<24)), picture, "||the picture is too large: 16777216 × 16777216 pixels"},
+		"no size":                    {with(senses, png(0, 9)), picture, "||it is damaged"},
+		"half a header":              {with(senses, png(9, 9)[:20]), picture, "||it is damaged"},
+		"half a WebP":                {with(senses, webp("VP8X", 9, 9)[:20]), picture, "||it is damaged"},
+		"a picture of 11 MB":         {with(senses, append(png(9, 9), make([]byte, 11<<20)...)), picture, "||the picture is larger than 10 MB"},
+		"the model fails":            {with(Options{Vision: &eyes{err: errors.New("sk-secret")}}, png(9, 9)), picture, "||the model that should read it failed"},
+		"the model breaks":           {with(Options{Vision: &eyes{panics: true}}, png(9, 9)), picture, "||it is damaged"},
+		"the ears fail":              {with(Options{Transcriber: ears{err: errors.New("no")}}, []byte("x")), voice, "||the model that should read it failed"},
+		"SE-05: a name with a path":  {with(senses, []byte("hi")), core.File{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
+		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), core.File{Name: "a.pdf", Type: "application/pdf"}, "||this kind of file can't be read here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := New(c.options).Read(t.Context(), "fake", []core.File{c.file}, "what is it?")[0]
+			if said := got.Description + "|" + got.Text + "|" + got.Unread; said != c.want {
+				t.Errorf("got %q", said)
+			}
+			if got.Name != c.file.Name || got.Type != c.file.Type {
+				t.Errorf("it was renamed: %+v", got)
+			}
+		})
+	}
+}
+
+// TR-31: what is said to be too large is not asked for.
+func TestTooLargeIsNotFetched(t *testing.T) {
+	o := Options{Fetch: func(context.Context, string, core.File, int64) (core.Blob, error) {
+		t.Error("it was fetched")
+		return core.Blob{}, nil
+	}}
+	got := New(o).Read(t.Context(), "fake", []core.File{{Name: "a.txt", Size: MaxFile + 1}}, "")[0]
+	if got.Unread != string(tooLarge) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	for said, want := range map[string]string{
+		"A fox.": "|A fox.",
+		"<response><title>Fox</title><description>A red fox.</description><text>Fox</text></response>": "Fox|A red fox.",
+		"<description>A red fox.": "|A red fox.",
+		"<title>Fox</title>":      "|<title>Fox</title>",
+		"  ":                      "|",
+	} {
+		if title, text := parts(said); title+"|"+text != want {
+			t.Errorf("%q: %q|%q", said, title, text)
+		}
+	}
+	f := New(Options{Vision: &eyes{say: "<title>Fox</title><description>A red fox."}, Fetch: serving(png(1, 1))})
+	if got := f.Read(t.Context(), "", []core.File{{Type: "image/png", Title: "mine"}}, "")[0]; got.Title != "mine" {
+		t.Errorf("the sender's title became %q", got.Title)
+	}
+}
+
+// Slow files hold up neither the others nor the turn: each ends when its time is up, or the turn's.
+func TestSlowFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Options{Fetch: func(ctx context.Context, _ string, f core.File, _ int64) (core.Blob, error) {
+			if f.Name == "slow.txt" {
+				<-ctx.Done()
+				return core.Blob{}, context.Cause(ctx)
+			}
+			return core.Blob{Data: []byte("quick")}, nil
+		}})
+		files := []core.File{{Name: "slow.txt"}, {Name: "quick.txt"}, {Name: "slow.txt"}}
+		start := time.Now()
+		got := r.Read(t.Context(), "", files, "")
+		if got[0].Unread != string(tooSlow) || got[1].Text != "quick" || time.Since(start) != fileTime {
+			t.Errorf("after %v: %+v", time.Since(start), got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		got = r.Read(ctx, "", files, "")
+		if got[2].Unread != string(tooSlow) || got[1].Text != "quick" || time.Since(start) != time.Second {
+			t.Errorf("after %v: %+v", time.Since(start), got)
+		}
+	})
+}
+
+// However many files come, few are in memory at once.
+func TestFewAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now, most atomic.Int32
+		r := New(Options{Fetch: func(context.Context, string, core.File, int64) (core.Blob, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			time.Sleep(time.Second)
+			now.Add(-1)
+			return core.Blob{Data: []byte("x")}, nil
+		}})
+		for _, f := range r.Read(t.Context(), "", make([]core.File, 20), "") {
+			if f.Text != "x" {
+				t.Errorf("got %+v", f)
+			}
+		}
+		if most.Load() != together {
+			t.Errorf("%d at once", most.Load())
+		}
+	})
+}
+
+// LM-08: a long text is kept in part, and says so.
+func TestLongText(t *testing.T) {
+	for _, one := range []string{"a", "ü", "世"} {
+		r := New(Options{Fetch: serving([]byte(strings.Repeat(one, 2*maxDocument)))})
+		got := r.Read(t.Context(), "", []core.File{{Name: "a.txt"}}, "")[0].Text
+		if n := len([]rune(got)); n > maxText+50 || !strings.HasSuffix(got, "[… the rest is left out]") || strings.Contains(got, "\uFFFD") {
+			t.Errorf("%d characters, ending with %q", n, got[len(got)-40:])
+		}
+	}
+}
+
+// A picture is shown only if it is one, and as it is.
+func TestPictures(t *testing.T) {
+	files := map[string][]byte{"a.png": png(2, 2), "b.webp": webp("VP8X", 2, 2), "bomb.png": png(16384, 16384), "page.png": []byte("<html>"), "t.txt": []byte("text")}
+	var asked []string
+	r := New(Options{Sees: true, Fetch: func(_ context.Context, _ string, f core.File, _ int64) (core.Blob, error) {
+		data, ok := files[f.Name]
+		if !ok {
+			return core.Blob{}, core.ErrNotFound
+		}
+		return core.Blob{Data: data}, nil
+	}})
+	all := []core.File{{Name: "a.png"}, {Name: "bomb.png"}, {Name: "gone.png"}, {Name: "page.png"}, {Name: "t.txt"}, {Name: "b.webp"}, {Name: "a.png", Unread: "no"}}
+	for _, b := range r.Pictures(t.Context(), "", all, 9) {
+		asked = append(asked, b.Name+" "+b.Type)
+	}
+	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {
+		t.Errorf("shown: %s", got)
+	}
+	if n := len(r.Pictures(t.Context(), "", []core.File{all[0], all[0], all[0]}, 2)); n != 2 {
+		t.Errorf("%d pictures", n)
+	}
+}

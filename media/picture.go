@@ -1,0 +1,168 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"image"
+	_ "image/gif" // their headers
+	_ "image/jpeg"
+	_ "image/png"
+	"net/http"
+	"strings"
+	"sync"
+
+	"parley/core"
+)
+
+const (
+	// maxPixels is more than the cameras of phones make. A small file can claim any number (SE-04).
+	maxPixels = 64_000_000
+	// maxPicture is what models take, in bytes.
+	maxPicture = 10 << 20
+	// maxDescription is how much is read of what the model says of a picture, in bytes.
+	maxDescription = 8 << 10
+)
+
+// checkPicture looks at the header of a picture alone: nothing is unpacked (SE-04).
+func checkPicture(data []byte) error {
+	if len(data) > maxPicture {
+		return unread("the picture is larger than 10 MB")
+	}
+	width, height, err := size(data)
+	if err != nil || width <= 0 || height <= 0 {
+		return fmt.Errorf("%w: %w", broken, err)
+	}
+	if width > maxPixels/height {
+		return unread(fmt.Sprintf("the picture is too large: %d × %d pixels", width, height))
+	}
+	return nil
+}
+
+func size(data []byte) (width, height int, err error) {
+	if http.DetectContentType(data) == "image/webp" {
+		return webpSize(data)
+	}
+	c, _, err := image.DecodeConfig(bytes.NewReader(data))
+	return c.Width, c.Height, err
+}
+
+// webpSize reads the three kinds of headers that WebP has (RFC 9649, section 2).
+func webpSize(data []byte) (width, height int, err error) {
+	if len(data) < 30 {
+		return 0, 0, errors.New("webp: the header is cut")
+	}
+	u24 := func(b []byte) int { return int(b[0]) | int(b[1])<<8 | int(b[2])<<16 }
+	switch string(data[12:16]) {
+	case "VP8 ":
+		return int(binary.LittleEndian.Uint16(data[26:]) & 0x3fff), int(binary.LittleEndian.Uint16(data[28:]) & 0x3fff), nil
+	case "VP8L":
+		bits := binary.LittleEndian.Uint32(data[21:])
+		return int(bits&0x3fff) + 1, int(bits>>14&0x3fff) + 1, nil
+	case "VP8X":
+		return u24(data[24:]) + 1, u24(data[27:]) + 1, nil
+	}
+	return 0, 0, errors.New("webp: an unknown header")
+}
+
+// look has a picture described.
+func (r *Reader) look(ctx context.Context, f *core.File, data []byte, question string) error {
+	if err := checkPicture(data); err != nil {
+		return err
+	}
+	if r.options.Vision == nil {
+		return r.unseen()
+	}
+	said, err := r.ask(ctx, question, core.Blob{Name: f.Name, Type: http.DetectContentType(data), Data: data})
+	if err != nil {
+		return fmt.Errorf("%w: describe: %w", noModel, err)
+	}
+	title, text := parts(said)
+	if text == "" {
+		return fmt.Errorf("%w: it said nothing", noModel)
+	}
+	if f.Title == "" {
+		f.Title = title
+	}
+	f.Description = capped(text)
+	return nil
+}
+
+// unseen is what becomes of a picture that nothing describes.
+func (r *Reader) unseen() error {
+	if r.options.Sees {
+		return nil
+	}
+	return blind
+}
+
+// ask asks the model about a picture, once.
+func (r *Reader) ask(ctx context.Context, question string, picture core.Blob) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var said strings.Builder
+	req := core.Request{Turns: []core.Turn{{Role: core.User, Text: question, Images: []core.Blob{picture}}}}
+	for c, err := range r.options.Vision.Generate(ctx, req) {
+		if err != nil {
+			return "", err
+		}
+		if said.WriteString(c.Text); said.Len() > maxDescription {
+			break
+		}
+	}
+	return said.String(), nil
+}
+
+// parts are what a model says of a picture: in the tags that it was asked for, or plainly.
+func parts(said string) (title, description string) {
+	if description = within(said, "description"); description != "" {
+		return within(said, "title"), description
+	}
+	return "", strings.TrimSpace(said)
+}
+
+// within is what stands between two tags; "" if they do not. Models are no XML writers (LM-11).
+func within(said, tag string) string {
+	_, rest, _ := strings.Cut(said, "<"+tag+">")
+	inner, _, _ := strings.Cut(rest, "</"+tag+">")
+	return strings.TrimSpace(inner)
+}
+
+// Pictures implements [core.Reader].
+func (r *Reader) Pictures(ctx context.Context, connector string, files []core.File, most int) []core.Blob {
+	var wanted []core.File
+	for _, f := range files {
+		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(wanted) < most {
+			wanted = append(wanted, f)
+		}
+	}
+	found := make([]core.Blob, len(wanted))
+	var work sync.WaitGroup
+	for i, f := range wanted {
+		work.Go(func() {
+			err := r.inPlace(ctx, func(ctx context.Context) error {
+				b, err := r.fetch(ctx, connector, f)
+				if err == nil {
+					err = checkPicture(b.Data)
+				}
+				if media := http.DetectContentType(b.Data); err == nil && pictureTypes[media] {
+					found[i] = core.Blob{Name: f.Name, Type: media, Data: b.Data}
+				}
+				return err
+			})
+			if err != nil && r.options.Log != nil {
+				r.options.Log.Warn("a picture can't be shown to the model", "connector", connector, "ref", f.Ref, "err", err)
+			}
+		})
+	}
+	work.Wait()
+	var all []core.Blob
+	for _, b := range found {
+		if b.Data != nil {
+			all = append(all, b)
+		}
+	}
+	return all
+}

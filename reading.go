@@ -1,0 +1,26 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+
+	"parley/connectors"
+	"parley/core"
+	"parley/media"
+)
+
+// reader reads what is attached to messages, with the models that there are.
+func (g *Gateway) reader() *media.Reader {
+	m := g.models.Models
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.Sees, Log: g.env.Log})
+}
+
+// fetch gets a file from the connector that it came by. Connectors are asked when it is needed: some are made later.
+func (g *Gateway) fetch(ctx context.Context, connector string, f core.File, limit int64) (core.Blob, error) {
+	for _, c := range g.connectors {
+		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {
+			return from.Fetch(ctx, f, limit)
+		}
+	}
+	return core.Blob{}, fmt.Errorf("%w: the connector %s hands out no files", core.ErrNotFound, connector)
+}
