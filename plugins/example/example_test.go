@@ -1,0 +1,82 @@
+package example
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+	"parley/core/actiontest"
+)
+
+var friend = core.Scene{Allowed: true}
+
+func TestBrew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		action := actiontest.Named(t, New(time.Minute), "BREW_TEA")
+		made := actiontest.Make(t, action, actiontest.Call{Scene: friend, Parameters: `{"kind":"sencha","cups":2}`})
+		want := []string{"🍵 Cup 1 of 2…", "🍵 Cup 2 of 2…", "🍵 2 × sencha is ready."}
+		if diff := cmp.Diff(want, made.Shown); diff != "" || made.Err != nil || made.Text != "2 × sencha is ready." {
+			t.Errorf("%q, %v\n%s", made.Text, made.Err, diff)
+		}
+	})
+}
+
+func TestRefused(t *testing.T) {
+	action := actiontest.Named(t, New(0), "BREW_TEA")
+	for params, want := range map[string]error{`{}`: actiontest.ErrParameters, `{"kind":"coffee"}`: actiontest.ErrParameters, `{"kind":"assam","cups":7}`: actiontest.ErrParameters} {
+		if made := actiontest.Make(t, action, actiontest.Call{Scene: friend, Parameters: params}); !errors.Is(made.Err, want) {
+			t.Errorf("%s: %v", params, made.Err)
+		}
+	}
+	if made := actiontest.Make(t, action, actiontest.Call{Parameters: `{"kind":"assam"}`}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
+		t.Errorf("a stranger: %v", made.Err)
+	}
+}
+
+func TestMatch(t *testing.T) {
+	action := New(0).Actions[0].(core.Matcher)
+	for text, want := range map[string]bool{"tea!": true, " TEA! ": true, "tea": false, "tea! now": false} {
+		if _, ok := action.Match(core.Scene{Message: core.Memory{Text: text}}); ok != want {
+			t.Errorf("%q: %v", text, ok)
+		}
+	}
+}
+
+func TestShelf(t *testing.T) {
+	f, err := New(0).Providers[0].Provide(context.Background(), core.Scene{})
+	if err != nil || f.Text != "On the tea shelf: assam, sencha." {
+		t.Errorf("%q, %v", f.Text, err)
+	}
+}
+
+// What the page shows is what is compiled and tested here.
+func TestPageShowsThisCode(t *testing.T) {
+	page, err := os.ReadFile("../../docs/add-an-action.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(page), "\n```go\n")
+	if len(blocks) < 3 {
+		t.Fatalf("the page has %d blocks of code", len(blocks)-1)
+	}
+	for i, block := range blocks[1:] {
+		code, _, ended := strings.Cut(block, "```\n")
+		file, name, found := strings.Cut(code, "\n")
+		name = strings.TrimPrefix(name, "\n")
+		source, err := os.ReadFile(strings.TrimPrefix(file, "// "))
+		if err != nil || !ended || !found {
+			t.Errorf("block %d begins with %q, which names no file: %v", i+1, file, err)
+			continue
+		}
+		if !strings.Contains(string(source), name) {
+			t.Errorf("block %d is not in %s:\n%s", i+1, file, name)
+		}
+	}
+}
