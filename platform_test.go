@@ -214,11 +214,14 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 			continue
 		}
 		delete(standing, s.ID)
-		texts = append(texts, m.Text)
+		texts = append(texts, withoutCalls(m.Text))
 		for i, v := range m.Versions {
 			last := v.Text == m.Text
-			if i > 0 && !last && len(m.Versions[i-1].Text) < full && len(v.Text) < len(m.Versions[i-1].Text) {
-				wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, m.Versions[i-1].Text, v.Text))
+			if i > 0 && !last {
+				before, now := withoutCalls(m.Versions[i-1].Text), withoutCalls(v.Text)
+				if len(before) < full && len(now) < len(before) {
+					wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, before, now))
+				}
 			}
 			at = v.At
 		}
@@ -238,6 +241,14 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 		e.Seen = append(e.Seen, sim.Sight{At: at, Reader: string(run.Room), Run: run.ID, Text: text, Last: true})
 	}
 	return wrong
+}
+
+// withoutCalls is a text without the lines about calls under it.
+func withoutCalls(text string) string {
+	lines := strings.Split(text, "\n")
+	return strings.TrimRight(strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "⏳ ") || strings.HasPrefix(line, "⚙️ ") || strings.HasPrefix(line, "✅ ") || strings.HasPrefix(line, "❌ ")
+	}), "\n"), "\n")
 }
 
 // bare is what remains of a text however it was marked up and cut.

@@ -55,7 +55,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		}
 	}
 	x.stage(c, Tool{Stage: StageRunning, Parameters: string(params)})
-	r, failure := x.do(ctx, t, x.call(c, params))
+	r, failure := x.do(ctx, t, x.call(ctx, c, params))
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause

@@ -26,6 +26,24 @@ type block struct {
 	tool       Tool // as it was shown last
 	parameters partialjson.Reader
 	spoke      bool
+	cut        <-chan struct{} // closed when nobody listens any more; nil for never
+}
+
+// heard says for how long the action is listened to.
+func (b *block) heard(ctx context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.cut = ctx.Done()
+}
+
+// over says that nothing more is heard of the action.
+func (b *block) over() bool {
+	select {
+	case <-b.cut:
+		return true
+	default:
+		return b.tool.Stage == StageEnd
+	}
 }
 
 // show brings the block on its way. What t leaves open stays as it was.
@@ -69,7 +87,7 @@ func (b *block) running(short string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t := b.tool; t.Stage == StageRunning {
+	if t := b.tool; t.Stage == StageRunning && !b.over() {
 		t.ShortResult = brief(clean(short), maxShort)
 		b.apply(t)
 	}
@@ -82,7 +100,7 @@ func (b *block) say(c Change) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tool.Stage == StageEnd {
+	if b.over() {
 		return
 	}
 	if !b.spoke { // there is nothing yet to add to
@@ -135,13 +153,16 @@ func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Sta
 // stage shows how far a call has come.
 func (x *execution) stage(c ToolCall, t Tool) { x.block(c, 0).show(t) }
 
-// call is what the action is given of c.
-func (x *execution) call(c ToolCall, parameters json.RawMessage) *Call {
+// call is what the action is given of c. Nothing that it says is heard once ctx is done: who is cut off may well believe
+// that it failed.
+func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMessage) *Call {
 	say := func(ctx context.Context, n Notice) error {
 		_, err := x.Say(ctx, n)
 		return err
 	}
-	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: x.block(c, 0), say: say}
+	b := x.block(c, 0)
+	b.heard(ctx)
+	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say}
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

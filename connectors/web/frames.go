@@ -1,6 +1,7 @@
 package web
 
 import (
+	"slices"
 	"strings"
 
 	"parley/core"
@@ -22,9 +23,11 @@ type frame struct {
 	Stage           core.Stage `json:"stage,omitempty"`
 	Args            string     `json:"args,omitempty"`
 	ParametersChunk string     `json:"parametersChunk,omitempty"`
+	CompactParams   string     `json:"compactParams,omitempty"`
 	Result          string     `json:"result,omitempty"`
 	ShortResult     string     `json:"shortResult,omitempty"`
 	Error           string     `json:"error,omitempty"`
+	Images          []string   `json:"images,omitempty"`
 
 	MessageID   string           `json:"messageId,omitempty"` // done
 	AgentName   string           `json:"agentName,omitempty"`
@@ -48,6 +51,7 @@ type encoder struct {
 	since   int  // bytes added since then
 	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
 	status  frame
+	calls   []frame // that the reader has seen begin, and not end
 }
 
 // thinking is the first frame.
@@ -59,24 +63,37 @@ func (e *encoder) nothing(why string) []frame {
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 
-// restart prepares for another answer of the same run.
-func (e *encoder) restart() {
+// restart prepares for another answer of the same run. It ends the calls of the one before: who adopts a run makes
+// calls of its own, or none.
+func (e *encoder) restart() (out []frame) {
+	for _, f := range e.calls {
+		out = append(out, frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd,
+			Error: "A restart cut this off."})
+	}
 	*e = encoder{agent: e.agent, legacy: e.legacy, joining: true, status: e.status}
+	return out
 }
 
-// encode gives the frames that bring the reader from what it has seen to view. changes are those between the two.
+// encode gives the frames that bring the reader from what it has seen to view. changes are those between the two: all
+// their text comes where the last of it stands among the calls.
 func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
 	added, replaced := diff(e.seen, view)
-	joins := e.joining && added != ""
-	if added != "" || replaced {
-		out = append(out, e.say(frame{Type: "status", Kind: "streaming"})...)
-		out = append(out, e.token(view, added, replaced || joins))
-	}
-	e.joining = e.joining && !joins
 	e.seen = view
-	for _, c := range changes {
+	last := -1
+	for i, c := range changes {
+		if c.Kind == core.Text || c.Kind == core.Callback {
+			last = i
+		}
+	}
+	for i, c := range changes {
 		if c.Kind == core.ToolStage {
 			out = append(out, e.tool(c)...)
+		}
+		if i == last && (added != "" || replaced) {
+			joins := e.joining && added != ""
+			out = append(out, e.say(frame{Type: "status", Kind: "streaming"})...)
+			out = append(out, e.token(view, added, replaced || joins))
+			e.joining = e.joining && !joins
 		}
 	}
 	if view.Outcome.Done() {
@@ -115,11 +132,15 @@ func (e *encoder) say(f frame) []frame {
 func (e *encoder) tool(c core.Change) (out []frame) {
 	t := c.Tool
 	f := frame{Type: "tool", Phase: "call", CallID: c.Call, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
-		ParametersChunk: t.ParametersChunk, Result: t.Result, ShortResult: t.ShortResult, Error: t.Error}
+		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
+		Error: t.Error, Images: t.Images}
 	switch t.Stage {
+	case core.StageStart:
+		e.calls = append(e.calls, f)
 	case core.StageRunning:
 		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: t.Name})
 	case core.StageEnd:
+		e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
 		f.Phase = "result"
 		if !t.Success {
 			f.Phase = "error"
@@ -157,7 +178,7 @@ func diff(old, now core.View) (added string, replaced bool) {
 	}
 	var b strings.Builder
 	if i < len(old.Segments) && old.Segments[i].Text != "" {
-		if old.Segments[i].Call != "" {
+		if !strings.HasPrefix(now.Segments[i].Text, old.Segments[i].Text) { // a call says something else
 			return "", true
 		}
 		b.WriteString(now.Segments[i].Text[len(old.Segments[i].Text):])

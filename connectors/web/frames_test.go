@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"parley/core"
 )
 
@@ -43,11 +45,13 @@ func (p *page) read(t *testing.T, fs []frame) {
 
 // write makes one random change of an answer.
 func write(a *core.Answer, r *rand.Rand) {
-	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(5) {
+	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(6) {
 	case 0:
 		a.Apply(core.Change{Kind: core.Callback, Call: call, Text: []string{"", "Searching…", "Found **it**", "ha"}[r.IntN(4)]})
 	case 1:
 		a.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "X", Stage: core.StageRunning}})
+	case 2:
+		a.Apply(core.Change{Kind: core.Text, Call: call, Text: " more"})
 	default:
 		a.Apply(core.Change{Kind: core.Text, Step: step, Text: []string{"ha", "\n", "```\n", "bana", "na", " "}[r.IntN(6)]})
 	}
@@ -165,5 +169,53 @@ func TestDone(t *testing.T) {
 		if err != nil || string(got) != c.want {
 			t.Errorf("%v gives\n%s, not\n%s", c.outcome, got, c.want)
 		}
+	}
+}
+
+// A call's frames stand in order with the text, and a call that nobody will end any more ends.
+func TestFramesOfACall(t *testing.T) {
+	var a core.Answer
+	tool := func(x core.Tool) { x.Name = "READ"; a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &x}) }
+	a.Apply(core.Change{Kind: core.Text, Text: "I read it."})
+	tool(core.Tool{Stage: core.StageStart})
+	tool(core.Tool{Stage: core.StageStreaming, ParametersChunk: `{"path":`, CompactParams: ""})
+	tool(core.Tool{Stage: core.StageStreaming, ParametersChunk: `"a.txt"}`, CompactParams: "a.txt"})
+	var enc encoder
+	changes, view := a.Read(0)
+	at := view.At
+	want := `{"type":"status","kind":"streaming"}
+{"type":"token","text":"I read it."}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"start"}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"streaming","parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
+	wantFrames(t, want, enc.encode("run", changes, view))
+	moved := enc
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"A restart cut this off."}`, moved.restart())
+	wantFrames(t, "", moved.restart())
+
+	tool(core.Tool{Stage: core.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})
+	tool(core.Tool{Stage: core.StageEnd, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", Result: "x", ShortResult: "1 line", Success: true})
+	a.Apply(core.Change{Kind: core.Text, Step: 1, Text: "Done."})
+	changes, view = a.Read(at)
+	want = `{"type":"status","kind":"running_action","actionName":"READ"}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"running","args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
+{"type":"tool","phase":"result","callId":"1","toolName":"READ","stage":"end","args":"{\"path\":\"a.txt\"}","compactParams":"a.txt","result":"x","shortResult":"1 line"}
+{"type":"status","kind":"streaming"}
+{"type":"token","text":"\n\nDone."}`
+	wantFrames(t, want, enc.encode("run", changes, view))
+	wantFrames(t, "", enc.restart())
+}
+
+func wantFrames(t *testing.T, want string, got []frame) {
+	t.Helper()
+	var lines []string
+	for _, f := range got {
+		b, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, string(b))
+	}
+	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -135,7 +135,9 @@ func (w *Web) follow(ctx context.Context, out *sse, acc core.Accepted, legacy bo
 		if !errors.Is(err, core.ErrLost) {
 			return err
 		}
-		enc.restart() // the run has changed hands: another answer, from its start
+		if err := out.frames(enc.restart()); err != nil { // the run has changed hands: another answer, from its start
+			return err
+		}
 	}
 }
 

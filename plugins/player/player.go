@@ -96,7 +96,7 @@ func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 		return core.Result{}, fmt.Errorf("set up %q: %w", found.title, err)
 	}
 	progress.Complete("🎵 Now playing: " + found.link())
-	return core.Result{Text: fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", found.title), Short: name}, nil
+	return core.Result{Text: fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", found.title), Short: "it plays"}, nil
 }
 
 // ready makes sure that a track is there.

@@ -132,6 +132,7 @@ function statusText({ kind, actionName, toolName }) {
 // Tool is one call, folded: its name and stage in sight, what went in and came out below.
 class Tool {
   element;
+  #line = el('span', { class: 'line', dir: 'auto' }); // what goes in, in short
   #stage = el('span', { class: 'stage' });
   #fields = el('dl');
   #shown = new Map();
@@ -139,14 +140,15 @@ class Tool {
 
   constructor(name) {
     this.element = el('details', { class: 'tool', 'data-stage': 'start' },
-      el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#stage), this.#fields);
+      el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#line, this.#stage), this.#fields);
   }
 
-  show({ stage, phase, args, parametersChunk, result, shortResult, error }) {
+  show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error }) {
     const failed = phase === 'error';
     if (stage === 'start') this.#chunks = ''; // after a reconnect all is told again
     this.element.dataset.stage = failed ? 'failed' : stage;
     this.#stage.textContent = failed ? 'failed' : shortResult || stages[stage];
+    if (compactParams) this.#line.textContent = compactParams;
     this.#chunks += parametersChunk ?? '';
     if (args || this.#chunks) this.#field('Arguments', args || this.#chunks, Boolean(args));
     if (result) this.#field('Result', result, true);

@@ -1,0 +1,234 @@
+package parley_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/core"
+	. "parley/models/modelfake"
+)
+
+// withMusic lets the agent play two tracks: one is there after five seconds, the other never.
+func withMusic(cfg *config.Config) {
+	cfg.Plugins.Player.URLs = []string{"http://music.test/so_what.mp3?key=x", "http://music.test/endless.mp3"}
+}
+
+// music is where the tracks are.
+func (s *story) music() {
+	Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		wait := 5 * time.Second
+		if strings.Contains(r.URL.Path, "endless") {
+			wait = time.Hour
+		}
+		select {
+		case <-time.After(wait):
+		case <-r.Context().Done():
+		}
+	}))
+}
+
+const (
+	letMe    = "Let me put on some music."
+	settling = "✨ Setting up so what…"
+	playing  = "🎵 Now playing: **so what**"
+	enjoy    = "Enjoy it."
+)
+
+// plays asks for a track by a word of its title, and says something before and after.
+func plays(title string) []Script {
+	return []Script{
+		{Text(letMe), Pause(3 * time.Second), ToolCall("c1", "PLAY_MUSIC", `{"title":"`+title+`"}`)},
+		{Pause(3 * time.Second), Text(enjoy)},
+	}
+}
+
+// paragraphs is how an answer stands on platforms that show all of Markdown that is in it.
+func paragraphs(ps ...string) string { return strings.ReplaceAll(strings.Join(ps, "\n\n"), "**", "") }
+
+// steps are the different texts that people saw of a message, one after the other.
+func steps(m Line) (texts []string) {
+	for _, v := range m.Versions {
+		texts = append(texts, strings.ReplaceAll(v.Text, "**", ""))
+	}
+	return slices.Compact(texts)
+}
+
+// ST-16, ST-17: text, status, status, tool, text and the last word, as they stand one after the other in one message.
+func TestProgressInChat(t *testing.T) {
+	const asks, runs, ran = "⏳ play music: so what", "⚙️ play music: so what", "✅ play music: so what → it plays"
+	ended := paragraphs(letMe, playing, enjoy)
+	for progress, want := range map[config.Progress][]string{
+		config.ProgressOff:     {letMe, paragraphs(letMe, settling), paragraphs(letMe, playing), ended},
+		config.ProgressCompact: {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended},
+		config.ProgressFull:    {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended + "\n\n" + ran},
+	} {
+		passing := []string{ // what one reads or not: the next comes at the same moment
+			paragraphs(letMe, "⏳ play music"), paragraphs(letMe, asks), paragraphs(letMe, runs), paragraphs(letMe, playing, runs), ended + "\n\n" + ran,
+		}
+		if progress == config.ProgressOff {
+			passing = nil
+		}
+		t.Run(string(progress), func(t *testing.T) {
+			onEach(t, func(cfg *config.Config) {
+				withMusic(cfg)
+				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = progress, progress
+			}, func(c *chat) {
+				c.music()
+				c.model.Queue(plays("so what")...)
+				c.Say(Ada, c.ada, "Play something")
+				c.read(c.ada, "Enjoy")
+				c.rest()
+				got := slices.DeleteFunc(steps(c.Sees(c.ada)[1]), func(s string) bool {
+					return slices.Contains(passing, s) && !slices.Contains(want, s)
+				})
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// What a page shows at each step, and what it shows when it is loaded again: the same text, with the trail.
+func TestProgressOnThePage(t *testing.T) {
+	tell(t, withMusic, func(s *story) {
+		s.music()
+		s.model.Queue(plays("so what")...)
+		id := s.open()
+		stream := s.send(id, "k1", "Play something")
+		var frames []string
+		for {
+			e, err := stream.Next()
+			s.must(err)
+			frames = append(frames, e.Raw)
+			if e.Type == "done" {
+				break
+			}
+		}
+		said := "web/" + id + "#1"
+		want := []string{
+			`{"type":"status","kind":"thinking"}`,
+			`{"type":"status","kind":"streaming"}`,
+			`{"type":"token","text":"Let me put on some music."}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"start"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"streaming","parametersChunk":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"status","kind":"running_action","actionName":"PLAY_MUSIC"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"running","args":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"status","kind":"streaming"}`,
+			`{"type":"token","text":"\n\n✨ Setting up so what…"}`,
+			`{"type":"token","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**"}`,
+			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is playing now; people see that, with the link if there is one.","shortResult":"it plays"}`,
+			`{"type":"token","text":"\n\nEnjoy it."}`,
+			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]}`,
+		}
+		if diff := cmp.Diff(want, frames); diff != "" {
+			t.Error(diff)
+		}
+		lines, err := s.browser.Reload(s.Context(), id)
+		s.must(err)
+		if len(lines) != 2 || lines[1].Text != letMe+"\n\n"+playing+"\n\n"+enjoy {
+			t.Fatalf("a reload shows %+v", lines)
+		}
+		if diff := cmp.Diff([]string{settling, playing}, lines[1].History); diff != "" {
+			t.Errorf("the trail of a reload: %s", diff)
+		}
+		s.model.Queue(Script{Text("Welcome.")})
+		s.all(s.send(id, "k2", "Thanks"))
+		prompt := string(s.model.Requests()[2].Raw)
+		if n := strings.Count(prompt, "Now playing"); n != 1 || strings.Contains(prompt, "Setting up") {
+			t.Errorf("the next prompt tells %d times what plays: %s", n, prompt)
+		}
+	})
+}
+
+// ST-08, ST-09, ST-10, ST-21: however an answer ends, a call and what it says under way end with it, and the last word is
+// exact.
+func TestEndingsWithACall(t *testing.T) {
+	const setting = "✨ Setting up endless…"
+	wait := Script{Pause(time.Hour)}
+	for name, c := range map[string]struct {
+		title string
+		after []Script
+		do    func(c *chat)
+		want  []string
+	}{
+		"the model breaks after the call": {"so what", []Script{{Text(enjoy), Cut()}}, func(*chat) {},
+			[]string{paragraphs(letMe, playing, enjoy, "("+core.ProviderIssue.Sentence()+")")}},
+		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chat) {},
+			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
+		"somebody stops it": {"endless", []Script{wait}, func(c *chat) { c.Say(Ada, c.ada, "/stop") },
+			[]string{paragraphs(letMe, setting, "(Stopped.)")}},
+		"a newer message": {"endless", nil, func(c *chat) { c.Say(Ada, c.ada, "Never mind") },
+			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
+		"the message is removed": {"endless", []Script{{Text("Sorry.")}}, func(c *chat) {
+			c.Remove(c.ada, c.Sees(c.ada)[1])
+			c.silence = true
+		}, []string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
+		"the process dies": {"endless", []Script{{Text(tale)}}, func(c *chat) { c.crash(); c.start() }, []string{tale}},
+		"the process ends": {"endless", []Script{{Text(tale)}}, func(c *chat) { c.shutdown(); c.start() }, []string{tale}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(cfg *config.Config) {
+				withMusic(cfg)
+				cfg.Shutdown.Grace = time.Second
+			}, func(s *chat) {
+				s.music()
+				s.model.Queue(append(plays(c.title)[:1], c.after...)...)
+				s.Say(Ada, s.ada, "Play something")
+				s.read(s.ada, map[string]string{"endless": setting}[c.title])
+				c.do(s)
+				s.rest()
+				s.pass(5 * time.Second)
+				s.rest()
+				got := Own(s, s.ada)
+				for i := range got {
+					got[i] = strings.NewReplacer("*", "", "_", "").Replace(got[i])
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// On the page every call that has begun ends once, on the stream that it began on.
+func TestCallsEndOnThePage(t *testing.T) {
+	for name, do := range map[string]func(s *story, conversation string){
+		"stopped":    func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) },
+		"superseded": func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) },
+		"it fails":   func(*story, string) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, withMusic, func(s *story) {
+				s.music()
+				s.model.Queue(append(plays("endless")[:1], Script{Text("Well.")})...)
+				id := s.open()
+				stream := s.send(id, "k1", "Play something")
+				s.until(stream, "Setting up")
+				do(s, id)
+				rest, err := stream.All()
+				s.must(err)
+				ends := 0
+				for i, e := range rest {
+					if e.Type == "tool" && e.Stage == core.StageEnd {
+						ends++
+						if e.CallID != "c1" || e.Phase != "error" || i == len(rest)-1 {
+							t.Errorf("it ended with %s", e.Raw)
+						}
+					}
+				}
+				if ends != 1 {
+					t.Errorf("the call ended %d times: %v", ends, rest)
+				}
+			})
+		})
+	}
+}
