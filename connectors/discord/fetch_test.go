@@ -1,0 +1,142 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/discord/discordfake"
+	"parley/core"
+	"parley/internal/guard"
+)
+
+// sent is a file that ann sends, as the gateway was told of it, and its message.
+func (w *world) sent(a discordfake.Attachment) (core.File, string) {
+	w.Helper()
+	w.start()
+	id := w.fake.Say(w.channel, w.ann, "look", discordfake.Attach(a))
+	w.settle()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	m, ok := w.heard[len(w.heard)-1].(core.Message)
+	if !ok || len(m.Files) != 1 {
+		w.Fatalf("heard %+v", w.heard)
+	}
+	return m.Files[0], id
+}
+
+var plan = discordfake.Attachment{Filename: "the plan?.txt", ContentType: "text/plain", Data: []byte("Buy tea.")}
+
+// files are the requests to the CDN.
+func (w *world) files() (all []discordfake.Request) {
+	for _, q := range w.fake.Log() {
+		if q.Route == discordfake.GetFile {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
+// DR-26: a file is found again after days, when the address that came with it has long expired, at a fresh one.
+func TestFetchLater(t *testing.T) {
+	play(t, func(w *world) {
+		f, _ := w.sent(plan)
+		if strings.Contains(f.Ref, "http") || strings.Contains(f.Ref, "hm=") {
+			t.Errorf("an address is kept: %q", f.Ref)
+		}
+		for range 2 {
+			got, err := w.bot.Fetch(w.Context(), f, 100)
+			if err != nil || string(got.Data) != "Buy tea." {
+				t.Errorf("%+v, %v", got, err)
+			}
+			time.Sleep(72 * time.Hour)
+		}
+		if asked := w.files(); len(asked) != 2 || asked[0].Query == asked[1].Query {
+			t.Errorf("asked for %+v", asked)
+		}
+	})
+}
+
+func TestFileFetchFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(w *world, message string)
+		limit int64
+		want  error // nil for any
+	}{
+		"deleted":   {func(w *world, m string) { w.fake.UserDelete(m) }, 100, core.ErrNotFound},
+		"too large": {func(*world, string) {}, 3, core.ErrTooLarge},
+		"expired": {func(w *world, _ string) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Respond(http.StatusNotFound, nil, ""))
+		}, 100, core.ErrNotFound},
+		"no rights any more": {func(w *world, _ string) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.GetMessage, Times: -1}, discordfake.ErrorCode(403, 50001, "Missing Access"))
+		}, 100, core.ErrNotFound},
+		"dropped": {func(w *world, _ string) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.DropBefore())
+		}, 100, nil},
+		"slow": {func(w *world, _ string) {
+			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Delay(time.Minute))
+		}, 100, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				f, m := w.sent(plan)
+				f.Size = 0
+				c.spoil(w, m)
+				ctx, cancel := context.WithTimeout(w.Context(), 2*time.Minute)
+				defer cancel()
+				_, err := w.bot.Fetch(ctx, f, c.limit)
+				if err == nil || c.want != nil && !errors.Is(err, c.want) {
+					w.Errorf("got %v", err)
+				}
+				if text := err.Error(); strings.Contains(text, token) || strings.Contains(text, "hm=") {
+					w.Errorf("SE-02: the error shows %s", text)
+				}
+			})
+		})
+	}
+}
+
+// DR-01: a limit is waited for, once it is known, and the file comes.
+func TestFetchWaits(t *testing.T) {
+	play(t, func(w *world) {
+		f, _ := w.sent(plan)
+		w.fake.Fault(discordfake.Match{Route: discordfake.GetMessage}, discordfake.TooManyRequests(discordfake.ScopeUser, 3*time.Second))
+		start := time.Now()
+		if _, err := w.bot.Fetch(w.Context(), f, 100); err != nil || time.Since(start) < 3*time.Second {
+			t.Errorf("after %v: %v", time.Since(start), err)
+		}
+	})
+}
+
+// SE-03: a message that names another server has nothing fetched from there.
+func TestFetchFromElsewhere(t *testing.T) {
+	for _, address := range []string{
+		"http://169.254.169.254/latest/meta-data", "https://evil.test/attachments/1/2/a", "https://cdn.discordapp.com.evil.test/a",
+		"http://cdn.discordapp.com/a", "file:///etc/passwd", "https://cdn.discordapp.com@10.0.0.1/",
+	} {
+		play(t, func(w *world) {
+			a := plan
+			a.URL = address
+			f, _ := w.sent(a)
+			if _, err := w.bot.Fetch(w.Context(), f, 100); !errors.Is(err, guard.ErrForbidden) {
+				w.Errorf("%s: %v", address, err)
+			}
+		})
+	}
+}
+
+// A reference that is none asks nobody.
+func TestOddReferences(t *testing.T) {
+	play(t, func(w *world) {
+		for _, ref := range []string{"", "1", "1/2", "../1/2", "1/2/x", "1/2/3/4", "a/b/c"} {
+			if _, err := w.bot.Fetch(w.Context(), core.File{Ref: ref}, 100); !errors.Is(err, core.ErrNotFound) {
+				w.Errorf("%q: %v", ref, err)
+			}
+		}
+		w.launch()
+	})
+}
