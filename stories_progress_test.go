@@ -232,3 +232,26 @@ func TestCallsEndOnThePage(t *testing.T) {
 		})
 	}
 }
+
+// Texts that a merge by overlap damages: each piece is new, whatever it looks like.
+func TestTextIsNeverMerged(t *testing.T) {
+	for want, pieces := range map[string][]string{
+		"banana":                  {"bana", "na"},
+		"haha":                    {"ha", "ha"},
+		"one\n\n\n\ntwo":          {"one\n\n", "\n\n", "two"},
+		"```\nx\n```\n":           {"```\n", "x\n", "```\n"},
+		"Step 1: Step 1 done":     {"Step 1: ", "Step 1 done"},
+		"a, a, a, and a, a, a, b": {"a, ", "a, ", "a, ", "and a, ", "a, a, ", "b"},
+	} {
+		var script Script
+		for _, p := range pieces {
+			script = append(script, Text(p, Whole), Pause(time.Second))
+		}
+		tell(t, nil, func(s *story) {
+			s.model.Queue(script)
+			if end := s.all(s.send(s.open(), "k", "Go")); *end.FullText != want {
+				t.Errorf("%q became %q", pieces, *end.FullText)
+			}
+		})
+	}
+}

@@ -1,3 +1,3 @@
-// Package bench measures what the gateway costs: see README.md. Its only test without -bench is that the cost of an
-// answer grows with its length and no faster.
+// Package bench measures what the gateway costs: see README.md. Its tests without -bench are that what an answer
+// costs grows with its length and no faster.
 package bench

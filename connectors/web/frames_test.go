@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -217,5 +218,35 @@ func wantFrames(t *testing.T, want string, got []frame) {
 	}
 	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// However real Markdown is cut into pieces, and wherever a reader looks, what it has read is exact: 10,000 times.
+func TestChunkings(t *testing.T) {
+	file, err := os.ReadFile("testdata/markdown.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := string(file)
+	for seed := range uint64(10_000) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		var a core.Answer
+		enc, p, at := encoder{joining: seed%5 == 0}, &page{}, core.Cursor(0)
+		for rest := []rune(whole); len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN(40))
+			a.Apply(core.Change{Kind: core.Text, Text: string(rest[:n])})
+			rest = rest[n:]
+			if r.IntN(10) == 0 {
+				a.Apply(core.Change{Kind: core.Callback, Call: "c", Text: whole[:r.IntN(20)]}) // stands below, whatever it says
+			}
+			if r.IntN(4) == 0 || len(rest) == 0 {
+				changes, view := a.Read(at)
+				at = view.At
+				p.read(t, enc.encode("run", changes, view))
+			}
+		}
+		if v := a.View(); v.Segments[0].Text != whole || p.text != v.Text() {
+			t.Fatalf("seed %d: the page shows %q", seed, p.text)
+		}
 	}
 }

@@ -1,0 +1,124 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/backends/inmem"
+	"parley/backends/sqlite"
+	"parley/core"
+)
+
+// scribe writes text, and then asks for a file to be written with as much in its parameters.
+type scribe struct{ deltas int }
+
+func (s scribe) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		if req.Turns[len(req.Turns)-1].Role == core.ToolRole {
+			yield(core.Chunk{Text: "Done."}, nil)
+			return
+		}
+		for i := range s.deltas / 2 {
+			yield(core.Chunk{Text: delta(i).Text}, nil)
+		}
+		yield(core.Chunk{Call: &core.CallDelta{ID: "c", Name: "WRITE_FILE", Parameters: `{"path":"a.txt","content":"`}}, nil)
+		for i := range s.deltas / 2 {
+			quoted, _ := json.Marshal(delta(i).Text)
+			yield(core.Chunk{Call: &core.CallDelta{Parameters: string(quoted[1 : len(quoted)-1])}}, nil)
+		}
+		yield(core.Chunk{Call: &core.CallDelta{Parameters: `"}`}}, nil)
+	}
+}
+
+// shelf is WRITE_FILE.
+type shelf struct{}
+
+func (shelf) Spec() core.ActionSpec { return core.ActionSpec{Name: "WRITE_FILE"} }
+
+func (shelf) Act(context.Context, *core.Call) (core.Result, error) {
+	return core.Result{Text: "ok"}, nil
+}
+
+// listener counts what it is told of an answer.
+type listener struct {
+	chunks, parameters, bytes int
+	ended                     chan struct{}
+}
+
+func (*listener) Observe(core.Event) {}
+
+func (l *listener) ObserveAnswer(e core.AnswerEvent) {
+	switch e := e.(type) {
+	case core.ContentUpdated:
+		l.chunks++
+		l.bytes += len(e.Chunk)
+	case core.ToolUpdated:
+		l.parameters++
+		l.bytes += len(e.ParametersChunk)
+	case core.MessagesChanged:
+		if e.View.Outcome.Done() {
+			close(l.ended)
+		}
+	}
+}
+
+// ST-22: what observers hear, and what is read of parameters while they come, costs the same for each delta however long
+// an answer is.
+func TestObserversCostLinearly(t *testing.T) {
+	const short, long = 5_000, 50_000
+	a, b := observed(t, short), observed(t, long)
+	grows(t, "allocations", short, long, float64(a.allocs), float64(b.allocs))
+	grows(t, "allocated bytes", short, long, float64(a.memory), float64(b.memory))
+}
+
+// observed is what an answer of so many deltas takes that is read by nobody but an observer.
+func observed(t *testing.T, deltas int) (c cost) {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "observed.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	l := &listener{ended: make(chan struct{})}
+	rt, err := core.New(core.Config{
+		Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+		Models: core.Models{Large: scribe{deltas}}, Plugins: []core.Plugin{{Name: "bench", Actions: []core.Action{shelf{}}}},
+		Observers: []core.Observer{l}, Open: func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
+		Turns:  core.Turns{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
+		Access: core.Access{Open: map[string]bool{"bench": true}}, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- rt.Run(ctx) }()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err = rt.Submit(ctx, core.Message{
+		Memory: core.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
+		Place:  core.Room{ID: "r", Kind: core.API, Connector: "bench"}, Address: core.Address{Connector: "bench", Room: "r"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-l.ended
+	runtime.ReadMemStats(&after)
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if least := len(strings.Repeat(delta(0).Text, deltas)) / 2; l.bytes < least {
+		t.Fatalf("it heard %d bytes of at least %d", l.bytes, least)
+	}
+	t.Logf("%d deltas: %d events with text, %d with parameters, %d allocations, %d bytes", deltas, l.chunks, l.parameters,
+		after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc)
+	return cost{allocs: after.Mallocs - before.Mallocs, memory: after.TotalAlloc - before.TotalAlloc}
+}
