@@ -129,6 +129,14 @@ func turns(cfg config.Config) core.Turns {
 	}
 }
 
+func generation(a config.Agent) core.Generation {
+	g := core.Generation{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
+	if a.Generation == config.GenerateXML {
+		g.Mode = core.XML
+	}
+	return g
+}
+
 // opener finds who posts for an address. Where nobody does, people watch the answer itself.
 func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
 	return func(ctx context.Context, r core.Run) (core.Surface, error) {

@@ -81,8 +81,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(),
-		Turns:  turns(cfg), Access: access(cfg),
+		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {

@@ -26,6 +26,7 @@ func (d *decoder) check(c *Config) {
 	d.checkWeb(c.Web)
 	d.checkTokens(c)
 	d.checkAddresses(c)
+	d.checkAgent(c.Agent)
 	d.checkTimes(c)
 	d.checkPaces(c.Connectors)
 }
@@ -135,6 +136,15 @@ func sharedAddress(shared DSN) bool {
 	}
 	u, err := url.Parse(shared.Reveal())
 	return err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != ""
+}
+
+func (d *decoder) checkAgent(a Agent) {
+	if a.MaxSteps < 2 || a.MaxSteps > 32 {
+		d.reject("agent.max_steps", "is not between 2 and 32", "write 6 if you have no wish of your own")
+	}
+	if a.MultiStep && a.Generation != GenerateXML {
+		d.reject("agent.multi_step", "needs another form of answers", "set agent.generation to xml, or leave it out")
+	}
 }
 
 func (d *decoder) checkTimes(c *Config) {

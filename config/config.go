@@ -49,6 +49,12 @@ type Agent struct {
 	Names []string `yaml:"names"`
 	// The instructions that stand before every conversation.
 	System string `yaml:"system" default:"You are a helpful assistant in a chat. Answer in the language of the question, briefly and plainly. When you do not know something, say so."`
+	// The form in which the model answers: native for text and calls of tools, xml for text with tags around its parts.
+	Generation Generation `yaml:"generation" default:"native"`
+	// With xml: one step is decided after the other, each with a call of the model, before the answer is written.
+	MultiStep bool `yaml:"multi_step"`
+	// How often the model may be asked for one answer, from 2 to 32. Actions and steps count.
+	MaxSteps int `yaml:"max_steps" default:"6"`
 }
 
 // Providers lists the ways to reach language models.

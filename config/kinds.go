@@ -42,6 +42,17 @@ func (Progress) words() []string {
 	return []string{string(ProgressOff), string(ProgressCompact), string(ProgressFull)}
 }
 
+// Generation says in which form a model answers.
+type Generation string
+
+// The forms of an answer.
+const (
+	GenerateNative Generation = "native" // text, and calls of tools
+	GenerateXML    Generation = "xml"    // text with tags around its parts
+)
+
+func (Generation) words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
+
 // DirectAccess says who is answered in direct chats.
 type DirectAccess string
 

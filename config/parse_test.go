@@ -82,7 +82,7 @@ func TestDefaults(t *testing.T) {
 
 func TestParseReadsEveryType(t *testing.T) {
 	c := parse(t, `
-agent: {name: "A", system: "B"}
+agent: {name: "A", system: "B", generation: xml, multi_step: true, max_steps: 3}
 models: {large: {provider: demo, max_tokens: 500, temperature: 1}}
 owner: [telegram:123456789, "discord:80351110224678912"]
 web:
@@ -117,6 +117,9 @@ log: {level: debug}
 	}
 	if o := c.Access.Overrides; len(o) != 2 || *o[0].Group != GroupAmbient || o[0].System != "Be kind." || o[0].Tools[0] != "ROLL" || o[1].Group != nil {
 		t.Errorf("overrides: %+v", c.Access.Overrides)
+	}
+	if c.Agent.Generation != GenerateXML || !c.Agent.MultiStep || c.Agent.MaxSteps != 3 {
+		t.Errorf("agent: %+v", c.Agent)
 	}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)

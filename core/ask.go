@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
+
+	"parley/core/scan"
 )
 
 // maxReply is how much of an answer to a short question is read, in bytes.
@@ -24,6 +26,7 @@ func (rt *Runtime) small(ctx context.Context, req Request) (text string, err err
 	}
 	req.Tools = nil
 	var b strings.Builder
+	thoughts := scan.New(scan.Options{})
 	for c, err := range model.Generate(ctx, req) {
 		if err != nil {
 			if cause := context.Cause(ctx); cause != nil {
@@ -31,11 +34,13 @@ func (rt *Runtime) small(ctx context.Context, req Request) (text string, err err
 			}
 			return "", fmt.Errorf("ask the small model: %w", err)
 		}
-		b.WriteString(clean(c.Text))
+		b.WriteString(thoughts.Write(c.Text))
 		if b.Len() > maxReply {
 			break
 		}
 	}
+	rest, _ := thoughts.Close(false)
+	b.WriteString(rest)
 	return strings.TrimSpace(b.String()), context.Cause(ctx)
 }
 

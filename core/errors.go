@@ -33,7 +33,8 @@ const (
 	GenerationTimeout   FailureKind = "generation_timeout"
 	ProviderIssue       FailureKind = "provider_issue"
 	PromptTooLong       FailureKind = "prompt_too_long"
-	ActionFailed        FailureKind = "action_failed" // of an [ActionResult] only
+	ConversationTooLong FailureKind = "conversation_too_long" // more than the model reads at once (LM-08)
+	ActionFailed        FailureKind = "action_failed"         // of an [ActionResult] only
 )
 
 // Sentence is what people read: short, true, and with what to do (LM-14).
@@ -47,6 +48,8 @@ func (k FailureKind) Sentence() string {
 		return "The local model can't be reached. Whoever runs this agent can start it and try again."
 	case RateLimited:
 		return "The model is busy right now. Please try again in a minute."
+	case ConversationTooLong:
+		return "This conversation has become too long for the model. Write /new to begin afresh."
 	case GenerationTimeout:
 		return "The model took too long. Please try again."
 	case PromptTooLong:

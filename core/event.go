@@ -87,6 +87,13 @@ type (
 	RoomJoined struct{ Room Room }
 	// RoomLeft is one that it had to leave. Runs there end.
 	RoomLeft struct{ Room RoomID }
+	// ModelUsed is one call of a model that has come to its end, well or not.
+	ModelUsed struct {
+		RunInfo
+		Usage     Usage
+		Estimated bool // the provider did not say: Usage is a guess
+		Took      time.Duration
+	}
 )
 
 func (MessageReceived) event() string      { return "MESSAGE_RECEIVED" }
@@ -106,6 +113,7 @@ func (WorldConnected) event() string       { return "WORLD_CONNECTED" }
 func (WorldLeft) event() string            { return "WORLD_LEFT" }
 func (RoomJoined) event() string           { return "ROOM_JOINED" }
 func (RoomLeft) event() string             { return "ROOM_LEFT" }
+func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // received is the event of m.
 func received(m Message, acc Accepted) Event {

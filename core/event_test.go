@@ -141,7 +141,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		acc := n.submit(m)
 		n.submit(m)
 		w.ended(acc)
-		if len(d.all) != 4 {
+		if len(d.all) != 5 {
 			w.Fatalf("heard %+v", d.all)
 		}
 		info := core.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
@@ -159,6 +159,10 @@ func TestEventsSayWhatHappened(t *testing.T) {
 				info.Start = e.Start
 				if e.RunInfo != info || !e.Start.Equal(begun) {
 					w.Errorf("started %+v; want %+v at %v", e, info, begun)
+				}
+			case core.ModelUsed:
+				if e.Took != 3*time.Second || !e.Estimated || e.Usage.Prompt == 0 || e.Usage.Completion != 0 {
+					w.Errorf("used %+v", e)
 				}
 			case core.RunEnded:
 				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: core.Failed, Err: core.NoProvider.Sentence()}
@@ -184,10 +188,10 @@ func TestObserversHarmNobody(t *testing.T) {
 			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
 		}
 		synctest.Wait()
-		if len(d.all) != 4*many {
-			w.Errorf("the diary holds %d events; want %d", len(d.all), 4*many)
+		if len(d.all) != 5*many {
+			w.Errorf("the diary holds %d events; want %d", len(d.all), 5*many)
 		}
-		if missed := n.MissedEvents(); missed != 4*many-256-1 {
+		if missed := n.MissedEvents(); missed != 5*many-256-1 {
 			w.Errorf("%d events were missed", missed)
 		}
 		if log := w.log.String(); strings.Count(log, "misses events") != 1 || !strings.Contains(log, "the observer is broken") {

@@ -3,17 +3,34 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
+	"slices"
 	"strings"
-	"time"
 )
 
+// Generation says how the model is asked for an answer.
+type Generation struct {
+	Mode GenerationMode
+	// MultiStep decides one step after the other before it answers, with [XML] only.
+	MultiStep bool
+	// MaxSteps is how many rounds of the model one run may have; 0 is 6.
+	MaxSteps int
+}
+
+// GenerationMode is the form in which the model answers.
+type GenerationMode string
+
+// The modes. Both make the same of an answer.
 const (
-	maxSteps = 6           // rounds of the model in one run; the last is given no tools, so that it answers
-	attempts = 3           // model calls of one round: over transport errors and empty output together
-	backoff  = time.Second // before the second attempt; then twice that
+	Native GenerationMode = ""    // text, and calls of tools
+	XML    GenerationMode = "xml" // text with tags around its parts, which every model can write
 )
+
+func (g Generation) steps() int {
+	if g.MaxSteps == 0 {
+		return 6
+	}
+	return g.MaxSteps
+}
 
 var (
 	errTold    = errors.New("people were told why not") // the answer is complete, without the model
@@ -21,27 +38,45 @@ var (
 	errEndless = errors.New("the model asks for actions without end")
 )
 
-// generate writes the answer: rounds of the model, with the actions it asks for between them.
+// generate writes the answer.
 func (x *execution) generate(ctx context.Context) error {
-	req, err := x.compose(ctx)
-	if errors.Is(err, errTold) {
+	st, err := x.prepare(ctx)
+	switch form := x.cfg.Generation.Mode == XML; {
+	case errors.Is(err, errTold):
 		return nil
-	} else if err != nil {
+	case err != nil:
+		return err
+	case form && x.cfg.Generation.MultiStep:
+		return x.generateSteps(ctx, st)
+	case form || !st.native():
+		return x.generateForm(ctx, st)
+	}
+	req, err := st.request(ctx)
+	if err != nil {
 		return err
 	}
-	for step := range maxSteps {
-		if step == maxSteps-1 {
+	return x.generateNative(ctx, req)
+}
+
+// generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
+// so that it answers.
+func (x *execution) generateNative(ctx context.Context, req Request) error {
+	last := x.cfg.Generation.steps() - 1
+	for step := range last + 1 {
+		if step == last {
 			req.Tools = nil
 		}
-		r, err := x.round(ctx, req, step)
+		r, err := x.round(ctx, req, &round{x: x, step: step})
 		if err != nil {
 			return err
 		}
-		if len(r.calls) == 0 {
-			x.limit(r, step)
-			return nil
+		if err := x.words(r); err != nil || len(r.calls) == 0 {
+			return err
 		}
-		results, err := x.actAll(ctx, step, r.calls)
+		if step == last {
+			return errEndless
+		}
+		results, err := x.actAll(ctx, r.calls)
 		if err != nil {
 			return err
 		}
@@ -55,10 +90,7 @@ func (x *execution) generate(ctx context.Context) error {
 }
 
 // actAll makes the calls of a round, one after the other, and returns what the model is told of them.
-func (x *execution) actAll(ctx context.Context, step int, calls []ToolCall) (results []Turn, err error) {
-	if step == maxSteps-1 {
-		return nil, errEndless
-	}
+func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []Turn, err error) {
 	for _, c := range calls {
 		result, err := x.act(ctx, c)
 		if err != nil {
@@ -69,125 +101,76 @@ func (x *execution) actAll(ctx context.Context, step int, calls []ToolCall) (res
 	return results, nil
 }
 
-// round is one answer of the model, tried again within one budget while nothing of it can be seen.
-func (x *execution) round(ctx context.Context, req Request, step int) (*round, error) {
-	empty := false
-	for try := 1; ; try++ {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		r := &round{x: x, step: step}
-		err := r.read(ctx, req)
-		var f *Failure
-		switch {
-		case err == nil && !r.silent():
-			return r, nil
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case err == nil && (empty || try == attempts):
-			return nil, &Failure{Kind: ProviderIssue, Err: errEmpty}
-		case err == nil: // LM-06: once more, unchanged
-			empty = true
-			continue
-		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
-			return nil, err
-		}
-		wait := max(f.After, x.jitter(backoff<<try))
-		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
-			return nil, err
-		}
-		x.cfg.Log.Warn("the model failed; trying again", "run", x.run.ID, "try", try, "err", err)
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// limit says so when the provider, not the model, ended the answer.
-func (x *execution) limit(r *round, step int) {
-	why := ""
-	switch r.finish {
-	case FinishLength:
-		why = "_(The model's length limit cuts the answer here.)_"
-	case FinishFilter:
-		why = "_(The provider's content filter ended the answer here.)_"
-	default:
-		return
-	}
-	x.answer.Apply(Change{Kind: Text, Step: step + 1, Text: why})
-}
-
-// round collects what one call of the model says.
-type round struct {
-	x       *execution
-	step    int
-	text    strings.Builder
-	calls   []ToolCall
-	index   map[int]int // of a call's pieces → of calls
-	finish  FinishReason
-	visible bool
-}
-
-func (r *round) silent() bool {
-	return strings.TrimSpace(r.text.String()) == "" && len(r.calls) == 0 && r.finish != FinishFilter
-}
-
-// read follows the model under a watchdog: only what the model produces counts as life (LM-03).
-func (r *round) read(ctx context.Context, req Request) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	dog := time.AfterFunc(r.x.cfg.Turns.First, func() { cancel(ErrStalled) })
-	defer dog.Stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
-	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
-		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
+// words takes the words out of the calls that no action stands for: REPLY is the text itself, NONE is nothing, and
+// IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a limit has cut off is not
+// done (LM-04).
+func (x *execution) words(r *round) error {
+	ignored := false
+	var calls []ToolCall
+	for _, c := range r.calls {
+		switch r.word(c) {
+		case replyWord:
+		case ignoreWord, noneWord:
+			ignored = true
+		case stopWord:
+			ignored = true
+			if err := x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
+				return err
 			}
-			return fmt.Errorf("generate: %w", err)
+		default:
+			calls = append(calls, c)
 		}
-		dog.Reset(r.x.cfg.Turns.Idle)
-		r.take(c)
 	}
-	return context.Cause(ctx)
+	r.calls = calls
+	r.limit()
+	for i, c := range r.calls {
+		if c.ID == "" { // nobody has seen anything of it yet
+			r.calls[i].ID = x.callID("")
+			x.begin(r.calls[i], r.step)
+		}
+	}
+	x.trail.add(r)
+	if ignored && r.blank() && len(r.calls) == 0 {
+		return x.spoken()
+	}
+	return nil
 }
 
-func (r *round) take(c Chunk) {
-	c.Text = clean(c.Text)
-	if c.Text != "" && (r.text.Len() > 0 || strings.TrimSpace(c.Text) != "") {
-		r.text.WriteString(c.Text)
-		r.visible = true
-		r.x.answer.Apply(Change{Kind: Text, Step: r.step, Text: c.Text})
+// The words that stand among actions and are none.
+const (
+	replyWord  = "REPLY"
+	ignoreWord = "IGNORE"
+	noneWord   = "NONE"
+	stopWord   = "STOP"
+)
+
+// word is which of these words a call is, or "". Natively there may be an action of that name.
+func (r *round) word(c ToolCall) string {
+	word := strings.ToUpper(strings.TrimSpace(c.Name))
+	is := slices.Contains([]string{replyWord, ignoreWord, noneWord, stopWord}, word)
+	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.toolbox.find(c.Name) == nil) {
+		return word
 	}
-	if c.Call != nil {
-		r.piece(*c.Call)
-	}
-	if c.Finish != "" {
-		r.finish = c.Finish
-	}
+	return ""
 }
 
-// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
-func (r *round) piece(d CallDelta) {
-	i, ok := r.index[d.Index]
-	if !ok {
-		if r.index == nil {
-			r.index = map[int]int{}
-		}
-		i = len(r.calls)
-		r.index[d.Index] = i
-		r.calls = append(r.calls, ToolCall{ID: r.x.callID(d.ID), Name: d.Name})
-		r.visible = true
-		r.x.begin(r.calls[i], r.step)
+// trail is what is remembered of how an answer came about. People never see it.
+type trail struct {
+	Thought   string
+	Actions   []string
+	Providers []string
+}
+
+// maxThought is how much is remembered of what the model thought, in characters.
+const maxThought = 4000
+
+func (t *trail) add(r *round) {
+	t.Thought = Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
+	if !r.hidden && !r.blank() {
+		t.Actions = append(t.Actions, replyWord)
 	}
-	if d.Parameters != "" {
-		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
-		r.x.stage(r.calls[i], Tool{Stage: StageStreaming, ParametersChunk: d.Parameters})
+	for _, c := range r.calls {
+		t.Actions = append(t.Actions, c.Name)
 	}
+	t.Providers = append(t.Providers, r.wrote.Providers...)
 }

@@ -17,7 +17,7 @@ func (d *diary) names() (all []string) {
 	defer d.mu.Unlock()
 	for _, e := range d.all {
 		switch name := core.EventName(e); name {
-		case "RUN_STARTED", "RUN_ENDED", "MESSAGE_RECEIVED", "MESSAGE_SENT":
+		case "RUN_STARTED", "RUN_ENDED", "MESSAGE_RECEIVED", "MESSAGE_SENT", "MODEL_USED":
 		default:
 			all = append(all, name)
 		}

@@ -192,6 +192,10 @@ type Verdict struct {
 	Outcome Outcome
 	Text    string
 	History []string
+
+	Thought   string // as in [Memory], like those that follow
+	Actions   []string
+	Providers []string
 }
 
 // Shown is one message of an answer as the journal knows it. Without an ID it is about to be created, or nobody knows

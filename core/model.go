@@ -96,7 +96,7 @@ type ToolCall struct {
 
 // Chunk is one piece of what a model says. Its fields are independent; unset ones say nothing.
 type Chunk struct {
-	Text   string // whole characters
+	Text   string // as it comes, with what the model thinks aloud or calls in it
 	Call   *CallDelta
 	Finish FinishReason // why it stopped; at most once, near the end
 	Usage  *Usage       // at most once

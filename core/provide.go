@@ -66,6 +66,14 @@ func (st *state) askNamed(ctx context.Context, names []string) {
 	})
 }
 
+// lacks says that an answer names a provider that there is, and that has not told anything yet.
+func (st *state) lacks(names []string) bool {
+	return slices.ContainsFunc(st.rt.sources, func(s source) bool {
+		same := func(n string) bool { return strings.EqualFold(n, s.spec.Name) }
+		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.told, func(t told) bool { return t.spec.Name == s.spec.Name })
+	})
+}
+
 // provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
 func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)

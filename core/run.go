@@ -32,6 +32,7 @@ type execution struct {
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    Memory                  // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended
+	trail  trail                   // how the answer came about
 
 	mu     sync.Mutex
 	calls  map[string]*block // by their ids
@@ -199,7 +200,9 @@ func (x *execution) verdict(err error) Verdict {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()
 	}
-	return Verdict{Outcome: o, Text: v.Text(), History: v.History}
+	return Verdict{
+		Outcome: o, Text: v.Text(), History: v.History, Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
+	}
 }
 
 // unasked says that all that the run answers was taken back.
@@ -245,7 +248,7 @@ func (x *execution) finish(v Verdict) error {
 	if v.Text != "" && !v.Outcome.Withdrawn {
 		out = Memory{
 			ID: x.run.Said(), Room: x.run.Room, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, Text: v.Text,
-			At: time.Now(), History: v.History, Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
+			At: time.Now(), Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
 		}
 		if n := len(x.run.Inputs); n > 0 {
 			out.InReplyTo = x.run.Inputs[n-1]

@@ -35,11 +35,13 @@ type Config struct {
 	Open      Opener
 	About     About // what /status and /model tell; may be empty
 	Turns     Turns
-	Access    Access
-	Recall    Recall
-	Grace     time.Duration // how long runs may go on after Run was told to end
-	Log       *slog.Logger
-	Rand      *rand.Rand // jitter; nil takes the global source. Used under a lock.
+	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
+	Generation Generation
+	Access     Access
+	Recall     Recall
+	Grace      time.Duration // how long runs may go on after Run was told to end
+	Log        *slog.Logger
+	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }
 
 // SchemaCompiler turns a JSON schema of an object into a check that names the field and the reason of what is wrong. The

@@ -37,7 +37,7 @@ func TestSay(t *testing.T) {
 			w.Errorf("remembered is %+v", m)
 		}
 		w.wants(n.say("B"), core.Completed, "You said: B")
-		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "It rains.", "B"}) {
+		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A\n\nIt rains.", "B"}) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
 	})

@@ -51,8 +51,11 @@ func (rt *Runtime) stateOf(s Scene) *state {
 }
 
 // native says whether the template of answers knows of prompts in which the conversation and the actions have their own
-// places. One that does not asks for an answer in a form of its own.
-func (st *state) native() bool { return st.set[MessageHandler].Uses("native") }
+// places, or asks for no form. One that asks for a form gets its answers in that.
+func (st *state) native() bool {
+	p := st.set[MessageHandler]
+	return p.Uses("native") || p.delimiters == nil || !p.delimiters.MatchString("<response>")
+}
 
 // prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
 func (st *state) prompt(ctx context.Context, name string, more map[string]string) (Request, error) {

@@ -55,7 +55,7 @@ func checkNote(n core.Note) error {
 		if !v.Outcome.Done() {
 			errs = append(errs, errNoStatus)
 		}
-		errs = append(errs, checkText(v.Text), checkText(v.History...))
+		errs = append(errs, checkText(v.Text, v.Thought), checkText(v.History...), checkText(v.Actions...), checkText(v.Providers...))
 	}
 	return errors.Join(errs...)
 }
@@ -65,6 +65,10 @@ type verdict struct {
 	Outcome core.Outcome `json:"outcome"`
 	Text    string       `json:"text,omitempty"`
 	History []string     `json:"history,omitempty"`
+
+	Thought   string   `json:"thought,omitempty"`
+	Actions   []string `json:"actions,omitempty"`
+	Providers []string `json:"providers,omitempty"`
 }
 
 // list stores "" for none.

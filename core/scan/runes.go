@@ -2,9 +2,12 @@ package scan
 
 import "unicode/utf8"
 
-// runes makes whole characters of pieces that may end within one. What is no UTF-8 becomes U+FFFD, byte by byte, and
-// NUL is left out: so that the same comes out wherever the pieces end.
-type runes struct{ held []byte }
+// runes makes whole characters of pieces that may end within one. Bytes that are no UTF-8 become U+FFFD, neighbours
+// together, and NUL is left out: so that the same comes out wherever the pieces end.
+type runes struct {
+	held   []byte
+	broken bool // the last was none
+}
 
 // whole returns what is complete.
 func (r *runes) whole(piece string) []byte {
@@ -27,7 +30,9 @@ func (r *runes) rest() (out []byte) {
 func (r *runes) take(out []byte) []byte {
 	c, n := utf8.DecodeRune(r.held)
 	r.held = r.held[n:]
-	if c == 0 {
+	again := r.broken
+	r.broken = c == utf8.RuneError && n == 1
+	if c == 0 || r.broken && again {
 		return out
 	}
 	return utf8.AppendRune(out, c)

@@ -3,6 +3,7 @@ package modelfake
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -18,8 +19,15 @@ type Step func(context.Context, *reply) error
 // Call is a tool call.
 type Call struct{ ID, Name, Arguments string }
 
-// Echo answers "You said: <the last user message>", word by word.
-func Echo(r Request) Script { return Script{Text("You said: "+r.LastUser(), ByWord)} }
+// Echo answers "You said: <the last paragraph of the last user message>", word by word: clients make one message of several
+// that follow each other.
+func Echo(r Request) Script {
+	said := r.LastUser()
+	if at := strings.LastIndex(said, "\n\n"); at >= 0 {
+		said = said[at+2:]
+	}
+	return Script{Text("You said: "+said, ByWord)}
+}
 
 // Text sends s as content, in one delta or in pieces.
 func Text(s string, by ...Pieces) Step {

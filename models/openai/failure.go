@@ -90,6 +90,8 @@ func (r *refusal) sort() (kind core.FailureKind, retry bool) {
 		"invalid_api_key", "authentication_error", "permission_error", "permission_denied", "model_not_found", "not_found_error"),
 		strings.Contains(r.message, "API key not valid"):
 		return core.NoProvider, false
+	case r.tooLong():
+		return core.ConversationTooLong, false
 	case r.status == http.StatusTooManyRequests, r.saysAny(
 		"rate_limit_exceeded", "rate_limit_error", "rate_limited", "resource_exhausted", "too_many_requests"):
 		return core.RateLimited, true
@@ -97,11 +99,29 @@ func (r *refusal) sort() (kind core.FailureKind, retry bool) {
 		return core.NoProvider, false
 	case r.status == http.StatusRequestTimeout, r.status == http.StatusConflict, r.status == http.StatusTooEarly:
 		return core.ProviderIssue, true
-	case r.status >= 400 && r.status < 500, r.saysAny("invalid_request_error", "context_length_exceeded"):
+	case r.status >= 400 && r.status < 500, r.saysAny("invalid_request_error"):
 		return core.ProviderIssue, false
 	default:
 		return core.ProviderIssue, true
 	}
+}
+
+// tooLong says that the prompt is more than the model can read (LM-08), in the words of OpenAI, vLLM, llama.cpp, LM Studio,
+// Ollama, Anthropic, Google and Mistral, in this order.
+func (r *refusal) tooLong() bool {
+	if r.saysAny("context_length_exceeded", "exceed_context_size_error", "string_above_max_length") {
+		return true
+	}
+	message := strings.ToLower(r.message)
+	for _, words := range []string{
+		"maximum context length", "exceeds the available context size", "greater than the context length", "input length exceeds",
+		"prompt is too long", "exceeds the maximum number of tokens", "too large for model with",
+	} {
+		if strings.Contains(message, words) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *refusal) saysAny(words ...string) bool {

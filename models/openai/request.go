@@ -63,10 +63,22 @@ func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 				list = append(list, assistant(t, n))
 			}
 		default:
+			if last := len(list) - 1; last >= 0 && list[last].OfUser != nil && follows(list[last].OfUser, t) {
+				continue
+			}
 			list = append(list, user(t))
 		}
 	}
 	return list
+}
+
+// follows adds t to what a user said just before: the templates of many local models know only turns.
+func follows(said *sdk.ChatCompletionUserMessageParam, t core.Turn) bool {
+	if !said.Content.OfString.Valid() || len(t.Images) > 0 {
+		return false
+	}
+	said.Content.OfString = param.NewOpt(said.Content.OfString.Value + "\n\n" + t.Text)
+	return true
 }
 
 // user writes what somebody says and shows. Pictures go along as they are: an address would have to be fetched by the server,

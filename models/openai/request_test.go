@@ -29,6 +29,7 @@ func TestRequest(t *testing.T) {
 			{Role: core.Assistant},
 			{Role: core.Assistant, Text: "Noon."},
 			{Role: core.User, Text: "Thanks"},
+			{Role: core.User, Text: "Bye"},
 		},
 		Tools: []core.ActionSpec{
 			{Name: "time.now", Description: "tells the time", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
@@ -49,7 +50,7 @@ func TestRequest(t *testing.T) {
 			{"role": "tool", "tool_call_id": "a", "content": "noon"},
 			{"role": "tool", "tool_call_id": "b", "content": "the parameters were cut"},
 			{"role": "assistant", "content": "Noon."},
-			{"role": "user", "content": "Thanks"}],
+			{"role": "user", "content": "Thanks\n\nBye"}],
 		"tools": [
 			{"type": "function", "function": {"name": "time_now", "description": "tells the time", "strict": false,
 				"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}},

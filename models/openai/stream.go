@@ -31,7 +31,6 @@ var (
 type stream struct {
 	names   names
 	calls   calls
-	aloud   thoughts
 	finish  core.FinishReason
 	done    bool // [DONE] has come
 	usage   *core.Usage
@@ -77,11 +76,6 @@ func (s *stream) read(d ssestream.Decoder, yield func(core.Chunk) bool) error {
 	default:
 		return errCut
 	}
-	for _, c := range s.rest() {
-		if !yield(c) {
-			return nil
-		}
-	}
 	if s.usage != nil {
 		yield(core.Chunk{Usage: s.usage})
 	}
@@ -122,8 +116,7 @@ func (s *stream) event(e ssestream.Event) ([]core.Chunk, error) {
 func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []core.Chunk {
 	var chunks []core.Chunk
 	came := text(c.Delta.Content, c.Delta.JSON.Content) + text(c.Delta.Refusal, c.Delta.JSON.Refusal)
-	said := core.Chunk{Text: s.aloud.split(came)}
-	said.Alive = thinks(c.Delta) || came != "" && said.Text == ""
+	said := core.Chunk{Text: came, Alive: thinks(c.Delta)}
 	if said != (core.Chunk{}) {
 		chunks = append(chunks, said)
 	}
@@ -135,18 +128,9 @@ func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []core.Chunk {
 	}
 	if c.FinishReason != "" && s.finish == "" {
 		s.finish = core.FinishReason(c.FinishReason)
-		chunks = append(chunks, s.rest()...)
 		chunks = append(chunks, core.Chunk{Finish: s.finish})
 	}
 	return chunks
-}
-
-// rest is what was held back as it might have been no answer.
-func (s *stream) rest() []core.Chunk {
-	if text := s.aloud.rest(); strings.TrimSpace(text) != "" && len(s.calls.known) == 0 {
-		return []core.Chunk{{Text: text}}
-	}
-	return nil
 }
 
 // text is value if a string was sent. The SDK turns lists and objects into their JSON, which is for nobody's eyes.

@@ -1,0 +1,118 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
+// that names actions is followed by another that tells what came of them. Most answers need neither.
+func (x *execution) generateForm(ctx context.Context, st *state) error {
+	r, err := x.fill(ctx, st, MessageHandler, &round{x: x, form: true}, nil)
+	if err != nil {
+		return err
+	}
+	if st.lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
+		r.calls = nil
+		if err := x.words(r); err != nil {
+			return err
+		}
+		st.askNamed(ctx, r.wrote.Providers)
+		if r, err = x.fill(ctx, st, MessageHandler, &round{x: x, form: true, step: 1}, x.saidSoFar()); err != nil {
+			return err
+		}
+	}
+	if err := x.words(r); err != nil || len(r.calls) == 0 {
+		return err
+	}
+	results, err := x.actAll(ctx, r.calls)
+	if err != nil {
+		return err
+	}
+	nothing := func(t Turn) bool { return strings.TrimSpace(t.Text) == "" }
+	if x.over() || !slices.ContainsFunc(results, func(t Turn) bool { return !nothing(t) }) {
+		return x.spoken()
+	}
+	return x.conclude(ctx, st, 2)
+}
+
+// generateSteps decides one step after the other, unseen, and then writes the answer.
+func (x *execution) generateSteps(ctx context.Context, st *state) error {
+	last := x.cfg.Generation.steps() - 1
+	for step := range last {
+		r, err := x.fill(ctx, st, MultiStepDecision, &round{x: x, form: true, hidden: true, step: step}, nil)
+		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
+			break
+		} else if err != nil {
+			return err
+		}
+		lacks := st.lacks(r.wrote.Providers)
+		if err := x.words(r); err != nil {
+			return err
+		}
+		st.askNamed(ctx, r.wrote.Providers)
+		if _, err := x.actAll(ctx, r.calls); err != nil {
+			return err
+		}
+		if x.over() {
+			return x.spoken()
+		}
+		if r.wrote.Finish || !lacks && len(r.calls) == 0 {
+			break
+		}
+	}
+	return x.conclude(ctx, st, last)
+}
+
+// conclude writes the answer from what was found. What it asks to be done is not done any more.
+func (x *execution) conclude(ctx context.Context, st *state, step int) error {
+	r, err := x.fill(ctx, st, MultiStepSummary, &round{x: x, form: true, step: step}, x.saidSoFar())
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" }) {
+		x.cfg.Log.Info("the model asks for actions when it should answer; they are left out", "run", x.run.ID, "calls", len(r.calls))
+	}
+	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" })
+	return x.words(r)
+}
+
+// fill asks the model to fill a form.
+func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []Turn) (*round, error) {
+	req, err := st.prompt(ctx, name, map[string]string{
+		"actionResults": x.resultsSoFar(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.cfg.Generation.steps()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	req.Turns = append(req.Turns, said...)
+	return x.round(ctx, req, like)
+}
+
+// saidSoFar tells the model what people have read of this answer.
+func (x *execution) saidSoFar() []Turn {
+	said := strings.TrimSpace(x.answer.View().Text())
+	if said == "" {
+		return nil
+	}
+	return []Turn{
+		{Role: Assistant, Text: "<response><text>" + said + "</text></response>"},
+		{Role: User, Text: "That stands in the conversation already. Now you know more. Write only what comes next, in the same form, and repeat nothing."},
+	}
+}
+
+// resultsSoFar is what the actions of this run came to.
+func (x *execution) resultsSoFar() string {
+	var b strings.Builder
+	for _, a := range x.acted {
+		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, Quote(Excerpt(a.told(), maxTold)))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// maxTold is how much of a result stands in a prompt that is one text, in characters.
+const maxTold = 4000

@@ -1,0 +1,227 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"parley/core/scan"
+)
+
+const (
+	attempts = 3           // model calls of one round: over transport errors, empty and unreadable output together
+	backoff  = time.Second // before the second attempt; then twice that
+)
+
+// round is what one call of the model says, in whatever form.
+type round struct {
+	x      *execution
+	step   int
+	form   bool // it was asked for tags
+	hidden bool // its text is for nobody
+
+	scan    *scan.Scanner
+	text    strings.Builder
+	calls   []ToolCall
+	index   map[int]int // of a call's pieces → of calls
+	wrote   scan.Result // beside text and calls
+	some    bool        // it wrote something, readable or not
+	finish  FinishReason
+	visible bool
+	usage   *Usage
+}
+
+func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
+
+// useless says that nothing can be made of the round. An answer without a thought is good.
+func (r *round) useless() bool {
+	switch {
+	case r.finish == FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
+		return false
+	case r.hidden && r.form:
+		return !r.wrote.Rooted || r.wrote.Cut
+	case !r.blank():
+		return false
+	case !r.form:
+		return len(r.calls) == 0
+	}
+	for _, c := range r.calls {
+		if r.word(c) != replyWord {
+			return false
+		}
+	}
+	return true
+}
+
+// round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
+// a copy of like.
+func (x *execution) round(ctx context.Context, req Request, like *round) (*round, error) {
+	empty := false
+	req.Turns = mended(req.Turns)
+	for try := 1; ; try++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden}
+		err := r.read(ctx, req)
+		var f *Failure
+		switch {
+		case err == nil && !r.useless():
+			return r, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == nil && (empty || try == attempts):
+			return nil, &Failure{Kind: ProviderIssue, Err: errEmpty}
+		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
+			empty = !r.some
+			x.cfg.Log.Warn("the model said nothing that can be used; trying again", "run", x.run.ID, "try", try, "wrote", r.some)
+			continue
+		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
+			return nil, err
+		}
+		wait := max(f.After, x.jitter(backoff<<try))
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
+			return nil, err
+		}
+		x.cfg.Log.Warn("the model failed; trying again", "run", x.run.ID, "try", try, "err", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// read follows the model under a watchdog: only what the model produces counts as life (LM-03).
+func (r *round) read(ctx context.Context, req Request) (err error) {
+	begun := time.Now()
+	defer func() { r.x.used(req, r, time.Since(begun)) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dog := time.AfterFunc(r.x.cfg.Turns.First, func() { cancel(ErrStalled) })
+	defer dog.Stop()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
+		}
+		r.close(err)
+	}()
+	known := func(name string) bool { return r.x.toolbox.find(name) != nil }
+	r.scan = scan.New(scan.Options{Tags: r.form, Known: known})
+	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
+		if err != nil {
+			if cause := context.Cause(ctx); cause != nil {
+				return cause
+			}
+			if r.finish != "" && r.finish != FinishLength { // the answer is whole: it is not asked for again (LM-13)
+				r.x.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
+				return nil
+			}
+			return fmt.Errorf("generate: %w", err)
+		}
+		dog.Reset(r.x.cfg.Turns.Idle)
+		r.take(c)
+	}
+	return context.Cause(ctx)
+}
+
+func (r *round) take(c Chunk) {
+	if c.Text != "" {
+		r.some = true
+		r.say(r.scan.Write(c.Text))
+	}
+	if c.Call != nil {
+		r.piece(*c.Call)
+	}
+	if c.Finish != "" {
+		r.finish = c.Finish
+	}
+	if c.Usage != nil {
+		r.usage = c.Usage
+	}
+}
+
+// say shows text.
+func (r *round) say(text string) {
+	if text == "" {
+		return
+	}
+	r.text.WriteString(text)
+	if !r.hidden {
+		r.visible = true
+		r.x.answer.Apply(Change{Kind: Text, Step: r.step, Text: text})
+	}
+}
+
+// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
+func (r *round) piece(d CallDelta) {
+	i, ok := r.index[d.Index]
+	if !ok {
+		if r.index == nil {
+			r.index = map[int]int{}
+		}
+		i = len(r.calls)
+		r.index[d.Index] = i
+		c := ToolCall{Name: clean(d.Name)}
+		if !r.hidden && r.word(c) == "" {
+			c.ID = r.x.callID(d.ID)
+			r.visible = true
+			r.x.begin(c, r.step)
+		}
+		r.calls = append(r.calls, c)
+	}
+	if d.Parameters != "" {
+		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
+		if r.calls[i].ID != "" {
+			r.x.stage(r.calls[i], Tool{Stage: StageStreaming, ParametersChunk: d.Parameters})
+		}
+	}
+}
+
+// close takes what the model wrote to the end. Of an answer that failed before anything could be seen nothing counts.
+func (r *round) close(err error) {
+	if r.scan == nil {
+		return
+	}
+	rest, wrote := r.scan.Close(err != nil || len(r.calls) > 0)
+	if err != nil {
+		if r.visible {
+			r.say(rest)
+		}
+		return
+	}
+	r.wrote = wrote
+	r.say(rest)
+	for _, c := range wrote.Calls {
+		r.calls = append(r.calls, ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
+	}
+	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
+		r.x.cfg.Log.Warn("the model wrote tags that are not as they should be", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
+	}
+}
+
+// limit says so when the provider, not the model, ended the answer. What the model wanted done may be half of it, so it is
+// not done (LM-04).
+func (r *round) limit() {
+	why := ""
+	switch r.finish {
+	case FinishLength:
+		why = "_(The model's length limit cuts the answer here.)_"
+	case FinishFilter:
+		why = "_(The provider's content filter ended the answer here.)_"
+	default:
+		return
+	}
+	for _, c := range r.calls {
+		if c.ID != "" { // people have seen something of it
+			r.x.stage(c, Tool{Stage: StageEnd, Error: "It was cut off before it was complete."})
+		}
+	}
+	r.calls = nil
+	if !r.hidden {
+		r.x.answer.Apply(Change{Kind: Text, Step: r.step + 1, Text: why})
+	}
+}

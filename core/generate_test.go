@@ -1,0 +1,340 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// asForm makes the next nodes ask for the form.
+func (w *world) asForm() { w.cfg.Generation.Mode = core.XML }
+
+// remembered is what is stored of an answer.
+func (w *world) remembered(acc core.Accepted) core.Memory {
+	w.Helper()
+	m, err := w.store.Memory(w.Context(), w.run(acc).Said())
+	if !errors.Is(err, core.ErrNotFound) {
+		w.must(err)
+	}
+	return m
+}
+
+// noTags fails if anybody has seen a tag of the form at any time.
+func (w *world) noTags() {
+	w.Helper()
+	for _, r := range w.chat.requests {
+		for _, tag := range []string{"<response", "<thought", "<actions", "<text", "</", "<think", "secret"} {
+			if strings.Contains(fmt.Sprint(r), tag) {
+				w.Errorf("a tag was shown: %+v", r)
+			}
+		}
+	}
+}
+
+// letters writes s one byte after the other, with time to show each.
+func letters(s string) (all []step) {
+	for i := range len(s) {
+		all = append(all, write(s[i:i+1]))
+		if i%7 == 0 {
+			all = append(all, pause(300*time.Millisecond))
+		}
+	}
+	return all
+}
+
+// A model that is asked for tags and one that calls tools give the same answer.
+func TestModesGiveTheSameAnswer(t *testing.T) {
+	dice := `{"sides":6,"note":"a, b"}`
+	modes := map[core.GenerationMode][][]step{
+		core.Native: {
+			append(letters("<think>a secret plan</think>Let me roll."), call(0, "c", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(core.FinishCalls)),
+			append(letters("You got 4 & I am glad."), finish(core.FinishStop)),
+		},
+		core.XML: {
+			append(letters("<response><thought>a secret plan</thought><actions>REPLY,<action name=\"ROLL\"><params>"+dice+"</params></action></actions>"+
+				"<providers></providers><text>Let me roll.</text></response>"), finish(core.FinishStop)),
+			append(letters("<response><text>You got 4 & I am glad.</text></response>"), finish(core.FinishStop)),
+		},
+	}
+	var memories []core.Memory
+	var views []core.View
+	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+		t.Run(string(mode), func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Generation.Mode = mode
+				roll := &action{name: "ROLL", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+					c.Update("🎲 rolling " + string(c.Parameters))
+					return core.Result{Text: "4"}, nil
+				}}
+				w.plug(roll)
+				w.model.queue(modes[mode]...)
+				n := w.start()
+				acc := n.say("Roll a die")
+				w.wants(acc, core.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
+				m := w.remembered(acc)
+				m.At = time.Time{}
+				memories = append(memories, m)
+				_, v, err := n.follow(acc.Run)
+				w.must(err)
+				views = append(views, v)
+				w.noTags()
+			})
+		})
+	}
+	if diff := cmp.Diff(memories[0], memories[1]); diff != "" {
+		t.Errorf("what is remembered differs: %s", diff)
+	}
+	if m := memories[0]; m.Thought != "a secret plan" || !slices.Equal(m.Actions, []string{"REPLY", "ROLL", "REPLY"}) {
+		t.Errorf("remembered is %+v", m)
+	}
+	if diff := cmp.Diff(views[0], views[1]); diff != "" {
+		t.Errorf("what is shown differs: %s", diff)
+	}
+}
+
+// Most answers are a text alone: one call of the model, whatever the order of the tags.
+func TestSimpleForm(t *testing.T) {
+	for name, c := range map[string]struct{ wrote, text, thought string }{
+		"in order":    {"<response><thought>secret</thought><actions>REPLY</actions><providers></providers><text>Hi</text></response>", "Hi", "secret"},
+		"text first":  {"<response><text>Hi</text><actions>REPLY</actions><thought>secret</thought></response>", "Hi", "secret"},
+		"no thought":  {"<response><actions>REPLY</actions><text>Hi</text></response>", "Hi", ""},
+		"text only":   {"<response><text>Hi</text></response>", "Hi", ""},
+		"no form":     {"Hi", "Hi", ""},
+		"fenced":      {"```xml\n<response><text>Hi</text></response>\n```", "Hi", ""},
+		"thinks":      {"<think>secret</think><response><text>Hi</text></response>", "Hi", "secret"},
+		"ignore, too": {"<response><actions>REPLY, IGNORE</actions><text>Hi</text></response>", "Hi", ""},
+		"unclosed":    {"<response><text>Hi", "Hi", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.asForm()
+				w.model.queue(append(letters(c.wrote), finish(core.FinishStop)))
+				acc := w.start().say("A")
+				w.wants(acc, core.Completed, c.text)
+				m := w.remembered(acc)
+				if len(w.model.asked()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
+					w.Errorf("after %d calls of the model %+v is remembered", len(w.model.asked()), m)
+				}
+				w.noTags()
+			})
+		})
+	}
+}
+
+// The model may say nothing, also in private.
+func TestFormIgnores(t *testing.T) {
+	for _, wrote := range []string{
+		"<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>",
+		"<response><actions>NONE</actions></response>", "<response><actions>ignore</actions><providers></providers><text/></response>",
+	} {
+		inWorld(t, func(w *world) {
+			w.asForm()
+			w.model.queue([]step{write(wrote), finish(core.FinishStop)})
+			w.wants(w.start().say("A"), core.Ignored, "")
+			if len(w.chat.visible()) != 0 || len(w.model.asked()) != 1 {
+				w.Errorf("%s: the chat shows %q after %d calls", wrote, w.chat.visible(), len(w.model.asked()))
+			}
+		})
+	}
+}
+
+func TestFormStops(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.asForm()
+		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
+		w.wants(w.start().say("Be quiet"), core.Ignored, "")
+		if a, err := w.store.Attention(w.Context(), room); err != nil || a != core.Unfollowed {
+			w.Errorf("attention is %q, %v", a, err)
+		}
+	})
+}
+
+// One budget: nothing is asked once more, what can't be read twice more, and never after something was shown.
+func TestFormRetries(t *testing.T) {
+	good := []step{write("<response><text>Hi</text></response>")}
+	thought := []step{write("<response><thought>secret</thought></response>")}
+	cut := []step{write("<response><thought>secret</thought><actions>REPLY, DEL")}
+	reply := []step{write("<response><actions>REPLY</actions></response>")}
+	busy := []step{fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})}
+	for name, c := range map[string]struct {
+		scripts [][]step
+		calls   int
+		text    string
+	}{
+		"unreadable twice":      {[][]step{thought, cut, good}, 3, "Hi"},
+		"unreadable for ever":   {[][]step{thought, cut, reply, good}, 3, core.ProviderIssue.Sentence()},
+		"empty":                 {[][]step{{}, good}, 2, "Hi"},
+		"empty twice":           {[][]step{{}, {}, good}, 2, core.ProviderIssue.Sentence()},
+		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, core.RateLimited.Sentence()},
+		"cut in the text":       {[][]step{{write("<response><text>Half of"), finish(core.FinishLength)}, good}, 1, "Half of\n\n_(The model's length limit cuts the answer here.)_"},
+		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.asForm()
+				w.model.queue(c.scripts...)
+				acc := w.start().say("A")
+				if _, said := w.ended(acc); said != c.text || len(w.model.asked()) != c.calls {
+					w.Errorf("after %d calls it said %q", len(w.model.asked()), said)
+				}
+				w.noTags()
+			})
+		})
+	}
+}
+
+// provider tells what a test says.
+type provider struct {
+	spec core.ProviderSpec
+	text string
+}
+
+func (p provider) Spec() core.ProviderSpec { return p.spec }
+func (p provider) Provide(context.Context, core.Scene) (core.Fragment, error) {
+	return core.Fragment{Text: p.text}, nil
+}
+
+// An answer that names a provider is asked for once more, with what that tells.
+func TestFormAsksProviders(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.asForm()
+		roll := &action{name: "ROLL"}
+		w.cfg.Plugins = []core.Plugin{{
+			Name: "test", Actions: []core.Action{roll}, Providers: []core.Provider{provider{core.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
+		}}
+		w.model.queue(
+			[]step{write("<response><thought>one</thought><actions>REPLY,ROLL</actions><providers>WEATHER, UNKNOWN</providers><text>Let me see.</text></response>")},
+			[]step{write("<response><thought>two</thought><actions>REPLY</actions><providers>WEATHER</providers><text>It rains.</text></response>")})
+		acc := w.start().say("How is the weather?")
+		w.wants(acc, core.Completed, "Let me see.\n\nIt rains.")
+		calls := w.model.asked()
+		if len(calls) != 2 || strings.Contains(calls[0].Turns[0].Text, "It rains in Rome.") || !strings.Contains(calls[1].Turns[0].Text, "It rains in Rome.") {
+			w.Errorf("the model was asked %+v", calls)
+		}
+		if roll.times() != 0 {
+			w.Error("an action was made before the model knew what it wanted to know")
+		}
+		if m := w.remembered(acc); m.Thought != "one\n\ntwo" || !slices.Contains(m.Providers, "WEATHER") {
+			w.Errorf("remembered is %+v", m)
+		}
+	})
+}
+
+// Actions happen in their order; what they show is enough where they have nothing to tell the model.
+func TestFormActions(t *testing.T) {
+	for name, c := range map[string]struct {
+		result string
+		calls  int
+		text   string
+	}{
+		"tells nothing": {"", 1, "On it.\n\nA\n\nB"},
+		"tells":         {"found", 2, "On it.\n\nA\n\nB\n\nDone."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.asForm()
+				w.plug(shower("A", c.result), shower("B", c.result))
+				w.model.queue([]step{write("<response><actions>REPLY, A, B</actions><text>On it.</text></response>")},
+					[]step{write("<response><actions>A</actions><text>Done.</text></response>")})
+				acc := w.start().say("Do it")
+				w.wants(acc, core.Completed, c.text)
+				if len(w.model.asked()) != c.calls {
+					w.Errorf("the model was asked %d times", len(w.model.asked()))
+				}
+				if last := w.model.asked()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Turns[0].Text, "A {}: found") {
+					w.Errorf("at last the model was asked %q", last.texts())
+				}
+			})
+		})
+	}
+}
+
+// Several steps, unseen, and then the answer.
+func TestMultiStep(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.asForm()
+		w.cfg.Generation.MultiStep = true
+		a, b := shower("A", "found a"), shower("B", "found b")
+		w.cfg.Plugins = []core.Plugin{{
+			Name: "test", Actions: []core.Action{a, b}, Providers: []core.Provider{provider{core.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
+		}}
+		decide := func(providers, action, finish string) []step {
+			return []step{write("<response><thought>secret</thought><providers>" + providers + "</providers><action>" + action +
+				"</action><parameters>{\"x\":\"1, 2\"}</parameters><isFinish>" + finish + "</isFinish></response>")}
+		}
+		w.model.queue(decide("WEATHER", "", "false"), []step{write("I don't know.<")}, decide("", "A", "false"), decide("", "B", "true"),
+			letters("<response><thought>secret</thought><text>It is done.</text></response>"))
+		acc := w.start().say("Do it")
+		w.wants(acc, core.Completed, "A\n\nB\n\nIt is done.")
+		calls := w.model.asked()
+		if len(calls) != 5 {
+			w.Fatalf("the model was asked %d times", len(calls))
+		}
+		for i, want := range []string{"step 1 of at most 6", "It rains in Rome.", "step 2", "found a", "found b"} {
+			if !strings.Contains(calls[i].Turns[0].Text, want) {
+				w.Errorf("question %d lacks %q: %s", i, want, calls[i].Turns[0].Text)
+			}
+		}
+		w.noTags()
+	})
+}
+
+// shower shows its name, and tells the model something.
+func shower(name, tells string) *action {
+	return &action{name: name, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		c.Update(name)
+		return core.Result{Text: tells}, nil
+	}}
+}
+
+// Steps end, whatever the model wants.
+func TestSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		generation core.Generation
+		text       string
+		actions    int
+	}{
+		"native":     {core.Generation{MaxSteps: 3}, "A\n\nA\n\n_(" + core.ProviderIssue.Sentence() + ")_", 2},
+		"multi-step": {core.Generation{Mode: core.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Generation = c.generation
+				a := shower("A", "more")
+				w.plug(a)
+				w.model.play = func(req core.Request) []step {
+					switch text := req.Turns[0].Text; {
+					case c.generation.Mode == core.Native:
+						return []step{call(0, "", "A", "{}"), finish(core.FinishCalls)}
+					case strings.Contains(text, "<isFinish>"):
+						return []step{write("<response><action>A</action><isFinish>false</isFinish></response>")}
+					}
+					return []step{write("<response><text>The end.</text></response>")}
+				}
+				acc := w.start().say("Do it")
+				if _, said := w.ended(acc); said != c.text || a.times() != c.actions || len(w.model.asked()) != 3 {
+					w.Errorf("after %d actions and %d calls it said %q", a.times(), len(w.model.asked()), said)
+				}
+			})
+		})
+	}
+}
+
+// A template of one's own that asks for the form has its answers read in that form, whatever the mode.
+func TestFormOfATemplate(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": "{{recentMessages}}\nAnswer with <response><text>what you say</text></response>."}
+		w.model.queue(letters("<response><thought>secret</thought><text>Hi</text></response>"))
+		w.wants(w.start().say("A"), core.Completed, "Hi")
+		w.noTags()
+	})
+}
