@@ -77,6 +77,8 @@ type Outcome struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
 	Partial bool `json:"partial,omitempty"`
+	// Offer is what people may choose from, below an answer that is completed; nil if nothing.
+	Offer *Offer `json:"offer,omitempty"`
 }
 
 // Done says that there is an outcome.

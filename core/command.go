@@ -10,6 +10,7 @@ import (
 
 // The commands beside [Stop].
 const (
+	newCommand    CommandName = "new"
 	retryCommand  CommandName = "retry"
 	modelCommand  CommandName = "model"
 	statusCommand CommandName = "status"
@@ -37,6 +38,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{CommandSpec{newCommand, "Forget what was said here, and begin anew"}, (*execution).askToForget},
 		{CommandSpec{Stop, "End the answer that is being written"}, nil},
 		{CommandSpec{retryCommand, "Answer the last question once more"}, (*execution).nothingToRetry},
 		{CommandSpec{modelCommand, "Tell which model answers"}, (*execution).models},
@@ -127,7 +129,7 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 	return rt.stop(ctx, c.Room)
 }
 
-// stop ends every turn of room, on all replicas, also those that wait. If the store or the tracker can't be reached, at
+// stop ends every turn of room, on all replicas, also those that wait, and what was asked there is not open any more. If the store or the tracker can't be reached, at
 // least what runs here ends, and the error asks for the rest to be tried again.
 func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 	defer func() {
@@ -136,6 +138,9 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 			err = fmt.Errorf("stop %s: %w", room, err)
 		}
 	}()
+	if err := rt.cfg.Store.Withdraw(ctx, room, ""); err != nil {
+		return err
+	}
 	open, err := rt.cfg.Store.OpenRuns(ctx, room)
 	if err != nil || len(open) == 0 {
 		return err

@@ -101,5 +101,7 @@ type Accepted struct {
 	Response  ResponseID
 	Duplicate bool // it was known already; Run and Response are those of its first arrival
 	Altered   bool // a duplicate with another text than the one stored
-	Deleted   int  // of a [Cleared]: how many memories there were
+	// Refused is what somebody is to be told, in private, whose [Choice] changed nothing.
+	Refused string
+	Deleted int // of a [Cleared]: how many memories there were
 }

@@ -15,6 +15,7 @@ type Store interface {
 	Directory
 	Notebook
 	Journal
+	Questions
 	People
 	Ledger
 }
@@ -36,7 +37,7 @@ type Memories interface {
 	// said and what it remembered; the run itself stays. Notes on its turn go. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
 	// Clear removes all memories of room and the notes on them, and says how many there were. Its runs stay, without inputs, and open ones
-	// end by themselves; turn numbers go on.
+	// end by themselves; turn numbers go on. Open questions are withdrawn.
 	Clear(ctx context.Context, room RoomID) (deleted int, err error)
 }
 
@@ -62,6 +63,23 @@ type Attentions interface {
 	Attention(ctx context.Context, room RoomID) (Attention, error)
 	// SetAttention changes that. [ErrNotFound] if there is no such room.
 	SetAttention(ctx context.Context, room RoomID, a Attention) error
+}
+
+// Questions know what people were asked, and what they chose.
+type Questions interface {
+	// Ask stores q, in place of an earlier question of its run, unless that was answered.
+	Ask(ctx context.Context, q Question) error
+	// Question returns one by its id, or [ErrNotFound].
+	Question(ctx context.Context, id string) (Question, error)
+	// QuestionOf returns the one that a run has asked, or carries out, or [ErrNotFound].
+	QuestionOf(ctx context.Context, run RunID) (Question, error)
+	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
+	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
+	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
+	// input of a run with the duty [Carry], which goes on in the conversation, and with the messages, of the run that asked.
+	Choose(ctx context.Context, id string, option int, in Memory) (Accepted, error)
+	// Withdraw closes the open questions of room, or the one of a run of it.
+	Withdraw(ctx context.Context, room RoomID, run RunID) error
 }
 
 // Journal knows what is owed: who holds which run, and how far it came.
@@ -91,7 +109,8 @@ type Journal interface {
 	Start(ctx context.Context, id RunID, owner string) (Run, error)
 	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
-	// Finish ends a run, stores what was said if out has an id and the run still has an input, and frees the room.
+	// Finish ends a run, stores what was said if out has an id and the run still has an input or carries out a choice, and
+	// frees the room.
 	// [ErrLost] as with Note.
 	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
@@ -111,7 +130,8 @@ type JoinRule struct {
 	Most     time.Duration // how long a run waits at most, since it was opened; 0 is for ever
 	Collect  bool
 	Duty     Duty
-	Limit    int // 0 is none
+	Ask      *Question // what the run that is opened asks, but for its Run and Room; nil if nothing
+	Limit    int       // 0 is none
 }
 
 // Duty is what a run is for.
@@ -125,13 +145,14 @@ const (
 	Tell   Duty = "tell"   // to say what its input says, in the agent's name
 	Again  Duty = "again"  // to answer once more what was answered last
 	Obey   Duty = "obey"   // to do what its input says, which is a command
+	Carry  Duty = "carry"  // to carry out what somebody chose
 )
 
 // Alone says that such a run has one input, and does not become one with its neighbours.
 func (d Duty) Alone() bool { return d == Tell || d == Again || d.Aside() }
 
 // Aside says that such a run does not wait for the others of its room, nor they for it: it asks no model, and is short.
-func (d Duty) Aside() bool { return d == Obey }
+func (d Duty) Aside() bool { return d == Obey || d == Carry }
 
 // claims says that such a run takes the room: earlier runs give way to it, as it does to later ones.
 func (d Duty) claims() bool { return d != Tell && !d.Aside() }

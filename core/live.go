@@ -180,7 +180,15 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	default:
 		a.tell(m.Text, m.History)
 	}
-	a.End(run.Outcome)
+	o := run.Outcome
+	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)
+	switch {
+	case ignore(err, ErrNotFound) != nil:
+		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
+	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == Completed:
+		o.Offer = &Offer{ID: q.ID, Options: q.Options}
+	}
+	a.End(o)
 	return a, nil
 }
 

@@ -13,6 +13,7 @@ type Plugin struct {
 	Evaluators []Evaluator
 	Templates  map[string]string // by [TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []Observer
+	Choosers   []Chooser
 }
 
 // Provider tells the model something about the world of a turn.

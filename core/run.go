@@ -34,9 +34,10 @@ type execution struct {
 	acted  []Acted                 // the calls that have ended
 	trail  trail                   // how the answer came about
 
-	mu     sync.Mutex
-	calls  map[string]*block // by their ids
-	posted bool              // there is, or may be, a message in sight
+	mu      sync.Mutex
+	calls   map[string]*block // by their ids
+	offered *Offer            // what the answer asks
+	posted  bool              // there is, or may be, a message in sight
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
@@ -63,7 +64,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	if run.Duty.claims() {
 		rt.live.own(run.ID, a, x.quit)
 	}
-	if refused == nil && len(run.Inputs) == 0 {
+	if refused == nil && len(run.Inputs) == 0 && run.Duty != Carry {
 		refused = ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !run.begun() {
@@ -156,6 +157,8 @@ func (x *execution) write(refused error) (Verdict, error) {
 		err = x.recite(x.work)
 	case run.Duty == Obey:
 		err = x.obey(x.work)
+	case run.Duty == Carry:
+		err = x.carry(x.work)
 	default:
 		err = x.generate(x.work)
 	}
@@ -199,6 +202,9 @@ func (x *execution) verdict(err error) Verdict {
 	if m := mark(o, err, alone); m != "" && !o.Withdrawn {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()
+	}
+	if o.Status == Completed {
+		o.Offer = x.offering()
 	}
 	return Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
@@ -259,6 +265,9 @@ func (x *execution) finish(v Verdict) error {
 		if x.run.Duty == Tell { // its input is the draft of what it says
 			out.InReplyTo = x.run.Address.ReplyTo
 		}
+	}
+	if err := x.withdraw(v.Outcome); err != nil {
+		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
 	err := x.persist(x.life, func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -68,6 +69,7 @@ type Runtime struct {
 	toolbox   toolbox
 	sources   []source
 	listeners []*listener
+	choosers  map[string]Chooser
 	live      live
 	tries     tries
 	work      sync.WaitGroup // rooms being served
@@ -105,9 +107,16 @@ func New(cfg Config) (*Runtime, error) {
 	if err := rt.toolbox.has(cfg.Access); err != nil {
 		return nil, err
 	}
+	rt.choosers = map[string]Chooser{AsMessage: asMessage{rt}, forget: forgetter{rt}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)
+		for _, c := range p.Choosers {
+			if rt.choosers[c.Name()] != nil {
+				return nil, fmt.Errorf("plugin %s: there is a chooser %s already", p.Name, c.Name())
+			}
+			rt.choosers[c.Name()] = c
+		}
 	}
 	for _, o := range observers {
 		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: cfg.Log})

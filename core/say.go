@@ -17,6 +17,8 @@ type Notice struct {
 	Text string
 	// Key makes a notice the same as an earlier one of its room, which is then not said again. Without a key it is new.
 	Key string
+	// Ask is what people are asked with it; nil if nothing.
+	Ask *Question
 }
 
 var errNoText = errors.New("there is nothing to say")
@@ -33,7 +35,15 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, JoinRule{Duty: Tell})
+	j := JoinRule{Duty: Tell}
+	if n.Ask != nil {
+		q, err := rt.asking(*n.Ask)
+		if err != nil {
+			return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+		}
+		j.Ask = &q
+	}
+	acc, err := rt.cfg.Store.Accept(ctx, m, j)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
 	}
@@ -92,10 +102,17 @@ func (rt *Runtime) reach(ctx context.Context, room Room, to Address) (Address, e
 // recite says what was drafted.
 func (x *execution) recite(ctx context.Context) error {
 	draft, err := x.input(ctx)
-	if err == nil {
-		x.answer.Apply(Change{Kind: Text, Text: draft.Text})
+	if err != nil {
+		return err
 	}
-	return err
+	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
+	return x.persist(ctx, func() error {
+		q, err := x.cfg.Store.QuestionOf(ctx, x.run.ID)
+		if err == nil && q.Open(time.Now()) {
+			x.offer(q)
+		}
+		return ignore(err, ErrNotFound)
+	})
 }
 
 // input is the only one of a run that is [Duty.Alone]. [ErrStopped] if it was taken back.

@@ -14,6 +14,8 @@ func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
 	switch in := in.(type) {
 	case Message:
 		return rt.accept(ctx, in)
+	case Choice:
+		return rt.pressed(ctx, in)
 	case Command:
 		return Accepted{}, rt.command(ctx, in)
 	case Edited:
@@ -54,6 +56,14 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	case c != "":
 		return rt.take(ctx, m, c)
 	}
+	if acc, ok, err := rt.typed(ctx, m); ok || err != nil {
+		return acc, err
+	}
+	return rt.hear(ctx, m)
+}
+
+// hear stores a message that is meant for the agent.
+func (rt *Runtime) hear(ctx context.Context, m Message) (Accepted, error) {
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
 	verdict, attention, err := rt.judge(ctx, m)
 	if err != nil {

@@ -86,13 +86,21 @@ func last(have []shown, i int) bool {
 
 // same tells whether a reader of p has read o, whatever their markup.
 func (p Part) same(o Part) bool {
-	return p.says(o) || p.Plain != "" && p.Plain == o.Plain
+	return p.says(o) || p.offers(o) && p.Plain != "" && p.Plain == o.Plain
 }
 
 // says tells whether a message that was made to say p says o.
 func (p Part) says(o Part) bool {
 	if p.Text == "" && o.Text == "" {
-		return p.Plain == o.Plain
+		return p.offers(o) && p.Plain == o.Plain
 	}
-	return p.Text == o.Text
+	return p.offers(o) && p.Text == o.Text
+}
+
+// offers tells whether p has the buttons of o.
+func (p Part) offers(o Part) bool {
+	if p.Offer == nil || o.Offer == nil {
+		return p.Offer == o.Offer
+	}
+	return p.Offer.ID == o.Offer.ID
 }

@@ -63,10 +63,11 @@ type Learner interface {
 
 // Part is one platform message.
 type Part struct {
-	Text    string // in the platform's dialect; if it is empty, Plain is to be sent, without markup
-	Plain   string // the same without any markup, for a platform that refuses Text
-	ReplyTo bool   // it stands below the message that the address names
-	Under   int    // how many runes at its end are lines about calls: they change, and may go
+	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup
+	Plain   string      // the same without any markup, for a platform that refuses Text
+	Offer   *core.Offer // buttons below it; nil is none, and takes away those that were there
+	ReplyTo bool        // it stands below the message that the address names
+	Under   int         // how many runes at its end are lines about calls: they change, and may go
 }
 
 // Op is a kind of request.

@@ -78,6 +78,13 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 		return acc, err
 	}
 	acc.Run = runID(in.Room, acc.Response)
+	if j.Ask != nil {
+		q := *j.Ask
+		q.Run, q.Room = acc.Run, in.Room
+		if err := ask(ctx, tx, q); err != nil {
+			return acc, err
+		}
+	}
 	return acc, remember(ctx, tx, in.Memory, acc.Response, input)
 }
 

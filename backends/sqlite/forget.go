@@ -67,8 +67,10 @@ func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
 		if deleted, err = done.RowsAffected(); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room)
-		return err
+		if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room); err != nil {
+			return err
+		}
+		return withdraw(ctx, tx, room, "")
 	})
 	if err != nil {
 		return 0, wrap(err, "clearing %q", room)

@@ -50,8 +50,8 @@ func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
 
 func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	var newer bool
-	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty <> ?)`,
-		run.Room, run.Response, core.Obey).Scan(&newer)
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
+		run.Room, run.Response, core.Obey, core.Carry).Scan(&newer)
 	if err == nil && (newer || !run.Again()) {
 		err = core.ErrLost
 	}

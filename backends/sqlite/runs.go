@@ -122,8 +122,8 @@ func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error
 	}
 	var other bool
 	err := tx.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty = ?) = ?)`,
-		run.Room, run.ID, core.Obey, run.Duty.Aside()).Scan(&other)
+		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty IN (?, ?)) = ?)`,
+		run.Room, run.ID, core.Obey, core.Carry, run.Duty.Aside()).Scan(&other)
 	if err == nil && other {
 		err = core.ErrBusy
 	}
@@ -206,7 +206,8 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	}
 	asked := false
 	err = tx.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM memories WHERE room = ? AND turn = ? AND role = 'input')`, room, turn).Scan(&asked)
+		SELECT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')
+			OR EXISTS (SELECT 1 FROM runs WHERE id = ?3 AND duty = ?4)`, room, turn, id, core.Carry).Scan(&asked)
 	if err != nil || !asked {
 		return err
 	}

@@ -250,6 +250,10 @@ func (g *gateway) event(ctx context.Context, kind string, raw json.RawMessage) {
 			return
 		}
 		g.intake.take(ctx, m)
+	case "INTERACTION_CREATE":
+		if err := g.intake.pressed(ctx, raw); err != nil {
+			g.log.Warn("an event of Discord's can't be read", "event", kind, "err", err)
+		}
 	default:
 		if err := g.intake.changed(ctx, kind, raw); err != nil {
 			g.log.Warn("an event of Discord's can't be read", "event", kind, "err", err)

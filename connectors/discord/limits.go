@@ -27,6 +27,9 @@ func (r route) String() string { return r.name }
 func routeOf(method, path string) (r route) {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
+	if parts[0] == "interactions" && len(parts) > 2 { // what follows the id is a secret, and another one each time
+		parts[2] = "{token}"
+	}
 	for i, p := range parts {
 		if _, err := strconv.ParseUint(p, 10, 64); err != nil {
 			continue

@@ -105,7 +105,11 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	if s.renderer == nil {
 		s.renderer = newRenderer()
 	}
-	return render(s.renderer, v, s.progress)
+	parts := render(s.renderer, v, s.progress)
+	if n := len(parts); n > 0 {
+		parts[n-1].Offer = v.Outcome.Offer
+	}
+	return parts
 }
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
@@ -113,6 +117,13 @@ type content struct {
 	Content  string    `json:"content"`
 	Mentions nobody    `json:"allowed_mentions"`
 	Flags    noPreview `json:"flags"`
+	Buttons  []row     `json:"components,omitempty"`
+}
+
+// edition is an edit: one that names no buttons would leave those that are there.
+type edition struct {
+	content
+	Buttons []row `json:"components"`
 }
 
 // nobody is who may be pinged: an edit without it would ping everybody it names (DR-09, SE-01).
@@ -141,10 +152,11 @@ type reference struct {
 }
 
 func says(p progressive.Part) content {
+	c := content{Content: p.Text, Buttons: rows(p.Offer)}
 	if p.Text == "" {
-		return content{Content: p.Plain}
+		c.Content = p.Plain
 	}
-	return content{Content: p.Text}
+	return c
 }
 
 // Post implements [progressive.Sink].
@@ -166,7 +178,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 
 // Edit implements [progressive.Editor].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	return s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, says(p), nil)
+	return s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, edition{says(p), rows(p.Offer)}, nil)
 }
 
 // Delete implements [progressive.Deleter].

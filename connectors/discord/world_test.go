@@ -36,6 +36,7 @@ type world struct {
 	mu     sync.Mutex
 	heard  []core.Inbound
 	fail   func(core.Inbound) error
+	choose func(context.Context, core.Choice) (core.Accepted, error)
 	log    bytes.Buffer
 	cancel context.CancelFunc
 	ended  chan error
@@ -142,6 +143,9 @@ func (w *world) launch() {
 func (w *world) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
 	if ctx.Err() != nil {
 		return core.Accepted{}, ctx.Err()
+	}
+	if c, ok := in.(core.Choice); ok {
+		return w.choose(ctx, c)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -25,11 +25,12 @@ const site = "telegram.test:80"
 // rig is a bot and its server, in one bubble.
 type rig struct {
 	*telegramfake.Server
-	t    *testing.T
-	net  *sim.Net
-	bot  *Telegram
-	log  *lines
-	take func(core.Inbound) error // what the handler answers; nil takes everything
+	t      *testing.T
+	net    *sim.Net
+	bot    *Telegram
+	log    *lines
+	take   func(core.Inbound) error // what the handler answers; nil takes everything
+	choose func(context.Context, core.Choice) (core.Accepted, error)
 
 	mu  sync.Mutex
 	got []core.Inbound
@@ -117,7 +118,10 @@ func (r *rig) run(bot *Telegram) (stop func() error) {
 	return stop
 }
 
-func (r *rig) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+func (r *rig) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
+	if c, ok := in.(core.Choice); ok {
+		return r.choose(ctx, c)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.take != nil {

@@ -21,6 +21,9 @@ type update struct {
 		ChannelPost *newerMessage `json:"channel_post"`
 		Edited      *newerMessage `json:"edited_message"`
 		Reactions   *reactions    `json:"message_reaction"`
+		Pressed     struct {
+			Message newerMessage `json:"message"`
+		} `json:"callback_query"`
 	}
 }
 

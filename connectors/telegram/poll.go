@@ -212,6 +212,7 @@ func (p *poller) handlers() []handler {
 		{"message_reaction", p.reacted},
 		{"my_chat_member", p.member},
 		{"chat_member", p.others},
+		{"callback_query", p.pressed},
 	}
 }
 

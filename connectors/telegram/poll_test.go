@@ -356,7 +356,7 @@ func TestTokenForm(t *testing.T) {
 func TestAllowedUpdates(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.run(r.bot)
-		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member"]`
+		const want = `["message","channel_post","edited_message","message_reaction","my_chat_member","chat_member","callback_query"]`
 		if got := r.final("getUpdates").Params["allowed_updates"]; got != want {
 			t.Errorf("asked for %s, want %s", got, want)
 		}
@@ -368,7 +368,7 @@ func TestAllowedUpdates(t *testing.T) {
 		r.Press(m, ada, "x")
 		wait(time.Minute)
 		r.want("one", "edited: one, changed")
-		if all := r.Updates(); len(all) != 3 {
+		if all := r.Updates(); len(all) != 4 {
 			t.Errorf("%d updates were made", len(all))
 		}
 		if log := r.log.String(); !strings.Contains(log, "status=kicked") {

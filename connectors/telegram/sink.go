@@ -95,6 +95,7 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	parts := render(s.renderer, v, s.telegram.progress)
 	if len(parts) > 0 {
 		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
+		parts[len(parts)-1].Offer = v.Outcome.Offer
 	}
 	return parts
 }
@@ -143,6 +144,9 @@ func content(chat int64, p progressive.Part) tgbotapi.Params {
 	}
 	if p.Text != "" {
 		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
+	}
+	if p.Offer != nil { // an edit without takes the buttons away
+		params["reply_markup"] = keyboard(*p.Offer)
 	}
 	return params
 }

@@ -24,6 +24,7 @@ type storeModel struct {
 	said   []storedMemory // as they were stored
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
+	asked  []core.Question
 	directoryModel
 	notes []keptNote // as they were kept
 }
@@ -123,6 +124,7 @@ func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 			r.Inputs = nil
 		}
 	}
+	s.withdraw(room, "")
 	return before - len(s.said), nil
 }
 
@@ -215,6 +217,11 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 			r.Duty = j.Duty
 		}
 		acc.Run, acc.Response = r.ID, r.Response
+		if j.Ask != nil {
+			q := *j.Ask
+			q.Run, q.Room = r.ID, r.Room
+			s.ask(q)
+		}
 	}
 	s.said = append(s.said, storedMemory{in.Memory, acc})
 	return acc, nil
@@ -360,7 +367,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 		return core.ErrLost
 	}
 	r.Outcome = o
-	if out.ID != "" && len(r.Inputs) > 0 {
+	if out.ID != "" && (len(r.Inputs) > 0 || r.Duty == core.Carry) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
 		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}})
 	}

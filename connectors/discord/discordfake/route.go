@@ -24,6 +24,7 @@ const (
 	DeleteMessage  Route = "DELETE /channels/{channel_id}/messages/{message_id}"
 	StartTyping    Route = "POST /channels/{channel_id}/typing"
 	OpenDM         Route = "POST /users/@me/channels"
+	AnswerPress    Route = "POST /interactions/{interaction_id}/{interaction_token}/callback"
 	ConnectGateway Route = "CONNECT gateway"
 )
 
@@ -57,6 +58,7 @@ func endpoints() []endpoint {
 		{DeleteMessage, (*Server).deleteMessage},
 		{StartTyping, (*Server).startTyping},
 		{OpenDM, (*Server).postDM},
+		{AnswerPress, (*Server).answerPress},
 	}
 }
 
@@ -84,7 +86,7 @@ func match(template, path string) (map[string]string, bool) {
 	params := map[string]string{}
 	for i, w := range want {
 		switch name, isParam := strings.CutPrefix(w, "{"); {
-		case isParam && number(have[i]) != 0:
+		case isParam && (number(have[i]) != 0 || strings.HasSuffix(name, "_token}")):
 			params[strings.TrimSuffix(name, "}")] = have[i]
 		case w != have[i]:
 			return nil, false

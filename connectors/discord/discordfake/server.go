@@ -29,6 +29,9 @@ type Server struct {
 	journal journal
 	hub     hub
 	rules   houseRules
+
+	presses      []*press
+	pressAnswers []PressAnswer
 }
 
 // houseRules are moderation matters that tests switch on.

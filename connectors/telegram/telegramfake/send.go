@@ -87,6 +87,9 @@ func (s *Server) content(c *call) (Version, error) {
 		return v, err
 	}
 	if raw := c.params["reply_markup"]; raw != "" {
+		if err := checkKeyboard([]byte(raw)); err != nil {
+			return v, err
+		}
 		v.Markup = json.RawMessage(raw)
 	}
 	given, err := object[[]Entity](s, c, "entities")

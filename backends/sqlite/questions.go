@@ -1,0 +1,137 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"parley/core"
+)
+
+// Ask implements [core.Questions].
+func (s *Store) Ask(ctx context.Context, q core.Question) error {
+	err := checkQuestion(q)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return ask(ctx, tx, q) })
+	}
+	return wrap(err, "asking the question of %q", q.Run)
+}
+
+func checkQuestion(q core.Question) error {
+	errs := []error{checkText(q.ID, string(q.Run), string(q.Room), q.Chooser, q.Payload), checkText(q.Options...)}
+	for _, who := range q.For {
+		errs = append(errs, checkText(string(who)))
+	}
+	if q.ID == "" || q.Run == "" || q.Room == "" {
+		errs = append(errs, errors.New("a question needs an id, a run and a room"))
+	}
+	return errors.Join(errs...)
+}
+
+func ask(ctx context.Context, tx *sql.Tx, q core.Question) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (run) DO UPDATE SET
+			id = excluded.id, room = excluded.room, expires = excluded.expires, question = excluded.question
+		WHERE carrier = ''`, q.ID, q.Run, q.Room, nanos(q.Expires), toJSON(q))
+	return err
+}
+
+const selectQuestions = `SELECT question, expires FROM questions `
+
+// scanQuestion takes from the column what may have changed since the question was asked.
+func scanQuestion(r row) (q core.Question, err error) {
+	var expires time.Time
+	err = r.Scan(jsonColumn{&q}, timeColumn{&expires})
+	q.Expires = expires
+	return q, found(err)
+}
+
+// Question implements [core.Questions].
+func (s *Store) Question(ctx context.Context, id string) (q core.Question, err error) {
+	err = s.read(func(db *sql.DB) (err error) {
+		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
+		return err
+	})
+	return q, wrap(err, "reading the question %q", id)
+}
+
+// QuestionOf implements [core.Questions].
+func (s *Store) QuestionOf(ctx context.Context, run core.RunID) (q core.Question, err error) {
+	err = s.read(func(db *sql.DB) (err error) {
+		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1`, run))
+		return err
+	})
+	return q, wrap(err, "reading the question of %q", run)
+}
+
+// OpenQuestions implements [core.Questions].
+func (s *Store) OpenQuestions(ctx context.Context, room core.RoomID) (open []core.Question, err error) {
+	err = s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
+			room, nanos(time.Now()))
+		if err == nil {
+			open, err = collect(rows, scanQuestion)
+		}
+		return err
+	})
+	return open, wrap(err, "reading what is asked in %q", room)
+}
+
+// Withdraw implements [core.Questions].
+func (s *Store) Withdraw(ctx context.Context, room core.RoomID, run core.RunID) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
+	return wrap(err, "withdrawing what is asked in %q", room)
+}
+
+func withdraw(ctx context.Context, tx *sql.Tx, room core.RoomID, run core.RunID) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE questions SET expires = 0 WHERE room = ?1 AND carrier = '' AND expires > 0 AND (?2 = '' OR run = ?2)`, room, run)
+	return err
+}
+
+// Choose implements [core.Questions].
+func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
+	var acc core.Accepted
+	err := checkMemory(in)
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			acc, err = choose(ctx, tx, id, option, in)
+			return err
+		})
+	}
+	if err != nil {
+		return core.Accepted{}, wrap(err, "choosing for the question %q", id)
+	}
+	return acc, nil
+}
+
+func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory) (core.Accepted, error) {
+	acc := core.Accepted{Memory: in.ID}
+	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
+	switch {
+	case errors.Is(err, core.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
+		return acc, core.ErrLost
+	case err != nil:
+		return acc, err
+	}
+	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
+		return acc, err
+	}
+	acc.Run = runID(q.Room, acc.Response)
+	now := nanos(time.Now())
+	_, err = tx.ExecContext(ctx, `
+		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
+		SELECT ?, room, ?, kind, address, ?, ?, ?, ?, shown FROM runs WHERE id = ?`,
+		acc.Run, acc.Response, in.Author, now, now, core.Carry, q.Run)
+	if err != nil {
+		return acc, err
+	}
+	q.Carrier, q.Choice, q.By, q.Name = acc.Run, option, in.Author, in.Name
+	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.Carrier, toJSON(q), id)
+	if err != nil {
+		return acc, err
+	}
+	return acc, remember(ctx, tx, in, acc.Response, input)
+}

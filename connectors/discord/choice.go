@@ -1,0 +1,162 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+// chooseTime is how long a press may take to be safe: Discord wants its first answer within three seconds (DR-22).
+const chooseTime = 2 * time.Second
+
+// notTaken is what people read whose choice could not be stored.
+const notTaken = "That did not work. Please try again."
+
+// Kinds of interactions, components and answers, in Discord's numbers.
+const (
+	componentInteraction = 3
+	actionRow            = 1
+	button               = 2
+	secondary            = 2      // a button's style: grey
+	rowLength            = 5      // buttons
+	answerMessage        = 4      // a message
+	answerNothing        = 6      // the message stays as it is for now
+	ephemeral            = 1 << 6 // only who pressed sees it
+	unknownInteraction   = 10062  // too late
+	answeredInteraction  = 40060  // by another process
+)
+
+// row is a line of buttons.
+type row struct {
+	Type    int         `json:"type"`
+	Buttons []component `json:"components"`
+}
+
+type component struct {
+	Type  int    `json:"type"`
+	Style int    `json:"style"`
+	Label string `json:"label"`
+	ID    string `json:"custom_id"`
+}
+
+// rows has a button for each option. Its id is the question's random one and the option's place.
+func rows(o *core.Offer) []row {
+	all := []row{}
+	if o == nil {
+		return all
+	}
+	for i, option := range o.Options {
+		if i%rowLength == 0 {
+			all = append(all, row{Type: actionRow})
+		}
+		last := &all[len(all)-1]
+		last.Buttons = append(last.Buttons, component{button, secondary, option, o.ID + ":" + strconv.Itoa(i)})
+	}
+	return all
+}
+
+// interaction is what is read of an INTERACTION_CREATE.
+type interaction struct {
+	ID      string    `json:"id"`
+	Token   string    `json:"token"` // a secret, for fifteen minutes
+	Type    int       `json:"type"`
+	Channel string    `json:"channel_id"`
+	User    *user     `json:"user"` // in private
+	Member  *struct { // in servers
+		member
+		User user `json:"user"`
+	} `json:"member"`
+	Data struct {
+		ID string `json:"custom_id"`
+	} `json:"data"`
+}
+
+// choice is what a press means; ok is false if it is none of ours.
+func (i interaction) choice() (c core.Choice, ok bool) {
+	id, option, _ := strings.Cut(i.Data.ID, ":")
+	n, err := strconv.Atoi(option)
+	if i.Type != componentInteraction || err != nil || snowflake(i.Channel) == 0 {
+		return core.Choice{}, false
+	}
+	c = core.Choice{Question: id, Option: n, Room: roomID(i.Channel)}
+	switch {
+	case i.Member != nil:
+		c.Author, c.Name, c.Roles = entityID(i.Member.User.ID), i.Member.User.shown(&i.Member.member), i.Member.roles()
+	case i.User != nil:
+		c.Author, c.Name = entityID(i.User.ID), i.User.shown(nil)
+	default:
+		return core.Choice{}, false
+	}
+	return c, true
+}
+
+// pressed hands a press over at once, whatever waits in its channel, and answers it in every case. It never comes again:
+// who pressed is told, and may do so.
+func (q *intake) pressed(ctx context.Context, raw []byte) error {
+	var i interaction
+	if err := json.Unmarshal(raw, &i); err != nil {
+		return fmt.Errorf("read an interaction: %w", err)
+	}
+	if snowflake(i.ID) == 0 || i.Token == "" {
+		return errors.New("read an interaction: it can't be answered")
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return nil
+	}
+	q.workers.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+		defer cancel()
+		q.answer(ctx, i, q.choose(ctx, i))
+	})
+	return nil
+}
+
+// choose is what who pressed is told; empty if the choice is taken.
+func (q *intake) choose(ctx context.Context, i interaction) string {
+	c, ok := i.choice()
+	if !ok {
+		return notTaken
+	}
+	ctx, cancel := context.WithTimeout(ctx, chooseTime)
+	defer cancel()
+	acc, err := q.handler(ctx, c)
+	if err != nil {
+		q.log.Warn("a choice is not safe, and not taken", "err", err)
+		return notTaken
+	}
+	return acc.Refused
+}
+
+// answer tells Discord that a press was taken, or who pressed why not.
+func (q *intake) answer(ctx context.Context, i interaction, told string) {
+	type message struct {
+		Content  string `json:"content"`
+		Flags    int    `json:"flags"`
+		Mentions nobody `json:"allowed_mentions"`
+	}
+	in := struct {
+		Type int      `json:"type"`
+		Data *message `json:"data,omitempty"`
+	}{Type: answerNothing}
+	if told != "" {
+		in.Type, in.Data = answerMessage, &message{Content: told, Flags: ephemeral}
+	}
+	err := q.client.do(ctx, http.MethodPost, "interactions/"+i.ID+"/"+i.Token+"/callback", in, nil)
+	var r *refusal
+	switch {
+	case err == nil:
+	case errors.As(err, &r) && (r.code == unknownInteraction || r.code == answeredInteraction):
+		q.log.Info("a press was answered too late, or by another process", "code", r.code)
+	default:
+		q.log.Warn("a press can't be answered", "err", err)
+	}
+}

@@ -1,0 +1,113 @@
+package discord_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/discord/discordfake"
+	"parley/core"
+	"parley/progressive"
+)
+
+var offer = &core.Offer{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"1", "2", "3", "4", "5", "6"}}
+
+// Buttons come with a message and go with the next edit.
+func TestButtons(t *testing.T) {
+	play(t, func(w *world) {
+		s := w.asked()
+		id, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 || got[5].Label != "6" || got[5].ID != offer.ID+":5" {
+			t.Errorf("buttons %+v", got)
+		}
+		if err := w.edit(s, id, "Which? 6."); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 0 {
+			t.Errorf("buttons %+v", got)
+		}
+		if err := s.(progressive.Editor).Edit(w.Context(), id, progressive.Part{Text: "Which? 6.", Offer: offer}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.fake.Messages(w.channel)[1].Buttons(); len(got) != 6 {
+			t.Errorf("buttons %+v", got)
+		}
+	})
+}
+
+// SE-07, DR-22: a press is handed over as whose it is, whatever its channel waits for, and answered within three seconds.
+func TestPresses(t *testing.T) {
+	for name, c := range map[string]struct {
+		id   string
+		take func(context.Context) (core.Accepted, error)
+		want string
+		also time.Duration
+	}{
+		"taken":    {offer.ID + ":1", nil, "", 0},
+		"refused":  {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
+		"not safe": {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{}, context.DeadlineExceeded }, "That did not work. Please try again.", 0},
+		"not ours": {"something else", nil, "That did not work. Please try again.", 0},
+		"too slow": {offer.ID + ":1", func(ctx context.Context) (core.Accepted, error) {
+			<-ctx.Done()
+			return core.Accepted{}, context.Cause(ctx)
+		}, "That did not work. Please try again.", 2 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				s := w.asked()
+				if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
+					t.Fatal(err)
+				}
+				var got []core.Choice
+				w.choose = func(ctx context.Context, in core.Choice) (core.Accepted, error) {
+					got = append(got, in)
+					if c.take == nil {
+						return core.Accepted{}, nil
+					}
+					return c.take(ctx)
+				}
+				all := w.fake.Messages(w.channel)
+				w.fake.Press(all[len(all)-1].ID, w.ann, c.id)
+				time.Sleep(5 * time.Second)
+				answers := w.fake.PressAnswers()
+				if len(answers) != 1 || answers[0].Content != c.want || answers[0].Ephemeral != (c.want != "") || answers[0].After != c.also {
+					t.Errorf("answered %+v", answers)
+				}
+				if c.id != "something else" && (len(got) != 1 || got[0].Option != 1 || got[0].Question != offer.ID ||
+					got[0].Room != w.newest().Room || got[0].Author != w.newest().Author) {
+					t.Errorf("handed over %+v", got)
+				}
+				if strings.Contains(w.log.String(), "secret") {
+					t.Error("the interaction's token is in the log")
+				}
+			})
+		})
+	}
+}
+
+// DR-22: what was answered too late, or by another process, is no trouble.
+func TestPressesAnsweredElsewhere(t *testing.T) {
+	for code, status := range map[int]int{10062: 404, 40060: 400} {
+		play(t, func(w *world) {
+			s := w.asked()
+			if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
+				t.Fatal(err)
+			}
+			taken := 0
+			w.choose = func(context.Context, core.Choice) (core.Accepted, error) { taken++; return core.Accepted{}, nil }
+			w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress}, discordfake.ErrorCode(status, code, "no"))
+			all := w.fake.Messages(w.channel)
+			w.fake.Press(all[len(all)-1].ID, w.ann, offer.ID+":0")
+			time.Sleep(time.Second)
+			if taken != 1 {
+				t.Errorf("the choice was taken %d times", taken)
+			}
+			w.say("and on it goes")
+			w.settle()
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"parley/core"
+)
+
+// chooseTime is how long a press may take to be safe: people look at a spinning sign until it is answered.
+const chooseTime = 5 * time.Second
+
+// notTaken is what people read whose choice could not be stored.
+const notTaken = "That did not work. Please try again."
+
+// keyboard has a button for each option, below each other: labels may be long. Its data is the question's random id and the
+// option's place.
+func keyboard(o core.Offer) string {
+	type button struct {
+		Text string `json:"text"`
+		Data string `json:"callback_data"`
+	}
+	rows := [][]button{}
+	for i, option := range o.Options {
+		rows = append(rows, []button{{option, o.ID + ":" + strconv.Itoa(i)}})
+	}
+	raw, err := json.Marshal(map[string]any{"inline_keyboard": rows})
+	if err != nil {
+		panic(err) // strings
+	}
+	return string(raw)
+}
+
+// choice is what a press means; ok is false if it is none of ours.
+func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(int64) int64) (c core.Choice, ok bool) {
+	id, option, _ := strings.Cut(q.Data, ":")
+	n, err := strconv.Atoi(option)
+	if q.From == nil || q.From.IsBot || q.Message == nil || q.Message.Chat == nil || err != nil {
+		return core.Choice{}, false
+	}
+	return core.Choice{
+		Question: id, Option: n, Room: s.room(first(q.Message.Chat.ID), topicOf(q.Message, newer)), Author: entity(q.From.ID),
+		Name: fullName(q.From.FirstName, q.From.LastName, q.From.UserName),
+	}, true
+}
+
+// pressed hands a press over, and answers it in every case: else the button spins on. It never comes again: who pressed
+// is told, and may do so.
+func (p *poller) pressed(ctx context.Context, u update) error {
+	told := notTaken
+	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
+		limited, cancel := context.WithTimeout(ctx, chooseTime)
+		acc, err := p.intake.h(limited, c)
+		cancel()
+		if err == nil {
+			told = acc.Refused
+		} else {
+			p.log.Warn("a choice is not safe, and not taken", "err", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	params := tgbotapi.Params{"callback_query_id": u.CallbackQuery.ID}
+	if told != "" {
+		params["text"], params["show_alert"] = told, "true"
+	}
+	var done bool
+	if err := p.client.call(ctx, "answerCallbackQuery", params, &done); err != nil {
+		p.log.Debug("can't answer a press", "err", fmt.Errorf("answer: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package telegram
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+	"parley/progressive"
+)
+
+var offer = &core.Offer{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"Yes", "No"}}
+
+// Buttons come with the last word and its last message, and go with the next edit.
+func TestButtons(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		chat, s := r.private()
+		v := view("Let Eve in?")
+		v.Outcome = core.Outcome{Status: core.Completed, Offer: offer}
+		parts := s.Render(v)
+		id, err := s.Post(t.Context(), parts[0], "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []telegramfake.Button{{Text: "Yes", Data: offer.ID + ":0"}, {Text: "No", Data: offer.ID + ":1"}}
+		if got := r.Messages(chat)[0].Buttons(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("buttons %+v", got)
+		}
+		if err := s.Edit(t.Context(), id, progressive.Part{Plain: "Let Eve in? Yes."}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Messages(chat)[0].Buttons(); len(got) != 0 {
+			t.Errorf("buttons %+v", got)
+		}
+	})
+}
+
+// SE-07: a press is handed over as whose it is, and answered in every case, with an alert if it changed nothing.
+func TestPresses(t *testing.T) {
+	for name, c := range map[string]struct {
+		data  string
+		take  func(context.Context, core.Choice) (core.Accepted, error)
+		want  string
+		after time.Duration
+	}{
+		"taken": {offer.ID + ":1", nil, "", 0},
+		"refused": {offer.ID + ":1", func(context.Context, core.Choice) (core.Accepted, error) {
+			return core.Accepted{Refused: "Not yours."}, nil
+		}, "Not yours.", 0},
+		"not safe":  {offer.ID + ":1", func(context.Context, core.Choice) (core.Accepted, error) { return core.Accepted{}, errDown }, notTaken, 0},
+		"not ours":  {"something else", nil, notTaken, 0},
+		"no number": {offer.ID + ":x", nil, notTaken, 0},
+		"too slow": {offer.ID + ":1", func(ctx context.Context, _ core.Choice) (core.Accepted, error) {
+			<-ctx.Done()
+			return core.Accepted{}, ctx.Err()
+		}, notTaken, chooseTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				ada := r.AddUser("Ada", "ada")
+				forum := r.AddSupergroup("Forum", true)
+				topic := r.AddTopic(forum, "One")
+				r.run(r.bot)
+				s := r.ask(forum, ada, "hello", telegramfake.InTopic(topic))
+				room := r.last().Room
+				v := view("Let Eve in?")
+				v.Outcome = core.Outcome{Status: core.Completed, Offer: offer}
+				if _, err := s.Post(t.Context(), s.Render(v)[0], ""); err != nil {
+					t.Fatal(err)
+				}
+				var got []core.Choice
+				r.choose = func(ctx context.Context, in core.Choice) (core.Accepted, error) {
+					got = append(got, in)
+					if c.take == nil {
+						return core.Accepted{}, nil
+					}
+					return c.take(ctx, in)
+				}
+				all := r.Messages(forum)
+				pressed := time.Now()
+				r.Press(all[len(all)-1], ada, c.data)
+				wait(c.after + time.Second)
+				answers := r.CallbackAnswers()
+				if len(answers) != 1 || answers[0].Text != c.want || answers[0].Alert != (c.want != "") {
+					t.Errorf("after %v answered %+v", time.Since(pressed), answers)
+				}
+				want := core.Choice{Question: offer.ID, Option: 1, Room: room, Author: entity(ada.ID), Name: "Ada"}
+				if c.data == offer.ID+":1" && (len(got) != 1 || got[0].Question != want.Question || got[0].Option != 1 ||
+					got[0].Room != room || got[0].Author != want.Author || got[0].Name != want.Name) {
+					t.Errorf("handed over %+v, want %+v", got, want)
+				}
+			}, telegramfake.WithReadAllGroupMessages())
+		})
+	}
+}

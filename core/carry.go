@@ -1,0 +1,134 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// carry does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
+// with what was chosen.
+func (x *execution) carry(ctx context.Context) error {
+	var q Question
+	var asked string
+	err := x.persist(ctx, func() (err error) {
+		if q, err = x.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
+			asked, err = x.questionText(ctx, q)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what was chosen: %w", err)
+	}
+	says, err := x.chosen(ctx, q)
+	if err != nil {
+		x.cfg.Log.Error("what was chosen could not be done", "run", x.run.ID, "chooser", q.Chooser, "err", err)
+		says = notDone
+	}
+	if x.posts && asked != "" {
+		x.answer.Apply(Change{Kind: Text, Text: asked})
+	}
+	mark := "→ **" + q.Options[q.Choice] + "**"
+	if !x.run.Kind.Private() && q.Name != "" {
+		mark += " (" + q.Name + ")"
+	}
+	x.answer.Apply(Change{Kind: Text, Step: 1, Text: mark})
+	if says != "" {
+		x.answer.Apply(Change{Kind: Text, Step: 2, Text: says})
+	}
+	return nil
+}
+
+const notDone = "That did not work. Please try again."
+
+// questionText is what people read above the options.
+func (x *execution) questionText(ctx context.Context, q Question) (string, error) {
+	run, err := x.cfg.Store.Run(ctx, q.Run)
+	if err != nil || run.Verdict != nil {
+		return run.verdictText(), err
+	}
+	m, err := x.cfg.Store.Memory(ctx, run.Said())
+	return m.Text, ignore(err, ErrNotFound)
+}
+
+func (r Run) verdictText() string {
+	if r.Verdict == nil {
+		return ""
+	}
+	return r.Verdict.Text
+}
+
+// chosen asks the chooser. A panic is its own failure and nobody else's.
+func (x *execution) chosen(ctx context.Context, q Question) (says string, err error) {
+	c := x.choosers[q.Chooser]
+	if c == nil {
+		return "", fmt.Errorf("there is no chooser %q", q.Chooser)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
+		}
+	}()
+	says, err = c.Chosen(ctx, q)
+	return visible(says), err
+}
+
+// The choosers that there always are.
+const (
+	// AsMessage has the option answered as if its chooser had written it.
+	AsMessage = "message"
+	forget    = "forget"
+)
+
+// asMessage is [AsMessage].
+type asMessage struct{ rt *Runtime }
+
+func (asMessage) Name() string { return AsMessage }
+
+func (a asMessage) Chosen(ctx context.Context, q Question) (string, error) {
+	run, err := a.rt.cfg.Store.Run(ctx, q.Run)
+	if err != nil {
+		return "", err
+	}
+	room, err := a.rt.cfg.Store.Room(ctx, q.Room)
+	if err != nil {
+		return "", err
+	}
+	m := Memory{
+		ID: MemoryID(q.Carrier + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
+		InReplyTo: run.Said(), At: time.Now(),
+	}
+	to := run.Address
+	to.Payer = q.By
+	_, err = a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
+	return "", err
+}
+
+// forgetter is what /new asks for.
+type forgetter struct{ rt *Runtime }
+
+func (forgetter) Name() string { return forget }
+
+func (f forgetter) Chosen(ctx context.Context, q Question) (string, error) {
+	if q.Choice != 0 {
+		return "Then nothing is forgotten.", nil
+	}
+	if err := f.rt.stop(ctx, q.Room); err != nil {
+		f.rt.cfg.Log.Warn("can't stop what is answered in a room that is cleared; it ends by itself", "room", q.Room, "err", err)
+	}
+	if _, err := f.rt.cleared(ctx, Cleared{Room: q.Room}); err != nil {
+		return "", err
+	}
+	return "Done. I have forgotten what was said here.", nil
+}
+
+// askToForget asks whether /new is meant.
+func (x *execution) askToForget(ctx context.Context) (string, error) {
+	m, err := x.input(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = x.ask(ctx, Question{Options: []string{"Forget it", "Keep it"}, For: []EntityID{m.Author}, Chooser: forget})
+	return "Shall I forget everything that was said here? What stands in the chat stays there.", err
+}

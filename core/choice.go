@@ -1,0 +1,217 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	mostOptions = 10
+	mostLabel   = 60 // characters of an option
+	openFor     = time.Hour
+)
+
+// Question is something that people are asked, with options to choose from: buttons where the platform has them. One of
+// those it is for chooses once, by a button, or by writing the option or its number.
+type Question struct {
+	Options []string   `json:"options"` // 1 to 10, each of at most 60 characters
+	For     []EntityID `json:"for"`     // who may choose: nobody else, and nobody if it is empty
+	Expires time.Time  `json:"expires"` // an hour from now if it is zero
+	// Chooser names the [Chooser] that goes on with what was chosen, and Payload is what it needs to know for that.
+	Chooser string `json:"chooser"`
+	Payload string `json:"payload,omitempty"`
+
+	// The runtime knows these:
+	ID   string `json:"id"` // random, all that a button carries
+	Run  RunID  `json:"run"`
+	Room RoomID `json:"room"`
+	// Once somebody has chosen, what, who, and the run that carries it out.
+	Choice  int      `json:"choice,omitempty"`
+	By      EntityID `json:"by,omitempty"`
+	Name    string   `json:"name,omitempty"`
+	Carrier RunID    `json:"carrier,omitempty"`
+}
+
+// Open says that an answer is awaited.
+func (q Question) Open(now time.Time) bool { return q.Carrier == "" && now.Before(q.Expires) }
+
+// Offer is what of a question can be seen.
+type Offer struct {
+	ID      string   `json:"id"`
+	Options []string `json:"options"`
+}
+
+// Chooser goes on with what somebody has chosen. Plugins bring theirs.
+type Chooser interface {
+	Name() string
+	// Chosen does what was chosen, and returns what is to be said of it, which may be nothing. The choice was made once and for
+	// all; after a crash it may be carried out again.
+	Chosen(ctx context.Context, q Question) (says string, err error)
+}
+
+// Choice is an [Inbound]: somebody pressed a button.
+type Choice struct {
+	Question string // its ID
+	Option   int    // from 0
+	Room     RoomID
+	Author   EntityID
+	Name     string
+	Roles    []string
+}
+
+func (Choice) inbound() {}
+
+// What people are told, in private, whose choice changes nothing.
+const (
+	notYours   = "This is not for you to choose."
+	overNow    = "This is no longer open."
+	notInvited = "I only talk with people my owner has invited."
+)
+
+// asking completes a question that is about to be asked.
+func (rt *Runtime) asking(q Question) (Question, error) {
+	if rt.choosers[q.Chooser] == nil {
+		return q, fmt.Errorf("there is no chooser %q", q.Chooser)
+	}
+	if n := len(q.Options); n == 0 || n > mostOptions {
+		return q, fmt.Errorf("a question with %d options", n)
+	}
+	q.Options = slices.Clone(q.Options)
+	for i, o := range q.Options {
+		label := []rune(strings.Join(strings.Fields(visible(o)), " "))
+		if len(label) == 0 {
+			return q, errors.New("an option without words")
+		}
+		q.Options[i] = string(label[:min(len(label), mostLabel)])
+	}
+	if q.Expires.IsZero() {
+		q.Expires = time.Now().Add(openFor)
+	}
+	q.ID = rand.Text()
+	q.Choice, q.By, q.Name, q.Carrier = 0, "", "", ""
+	return q, nil
+}
+
+// ask puts a question at the end of the answer. A later one of the same run takes its place.
+func (x *execution) ask(ctx context.Context, q Question) error {
+	q, err := x.asking(q)
+	if err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	q.Run, q.Room = x.run.ID, x.run.Room
+	if err := x.persist(ctx, func() error { return x.cfg.Store.Ask(ctx, q) }); err != nil {
+		return fmt.Errorf("ask: %w", err)
+	}
+	x.offer(q)
+	return nil
+}
+
+// offer is how the answer ends if it is completed.
+func (x *execution) offer(q Question) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.offered = &Offer{ID: q.ID, Options: q.Options}
+}
+
+func (x *execution) offering() *Offer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.offered
+}
+
+// withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
+func (x *execution) withdraw(o Outcome) error {
+	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
+		return nil
+	}
+	return x.persist(x.life, func() error { return x.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
+}
+
+// choose takes what somebody chose. What is not theirs to choose, or is over, changes nothing, and they are told so.
+func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted, error) {
+	q, err := rt.cfg.Store.Question(ctx, c.Question)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Accepted{Refused: overNow}, nil
+	case err != nil:
+		return Accepted{}, fmt.Errorf("choose: %w", err)
+	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options):
+		return Accepted{Refused: overNow}, nil
+	case !slices.Contains(q.For, c.Author):
+		return Accepted{Refused: notYours}, nil
+	}
+	room, err := rt.cfg.Store.Room(ctx, q.Room)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("choose: %w", err)
+	}
+	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil {
+		return Accepted{}, fmt.Errorf("choose: %w", err)
+	} else if !in {
+		return Accepted{Refused: notInvited}, nil
+	}
+	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
+		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: q.Options[c.Option],
+		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
+	})
+	if errors.Is(err, ErrLost) {
+		return Accepted{Refused: overNow}, nil
+	} else if err != nil {
+		return Accepted{}, fmt.Errorf("choose: %w", err)
+	}
+	rt.wakeLane(lane{q.Room, true})
+	return acc, nil
+}
+
+// pressed takes a button.
+func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
+	return rt.choose(ctx, c, MemoryID("choice/"+c.Question))
+}
+
+// typed says whether m answers the newest question that its author was asked here, and takes it if so.
+func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool, err error) {
+	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
+		return Accepted{}, false, nil
+	}
+	open, err := rt.cfg.Store.OpenQuestions(ctx, m.Room)
+	if err != nil {
+		return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	for _, q := range slices.Backward(open) {
+		if !slices.Contains(q.For, m.Author) {
+			continue
+		}
+		i, ok := q.named(m.Text)
+		if !ok {
+			return Accepted{}, false, nil
+		}
+		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Name: m.Name, Roles: m.Roles}
+		acc, err := rt.choose(ctx, c, m.ID)
+		return acc, err == nil && acc.Refused == "", err
+	}
+	return Accepted{}, false, nil
+}
+
+// named finds the option that text is, or is the number of.
+func (q Question) named(text string) (int, bool) {
+	text = strings.TrimSpace(text)
+	if n, err := strconv.Atoi(strings.TrimRight(text, ".)")); err == nil && n >= 1 && n <= len(q.Options) {
+		return n - 1, true
+	}
+	i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, text) })
+	return i, i >= 0
+}
+
+// Numbered is the offer as a list, for places without buttons.
+func (o Offer) Numbered() string {
+	var b strings.Builder
+	for i, option := range o.Options {
+		fmt.Fprintf(&b, "%d. %s\n", i+1, option)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,265 @@
+package core_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// chooser remembers what was chosen.
+type chooser struct {
+	says   string
+	err    error
+	panics bool
+	chosen []core.Question
+}
+
+func (*chooser) Name() string { return "test" }
+
+func (c *chooser) Chosen(_ context.Context, q core.Question) (string, error) {
+	c.chosen = append(c.chosen, q)
+	if c.panics {
+		panic("a broken chooser")
+	}
+	return c.says, c.err
+}
+
+// inChoice plays a story with a question that Ada is asked.
+func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Question)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		c := &chooser{says: "Let in."}
+		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Choosers: []core.Chooser{c}})
+		w.cfg.Access.People["bob"] = true
+		n := w.start()
+		w.ended(n.say("A"))
+		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "Let Eve in?", Ask: &core.Question{
+			Options: []string{"Yes", " No,\nnever "}, For: []core.EntityID{"ada"}, Chooser: "test", Payload: "eve",
+		}})
+		w.wants(acc, core.Completed, "Let Eve in?")
+		play(w, n, c, w.question(acc))
+		w.chat.seen = nil // the message of the question says more after its run has ended
+	})
+}
+
+// question is what a run asks.
+func (w *world) question(acc core.Accepted) core.Question {
+	w.Helper()
+	q, err := w.store.QuestionOf(w.Context(), acc.Run)
+	w.must(err)
+	return q
+}
+
+func (q press) by(author core.EntityID) press {
+	q.Author, q.Name = author, strings.ToUpper(string(author[:1]))+string(author[1:])
+	return q
+}
+
+type press core.Choice
+
+// pressed is a press of Ada's.
+func pressed(q core.Question, option int) press {
+	return press{Question: q.ID, Option: option, Room: q.Room}.by("ada")
+}
+
+func TestChoice(t *testing.T) {
+	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+		if !slices.Equal(q.Options, []string{"Yes", "No, never"}) || q.Expires.Sub(time.Now()) > time.Hour || len(q.ID) < 20 {
+			w.Errorf("asked is %+v", q)
+		}
+		acc := n.tell(core.Choice(pressed(q, 1)))
+		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
+		if len(c.chosen) != 1 || c.chosen[0].Choice != 1 || c.chosen[0].By != "ada" || c.chosen[0].Payload != "eve" {
+			w.Errorf("chosen was %+v", c.chosen)
+		}
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?\n\n→ **No, never**\n\nLet in."}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "You said: A", "Let Eve in?", "B"}) {
+			w.Errorf("the model was asked %q", got)
+		}
+	})
+}
+
+// SE-07: who presses what is not theirs, or over, changes nothing, and is told.
+func TestChoiceFailsClosed(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(w *world, n *node, q core.Question)
+		press  func(q core.Question) press
+		told   string
+	}{
+		"another user":       {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose."},
+		"a stranger":         {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose."},
+		"another room":       {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open."},
+		"unknown":            {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open."},
+		"no such option":     {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open."},
+		"an option below":    {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open."},
+		"expired":            {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open."},
+		"after a stop":       {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open."},
+		"after it was clear": {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open."},
+		"not invited any more": {func(w *world, _ *node, _ core.Question) { delete(w.cfg.Access.People, "ada") }, nil,
+			"I only talk with people my owner has invited."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inChoice(t, func(w *world, n *node, chooser *chooser, q core.Question) {
+				if c.before != nil {
+					c.before(w, n, q)
+				}
+				if c.press == nil {
+					c.press = func(q core.Question) press { return pressed(q, 0) }
+				}
+				acc := n.tell(core.Choice(c.press(q)))
+				time.Sleep(time.Minute)
+				if acc.Refused != c.told || acc.Run != "" || len(chooser.chosen) != 0 {
+					w.Errorf("%+v; chosen was %+v", acc, chooser.chosen)
+				}
+				if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
+					w.Errorf("the chat shows %q", got)
+				}
+			})
+		})
+	}
+}
+
+// SE-07: a choice is made once, whoever presses again, on whichever replica.
+func TestChoiceIsMadeOnce(t *testing.T) {
+	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+		other := w.start()
+		acc := n.tell(core.Choice(pressed(q, 0)))
+		for _, again := range []*node{n, other} {
+			if acc := again.tell(core.Choice(pressed(q, 1))); acc.Refused != "This is no longer open." {
+				w.Errorf("again: %+v", acc)
+			}
+		}
+		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		if len(c.chosen) != 1 {
+			w.Errorf("chosen was %+v", c.chosen)
+		}
+	})
+}
+
+// What was chosen is done though the process dies, and shown once (I14).
+func TestChoiceSurvives(t *testing.T) {
+	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+		n.shutdown()
+		n = w.start()
+		acc := n.tell(core.Choice(pressed(q, 0)))
+		n.shutdown()
+		w.start()
+		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		if got := w.chat.visible(); len(got) != 2 {
+			w.Errorf("the chat shows %q", got)
+		}
+	})
+}
+
+// An option may be written, or its number, by whom it is for.
+func TestTypedChoice(t *testing.T) {
+	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1} {
+		t.Run(text, func(t *testing.T) {
+			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+				m := w.message(room, "ada", text)
+				acc := n.submit(m)
+				w.ended(acc)
+				if want < 0 && len(c.chosen) != 0 || want >= 0 && (len(c.chosen) != 1 || c.chosen[0].Choice != want) {
+					w.Errorf("chosen was %+v", c.chosen)
+				}
+				if again := n.submit(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
+					w.Errorf("again: %+v", again)
+				}
+			})
+		})
+	}
+	t.Run("of another", func(t *testing.T) {
+		inChoice(t, func(w *world, n *node, c *chooser, _ core.Question) {
+			w.ended(n.submit(w.message(room, "bob", "Yes")))
+			if len(c.chosen) != 0 {
+				w.Errorf("chosen was %+v", c.chosen)
+			}
+		})
+	})
+}
+
+// A chooser that fails or breaks is a sentence, and nothing else breaks.
+func TestChooserFails(t *testing.T) {
+	for name, broken := range map[string]chooser{"fails": {err: errDown}, "breaks": {panics: true}} {
+		t.Run(name, func(t *testing.T) {
+			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+				c.err, c.panics = broken.err, broken.panics
+				w.wants(n.tell(core.Choice(pressed(q, 0))), core.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat did not work. Please try again.")
+			})
+		})
+	}
+}
+
+// An option may stand for what its chooser would have written.
+func TestChoiceAsMessage(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.ended(n.say("A"))
+		asked := n.announce(core.Notice{To: core.Address{Room: room}, Text: "Tea?", Ask: &core.Question{
+			Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: core.AsMessage,
+		}})
+		w.ended(asked)
+		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), core.Completed, "Tea?\n\n→ **No**")
+		time.Sleep(time.Minute)
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		w.chat.seen = nil
+	})
+}
+
+// /new asks first, and only the one who gave it is asked.
+func TestNew(t *testing.T) {
+	const asked = "Shall I forget everything that was said here? What stands in the chat stays there."
+	for name, c := range map[string]struct {
+		answer string
+		ends   string
+		after  []string
+	}{
+		"yes": {"forget it", "→ **Forget it**\n\nDone. I have forgotten what was said here.", []string{"B"}},
+		"no":  {"2", "→ **Keep it**\n\nThen nothing is forgotten.", []string{"A", "You said: A", "B"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				n := w.start()
+				w.ended(n.say("A"))
+				acc := n.say("/new")
+				w.wants(acc, core.Completed, asked)
+				if acc := n.tell(core.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This is not for you to choose." {
+					w.Errorf("bob: %+v", acc)
+				}
+				w.wants(n.say(c.answer), core.Completed, asked+"\n\n"+c.ends)
+				w.accepted, w.chat.seen = nil, nil
+				w.wants(n.say("B"), core.Completed, "You said: B")
+				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.after) {
+					w.Errorf("the model was asked %q", got)
+				}
+				if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", asked + "\n\n" + c.ends, "You said: B"}) {
+					w.Errorf("the chat shows %q", got)
+				}
+			})
+		})
+	}
+}
+
+func TestBadQuestions(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		w.ended(n.say("A"))
+		for name, q := range map[string]core.Question{
+			"no options": {Chooser: core.AsMessage}, "an empty one": {Chooser: core.AsMessage, Options: []string{" "}},
+			"too many": {Chooser: core.AsMessage, Options: make([]string, 11)}, "nobody goes on": {Options: []string{"Yes"}},
+		} {
+			if _, err := n.Say(w.Context(), core.Notice{To: core.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
+				w.Errorf("%s: asked", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package coretest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/core"
+)
+
+func (s *storeModel) ask(q core.Question) {
+	i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run })
+	switch {
+	case i < 0:
+		s.asked = append(s.asked, q)
+	case s.asked[i].Carrier == "":
+		s.asked[i] = q
+	}
+}
+
+func (s *storeModel) Ask(_ context.Context, q core.Question) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ask(q)
+	return nil
+}
+
+func (s *storeModel) question(is func(core.Question) bool) (core.Question, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.IndexFunc(s.asked, is); i >= 0 {
+		return s.asked[i], nil
+	}
+	return core.Question{}, core.ErrNotFound
+}
+
+func (s *storeModel) Question(_ context.Context, id string) (core.Question, error) {
+	return s.question(func(q core.Question) bool { return q.ID == id })
+}
+
+func (s *storeModel) QuestionOf(_ context.Context, run core.RunID) (core.Question, error) {
+	return s.question(func(q core.Question) bool { return q.Run == run || q.Carrier == run })
+}
+
+func (s *storeModel) OpenQuestions(_ context.Context, room core.RoomID) (open []core.Question, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range s.asked {
+		if q.Room == room && q.Open(time.Now()) {
+			open = append(open, q)
+		}
+	}
+	return open, nil
+}
+
+func (s *storeModel) withdraw(room core.RoomID, run core.RunID) {
+	for i, q := range s.asked {
+		if q.Room == room && q.Carrier == "" && (run == "" || q.Run == run) {
+			s.asked[i].Expires = time.Time{}
+		}
+	}
+}
+
+func (s *storeModel) Withdraw(_ context.Context, room core.RoomID, run core.RunID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.withdraw(room, run)
+	return nil
+}
+
+func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id })
+	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room {
+		return core.Accepted{}, core.ErrLost
+	}
+	q := &s.asked[i]
+	asker := s.find(q.Run)
+	turn := s.nextTurn(q.Room)
+	r := &ownedRun{author: in.Author, Run: core.Run{
+		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: asker.Address,
+		Inputs: []core.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: slices.Clone(asker.Shown),
+	}}
+	s.runs = append(s.runs, r)
+	q.Carrier, q.Choice, q.By, q.Name = r.ID, option, in.Author, in.Name
+	acc := core.Accepted{Memory: in.ID, Run: r.ID, Response: turn}
+	s.said = append(s.said, storedMemory{in, acc})
+	return acc, nil
+}

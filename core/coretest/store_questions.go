@@ -1,0 +1,131 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func questionChecks() []storeCheck {
+	return []storeCheck{
+		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
+		{"what is over can't be chosen (SE-07)", chooseLate},
+		{"a run has one question, the newest, until it is answered", askAgain},
+		{"a notice is stored with its question", askWith},
+		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
+	}
+}
+
+// question is open for a minute.
+func question(r core.Run, id string) core.Question {
+	return core.Question{
+		ID: id, Run: r.ID, Room: r.Room, Options: []string{"Yes", "No"}, For: []core.EntityID{"ada", "bob"},
+		Expires: time.Now().UTC().Add(time.Minute), Chooser: "chooser", Payload: "payload",
+	}
+}
+
+func pick(id core.MemoryID) core.Memory {
+	return core.Memory{ID: id, Room: "room", Kind: core.Aside, Author: "ada", Name: "Ada", Text: "No"}
+}
+
+func chooseOnce(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
+	q := question(r, "q")
+	s.must(s.Ask(t.Context(), q))
+	got, err := s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question", got, q)
+	open, err := s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("what is open", open, []core.Question{q})
+
+	elsewhere := pick("press")
+	elsewhere.Room = "elsewhere"
+	_, err = s.Choose(t.Context(), "q", 1, elsewhere)
+	s.fails(err, core.ErrLost)
+	acc, err := s.Choose(t.Context(), "q", 1, pick("press"))
+	s.must(err)
+	run := s.runOf(acc)
+	if run.Duty != core.Carry || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
+		t.Errorf("the choice is carried out by %+v", run)
+	}
+	s.same("its address", run.Address, r.Address)
+	q.Carrier, q.Choice, q.By, q.Name = acc.Run, 1, "ada", "Ada"
+	for _, id := range []core.RunID{r.ID, acc.Run} {
+		got, err := s.QuestionOf(t.Context(), id)
+		s.must(err)
+		s.same("the question of "+string(id), got, q)
+	}
+	_, err = s.Choose(t.Context(), "q", 0, pick("again"))
+	s.fails(err, core.ErrLost)
+	open, err = s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("what is open after that", open, []core.Question(nil))
+	s.must(s.Withdraw(t.Context(), "room", ""))
+	got, err = s.Question(t.Context(), "q")
+	s.must(err)
+	s.same("the question that was answered", got, q)
+}
+
+func chooseLate(t *testing.T, s store) {
+	r, other := s.opened("room", 1), s.opened("room", 2)
+	ask := func(id string) { s.must(s.Ask(t.Context(), question(r, id))) }
+	for name, over := range map[string]func(){
+		"never asked":        func() {},
+		"expired":            func() { ask("expired"); time.Sleep(time.Minute) },
+		"withdrawn":          func() { ask("withdrawn"); s.must(s.Withdraw(t.Context(), "room", r.ID)) },
+		"withdrawn with all": func() { ask("withdrawn with all"); s.must(s.Withdraw(t.Context(), "room", "")) },
+		"of a cleared room":  func() { ask("of a cleared room"); _, err := s.Clear(t.Context(), "room"); s.must(err) },
+	} {
+		over()
+		_, err := s.Choose(t.Context(), name, 0, pick("press"))
+		s.fails(err, core.ErrLost)
+		open, err := s.OpenQuestions(t.Context(), "room")
+		s.must(err)
+		s.same("what is open", open, []core.Question(nil))
+	}
+	ask("one")
+	s.must(s.Ask(t.Context(), question(other, "two")))
+	s.must(s.Withdraw(t.Context(), "room", r.ID))
+	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
+	_, err := s.Choose(t.Context(), "two", 0, pick("press"))
+	s.must(err)
+}
+
+func askAgain(t *testing.T, s store) {
+	r := s.opened("room", 1)
+	s.must(s.Ask(t.Context(), question(r, "first")))
+	s.must(s.Ask(t.Context(), question(r, "second")))
+	_, err := s.Question(t.Context(), "first")
+	s.fails(err, core.ErrNotFound)
+	_, err = s.Choose(t.Context(), "second", 0, pick("press"))
+	s.must(err)
+	s.must(s.Ask(t.Context(), question(r, "third")))
+	_, err = s.Question(t.Context(), "third")
+	s.fails(err, core.ErrNotFound)
+	_, err = s.QuestionOf(t.Context(), "no run")
+	s.fails(err, core.ErrNotFound)
+}
+
+func askWith(t *testing.T, s store) {
+	q := question(core.Run{}, "q")
+	acc := s.accept(message("room", 1), core.JoinRule{Duty: core.Tell, Ask: &q})
+	q.Run, q.Room = acc.Run, "room"
+	got, err := s.QuestionOf(t.Context(), acc.Run)
+	s.must(err)
+	s.same("the question", got, q)
+}
+
+func carryOn(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	acc, err := s.Choose(t.Context(), "q", 0, pick("press"))
+	s.must(err)
+	carrier := s.start(acc.Run, "owner") // though another run was started
+	_, err = s.Clear(t.Context(), "room")
+	s.must(err)
+	s.finish(carrier, answer(carrier, "done"))
+	s.same("what was said", s.texts("room", 0, 10), []string{"done"})
+}
