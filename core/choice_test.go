@@ -80,7 +80,7 @@ func TestChoice(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		w.wants(n.say("B"), core.Completed, "You said: B")
-		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "You said: A", "Let Eve in?", "B"}) {
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "You said: A\n\nLet Eve in?", "B"}) {
 			w.Errorf("the model was asked %q", got)
 		}
 	})
