@@ -27,6 +27,8 @@ type Env struct {
 	Dial   connectors.Dialer
 	Rand   *rand.Rand // jitter
 	Log    *slog.Logger
+	// PDF takes the text out of what other people sent; nil leaves PDFs unread.
+	PDF func(ctx context.Context, document []byte) (string, error)
 	// Wrap stands between the runtime and its store; tests let processes die there.
 	Wrap func(core.Store) core.Store
 }

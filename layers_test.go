@@ -53,11 +53,12 @@ var layers = []layer{
 	{"backends/sqlite", []string{"core"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
 	{"internal/guard", nil, nil},
 	{"media", []string{"core", "internal/guard"}, nil},
+	{"media/pdftext", nil, []string{"github.com/ledongthuc/pdf"}},
 	{"config", nil, []string{"github.com/goccy/go-yaml", "github.com/invopop/jsonschema"}},
 	{"internal/schema", nil, []string{"github.com/google/jsonschema-go"}},
 	{"sim", []string{"core"}, nil},
 	{"", []string{"*"}, nil},
-	{"cmd/gateway", []string{"", "config", "connectors/terminal"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint", "golang.org/x/term"}},
+	{"cmd/gateway", []string{"", "config", "connectors/terminal", "media/pdftext"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint", "golang.org/x/term"}},
 	{"bench", []string{"*"}, nil},
 }
 

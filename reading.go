@@ -12,7 +12,7 @@ import (
 // reader reads what is attached to messages, with the models that there are.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
-	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.Sees, Log: g.env.Log})
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.Sees, PDF: g.env.PDF, Log: g.env.Log})
 }
 
 // fetch gets a file from the connector that it came by. Connectors are asked when it is needed: some are made later.

@@ -134,6 +134,8 @@ func TestRead(t *testing.T) {
 		"the model breaks":           {with(Options{Vision: &eyes{panics: true}}, png(9, 9)), picture, "||it is damaged"},
 		"the ears fail":              {with(Options{Transcriber: ears{err: errors.New("no")}}, []byte("x")), voice, "||the model that should read it failed"},
 		"SE-05: a name with a path":  {with(senses, []byte("hi")), core.File{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
+		"a PDF":                      {with(Options{PDF: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), core.File{Name: "a.pdf"}, "|tea|"},
+		"a damaged PDF":              {with(Options{PDF: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), core.File{Name: "a.pdf"}, "||it is damaged"},
 		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), core.File{Name: "a.pdf", Type: "application/pdf"}, "||this kind of file can't be read here"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,7 +27,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	for _, line := range cfg.Off() {
 		log.Info(line)
 	}
-	g, err := parley.New(cfg, parley.Env{Log: log})
+	g, err := parley.New(cfg, parley.Env{Log: log, PDF: readPDF()})
 	if err != nil {
 		return err
 	}

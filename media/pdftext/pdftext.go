@@ -1,0 +1,94 @@
+// Package pdftext takes the text out of PDF documents. Their format allows a small file to ask for any amount of memory and
+// time, so it is read in a process of its own, with a limit on both and without the environment, that may die.
+package pdftext
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	"github.com/ledongthuc/pdf"
+)
+
+const (
+	maxDocument = 32 << 20 // bytes
+	maxPages    = 200
+	maxText     = 1 << 20   // bytes
+	maxMemory   = 512 << 20 // bytes of a process that reads
+	maxTime     = 20 * time.Second
+)
+
+// Text reads a document. It is meant for a process of its own: [Serve].
+func Text(document []byte) (text string, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the parser's way to say that something is wrong
+			err = fmt.Errorf("read the PDF: %v", p)
+		}
+	}()
+	r, err := pdf.NewReader(bytes.NewReader(document), int64(len(document)))
+	if err != nil {
+		return "", fmt.Errorf("read the PDF: %w", err)
+	}
+	var b bytes.Buffer
+	for n := 1; n <= min(r.NumPage(), maxPages) && b.Len() < maxText; n++ {
+		page, err := r.Page(n).GetPlainText(nil)
+		if err != nil {
+			return "", fmt.Errorf("read page %d of the PDF: %w", n, err)
+		}
+		b.WriteString(page + "\n")
+	}
+	return string(b.Bytes()[:min(b.Len(), maxText)]), nil
+}
+
+// Serve reads one document from in and writes its text to out, within the limits of this process, which it sets.
+func Serve(in io.Reader, out io.Writer) error {
+	if err := limit(); err != nil {
+		return fmt.Errorf("limit this process: %w", err)
+	}
+	document, err := io.ReadAll(io.LimitReader(in, maxDocument))
+	if err != nil {
+		return fmt.Errorf("read the PDF: %w", err)
+	}
+	text, err := Text(document)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, text)
+	return err
+}
+
+// Command returns a function that has documents read by a program that calls [Serve].
+func Command(program string, args ...string) func(ctx context.Context, document []byte) (string, error) {
+	return func(ctx context.Context, document []byte) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, maxTime)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = []string{} // no keys for whoever takes the process over
+		cmd.WaitDelay = time.Second
+		cmd.Stdin = bytes.NewReader(document)
+		out := &bounded{}
+		cmd.Stdout = out
+		err := cmd.Run()
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		if err != nil {
+			return "", fmt.Errorf("the process that reads PDFs: %w", err)
+		}
+		return out.String(), nil
+	}
+}
+
+// bounded keeps what a process says, up to a limit.
+type bounded struct{ bytes.Buffer }
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > maxText {
+		return 0, errors.New("too much text")
+	}
+	return b.Buffer.Write(p)
+}

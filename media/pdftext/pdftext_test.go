@@ -1,0 +1,119 @@
+package pdftext
+
+import (
+	"bytes"
+	"compress/zlib"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain lets the test binary be the process that reads.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "read" {
+		if err := Serve(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// document is a PDF of these objects, the first of which is its catalog.
+func document(objects ...string) []byte {
+	var b bytes.Buffer
+	b.WriteString("%PDF-1.4\n")
+	var at []int
+	for i, o := range objects {
+		at = append(at, b.Len())
+		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", i+1, o)
+	}
+	xref := b.Len()
+	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(objects)+1)
+	for _, offset := range at {
+		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
+	}
+	fmt.Fprintf(&b, "trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, xref)
+	return b.Bytes()
+}
+
+// page is a document of one page with that content.
+func page(content, filter string) []byte {
+	return document(
+		"<< /Type /Catalog /Pages 2 0 R >>",
+		"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+		fmt.Sprintf("<< /Length %d %s >>\nstream\n%s\nendstream", len(content), filter, content),
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+	)
+}
+
+func deflated(text string) string {
+	var b bytes.Buffer
+	w, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed) // a known level: never fails
+	_, _ = w.Write([]byte(text))                    // into a buffer: never fails
+	_ = w.Close()
+	return b.String()
+}
+
+func TestText(t *testing.T) {
+	const content = "BT /F1 12 Tf (Buy tea.) Tj ET"
+	read := Command(os.Args[0], "read")
+	for name, doc := range map[string][]byte{"plain": page(content, ""), "packed": page(deflated(content), "/Filter /FlateDecode")} {
+		text, err := read(t.Context(), doc)
+		if err != nil || strings.TrimSpace(text) != "Buy tea." {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+// What is damaged, and what is made to do harm, is an error in good time, and nothing happens to this process (SE-04).
+func TestHarm(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it takes seconds")
+	}
+	read := Command(os.Args[0], "read")
+	whole := page("BT (x) Tj ET", "")
+	bomb := "BT " + strings.Repeat("("+strings.Repeat("a", 1<<10)+") Tj ", 1<<17) + "ET" // 128 MB
+	for name, doc := range map[string][]byte{
+		"nothing":             {},
+		"no PDF":              []byte("hello"),
+		"half":                whole[:len(whole)/2],
+		"no pages":            document("<< /Type /Catalog >>"),
+		"pages of themselves": document("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 9 >>"),
+		"many pages":          document("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [] /Count 999999999999 >>"),
+		"a bomb":              page(deflated(bomb), "/Filter /FlateDecode"),
+		"a wide table":        page(deflated("x"), "/Filter /FlateDecode /DecodeParms << /Predictor 12 /Columns 99999999999 >>"),
+	} {
+		start := time.Now()
+		text, err := read(t.Context(), doc)
+		if err == nil && strings.TrimSpace(text) != "" {
+			t.Errorf("%s: %d bytes of text", name, len(text))
+		}
+		t.Logf("%s: %v after %v", name, err, time.Since(start).Round(time.Millisecond))
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Command(os.Args[0], "read")(ctx, page("BT ET", "")); err == nil {
+		t.Error("it was read")
+	}
+}
+
+// The process that reads knows no keys.
+func TestNoEnvironment(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	text, err := Command("/usr/bin/env")(t.Context(), nil)
+	if err != nil {
+		t.Skipf("no env program here: %v", err)
+	}
+	if text != "" {
+		t.Errorf("it knows %q", text)
+	}
+}
