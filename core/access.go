@@ -90,6 +90,13 @@ func (a Access) override(r Room) Override {
 	return Override{}
 }
 
+// stage makes of s what it is there.
+func (o Override) stage(s *Scene) {
+	if o.System != "" {
+		s.Agent.System = o.System
+	}
+}
+
 // group is what is answered in r, which is not private.
 func (a Access) group(r Room) GroupAccess {
 	if o := a.override(r); o.Group != "" {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -180,5 +181,62 @@ func TestOpenConnector(t *testing.T) {
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n := w.start()
 		w.wants(n.submit(w.message(room, "anybody", "Hello")), core.Completed, "You said: Hello")
+	})
+}
+
+// A role invites where it is shown; a stop needs an invitation too.
+func TestRoles(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Roles = map[string]bool{"fake:helper": true}
+		n := w.start()
+		ask := func(roles ...string) core.Accepted {
+			m := w.message(group, "bob", "Tell me")
+			m.Addressed, m.Roles = true, roles
+			return n.submit(m)
+		}
+		if acc := ask("visitor"); acc.Run != "" {
+			t.Errorf("a visitor is answered in %s", acc.Run)
+		}
+		w.model.queue([]step{write("An answer that takes its time. "), pause(time.Minute), write("The end.")})
+		acc := ask("visitor", "helper")
+		time.Sleep(time.Second)
+		for _, roles := range [][]string{{"visitor"}, {"helper"}} {
+			_, err := n.Submit(w.Context(), core.Command{Room: group, Author: "bob", Roles: roles, Name: core.Stop})
+			w.must(err)
+			synctest.Wait()
+			if o := w.run(acc).Outcome; o.Done() != (roles[0] == "helper") {
+				t.Errorf("after a stop by a %s: %+v", roles[0], o)
+			}
+		}
+	})
+}
+
+// A place may have instructions of its own, and fewer actions.
+func TestOverrides(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&action{name: "ROLL"}, &action{name: "DRAW"}}}}
+		w.cfg.Access.Overrides = []core.Override{{
+			Places: core.Places{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
+		}}
+		n := w.start()
+		for chat, want := range map[string]string{"there": "Be brief. [ROLL DRAW]", "here": "Be kind. [DRAW]"} {
+			m := w.message(core.RoomID("fake/"+chat), "ada", "Hello")
+			m.Place.Chats = []string{"topic", chat}
+			w.model.queue([]step{call(0, "1", "ROLL", "{}")}, []step{write("Done.")})
+			w.ended(n.submit(m))
+			asked := w.model.asked()
+			got := asked[len(asked)-2]
+			var names []string
+			for _, tool := range got.Tools {
+				names = append(names, tool.Name)
+			}
+			if s := fmt.Sprint(got.System, " ", names); s != want {
+				t.Errorf("%s: %s; want %s", chat, s, want)
+			}
+			refused := strings.Contains(fmt.Sprint(asked[len(asked)-1].Turns), "no action")
+			if refused != (chat == "here") {
+				t.Errorf("%s: the model is told %v", chat, asked[len(asked)-1].Turns)
+			}
+		}
 	})
 }

@@ -11,6 +11,7 @@ func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 		if s.Room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
+		x.cfg.Access.override(s.Room).stage(&s)
 		if s.Recent, err = x.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window); err != nil {
 			return err
 		}

@@ -1,0 +1,79 @@
+package core
+
+import "testing"
+
+// Who may come in, in the order in which the rules count: an open connector, what is off, where nobody listens, and then
+// anything that invites.
+func TestInvitedInOrder(t *testing.T) {
+	private := Room{Kind: Direct, Connector: "a", Chats: []string{"1"}}
+	group := Room{Kind: Group, Connector: "a", World: "a/w", Chats: []string{"2"}}
+	thread := Room{Kind: Thread, Connector: "a", World: "a/w", Chats: []string{"3", "2"}}
+	elsewhere := Room{Kind: Group, Connector: "b", World: "b/w", Chats: []string{"2"}}
+	chats := func(ids ...string) Places {
+		p := Places{Chats: map[string]bool{}}
+		for _, id := range ids {
+			p.Chats[id] = true
+		}
+		return p
+	}
+	world := Places{Worlds: map[WorldID]bool{"a/w": true}}
+	friend := map[EntityID]bool{"ada": true}
+	role := map[string]bool{"a:r": true}
+	for name, c := range map[string]struct {
+		a     Access
+		in    Room
+		roles []string
+		want  decision
+	}{
+		"nothing is said, in private":            {Access{}, private, nil, maybe},
+		"nothing is said, in a group":            {Access{}, group, nil, maybe},
+		"an open connector, where all is off":    {Access{Open: map[string]bool{"a": true}, Direct: DirectOff}, private, nil, yes},
+		"an open connector is not another":       {Access{Open: map[string]bool{"b": true}}, private, nil, maybe},
+		"off, for a friend":                      {Access{People: friend, Direct: DirectOff}, private, nil, no},
+		"off, for the owner":                     {Access{Owners: friend, Group: GroupOff}, group, nil, no},
+		"open direct chats":                      {Access{Direct: DirectOpen}, private, nil, yes},
+		"open direct chats open no group":        {Access{Direct: DirectOpen}, group, nil, maybe},
+		"pairing, for a stranger":                {Access{Direct: DirectPairing}, private, nil, maybe},
+		"pairing, for a friend":                  {Access{Direct: DirectPairing, People: friend}, private, nil, yes},
+		"the owner":                              {Access{Owners: friend}, group, nil, yes},
+		"a friend where nobody listens":          {Access{People: friend, Listen: chats("a:9")}, group, nil, no},
+		"a friend where somebody listens":        {Access{People: friend, Listen: chats("a:2")}, group, nil, yes},
+		"a friend in a thread of it":             {Access{People: friend, Listen: chats("a:2")}, thread, nil, yes},
+		"a friend beside a thread":               {Access{People: friend, Listen: chats("a:3")}, group, nil, no},
+		"a friend in a world that is listened":   {Access{People: friend, Listen: world}, thread, nil, yes},
+		"the same number on another platform":    {Access{People: friend, Listen: chats("a:2")}, elsewhere, nil, no},
+		"listening to groups, in private":        {Access{People: friend, Listen: chats("a:9")}, private, nil, yes},
+		"a role":                                 {Access{Roles: role}, group, []string{"q", "r"}, yes},
+		"another role":                           {Access{Roles: role}, group, []string{"q"}, maybe},
+		"a role of another platform":             {Access{Roles: role}, elsewhere, []string{"r"}, maybe},
+		"a role where nobody listens":            {Access{Roles: role, Listen: chats("a:9")}, group, []string{"r"}, no},
+		"everybody in a room":                    {Access{Guests: chats("a:2")}, group, nil, yes},
+		"everybody in a thread of a room":        {Access{Guests: chats("a:2")}, thread, nil, yes},
+		"everybody in a world":                   {Access{Guests: world}, thread, nil, yes},
+		"everybody in another world":             {Access{Guests: world}, elsewhere, nil, maybe},
+		"everybody in a room that is off":        {Access{Guests: chats("a:2"), Overrides: []Override{{Places: chats("a:2"), Group: GroupOff}}}, group, nil, no},
+		"a friend in a world that is off":        {Access{People: friend, Overrides: []Override{{Places: world, Group: GroupOff}}}, group, nil, no},
+		"a room that is on in a world that is":   {Access{People: friend, Overrides: []Override{{Places: world, Group: GroupOff}, {Places: chats("a:2"), Group: GroupMentionOnly}}}, thread, nil, yes},
+		"a thread that is off in a room that is": {Access{People: friend, Overrides: []Override{{Places: chats("a:2")}, {Places: chats("a:3"), Group: GroupOff}}}, thread, nil, no},
+		"a room that is on where all is off":     {Access{People: friend, Group: GroupOff, Overrides: []Override{{Places: chats("a:2"), Group: GroupAmbient}}}, group, nil, yes},
+	} {
+		if got := c.a.invited(c.in, "ada", c.roles); got != c.want {
+			t.Errorf("%s: %d; want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestOverrideDecides(t *testing.T) {
+	here := Room{Kind: Thread, Connector: "a", Chats: []string{"3", "2"}}
+	there := Room{Kind: Group, Connector: "a", Chats: []string{"4"}}
+	cfg := Config{Access: Access{Overrides: []Override{{Places: Places{Chats: map[string]bool{"a:2": true}}, Group: GroupAmbient}}}}
+	for name, c := range map[string]struct {
+		in   Room
+		want decision
+	}{"a thread of an ambient room": {here, maybe}, "elsewhere": {there, aside}} {
+		m := Message{Memory: Memory{Text: "It rains."}, Place: c.in}
+		if got := cfg.decide(m, Normal); got != c.want {
+			t.Errorf("%s: %d; want %d", name, got, c.want)
+		}
+	}
+}
