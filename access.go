@@ -49,3 +49,9 @@ func entity(account string) core.EntityID { return core.EntityID(slashed(account
 
 // slashed turns "platform:id" into what connectors make of it.
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
+
+// dayLimits are what a day may cost.
+func dayLimits(cfg config.Config) core.Limits {
+	person, room, total := cfg.DayLimits()
+	return core.Limits{Person: core.Cost(person), Room: core.Cost(room), Total: core.Cost(total), Zone: cfg.Limits.Zone()}
+}

@@ -28,6 +28,7 @@ import (
 // backends is where state lives.
 type backends struct {
 	store   core.Store
+	id      string // of the store, unlike that of any other
 	tracker core.Tracker
 	bus     core.Bus
 	holds   progressive.Holds
@@ -60,7 +61,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), holds: store, memo: store, ready: store.Ping, closers: []func() error{store.Close}}
+	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: store.Ping, closers: []func() error{store.Close}}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
 		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.

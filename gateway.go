@@ -70,6 +70,8 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		}
 	}()
 	g.models = newModels(cfg, g.env)
+	meter := core.NewMeter(dayLimits(cfg), g.backends.store, g.env.Log)
+	g.models.Models = meter.Models(g.models.Models) // whoever asks one from now on is counted
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, Names: cfg.Agent.Names, System: cfg.Agent.System}
 	plugins, err := pluginsFor(cfg, g.env, g.backends.store, g.models.Models)
@@ -82,7 +84,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
+		Models: g.models.Models, Meter: meter, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
@@ -123,7 +125,7 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Suggestions: suggestions(g.cfg),
+		Key: g.backends.id, Suggestions: suggestions(g.cfg),
 	}))
 	return nil
 }

@@ -321,6 +321,14 @@ func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
 	return w.effect(func() error { return w.Store.Forget(ctx, id) })
 }
 
+func (w *witness) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
+	err = w.effect(func() error {
+		over, err = w.Store.Spend(ctx, day, charges...)
+		return err
+	})
+	return over, err
+}
+
 func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
 	if err := w.alive(); err != nil {
 		return err

@@ -23,6 +23,8 @@ type Config struct {
 	Owner []Account `yaml:"owner"`
 	// Who is answered where.
 	Access Access `yaml:"access"`
+	// How much may be spent in a day.
+	Limits DayLimits `yaml:"limits"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
 	// The chat platforms.
@@ -151,6 +153,26 @@ type Override struct {
 	System string `yaml:"system"`
 	// The names of the actions that the agent may use there. Empty: all.
 	Tools []string `yaml:"tools"`
+}
+
+// DayLimits bounds what is spent on models in a day. With web.public a person and the total need a limit of tokens.
+type DayLimits struct {
+	// Where the day begins at midnight, as in the tz database: Europe/Berlin. Local is where this machine is.
+	Timezone string `yaml:"timezone" default:"UTC"`
+	// By one person, wherever they write. A visitor of the web chat is an address.
+	Person Quota `yaml:"person"`
+	// In one chat, group, channel or conversation.
+	Room Quota `yaml:"room"`
+	// By everybody.
+	Total Quota `yaml:"total"`
+}
+
+// Quota is how much is allowed in a day. 0 is no limit; auto is none either, but what web.public needs.
+type Quota struct {
+	// Messages that are answered.
+	Messages *int `yaml:"messages"`
+	// Tokens of models, read and written.
+	Tokens *int `yaml:"tokens"`
 }
 
 // Web is the web chat and its API.

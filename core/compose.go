@@ -45,6 +45,9 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	if err := x.direct(ctx); err != nil {
 		return nil, err
 	}
+	if err := x.cfg.Meter.message(ctx); err != nil {
+		return nil, err
+	}
 	x.scene.Actions = x.tools()
 	x.remind(ctx)
 	st := x.stateOf(x.scene)

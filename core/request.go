@@ -69,7 +69,10 @@ func (s Scene) asked() int {
 func cost(req Request) int {
 	n := tokens(req.System)
 	for _, t := range req.Turns {
-		n += tokens(t.Text) + perTurn
+		n += tokens(t.Text) + perTurn + imageTokens*len(t.Images)
+		for _, c := range t.Calls {
+			n += tokens(c.ID + c.Name + string(c.Parameters))
+		}
 	}
 	for _, t := range req.Tools {
 		n += tokens(t.Name+t.Description+string(t.Parameters)) + perTurn

@@ -43,7 +43,7 @@ type execution struct {
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
 // shows that, and finishes. An error leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run Run) error {
-	process := life
+	process := paying(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
@@ -160,7 +160,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	case run.Duty == Carry:
 		err = x.carry(x.work)
 	default:
-		err = x.generate(x.work)
+		err = x.excuse(x.work, x.generate(x.work))
 	}
 	if x.life.Err() != nil {
 		return Verdict{}, context.Cause(x.life)

@@ -40,6 +40,7 @@ type Config struct {
 	Generation Generation
 	Access     Access
 	Recall     Recall
+	Meter      *Meter        // that the models are held to; nil for no limits
 	Grace      time.Duration // how long runs may go on after Run was told to end
 	Log        *slog.Logger
 	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // limits.timezone, also where the machine has no zones
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"

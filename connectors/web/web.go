@@ -43,6 +43,7 @@ type Options struct {
 	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
 	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
 	Limits   Limits
+	Key      string                      // makes of a visitor's address what limits of spending know them by, and is known to nobody else
 	Ready    func(context.Context) error // for /readyz
 	// Suggestions are first messages that the empty page offers.
 	Suggestions []string

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"fmt"
+	"time"
+)
+
+// What a day may cost where strangers may write and nothing else is said.
+const (
+	publicMessages    = 50
+	publicTokens      = 100_000
+	publicTotalTokens = 2_000_000
+)
+
+// Zone is where days begin.
+func (l DayLimits) Zone() *time.Location {
+	zone, err := time.LoadLocation(l.Timezone)
+	if err != nil {
+		return time.UTC // Parse has refused it
+	}
+	return zone
+}
+
+// DayLimits are the limits of a day as numbers: 0 is none.
+func (c Config) DayLimits() (person, room, total struct{ Messages, Tokens int }) {
+	number := func(q *int, public int) int {
+		switch {
+		case q != nil:
+			return *q
+		case c.Web.Public:
+			return public
+		}
+		return 0
+	}
+	l := c.Limits
+	person.Messages, person.Tokens = number(l.Person.Messages, publicMessages), number(l.Person.Tokens, publicTokens)
+	room.Messages, room.Tokens = number(l.Room.Messages, 0), number(l.Room.Tokens, 0)
+	total.Messages, total.Tokens = number(l.Total.Messages, 0), number(l.Total.Tokens, publicTotalTokens)
+	return person, room, total
+}
+
+// checkDay wants numbers, and where strangers may write, limits.
+func (d *decoder) checkDay(l DayLimits, public bool) {
+	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
+		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
+	}
+	for path, n := range map[string]*int{
+		"person.messages": l.Person.Messages, "person.tokens": l.Person.Tokens,
+		"room.messages": l.Room.Messages, "room.tokens": l.Room.Tokens,
+		"total.messages": l.Total.Messages, "total.tokens": l.Total.Tokens,
+	} {
+		if n != nil && *n < 0 {
+			d.reject("limits."+path, "is negative", "write 0 for no limit")
+		}
+	}
+	for path, n := range map[string]*int{"person": l.Person.Tokens, "total": l.Total.Tokens} {
+		if public && n != nil && *n == 0 {
+			d.reject(fmt.Sprintf("limits.%s.tokens", path), "is no limit, but web.public lets strangers in", "write a number, or auto")
+		}
+	}
+}

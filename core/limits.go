@@ -1,0 +1,154 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+)
+
+// Limits say how much may be spent in a day, which begins at midnight in Zone. The zero value is no limit.
+type Limits struct {
+	Person Cost           // by one person, wherever they write
+	Room   Cost           // in one room
+	Total  Cost           // by everybody
+	Zone   *time.Location // nil is UTC
+}
+
+// LimitError says that a limit is reached, and when it begins anew.
+type LimitError struct {
+	Bucket string
+	Whose  string // in words for people
+	Until  time.Time
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the limit of %s is reached until %s", e.Bucket, e.Until.Format(time.RFC3339))
+}
+
+// Meter holds the calls of models to limits: what a call may take is reserved before it, and settled after it, however it
+// ends. What a crash leaves stays reserved. Without its ledger no call is made. A nil Meter limits nothing.
+type Meter struct {
+	limits Limits
+	ledger Ledger
+	log    *slog.Logger
+}
+
+// NewMeter returns nil if there are no limits.
+func NewMeter(l Limits, ledger Ledger, log *slog.Logger) *Meter {
+	if l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
+		return nil
+	}
+	if l.Zone == nil {
+		l.Zone = time.UTC
+	}
+	return &Meter{l, ledger, log}
+}
+
+// payer is who pays for what is done in a context.
+type payer struct {
+	person EntityID
+	room   RoomID
+}
+
+type payerKey struct{}
+
+// paying is a context in which those pay who have asked what run answers. What is done in others counts for the total.
+func paying(ctx context.Context, run Run) context.Context {
+	return context.WithValue(ctx, payerKey{}, payer{run.Address.Payer, run.Room})
+}
+
+func payerOf(ctx context.Context) payer {
+	p, _ := ctx.Value(payerKey{}).(payer)
+	return p
+}
+
+// purse is a bucket with its limit.
+type purse struct {
+	bucket, whose string
+	max           Cost
+}
+
+// purses are those that p pays from. The narrowest comes first: it says best what is spent.
+func (m *Meter) purses(p payer) (all []purse) {
+	if p.person != "" {
+		all = append(all, purse{"person/" + string(p.person), "what I may do for you in a day", m.limits.Person})
+	}
+	if p.room != "" {
+		all = append(all, purse{"room/" + string(p.room), "what I may do here in a day", m.limits.Room})
+	}
+	return append(all, purse{"total", "what I may do in a day", m.limits.Total})
+}
+
+// charges are what c is for p. What has no limit is not counted.
+func (m *Meter) charges(p payer, c Cost) (all []Charge) {
+	for _, u := range m.purses(p) {
+		if u.max != (Cost{}) {
+			all = append(all, Charge{Bucket: u.bucket, Cost: c, Max: u.max})
+		}
+	}
+	return all
+}
+
+// spend charges p, or says which limit forbids it.
+func (m *Meter) spend(ctx context.Context, p payer, day time.Time, c Cost) error {
+	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, c)...)
+	if err != nil {
+		return fmt.Errorf("charge the ledger: %w", err)
+	}
+	for _, u := range m.purses(p) {
+		if u.bucket == over {
+			return &LimitError{Bucket: over, Whose: u.whose, Until: time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, m.limits.Zone)}
+		}
+	}
+	return nil
+}
+
+func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
+
+func date(day time.Time) string { return day.Format(time.DateOnly) }
+
+// message counts a message that is answered.
+func (m *Meter) message(ctx context.Context) error {
+	if m == nil {
+		return nil
+	}
+	return m.spend(ctx, payerOf(ctx), m.now(), Cost{Messages: 1})
+}
+
+// limitLine is what people read in place of an answer, or below what there is of one.
+const limitLine = "That is %s. It begins anew in %s."
+
+// excuse tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
+// other errors on.
+func (x *execution) excuse(ctx context.Context, err error) error {
+	var over *LimitError
+	if !errors.As(err, &over) {
+		return err
+	}
+	x.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
+	m := x.cfg.Meter
+	first, werr := m.ledger.Warn(ctx, date(m.now()), m.purses(payerOf(ctx))[0].bucket)
+	if werr != nil {
+		return errors.Join(err, werr)
+	}
+	if !first && x.answer.View().Text() == "" {
+		return errNothingToSay
+	}
+	x.answer.Apply(Change{Kind: Text, Step: markStep, Text: fmt.Sprintf(limitLine, over.Whose, about(time.Until(over.Until)))})
+	return nil
+}
+
+// about is d as people say it.
+func about(d time.Duration) string {
+	n, unit := int(math.Ceil(d.Hours())), "hour"
+	if d <= time.Hour {
+		n, unit = int(math.Ceil(d.Minutes())), "minute"
+	}
+	if n != 1 {
+		unit += "s"
+	}
+	return fmt.Sprintf("%d %s", n, unit)
+}

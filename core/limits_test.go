@@ -1,0 +1,264 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// limited plays a story in which so much may be spent. It begins ten minutes before midnight.
+func limited(t *testing.T, l core.Limits, play func(*world, *node)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct = core.DirectOpen
+		w.limit(l, w.store)
+		now := time.Now().In(zoneOf(l))
+		time.Sleep(time.Date(now.Year(), now.Month(), now.Day(), 23, 50, 0, 0, now.Location()).Sub(now))
+		play(w, w.start())
+	})
+}
+
+func zoneOf(l core.Limits) *time.Location {
+	if l.Zone == nil {
+		return time.UTC
+	}
+	return l.Zone
+}
+
+func (w *world) limit(l core.Limits, ledger core.Ledger) {
+	w.cfg.Meter = core.NewMeter(l, ledger, w.cfg.Log)
+	w.cfg.Models = w.cfg.Meter.Models(core.Models{Large: w.model})
+}
+
+// spent is what a bucket has of today.
+func (w *world) spent(bucket string) core.Cost {
+	w.Helper()
+	c, err := w.store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
+	w.must(err)
+	return c
+}
+
+// used is a usage that the model reports.
+func used(prompt, completion int) step {
+	return func(context.Context) (*core.Chunk, error) {
+		return &core.Chunk{Usage: &core.Usage{Prompt: prompt, Completion: completion}}, nil
+	}
+}
+
+// SE-10: who has had enough messages reads so once, then nothing, and costs no call of the model; others go on. The next
+// day begins anew.
+func TestLimitOfMessages(t *testing.T) {
+	limited(t, core.Limits{Person: core.Cost{Messages: 2}}, func(w *world, n *node) {
+		for range 2 {
+			if said := n.writes("ada", "Hello"); said != "You said: Hello" {
+				t.Errorf("within the limit she reads %q", said)
+			}
+		}
+		if said := n.writes("ada", "Hello"); said != "That is what I may do for you in a day. It begins anew in 10 minutes." {
+			t.Errorf("over the limit she reads %q", said)
+		}
+		for range 3 {
+			if said := n.writes("ada", "Hello"); said != "" {
+				t.Errorf("then she reads %q", said)
+			}
+		}
+		if said := n.writes("bob", "Hello"); said != "You said: Hello" {
+			t.Errorf("somebody else reads %q", said)
+		}
+		if asked := len(w.model.asked()); asked != 3 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+		time.Sleep(10 * time.Minute)
+		if said := n.writes("ada", "Hello"); said != "You said: Hello" {
+			t.Errorf("the next day she reads %q", said)
+		}
+	})
+}
+
+// The limit of a room is for all who write there, that of all for everybody, and the day begins where the owner says.
+func TestLimitsOfRoomAndTotal(t *testing.T) {
+	east := time.FixedZone("east", 3*3600)
+	limited(t, core.Limits{Room: core.Cost{Messages: 2}, Total: core.Cost{Messages: 3}, Zone: east}, func(w *world, n *node) {
+		in := func(where string, who core.EntityID) string {
+			acc := n.submit(w.message(core.RoomID("fake/"+where), who, "Hello"))
+			_, said := w.ended(acc)
+			return said
+		}
+		for i, c := range []struct {
+			where string
+			who   core.EntityID
+			want  string
+		}{
+			{"a", "ada", "You said"}, {"a", "bob", "You said"}, {"a", "eve", "what I may do here in a day. It begins anew in 10 minutes"},
+			{"b", "eve", "You said"}, {"b", "bob", "what I may do in a day."}, {"c", "bob", ""},
+		} {
+			if said := in(c.where, c.who); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
+				t.Errorf("%d: %s in %s reads %q", i, c.who, c.where, said)
+			}
+		}
+		time.Sleep(10 * time.Minute)
+		if said := in("a", "ada"); said != "You said: Hello" {
+			t.Errorf("after midnight: %q", said)
+		}
+	})
+}
+
+// LM-12: what was reported counts, else an estimate; what a call may need is reserved before it.
+func TestLimitOfTokens(t *testing.T) {
+	limited(t, core.Limits{Person: core.Cost{Tokens: 3000}}, func(w *world, n *node) {
+		var while core.Cost
+		look := func(context.Context) (*core.Chunk, error) { while = w.spent("person/ada"); return nil, nil }
+		w.model.queue([]step{look, write("A word."), used(100, 11)})
+		n.writes("ada", "Hello")
+		if got := w.spent("person/ada").Tokens; got != 111 || while.Tokens < 1000 {
+			t.Errorf("%d tokens were spent; %d while the model spoke", got, while.Tokens)
+		}
+		w.model.queue([]step{write(strings.Repeat("word ", 300))})
+		n.writes("ada", "Hello")
+		if got := w.spent("person/ada").Tokens - 111; got < 500 || got > 600 {
+			t.Errorf("1500 bytes count for %d tokens", got)
+		}
+		w.model.queue([]step{write("Much."), used(100, 5000)})
+		n.writes("ada", "Hello")
+		if got := w.spent("person/ada").Tokens; got < 5600 {
+			t.Errorf("more than was reserved is lost: %d", got)
+		}
+		if said := n.writes("ada", "Hello"); !strings.HasPrefix(said, "That is what I may do for you in a day.") {
+			t.Errorf("over the limit she reads %q", said)
+		}
+		if asked := len(w.model.asked()); asked != 3 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// LM-12: the limit is asked before each step. An answer that it breaks off says so, and keeps what it has.
+func TestLimitBetweenSteps(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.limit(core.Limits{Total: core.Cost{Tokens: 2500}}, w.store)
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&action{name: "ROLL"}}}}
+		n := w.start()
+		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 900)}, []step{write("never")})
+		said := n.writes("ada", "Hello")
+		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "That is what I may do in a day.") {
+			t.Errorf("she reads %q", said)
+		}
+		if asked := len(w.model.asked()); asked != 1 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// SE-10: many who write at once share what there is. Nothing is reserved beyond it.
+func TestLimitOfManyAtOnce(t *testing.T) {
+	limited(t, core.Limits{Total: core.Cost{Tokens: 3400}}, func(w *world, n *node) {
+		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
+		w.model.play = func(core.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
+		var all []core.Accepted
+		for i := range 8 {
+			who := core.EntityID(fmt.Sprint("guest", i))
+			all = append(all, n.submit(w.message(core.RoomID("fake/"+who), who, "Hello")))
+		}
+		synctest.Wait()
+		if asked, got := len(w.model.asked()), w.spent("total").Tokens; asked != 3 || got > 3400 {
+			t.Errorf("%d calls at once have reserved %d tokens", asked, got)
+		}
+		for _, acc := range all {
+			w.ended(acc)
+		}
+		if got := w.spent("total").Tokens; got != 33 {
+			t.Errorf("%d tokens were spent", got)
+		}
+	})
+}
+
+// LM-12: whatever ends a call, what it took is counted; where nobody knows, what was reserved.
+func TestLimitCountsHoweverItEnds(t *testing.T) {
+	failure := &core.Failure{Kind: core.ProviderIssue, Err: errors.New("500")}
+	for name, c := range map[string]struct {
+		script   []step
+		end      func(*node)
+		min, max int
+	}{
+		"refused":        {[]step{fails(failure)}, nil, 5, 100},
+		"broken off":     {[]step{write("A word."), fails(failure)}, nil, 1000, 1100},
+		"broken":         {[]step{write("A word."), panics()}, nil, 1000, 1100},
+		"stopped":        {[]step{write("A word."), pause(time.Hour)}, func(n *node) { n.stop(room) }, 1000, 1100},
+		"stalled":        {[]step{write("A word."), pause(time.Hour)}, func(*node) { time.Sleep(time.Minute + 16*time.Second) }, 1000, 1100},
+		"thinking, then": {[]step{alive(), alive(), alive(), write("Done.")}, nil, 10, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limited(t, core.Limits{Total: core.Cost{Tokens: 10_000}}, func(w *world, n *node) {
+				w.model.queue(c.script)
+				acc := n.say("Hello")
+				synctest.Wait()
+				if c.end != nil {
+					c.end(n)
+				}
+				w.ended(acc)
+				if got := w.spent("total").Tokens; got < c.min || got > c.max {
+					t.Errorf("%d tokens were spent; want %d to %d", got, c.min, c.max)
+				}
+			})
+		})
+	}
+}
+
+// downLedger is a store whose ledger is out of reach.
+type downLedger struct{ core.Ledger }
+
+func (downLedger) Spend(context.Context, string, ...core.Charge) (string, error) {
+	return "", errors.New("the ledger is out of reach")
+}
+
+// Without the ledger nothing is spent: people read that something went wrong.
+func TestLimitFailsClosed(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.limit(core.Limits{Total: core.Cost{Tokens: 10_000}}, downLedger{w.store})
+		n := w.start()
+		if o, said := w.ended(n.say("Hello")); o.Status != core.Failed || said == "" || strings.Contains(said, "ledger") {
+			t.Errorf("it ended as %+v with %q", o, said)
+		}
+		if asked := len(w.model.asked()); asked != 0 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// Who pays is said by the address, where that is not the author (SE-10).
+func TestLimitOfPayer(t *testing.T) {
+	limited(t, core.Limits{Person: core.Cost{Messages: 1}}, func(w *world, n *node) {
+		var said []string
+		for _, who := range []core.EntityID{"guest1", "guest2"} {
+			m := w.message(core.RoomID("fake/"+who), who, "Hello")
+			m.Address.Payer = "somewhere"
+			_, text := w.ended(n.submit(m))
+			said = append(said, text)
+		}
+		if said[0] != "You said: Hello" || !strings.HasPrefix(said[1], "That is what I may do for you") {
+			t.Errorf("they read %q", said)
+		}
+	})
+}
+
+// The question whether to answer costs too, and is not asked over the limit.
+func TestLimitOfOverheard(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.limit(core.Limits{Total: core.Cost{Tokens: 1500}}, w.store)
+		w.cfg.Access.Group = core.GroupAmbient
+		n := w.start()
+		w.model.play = func(core.Request) []step { return []step{write("IGNORE"), used(900, 100)} }
+		for range 3 {
+			w.wants(n.submit(w.message(group, "ada", "It rains.")), core.Ignored, "")
+		}
+		if asked := len(w.model.asked()); asked != 1 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}

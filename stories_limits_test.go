@@ -1,0 +1,131 @@
+package parley_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/models/modelfake"
+)
+
+// through is a visitor whose requests say that they come from elsewhere.
+type through struct {
+	*http.Transport
+	n int
+}
+
+func (t *through) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.n++
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", fmt.Sprintf("203.0.113.%d", t.n))
+	return t.Transport.RoundTrip(r)
+}
+
+func quota(messages, tokens int) config.Quota {
+	return config.Quota{Messages: &messages, Tokens: &tokens}
+}
+
+// SE-10: a visitor who begins one conversation after the other, and says each time to come from elsewhere, is one visitor.
+// Over the limit they are told so once, and the model is not asked. Behind a trusted proxy those are many visitors.
+func TestRotatingGuests(t *testing.T) {
+	for name, trusted := range map[string]bool{"nobody is believed": false, "the proxy is": true} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(cfg *config.Config) {
+				cfg.Limits.Person = quota(2, 0)
+				if trusted {
+					cfg.Web.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
+				}
+			}, func(s *story) {
+				s.browser.HTTP.Transport = &through{Transport: s.browser.HTTP.Transport.(*http.Transport)}
+				var read []string
+				for range 5 {
+					text := ""
+					if done := s.all(s.send(s.open(), "m", "Hi")); done.FullText != nil {
+						text = *done.FullText
+					}
+					read = append(read, text)
+				}
+				want := []string{"You said: Hi", "You said: Hi", "That is what I may do for you in a day", "", ""}
+				if trusted {
+					want = []string{"You said: Hi", "You said: Hi", "You said: Hi", "You said: Hi", "You said: Hi"}
+				}
+				answered := 0
+				for i := range read {
+					if !strings.HasPrefix(read[i], want[i]) || want[i] == "" && read[i] != "" {
+						t.Errorf("visit %d reads %q; want %q", i, read[i], want[i])
+					}
+					if strings.HasPrefix(want[i], "You") {
+						answered++
+					}
+				}
+				if asked := len(s.model.Requests()); asked != answered {
+					t.Errorf("the model was asked %d times; want %d", asked, answered)
+				}
+			})
+		})
+	}
+}
+
+// SE-10: what a day may cost is reached. Everybody is told so politely, and the provider hears nothing more.
+func TestDayIsSpent(t *testing.T) {
+	tell(t, func(cfg *config.Config) { cfg.Limits.Total = quota(0, 10_000) }, func(s *story) {
+		s.model.Queue(Script{Text("Much."), ReportUsage(5000, 4900)})
+		s.all(s.send(s.open(), "m", "Hi"))
+		done := s.all(s.send(s.open(), "m", "Hi"))
+		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "That is what I may do in a day. It begins anew in ") {
+			t.Errorf("the second reads %v", done.FullText)
+		}
+		if asked := len(s.model.Requests()); asked != 1 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// LM-12: answers are broken off by a stop, a crash or the provider, at any moment. What is counted is never less than
+// what the provider bills, and just that where nothing went wrong.
+func TestLedgerAndBill(t *testing.T) {
+	words := Text(strings.Repeat("word ", 60), ByWord)
+	script := func(more ...Step) Script { return append(Script{Pace(100 * time.Millisecond)}, more...) }
+	for name, c := range map[string]struct {
+		scripts []Script
+		end     func(*story, string)
+		exact   bool
+	}{
+		"a whole answer":     {[]Script{script(words)}, nil, true},
+		"an action between":  {[]Script{script(Text("I look. "), ToolCall("1", "CURRENT_TIME", "{}")), script(words)}, nil, true},
+		"stopped at once":    {[]Script{script(words)}, func(s *story, c string) { s.must(s.browser.Stop(s.Context(), c)) }, false},
+		"stopped in between": {[]Script{script(words)}, func(s *story, c string) { time.Sleep(3 * time.Second); s.must(s.browser.Stop(s.Context(), c)) }, false},
+		"crash at once":      {[]Script{script(words)}, func(s *story, _ string) { s.crash(); s.start() }, false},
+		"crash in between":   {[]Script{script(words)}, func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
+		"crash in step two": {[]Script{script(Text("I look. "), ToolCall("1", "CURRENT_TIME", "{}")), script(words)},
+			func(s *story, _ string) { time.Sleep(3 * time.Second); s.crash(); s.start() }, false},
+		"no answer":  {[]Script{{Status(500, "no")}, {Status(500, "no")}, {Status(500, "no")}}, nil, false},
+		"broken off": {[]Script{script(After(20, Cut()), words)}, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, func(cfg *config.Config) { cfg.Limits.Total = quota(0, 100_000) }, func(s *story) {
+				s.model.Queue(c.scripts...)
+				conversation := s.open()
+				st := s.send(conversation, "m", "Hi")
+				if c.end != nil {
+					c.end(s, conversation)
+				}
+				st.Close()
+				time.Sleep(5 * time.Minute)
+				bill := 0
+				for _, r := range s.model.Requests() {
+					bill += r.Usage.Prompt + r.Usage.Completion
+				}
+				spent, err := s.node.store.Spent(s.Context(), time.Now().UTC().Format(time.DateOnly), "total")
+				s.must(err)
+				if spent.Tokens < bill || c.exact && spent.Tokens != bill || bill == 0 && c.exact {
+					t.Errorf("%d tokens are counted, the bill says %d", spent.Tokens, bill)
+				}
+			})
+		})
+	}
+}
