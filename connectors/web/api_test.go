@@ -28,7 +28,14 @@ func (s rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
 
 func (s rooms) SaveRoom(context.Context, core.Room) error { return s.broken }
 
-func (s rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.ResponseID, int) ([]core.Memory, error) {
+func (s rooms) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) {
+	return []core.Question{{ID: "q", Run: "r", Options: []string{"Yes", "No"}}}, nil
+}
+
+func (s rooms) Recent(_ context.Context, _ core.RoomID, kind core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
+	if kind != core.Said {
+		return nil, nil
+	}
 	return nil, s.broken
 }
 

@@ -55,7 +55,14 @@ func (b *backend) SaveRoom(_ context.Context, r core.Room) error {
 	return nil
 }
 
-func (b *backend) Recent(_ context.Context, room core.RoomID, _ core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
+func (b *backend) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) {
+	return nil, nil
+}
+
+func (b *backend) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
+	if kind != core.Said {
+		return nil, nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]core.Memory(nil), b.said[room]...), nil

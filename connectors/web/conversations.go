@@ -67,6 +67,7 @@ type message struct {
 	History         []string         `json:"actionCallbackHistory,omitempty"`
 	Interrupted     bool             `json:"interrupted,omitempty"`
 	FailureKind     core.FailureKind `json:"failureKind,omitempty"`
+	Choices         *core.Offer      `json:"choices,omitempty"` // what people may still choose from
 }
 
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
@@ -74,16 +75,21 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	recent, err := w.opts.Store.Recent(r.Context(), room.ID, core.Said, 0, shown)
+	recent, err := w.recent(r.Context(), room.ID)
 	if err != nil {
 		w.broken(rw, "read a conversation", err)
+		return
+	}
+	offers, err := w.offers(r.Context(), room.ID)
+	if err != nil {
+		w.broken(rw, "read what is asked", err)
 		return
 	}
 	out := make([]message, 0, len(recent))
 	for _, m := range recent {
 		line := message{
 			ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
-			History: m.History, Interrupted: m.Interrupted, FailureKind: m.Failure,
+			History: m.History, Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
 		}
 		if m.Author != core.EntityID(w.opts.Agent.ID) {
 			line.Role, line.ClientMessageID = "user", strings.TrimPrefix(string(m.ID), string(room.ID)+"/")

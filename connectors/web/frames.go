@@ -35,6 +35,7 @@ type frame struct {
 	Interrupted bool             `json:"interrupted,omitempty"`
 	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string         `json:"actionCallbackHistory,omitempty"`
+	Choices     *core.Offer      `json:"choices,omitempty"` // done: what people may choose from
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
@@ -156,7 +157,7 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	if o.Withdrawn || o.Status == core.Ignored || text == "" {
 		text, f.NoResponse = "", string(o.Status)
 	} else {
-		f.MessageID, f.History = string(core.Run{ID: run}.Said()), v.History
+		f.MessageID, f.History, f.Choices = string(core.Run{ID: run}.Said()), v.History, o.Offer
 	}
 	f.FullText = &text
 	return f

@@ -32,6 +32,7 @@ type Answers interface {
 type Store interface {
 	core.Rooms
 	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
+	OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error)
 }
 
 // Options is what a [Web] is made of.
@@ -124,6 +125,7 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations", w.open)
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
+	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
 	api.HandleFunc("/api/", func(rw http.ResponseWriter, _ *http.Request) {

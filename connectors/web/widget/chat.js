@@ -171,8 +171,20 @@ export class Chat extends HTMLElement {
       reportError(error); // a mistake in drawing is no cut line
     }
     if (frame.type !== 'done') return;
+    this.#offer(frame.choices, answer);
     this.#known(frame.messageId, answer);
     this.dispatchEvent(new CustomEvent('parley-answer', { bubbles: true }));
+  }
+
+  // offer shows what may be chosen, below the answer that asks. To choose is to write it.
+  #offer(choices, answer) {
+    if (!choices) return;
+    const choose = (option) => {
+      if (this.#send(option)) chips.remove();
+    };
+    const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Choose' },
+      ...choices.options.map((option) => el('button', { type: 'button', class: 'chip', click: () => choose(option) }, option)));
+    answer.element.append(chips);
   }
 
   // known keeps one of two answers that are the same: messages that came together have one.
@@ -243,6 +255,7 @@ export class Chat extends HTMLElement {
   #recall(message, asked) {
     const answer = this.#answer(asked);
     answer.finish({ ...message, fullText: message.text });
+    this.#offer(message.choices, answer);
     this.#known(message.id, answer);
   }
 

@@ -1,0 +1,65 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"parley/core"
+)
+
+// choose takes what the page's reader chose, and streams what comes of it.
+func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
+	room, ok := w.room(rw, r)
+	if !ok || !w.allow(rw, r, w.messages) {
+		return
+	}
+	var c struct {
+		ID     string `json:"id"`
+		Option int    `json:"option"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxBody)).Decode(&c); err != nil {
+		fail(rw, http.StatusBadRequest, "The request is not the JSON object {\"id\": …, \"option\": …}.")
+		return
+	}
+	acc, err := w.submit(r.Context(), core.Choice{Question: c.ID, Option: c.Option, Room: room.ID, Author: visitor(room.ID)})
+	switch {
+	case err != nil:
+		w.broken(rw, "take a choice", err)
+	case acc.Refused != "":
+		fail(rw, http.StatusConflict, acc.Refused)
+	default:
+		w.streams.Add(1)
+		defer w.streams.Done()
+		w.stream(rw, r, acc, false)
+	}
+}
+
+// recent is what a reload shows: what was said, and commands with their answers, in the order of time.
+func (w *Web) recent(ctx context.Context, room core.RoomID) ([]core.Memory, error) {
+	said, err := w.opts.Store.Recent(ctx, room, core.Said, 0, shown)
+	if err != nil {
+		return nil, err
+	}
+	aside, err := w.opts.Store.Recent(ctx, room, core.Aside, 0, shown)
+	if err != nil || len(aside) == 0 {
+		return said, err
+	}
+	all := slices.Concat(said, aside)
+	slices.SortStableFunc(all, func(a, b core.Memory) int { return a.At.Compare(b.At) })
+	return all[max(0, len(all)-shown):], nil
+}
+
+// offers are what is asked in room, by the message that asks.
+func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*core.Offer, error) {
+	open, err := w.opts.Store.OpenQuestions(ctx, room)
+	if err != nil {
+		return nil, err
+	}
+	offers := map[core.MemoryID]*core.Offer{}
+	for _, q := range open {
+		offers[core.Run{ID: q.Run}.Said()] = &core.Offer{ID: q.ID, Options: q.Options}
+	}
+	return offers, nil
+}
