@@ -15,6 +15,7 @@ func access(cfg config.Config) core.Access {
 		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, entity),
 		People: set(c.Allow.Users, entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
 		Direct: core.DirectAccess(c.Direct), Group: core.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
+		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: core.BotAccess(c.Bots),
 	}
 	for _, o := range c.Overrides {
 		override := core.Override{Places: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}

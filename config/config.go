@@ -125,6 +125,10 @@ type Access struct {
 	Rooms []Chat `yaml:"rooms"`
 	// The servers where the agent answers, with all their channels.
 	Worlds []World `yaml:"worlds"`
+	// What is answered in groups without being addressed to the agent, if who wrote it may talk to it.
+	Always Always `yaml:"always"`
+	// Other bots, if they are allowed as people are: mention answers what is addressed to the agent, a few times in a row, off nothing.
+	Bots BotAccess `yaml:"bots" default:"off"`
 	// What is different in some places. Of several for a room the one for its thread or channel counts.
 	Overrides []Override `yaml:"overrides"`
 }
@@ -139,6 +143,14 @@ type Allow struct {
 	Rooms []Chat `yaml:"rooms"`
 	// Servers: everybody who writes there.
 	Worlds []World `yaml:"worlds"`
+}
+
+// Always is what is answered without being addressed to the agent.
+type Always struct {
+	// The groups and channels where everything is answered.
+	Rooms []Chat `yaml:"rooms"`
+	// The sources, in the words of those who send messages, of which everything is answered.
+	Sources []string `yaml:"sources" default:"client_chat, api, postman"`
 }
 
 // Override is what is different in some places.

@@ -108,7 +108,13 @@ func (d *decoder) fields(path string, n *node, of reflect.Type) map[string]*node
 }
 
 func (d *decoder) list(path string, n *node, into reflect.Value) {
-	for i, item := range n.items {
+	items := n.items
+	if n.kind == absent && n.text != "" { // the default
+		for _, item := range strings.Split(n.text, ", ") {
+			items = append(items, &node{text: item})
+		}
+	}
+	for i, item := range items {
 		element := reflect.New(into.Type().Elem()).Elem()
 		d.decode(fmt.Sprintf("%s[%d]", path, i), item, element)
 		into.Set(reflect.Append(into, element))

@@ -82,6 +82,17 @@ func (GroupAccess) words() []string {
 	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
 }
 
+// BotAccess says which bots are answered.
+type BotAccess string
+
+// The rules for bots.
+const (
+	BotsOff     BotAccess = "off"
+	BotsMention BotAccess = "mention"
+)
+
+func (BotAccess) words() []string { return []string{string(BotsOff), string(BotsMention)} }
+
 // Provider names who runs a model.
 type Provider string
 

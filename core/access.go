@@ -21,6 +21,11 @@ type Access struct {
 	Group  GroupAccess
 	// Listen is where the agent listens, beside private rooms. None means everywhere.
 	Listen Places
+	// Always and Sources say what is answered in groups without being addressed to the agent: all that is said in some
+	// places, and all that comes from some [Message.Source].
+	Always  Places
+	Sources map[string]bool
+	Bots    BotAccess
 	// Overrides hold for some places. Of several for a room, the one for its smallest chat counts, and a world's last.
 	Overrides []Override
 }
@@ -37,6 +42,20 @@ type Override struct {
 	Group  GroupAccess // empty: as elsewhere
 	System string      // stands in place of the agent's; empty: as elsewhere
 	Tools  []string    // the names of the actions that may be used there; nil: all
+}
+
+// BotAccess says what bots get answered, if they are invited as people are. Without a word it is BotsOff.
+type BotAccess string
+
+// What of bots is answered.
+const (
+	BotsOff     BotAccess = "off"     // nothing (I13)
+	BotsMention BotAccess = "mention" // what is addressed to the agent, in groups, and within limits (IN-05)
+)
+
+// always says that m is answered whoever it is meant for.
+func (a Access) always(m Message) bool {
+	return a.Always.hold(m.Place) || m.Source != "" && a.Sources[m.Source]
 }
 
 // DirectAccess says who is answered in private.
@@ -147,7 +166,7 @@ func (rt *Runtime) invited(ctx context.Context, r Room, author EntityID, roles [
 // admits says whether m may get an answer, be it only the one line for strangers.
 func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
 	switch {
-	case m.Bot:
+	case m.Bot && (rt.cfg.Access.Bots != BotsMention || !m.Addressed || m.Place.Kind.Private()):
 		return false, nil // I13
 	case m.Place.Kind.Private():
 		return !rt.cfg.Access.off(m.Place), nil

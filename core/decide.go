@@ -30,7 +30,7 @@ func (c *Config) decide(m Message, a Attention) decision {
 	switch {
 	case a == Muted:
 		return no
-	case m.Place.Kind.Private(), m.Addressed:
+	case m.Place.Kind.Private(), c.Access.always(m), m.Addressed:
 		return yes
 	case a == Unfollowed:
 		return no

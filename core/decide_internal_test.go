@@ -2,16 +2,26 @@ package core
 
 import "testing"
 
-// The order of the rules: muted, private, addressed, unfollowed, not ambient, called by name, the model.
+// The order of the rules: muted; private rooms, rooms and sources that are always answered, addressed; unfollowed; not
+// ambient; called by name; the model. Sources and rooms count only when they are exactly those.
 func TestDecisionOrder(t *testing.T) {
-	cfg := Config{Agent: Agent{Name: "Parley", Names: []string{"Polly", ""}}}
+	cfg := Config{Agent: Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: Access{
+		Always: Places{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
+	}}
 	plain := Message{Memory: Memory{Text: "It rains."}, Place: Room{Kind: Group}}
 	named, addressed, private := plain, plain, plain
 	named.Text = "parley, does it rain?"
 	addressed.Addressed = true
 	private.Place.Kind = Direct
-	voice, api := private, private
-	voice.Place.Kind, api.Place.Kind = VoiceDirect, API
+	voice, api, self := private, private, private
+	voice.Place.Kind, api.Place.Kind, self.Place.Kind = VoiceDirect, API, Self
+	always, almost, source, capitals, longer := plain, plain, plain, plain, plain
+	always.Place.Connector, always.Place.Chats = "fake", []string{"70", "7"}
+	almost.Place.Connector, almost.Place.Chats = "fake", []string{"70", "07"}
+	source.Source, capitals.Source, longer.Source = "api", "API", "my client_chat"
+	spoken, shown := plain, plain
+	spoken.Text, spoken.Files = "", []File{{Voice: true}}
+	shown.Text, shown.Files = "", []File{{Type: "image/png"}}
 	for name, c := range map[string]struct {
 		m       Message
 		a       Attention
@@ -21,6 +31,18 @@ func TestDecisionOrder(t *testing.T) {
 		"private":               {private, Normal, yes, yes},
 		"private voice":         {voice, Normal, yes, yes},
 		"the API":               {api, Normal, yes, yes},
+		"itself":                {self, Normal, yes, yes},
+		"always":                {always, Normal, yes, yes},
+		"always, unfollowed":    {always, Unfollowed, yes, yes},
+		"always, muted":         {always, Muted, no, no},
+		"almost":                {almost, Normal, aside, maybe},
+		"source":                {source, Normal, yes, yes},
+		"source, unfollowed":    {source, Unfollowed, yes, yes},
+		"source, muted":         {source, Muted, no, no},
+		"source in capitals":    {capitals, Normal, aside, maybe},
+		"a longer source":       {longer, Normal, aside, maybe},
+		"a voice unheard":       {spoken, Normal, aside, aside},
+		"a picture":             {shown, Normal, aside, maybe},
 		"private, muted":        {private, Muted, no, no},
 		"private, unfollowed":   {private, Unfollowed, yes, yes},
 		"addressed":             {addressed, Normal, yes, yes},

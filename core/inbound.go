@@ -12,6 +12,8 @@ type (
 		Memory
 		Place   Room // Memory.Room, as the connector knows it now
 		Address Address
+		// Source is how whoever sent it through an API calls itself; empty for what people write on a platform.
+		Source string
 		// WorldName is how people call the world that Place belongs to; may be empty.
 		WorldName string
 		// Roles are the platform's own ids of what the author is in the room's world.
@@ -23,7 +25,7 @@ type (
 		Group string
 		// MayContinue says that the text looks like the beginning of one that was too long for a message.
 		MayContinue bool
-		// Bot says that the author is not a person. Such a message is remembered and never answered (I13).
+		// Bot says that the author is not a person. Such a message is remembered; it is answered only as [BotAccess] says.
 		Bot bool
 	}
 	// Command is for the runtime, not for the agent. It overtakes every message of its room.

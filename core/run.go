@@ -199,7 +199,9 @@ func (x *execution) verdict(err error) Verdict {
 	o.Withdrawn = o.Status == Superseded && (x.posts && !x.seen() || said(v) < little) || o.Status == Stopped && (x.unasked() || x.expelled(x.life, x.run))
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
-	if m := mark(o, err, alone); m != "" && !o.Withdrawn {
+	muted := o.Failure != "" && x.fromBot(x.life)
+	o.Withdrawn = o.Withdrawn || muted && alone
+	if m := mark(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()
 	}

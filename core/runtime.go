@@ -72,6 +72,7 @@ type Runtime struct {
 	listeners []*listener
 	choosers  map[string]Chooser
 	live      live
+	bots      bots
 	tries     tries
 	work      sync.WaitGroup // rooms being served
 	watching  sync.WaitGroup // answers of elsewhere being mirrored

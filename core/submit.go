@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
 // Submit returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
@@ -98,7 +99,14 @@ func (rt *Runtime) judge(ctx context.Context, m Message) (decision, Attention, e
 	if err != nil {
 		return no, Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	return rt.cfg.decide(m, a), a, nil
+	d := rt.cfg.decide(m, a)
+	switch {
+	case !m.Bot:
+		rt.bots.person(m.Room)
+	case d != yes, !rt.bots.turn(m.Room, m.Author, time.Now()):
+		d = no
+	}
+	return d, a, nil
 }
 
 // follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.

@@ -9,7 +9,7 @@ import (
 	"parley/core"
 )
 
-// changed takes events about messages that were written before. Others are none of the gateway's.
+// changed takes events about servers, and about messages that were written before. Others are none of the gateway's.
 func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 	var e change
 	switch kind {
@@ -25,6 +25,8 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 		}
 		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID)})
 		return nil
+	case "GUILD_CREATE", "GUILD_DELETE":
+		return q.guild(ctx, kind, raw)
 	default:
 		return nil
 	}

@@ -43,3 +43,30 @@ func FuzzChanged(f *testing.F) {
 		q.close()
 	})
 }
+
+// A server's greeting tells of who is new; ours, and one without a server, of nobody.
+func TestGreeting(t *testing.T) {
+	for raw, want := range map[string]core.EntityID{
+		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"40","username":"ann"}}`:            "discord/40",
+		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"` + us + `","username":"parley"}}`: "",
+		`{"id":"30","channel_id":"20","type":7,"author":{"id":"40","username":"ann"}}`:                            "",
+	} {
+		var got core.EntityID
+		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+			j := in.(core.Joined)
+			if got = j.Entity.ID; j.World.ID != "discord/10" {
+				t.Errorf("%s: %+v", raw, j)
+			}
+			return core.Accepted{}, nil
+		}}
+		m, err := parseMessage([]byte(raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.take(t.Context(), m)
+		q.close()
+		if got != want {
+			t.Errorf("%s: %s joined, want %q", raw, got, want)
+		}
+	}
+}

@@ -23,9 +23,13 @@ const (
 	plainMessage = 0
 	replyMessage = 19
 
+	voiceChannel  = 2
 	announcements = 5
 	firstThread   = 10
 	lastThread    = 12
+	stage         = 13
+	forum         = 15
+	media         = 16
 
 	replyReference = 0 // others forward
 )
@@ -122,6 +126,10 @@ func kindOf(channelType int) core.RoomKind {
 		return core.Feed
 	case channelType >= firstThread && channelType <= lastThread:
 		return core.Thread
+	case channelType == voiceChannel, channelType == stage: // what is written beside the talk
+		return core.VoiceGroup
+	case channelType == forum, channelType == media:
+		return core.Forum
 	}
 	return core.Group
 }
@@ -137,7 +145,7 @@ func (m message) inbound(me string, p place) core.Inbound {
 		room.Chats = append(room.Chats, p.parent)
 	}
 	if m.Guild != "" {
-		room.World = core.WorldID(Name + "/" + m.Guild)
+		room.World = worldID(m.Guild)
 	}
 	in := core.Message{
 		Memory: core.Memory{

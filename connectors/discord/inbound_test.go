@@ -161,7 +161,10 @@ func FuzzParseMessage(f *testing.F) {
 }
 
 func TestKinds(t *testing.T) {
-	want := map[int]core.RoomKind{0: core.Group, 2: core.Group, 5: core.Feed, 10: core.Thread, 11: core.Thread, 12: core.Thread, 13: core.Group}
+	want := map[int]core.RoomKind{
+		0: core.Group, 2: core.VoiceGroup, 5: core.Feed, 10: core.Thread, 11: core.Thread, 12: core.Thread, 13: core.VoiceGroup,
+		15: core.Forum, 16: core.Forum, 99: core.Group,
+	}
 	for n, kind := range want {
 		if got := kindOf(n); got != kind {
 			t.Errorf("%d: %s, want %s", n, got, kind)

@@ -68,6 +68,9 @@ func newIntake(d *Discord, me string, h connectors.Handler) *intake {
 
 // take queues m, at once.
 func (q *intake) take(ctx context.Context, m message) {
+	if m.Type == joinedMessage {
+		q.greeted(ctx, m)
+	}
 	if !m.concerns(q.me) {
 		return
 	}

@@ -199,6 +199,13 @@ func (w *world) fatal() string {
 }
 
 func (w *world) inbound() []core.Inbound {
+	return slices.DeleteFunc(w.everything(), func(in core.Inbound) bool {
+		j, ok := in.(core.Joined)
+		return ok && j.Entity.ID == "" // each session is told where the bot is
+	})
+}
+
+func (w *world) everything() []core.Inbound {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.heard)

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -29,7 +30,11 @@ type question struct {
 	Text            string `json:"text"`
 	ClientMessageID string `json:"clientMessageId"`
 	StreamProtocol  string `json:"streamProtocol"`
+	Source          string `json:"source"`
 }
+
+// defaultSource is what the chat in the browser is called.
+const defaultSource = "client_chat"
 
 func visitor(room core.RoomID) core.EntityID { return core.EntityID(room) }
 
@@ -58,6 +63,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, At: time.Now()},
 		Place:   room,
 		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: w.payer(r)},
+		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {
 	case serr != nil:

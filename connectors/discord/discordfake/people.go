@@ -144,6 +144,17 @@ func (s *Server) DeleteChannel(channelID string) {
 	delete(s.world.channels, c.id)
 }
 
+// RemoveBot throws the bot out of a guild: sessions hear GUILD_DELETE. If trouble is set it is only out of reach.
+func (s *Server) RemoveBot(guildID string, trouble bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := object{"id": s.mustGuild(guildID).id}
+	if trouble {
+		o["unavailable"] = true
+	}
+	s.emit(event{name: "GUILD_DELETE", guild: guildID, needs: IntentGuilds, data: o})
+}
+
 // UserTyping shows a user typing. Sessions hear TYPING_START.
 func (s *Server) UserTyping(channelID, userID string) {
 	s.mu.Lock()

@@ -1,0 +1,32 @@
+package discord_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core"
+)
+
+// Each session tells where the bot is. Where it was thrown out is told once; what Discord can't reach it has not left.
+func TestServers(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.settle()
+		before := len(w.everything())
+		id := w.fake.AddGuild("Club")
+		w.fake.RemoveBot(id, true)
+		w.fake.RemoveBot(id, false)
+		w.settle()
+		want := []core.Inbound{
+			core.Joined{World: core.World{ID: core.WorldID("discord/" + id), Connector: "discord", Name: "Club"}},
+			core.Left{World: core.WorldID("discord/" + id)},
+		}
+		if before == 0 {
+			t.Error("the session did not tell where the bot is")
+		}
+		if diff := cmp.Diff(want, w.everything()[before:]); diff != "" {
+			t.Errorf("handed in (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/backends/inmem"
+	"parley/backends/sqlite"
+	"parley/core"
+)
+
+// relay hands what one gateway says in a group to another, as platforms do.
+type relay struct {
+	from core.EntityID
+	to   *core.Runtime
+	said int
+}
+
+func (r *relay) Observe(e core.Event) {
+	sent, ok := e.(core.MessageSent)
+	if !ok {
+		return
+	}
+	r.said++
+	id := core.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said))
+	_, _ = r.to.Submit(context.Background(), core.Message{
+		Memory:  core.Memory{ID: id, Room: group, Author: r.from, Name: string(r.from), Text: sent.Message.Text, At: time.Now()},
+		Place:   core.Room{ID: group, Kind: core.Group, Connector: "fake"},
+		Address: core.Address{Connector: "fake", Room: group, ReplyTo: id}, Bot: true, Addressed: true,
+	})
+}
+
+// IN-05, I13: two gateways in one room, each answering the other. They fall silent by themselves, and what a person says
+// then is answered again.
+func TestTwoGatewaysInOneRoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		store, err := sqlite.Open(w.Context(), filepath.Join(w.TempDir(), "other.db"), sqlite.Options{})
+		w.must(err)
+		defer store.Close()
+		w.cfg.Access.Bots = core.BotsMention
+		w.cfg.Access.People = map[core.EntityID]bool{"ada": true, "other": true, agent: true}
+		toOther, back := &relay{from: agent}, &relay{from: "other"}
+		theirs := w.cfg
+		theirs.Agent, theirs.Owner = core.Agent{ID: "other", Name: "Other"}, "other"
+		theirs.Store, theirs.Tracker, theirs.Bus = store, inmem.NewTracker(), inmem.NewBus()
+		theirs.Models.Large, theirs.Observers = &model{}, []core.Observer{back}
+		theirs.Open = func(context.Context, core.Run) (core.Surface, error) { return nil, nil }
+		other, err := core.New(theirs)
+		w.must(err)
+		ctx, cancel := context.WithCancel(w.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- other.Run(ctx) }()
+		defer func() { cancel(); w.must(<-ended) }()
+		toOther.to = other
+		w.cfg.Observers = []core.Observer{toOther}
+		n := w.start()
+		back.to = n.Runtime
+		n.addressed("Talk to each other")
+		time.Sleep(10 * time.Second)
+		said := toOther.said + back.said
+		if said < 3 || said > 8 {
+			w.Errorf("they said %d things", said)
+		}
+		time.Sleep(time.Hour)
+		if more := toOther.said + back.said - said; more != 0 {
+			w.Errorf("%d more in an hour without a person", more)
+		}
+		w.ended(n.addressed("And again"))
+		time.Sleep(10 * time.Second)
+		if again := toOther.said + back.said - said; again < 3 || again > 8 {
+			w.Errorf("then they said %d things", again)
+		}
+	})
+}
+
+// Bots are not answered unless they are allowed, invited, and address the agent in a group.
+func TestWhichBotsAreAnswered(t *testing.T) {
+	for name, c := range map[string]struct {
+		bots    core.BotAccess
+		in      core.RoomID
+		author  core.EntityID
+		meant   bool
+		answers bool
+	}{
+		"by default":   {"", group, "robot", true, false},
+		"off":          {core.BotsOff, group, "robot", true, false},
+		"allowed":      {core.BotsMention, group, "robot", true, true},
+		"to nobody":    {core.BotsMention, group, "robot", false, false},
+		"uninvited":    {core.BotsMention, group, "stranger", true, false},
+		"in private":   {core.BotsMention, room, "robot", true, false},
+		"named, aloud": {core.BotsMention, group, "robot", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.ambient()
+				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = c.bots, true
+				n := w.start()
+				m := w.message(c.in, c.author, "Agent, hello")
+				m.Bot, m.Addressed = true, c.meant
+				acc := n.submit(m)
+				if (acc.Run != "") != c.answers {
+					w.Errorf("its run is %q", acc.Run)
+				}
+				if acc.Run != "" {
+					w.ended(acc)
+				}
+			})
+		})
+	}
+}
+
+// IN-05: a bot never hears of a failure, which it might answer; a person does.
+func TestNoFailuresForBots(t *testing.T) {
+	broken := &core.Failure{Kind: core.NoProvider, Err: errors.New("401")}
+	for name, script := range map[string][]step{
+		"at once": {fails(broken)}, "after words": {write(fox), fails(broken)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = core.BotsMention, true
+				n := w.start()
+				for author, told := range map[core.EntityID]bool{"robot": false, "ada": true} {
+					w.model.queue(script)
+					m := w.message(group, author, "Hello")
+					m.Bot, m.Addressed = author == "robot", true
+					o, said := w.ended(n.submit(m))
+					if o.Status != core.Failed || strings.Contains(said, core.NoProvider.Sentence()) != told {
+						w.Errorf("%s: it is %+v and said %q", author, o, said)
+					}
+				}
+				synctest.Wait()
+			})
+		})
+	}
+}
