@@ -19,6 +19,7 @@ type Answer struct {
 	history []string
 	outcome Outcome
 	lost    bool
+	seen    seen
 	changed chan struct{} // made by who waits, closed by the next change
 	ended   chan struct{}
 }

@@ -19,6 +19,7 @@ type Call struct {
 	block *block
 	say   func(context.Context, Notice) error
 	said  atomic.Int64
+	await func(context.Context, Cursor) ([]Shown, error)
 }
 
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere, for tests of actions.
@@ -38,6 +39,17 @@ func (c *Call) Read(into any) error {
 
 // Update shows text in place of what this call said before, below what is already written.
 func (c *Call) Update(text string) { c.block.say(Change{Kind: Callback, Text: clean(text)}) }
+
+// UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
+// stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
+// [ErrUnseen] when the platform takes too long, and with the cause of ctx.
+func (c *Call) UpdateAndWait(ctx context.Context, text string) ([]Shown, error) {
+	at := c.block.say(Change{Kind: Callback, Text: clean(text)})
+	if at == 0 || c.await == nil {
+		return nil, context.Cause(ctx)
+	}
+	return c.await(ctx, at)
+}
 
 // Append adds text to what this call says.
 func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(text)}) }

@@ -146,6 +146,9 @@ func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown)
 		case v.Text() != p.text && (!p.silent || v.Outcome.Done()):
 			err = p.show(v.Text(), note)
 		}
+		if !p.silent {
+			a.Seen(v.At)
+		}
 		if err != nil {
 			return err
 		}

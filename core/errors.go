@@ -18,6 +18,7 @@ var (
 	ErrShutdown   = errors.New("the gateway shuts down")         // runs that it cuts off are adopted at the next start
 	ErrCrashed    = errors.New("the process is taken for dead")  // what a dead node's ports answer, in tests
 	ErrUnreached  = errors.New("no such conversation any more")  // an address that cannot be opened, now or later
+	ErrUnseen     = errors.New("nobody has seen it yet")         // the platform takes its time
 	ErrTooLarge   = errors.New("larger than this place accepts") // of text and of addresses
 )
 

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
+
+// unseen is how long an action waits until people see what it shows.
+const unseen = 30 * time.Second
 
 // noteEvery is how often the text so far is journalled, so that a run that dies can be brought to an end that holds it.
 const noteEvery = 5 * time.Second
@@ -52,7 +57,30 @@ func (x *execution) noteShown(s Shown) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.posted = true
+	if x.shown == nil {
+		x.shown = map[int]Shown{}
+	}
+	x.shown[s.Part] = s
 	return nil
+}
+
+// await returns when people see the answer up to at, with the messages that it stands in.
+func (x *execution) await(ctx context.Context, at Cursor) ([]Shown, error) {
+	if !x.posts {
+		return nil, context.Cause(ctx)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, unseen, ErrUnseen)
+	defer cancel()
+	err := x.answer.WaitSeen(ctx, at)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var all []Shown
+	for _, part := range slices.Sorted(maps.Keys(x.shown)) {
+		if s := x.shown[part]; s.ID != "" && !s.Gone {
+			all = append(all, s)
+		}
+	}
+	return all, err
 }
 
 // seen says whether anything of the answer is, or may be, in sight.

@@ -38,6 +38,7 @@ type execution struct {
 	calls   map[string]*block // by their ids
 	offered *Offer            // what the answer asks
 	posted  bool              // there is, or may be, a message in sight
+	shown   map[int]Shown     // what this holder knows of its messages, by part
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,

@@ -93,21 +93,22 @@ func (b *block) running(short string) {
 	}
 }
 
-// say shows what the call says.
-func (b *block) say(c Change) {
+// say shows what the call says, and returns where the answer stands then; 0 if nobody listens.
+func (b *block) say(c Change) Cursor {
 	if b == nil {
-		return
+		return 0
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over() {
-		return
+		return 0
 	}
 	if !b.spoke { // there is nothing yet to add to
 		b.spoke, c.Kind = true, Callback
 	}
 	c.Call = b.id
 	b.answer.Apply(c)
+	return b.answer.View().At
 }
 
 func (b *block) apply(t Tool) {
@@ -162,7 +163,7 @@ func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMes
 	}
 	b := x.block(c, 0)
 	b.heard(ctx)
-	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say}
+	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say, await: x.await}
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

@@ -155,3 +155,41 @@ func TestCallShows(t *testing.T) {
 		(&core.Call{}).Update("nobody hears it")
 	})
 }
+
+// An action may wait until people see what it shows, and learns where.
+func TestUpdateAndWait(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(w *world)
+		posted  bool
+		err     error
+	}{
+		"in messages": {func(*world) {}, true, nil},
+		"watched":     {func(w *world) { w.watched() }, false, nil},
+		"shown only at last": {func(w *world) {
+			w.cfg.Open = func(_ context.Context, r core.Run) (core.Surface, error) {
+				return &poster{chat: w.chat, run: r, silent: true}, nil
+			}
+		}, false, core.ErrUnseen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				c.prepare(w)
+				w.plug(&action{name: "DO", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+					shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
+					if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+						w.Errorf("waiting gave %v", err)
+					}
+					if c.posted && (len(shown) != 1 || shown[0].ID == "" || !slices.Contains(w.chat.visible(), "I look for it everywhere.")) {
+						w.Errorf("it stands in %+v; people see %q", shown, w.chat.visible())
+					} else if !c.posted && len(shown) != 0 {
+						w.Errorf("it stands in %+v", shown)
+					}
+					return core.Result{Text: "ok"}, nil
+				}})
+				w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
+				n := w.start()
+				w.wants(n.say("do it"), core.Completed, "I look for it everywhere.\n\nDone.")
+			})
+		})
+	}
+}

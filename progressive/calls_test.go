@@ -3,11 +3,13 @@ package progressive_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
 	"parley/progressive"
+	"parley/progressive/progressivetest"
 )
 
 var someCalls = core.View{Segments: []core.Segment{
@@ -80,5 +82,31 @@ func TestUnder(t *testing.T) {
 		if diff := cmp.Diff(before, c.parts); diff != "" {
 			t.Errorf("%s: what was given has changed\n%s", name, diff)
 		}
+	}
+}
+
+// Who waits for what people see goes on when it stands there, and at once where nothing is shown before the end.
+func TestSeen(t *testing.T) {
+	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "post only": postOnly} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, sink, func(s *story) {
+				s.chat.Latency = time.Second
+				s.show()
+				for range 3 {
+					s.say("A word. ") // the first is too short to be shown at once
+					begun, v := time.Now(), s.a.View()
+					if err := s.a.WaitSeen(s.Context(), v.At); err != nil {
+						t.Fatal(err)
+					}
+					stands := strings.Join(s.chat.Shown(), "\n") == v.Text()
+					if name == "full" && !stands || name != "full" && (stands || time.Since(begun) > 0) {
+						t.Errorf("after %v people see %q", time.Since(begun), s.chat.Shown())
+					}
+				}
+				if err := s.end(completed); err != nil {
+					t.Error(err)
+				}
+			})
+		})
 	}
 }

@@ -35,6 +35,7 @@ type Message struct {
 	fresh     time.Time      // when the oldest was made that the reader does not see
 	read      time.Time      // when the view was taken that is being shown
 	want      []Part         // what it became
+	level     bool           // people see all of it that can be seen now
 	calls     []core.Segment // what actions said and did in the view that was shown last
 	failures  int            // in a row
 	notBefore time.Time      // because of them
@@ -95,6 +96,9 @@ func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown
 		}
 		v := a.View()
 		s, ok := m.next(v)
+		if !ok {
+			m.tellSeen(a, v)
+		}
 		var err error
 		switch {
 		case ok:
@@ -114,6 +118,16 @@ func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown
 	}
 }
 
+// tellSeen says how far people see a, now that there is nothing to do for v.
+func (m *Message) tellSeen(a *core.Answer, v core.View) {
+	switch {
+	case !m.ended && !m.mayPreview(time.Now()):
+		a.Seen(^core.Cursor(0)) // nobody need wait for what is not shown
+	case m.level:
+		a.Seen(v.At)
+	}
+}
+
 // errNoMore says that the last word can't be shown.
 var errNoMore = errors.New("nothing more can be shown")
 
@@ -130,6 +144,7 @@ func (m *Message) paused() bool { return time.Now().Before(m.notBefore) }
 // next is the next change on the way to v, if it is time for one.
 func (m *Message) next(v core.View) (s step, ok bool) {
 	now, have := time.Now(), m.parts
+	m.level = false
 	if v.Outcome.Done() && !m.ended {
 		m.ended = true
 		m.failures, m.notBefore = 0, time.Time{} // the last word has tries of its own
@@ -143,12 +158,15 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 	}
 	m.read, m.want = now, want
 	if !m.ended && (!m.ripe(want, now) || m.shrinks(v, want)) {
+		m.level = len(want) == 0
 		return step{}, false
 	}
 	if !m.ended || m.deleter == nil { // what is left over stays
 		have = have[:min(len(have), len(want))]
 	}
-	return plan(have, want, now)
+	s, ok = plan(have, want, now)
+	m.level = !ok
+	return s, ok
 }
 
 // mayPreview says whether anything is shown before the end. A message that the user removed, or that nobody knows of,

@@ -1,0 +1,44 @@
+package core
+
+import "context"
+
+// seen is how far people see an answer that is shown in messages.
+type seen struct {
+	to      Cursor
+	changed chan struct{} // made by who waits, closed by the next call of Seen
+}
+
+// Seen says that people see all that had changed up to at. Surfaces call it, and those that show nothing before the end
+// call it with the greatest cursor, so that nobody waits for them.
+func (a *Answer) Seen(at Cursor) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if at <= a.seen.to {
+		return
+	}
+	if a.seen.to = at; a.seen.changed != nil {
+		close(a.seen.changed)
+		a.seen.changed = nil
+	}
+}
+
+// WaitSeen returns when a surface has said that people see what had changed up to at, or with the cause of ctx.
+func (a *Answer) WaitSeen(ctx context.Context, at Cursor) error {
+	for {
+		a.mu.Lock()
+		if a.seen.to >= at {
+			a.mu.Unlock()
+			return nil
+		}
+		if a.seen.changed == nil {
+			a.seen.changed = make(chan struct{})
+		}
+		changed := a.seen.changed
+		a.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
