@@ -37,6 +37,8 @@ func (rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.Response
 	return nil, nil
 }
 
+func (rooms) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) { return nil, nil }
+
 // answers are those of the conversations, by their names.
 type answers map[core.RunID]*core.Answer
 
