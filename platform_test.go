@@ -188,9 +188,18 @@ func (c *chat) look(e *sim.Evidence) (wrong []string) {
 			}
 		}
 	}
+	carried := map[string]bool{} // messages of questions: they say what was chosen
+	for _, run := range e.Runs {
+		for _, s := range run.Shown {
+			carried[s.ID] = carried[s.ID] || run.Duty == core.Carry
+		}
+	}
 	for _, run := range e.Runs {
 		if run.Address.Connector != c.name {
 			continue // the web
+		}
+		if run.Duty != core.Carry && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
+			continue
 		}
 		wrong = append(wrong, c.sights(e, run, standing)...)
 	}

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
 
 	"parley/core"
 )
@@ -38,6 +42,51 @@ func TestNewOnTheWeb(t *testing.T) {
 		}
 		if status, text := choose(c); status != http.StatusConflict || !strings.Contains(text, "This is no longer open.") {
 			s.Errorf("again: %d %s", status, text)
+		}
+	})
+}
+
+// presser is a world whose messages may have buttons.
+type presser interface {
+	Press(from Who, in Place, option int)
+	PressAgain(from Who, in Place, data string)
+	Buttons(in Place) []string
+	Told() []string
+}
+
+// SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, and not after a stop.
+func TestNewInAGroup(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		w := c.World.(presser)
+		c.Mention(Ada, c.group, "hello")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/new")
+		c.pass(time.Minute)
+		if got := w.Buttons(c.group); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
+			c.Fatalf("the buttons are %q", got)
+		}
+		w.Press(Eve, c.group, 0)
+		c.pass(time.Minute)
+		w.Press(Ada, c.group, 1)
+		c.pass(time.Minute)
+		told := w.Told()
+		if len(told) != 2 || told[0] != "This is not for you to choose." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
+			c.Errorf("told was %q; the buttons are %q", told, w.Buttons(c.group))
+		}
+		lines := c.Sees(c.group)
+		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Then nothing is forgotten.")) {
+			c.Errorf("the message says %q", lines[len(lines)-1].Text)
+		}
+		w.PressAgain(Ada, c.group, "UNKNOWN:0")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/new")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/stop")
+		c.pass(time.Minute)
+		w.Press(Ada, c.group, 0)
+		c.pass(time.Minute)
+		if told := w.Told(); len(told) != 4 || told[2] != "This is no longer open." || told[3] != "This is no longer open." {
+			c.Errorf("told was %q", told)
 		}
 	})
 }

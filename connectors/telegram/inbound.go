@@ -185,15 +185,20 @@ func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
 	return nil
 }
 
-// asked is the text of m. A command at its beginning that names us is one without our name.
+// asked is the text of m. A command at its beginning that names us, before it or in it, is one without our name.
 func (s self) asked(text string, entities []tgbotapi.MessageEntity) string {
 	for _, e := range entities {
-		if e.Type != "bot_command" || e.Offset != 0 || !s.named(text, e) {
+		if e.Offset != 0 || !s.named(text, e) {
 			continue
 		}
 		word := entityText(text, e)
-		name, _, _ := strings.Cut(word, "@")
-		return name + strings.TrimPrefix(text, word)
+		rest := strings.TrimPrefix(text, word)
+		switch name, _, _ := strings.Cut(word, "@"); {
+		case e.Type == "bot_command":
+			return name + rest
+		case strings.HasPrefix(strings.TrimSpace(rest), "/"):
+			return strings.TrimSpace(rest)
+		}
 	}
 	return text
 }

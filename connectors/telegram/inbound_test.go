@@ -229,6 +229,9 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %q, addressed %t", c.text, in.Text, in.Addressed)
 		}
 	}
+	if in := read(t, inGroup, `"text":"@parley_bot /stop","entities":[{"type":"mention","offset":0,"length":11}]`).(core.Message); in.Text != "/stop" || !in.Addressed {
+		t.Errorf("%+v", in)
+	}
 	if in := read(t, inPrivate, `"text":"say /stop","entities":[{"type":"bot_command","offset":4,"length":5}]`); in.(core.Message).Text != "say /stop" {
 		t.Errorf("%+v", in)
 	}
