@@ -70,6 +70,9 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		end.Success, end.Result, end.ShortResult = true, r.Text, r.Short
 	}
 	x.acted = append(x.acted, done)
+	if t.spec.Quiet {
+		return done.told(), nil
+	}
 	return done.told(), x.record(c, done, writes)
 }
 

@@ -48,6 +48,7 @@ func TestWrongActions(t *testing.T) {
 		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is taken by DO_IT"},
 		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by ACT"},
 		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is taken by A"},
+		"quiet writing":      {[]*action{{name: "A", quiet: true, effect: core.Writes}}, "plugin test: action A: it writes, and so it can't be quiet"},
 		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is none`},
 		"no schema":          {[]*action{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {
@@ -212,6 +213,21 @@ func TestOffered(t *testing.T) {
 type forOwners struct{ *action }
 
 func (forOwners) Offered(s core.Scene) bool { return s.Owner }
+
+// People see nothing of a quiet call.
+func TestQuiet(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.plug(&action{name: "HUSH", quiet: true}, &action{name: "DO"})
+		w.model.queue([]step{pause(time.Second), call(0, "a", "hush", "{}"), call(1, "b", "DO", "{}")}, []step{write("Well.")})
+		n := w.start()
+		cs, v, err := n.follow(n.say("go").Run)
+		w.must(err)
+		if ends := stages(w, cs); len(ends) != 1 || ends["b"].Name != "DO" || len(v.Segments) != 2 {
+			t.Errorf("people see %+v, %+v", ends, v.Segments)
+		}
+	})
+}
 
 // A turn that an action ends costs no further round; without a word said it counts as ignored.
 func TestLast(t *testing.T) {

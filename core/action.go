@@ -38,6 +38,7 @@ type ActionSpec struct {
 	Description string
 	Parameters  json.RawMessage // JSON schema of an object; nil is one without properties
 	Unlisted    bool            // no model is told of it, but one that knows it may call it
+	Quiet       bool            // people see nothing of its calls, and they are not remembered: they only end a turn
 	Effect      Effect
 	Limit       time.Duration // how long it may take; 0 is a minute
 	// Compact is the parameters in one line for people; nil lists their values. It is called with what is there so far.

@@ -21,6 +21,7 @@ type action struct {
 	similes []string
 	schema  string // of its parameters
 	compact func(map[string]any) string
+	quiet   bool
 	effect  core.Effect
 	limit   time.Duration
 	do      func(ctx context.Context, c *core.Call) (core.Result, error)
@@ -35,7 +36,7 @@ func (a *action) Spec() core.ActionSpec {
 		schema = `{"type":"object"}`
 	}
 	return core.ActionSpec{
-		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Limit: a.limit, Compact: a.compact,
+		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Quiet: a.quiet, Limit: a.limit, Compact: a.compact,
 	}
 }
 

@@ -21,6 +21,7 @@ type block struct {
 	step    int // of the model, which asked for it
 	place   int // among the calls of its run
 	compact func(map[string]any) string
+	quiet   bool // nobody is to see it
 
 	mu         sync.Mutex
 	tool       Tool // as it was shown last
@@ -112,7 +113,9 @@ func (b *block) say(c Change) Cursor {
 }
 
 func (b *block) apply(t Tool) {
-	b.tool = t
+	if b.tool = t; b.quiet {
+		return
+	}
 	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t})
 }
 
@@ -138,7 +141,7 @@ func (x *execution) block(c ToolCall, step int) *block {
 	if b == nil {
 		b = &block{answer: x.answer, id: c.ID, name: c.Name, step: step, place: len(x.calls)}
 		if t := x.toolbox.find(c.Name); t != nil {
-			b.compact = t.spec.Compact
+			b.compact, b.quiet = t.spec.Compact, t.spec.Quiet
 		}
 		if x.calls == nil {
 			x.calls = map[string]*block{}

@@ -57,6 +57,9 @@ func TestEndings(t *testing.T) {
 			status, _, said := w.does(tea, "bob", c.action, c.params)
 			then, err := w.store.Attention(w.Context(), tea.ID)
 			w.must(err)
+			if remembered, err := w.store.Recent(w.Context(), tea.ID, core.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
+				t.Errorf("%s: remembered is %+v, %v", c.action, remembered, err)
+			}
 			if status != c.want || said != c.said || then != c.then || w.model.asked != 1 {
 				t.Errorf("%s: %s, %q, attention %q, after %d rounds", c.action, status, said, then, w.model.asked)
 			}

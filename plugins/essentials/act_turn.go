@@ -21,14 +21,14 @@ func turnActions(rooms Rooms) []action {
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true,
+				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true,
 				Description: "Does nothing more.",
 			},
 			act: leave,
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"},
+				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true,
 				Description: "Gives no answer. For messages that are not meant for you, or that want none. Write nothing beside it.",
 			},
 			offered: among,
@@ -36,7 +36,7 @@ func turnActions(rooms Rooms) []action {
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"},
+				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true,
 				Description: "Gives no answer, and stays silent in this room until somebody addresses you. For when you are told to be quiet.",
 			},
 			offered: among,
