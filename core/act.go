@@ -3,9 +3,11 @@ package core
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -67,7 +69,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		end.Error = "It failed."
 		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
 	} else {
-		end.Success, end.Result, end.ShortResult = true, r.Text, r.Short
+		end.Success, end.Result, end.ShortResult, end.Images = true, r.Text, r.Short, dataURLs(r.Images)
 	}
 	x.acted = append(x.acted, done)
 	if t.spec.Quiet {
@@ -200,6 +202,22 @@ func forModel(err error) string {
 		return errSlow.Error()
 	}
 	return err.Error()
+}
+
+// maxImage is how large a picture of an action may be, in bytes: it travels with the changes of its answer.
+const maxImage = 4 << 20
+
+// dataURLs are pictures as pages show them. What browsers might take for a program is left out, as is what is too large.
+func dataURLs(images []Blob) (urls []string) {
+	for _, b := range images {
+		switch kind := http.DetectContentType(b.Data); kind {
+		case "image/png", "image/jpeg", "image/gif", "image/webp":
+			if len(b.Data) <= maxImage {
+				urls = append(urls, "data:"+kind+";base64,"+base64.StdEncoding.EncodeToString(b.Data))
+			}
+		}
+	}
+	return urls
 }
 
 // limited cuts a result that would crowd out the conversation.

@@ -375,3 +375,31 @@ func TestRights(t *testing.T) {
 		})
 	}
 }
+
+// SE-06: a picture reaches people as what it is, or not at all.
+func TestImages(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n"
+	for name, c := range map[string]struct {
+		data string
+		want []string
+	}{
+		"a picture":   {png, []string{"data:image/png;base64,iVBORw0KGgo="}},
+		"a page":      {"<html><script>", nil},
+		"a drawing":   {`<svg xmlns="http://www.w3.org/2000/svg"/>`, nil},
+		"a large one": {png + strings.Repeat("x", 4<<20), nil},
+	} {
+		inWorld(t, func(w *world) {
+			w.watched()
+			w.plug(&action{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
+				return core.Result{Text: "there", Images: []core.Blob{{Type: "image/png", Data: []byte(c.data)}}}, nil
+			}})
+			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
+			n := w.start()
+			cs, _, err := n.follow(n.say("go").Run)
+			w.must(err)
+			if diff := cmp.Diff(c.want, stages(w, cs)["a"].Images); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		})
+	}
+}

@@ -58,6 +58,8 @@ const (
 type Result struct {
 	Text  string // for the model
 	Short string // for people, one line
+	// Images are pictures for people. Only live surfaces show them, and only while the answer is made.
+	Images []Blob
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.
 	Last bool

@@ -10,7 +10,11 @@ import (
 // actions are listed in the order in which models are told of them.
 func actions(d Deps) []core.Action {
 	var all []core.Action
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms)}} {
+	var paint []action
+	if d.Painter != nil {
+		paint = []action{generateImage(d.Painter, d.Shows)}
+	}
+	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms)}, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}

@@ -10,7 +10,8 @@ import (
 // Deps are what the plugin works with.
 type Deps struct {
 	Rooms   Rooms
-	Painter core.Painter // nil where nobody paints
+	Painter core.Painter    // nil where nobody paints
+	Shows   map[string]bool // the connectors that show pictures; without any, none are made
 }
 
 // Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.

@@ -8,6 +8,9 @@ export function question(text) {
   return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text));
 }
 
+// Pictures come with the stream; nothing is loaded from elsewhere.
+const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]+$/;
+
 const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };
 
 const reasons = {
@@ -26,6 +29,7 @@ export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
   #body = el('div', { class: 'text' });
+  #pictures = el('div');
   #status = el('p', { class: 'status' });
   #foot = el('footer');
   #text = new Markdown(this.#body);
@@ -35,7 +39,7 @@ export class Answer {
   // agent is who speaks; retry is called when the person wants another answer.
   constructor(agent, retry) {
     this.retry = retry;
-    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#status, this.#foot);
+    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#pictures, this.#status, this.#foot);
     this.#status.hidden = true;
   }
 
@@ -116,6 +120,7 @@ export class Answer {
       tool = new Tool(frame.toolName);
       this.#tools.set(frame.callId, tool);
       this.#steps.append(tool.element);
+      this.#pictures.append(tool.pictures);
     }
     tool.show(frame);
   }
@@ -137,13 +142,14 @@ class Tool {
   #fields = el('dl');
   #shown = new Map();
   #chunks = ''; // of the arguments
+  pictures = el('div', { class: 'pictures' }); // stand below the text
 
   constructor(name) {
     this.element = el('details', { class: 'tool', 'data-stage': 'start' },
       el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#line, this.#stage), this.#fields);
   }
 
-  show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error }) {
+  show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error, images }) {
     const failed = phase === 'error';
     if (stage === 'start') this.#chunks = ''; // after a reconnect all is told again
     this.element.dataset.stage = failed ? 'failed' : stage;
@@ -153,6 +159,7 @@ class Tool {
     if (args || this.#chunks) this.#field('Arguments', args || this.#chunks, Boolean(args));
     if (result) this.#field('Result', result, true);
     if (error) this.#field('Error', error, false);
+    if (images) this.pictures.replaceChildren(...images.filter((src) => picture.test(src)).map((src) => el('img', { src, alt: 'A picture' })));
   }
 
   // finish is for a call that did not live to see its end.
