@@ -151,3 +151,26 @@ func TestGuestsHaveNoRights(t *testing.T) {
 		}
 	})
 }
+
+// A picture comes with the stream of the page. Without a painter, and where no picture can be shown, nobody is offered one.
+func TestPicture(t *testing.T) {
+	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
+		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
+		events, err := s.send(s.open(), "m1", "draw a cup of tea").All()
+		s.must(err)
+		var pictures []string
+		for _, e := range events {
+			pictures = append(pictures, e.Images...)
+		}
+		if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || !strings.HasPrefix(pictures[0], "data:image/png;base64,") {
+			t.Errorf("%q with %q", got, pictures)
+		}
+	})
+	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chat) {
+		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.rest()
+		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
+			t.Error("a picture is offered where nobody sees it")
+		}
+	})
+}

@@ -34,6 +34,7 @@ type Event struct {
 	Phase       string
 	Stage       core.Stage
 	ToolName    string
+	Images      []string
 	CallID      string
 	ActionName  string
 	MessageID   string

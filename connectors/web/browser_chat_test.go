@@ -40,7 +40,9 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`shown('.answer .text strong') === 'Dunes'`)
 	p.is(`shown('.answer .text').includes('Looking')`, "false")
 	p.is(`all('.answer .text p').length`, "2")
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true})
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true,
+		Images: []string{"data:image/gif;base64,R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="}})
+	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.shows(".tool summary", "done in 2.4 s")
 	p.is(`all('.tool')[0].open`, "false")
 	for part := range strings.SplitAfterSeq(told, " ") {
