@@ -2,9 +2,11 @@ package parley_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -198,5 +200,24 @@ func TestFileIsReadAfterCrash(t *testing.T) {
 			c.Errorf("the model was told %q", told)
 		}
 		c.ClearFaults()
+	})
+}
+
+// A picture that a page sends is looked at like any other, and what it shows is remembered.
+func TestWebPicture(t *testing.T) {
+	tell(t, withSenses, func(s *story) {
+		s.model.Queue(modelfake.Script{modelfake.Text("A red square.")}, modelfake.Script{modelfake.Text("It is red.")})
+		conv := s.open()
+		body := fmt.Sprintf(`{"clientMessageId":"m1","images":[{"data":%q,"mimeType":"image/png","name":"a.png"}]}`,
+			base64.StdEncoding.EncodeToString(modelfake.Picture(4, 3)))
+		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body))
+		s.must(err)
+		text, err := io.ReadAll(resp.Body)
+		s.must(err)
+		s.must(resp.Body.Close())
+		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.told(), "Please describe the attached image.") ||
+			!strings.Contains(s.told(), "A red square.") || len(s.of(eyes)) != 1 {
+			s.Errorf("the answer is %s, the model was told %q", text, s.told())
+		}
 	})
 }

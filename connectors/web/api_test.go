@@ -101,6 +101,7 @@ func TestRefusedRequests(t *testing.T) {
 		"wrong type":             {stream, `{"text":1}`, http.StatusBadRequest},
 		"no text":                {stream, `{"text":"  "}`, http.StatusBadRequest},
 		"a key with a slash":     {stream, `{"text":"a","clientMessageId":"../x"}`, http.StatusBadRequest},
+		"a key with an image":    {stream, `{"images":[{"data":"aGk=","mimeType":"image/png"}],"clientMessageId":"../x"}`, http.StatusBadRequest},
 		"a key too long":         {stream, `{"text":"a","clientMessageId":"` + strings.Repeat("k", 129) + `"}`, http.StatusBadRequest},
 		"too much text":          {stream, `{"text":"` + strings.Repeat("x", maxText+1) + `"}`, http.StatusRequestEntityTooLarge},
 		"too many bytes (SE-11)": {stream, `{"text":"` + strings.Repeat("x", maxBody) + `"}`, http.StatusRequestEntityTooLarge},

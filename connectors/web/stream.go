@@ -18,19 +18,20 @@ import (
 )
 
 const (
-	maxBody = 256 << 10 // bytes
-	maxText = 32_000    // characters of a message
-	maxKey  = 128       // characters of a clientMessageId
+	maxBody = 21 << 20 // bytes: four images, and a text
+	maxText = 32_000   // characters of a message
+	maxKey  = 128      // characters of a clientMessageId
 	beat    = 15 * time.Second
 	pace    = 40 * time.Millisecond // between two frames of text, at least
 )
 
 // question is what a page sends.
 type question struct {
-	Text            string `json:"text"`
-	ClientMessageID string `json:"clientMessageId"`
-	StreamProtocol  string `json:"streamProtocol"`
-	Source          string `json:"source"`
+	Text            string    `json:"text"`
+	Images          []picture `json:"images"`
+	ClientMessageID string    `json:"clientMessageId"`
+	StreamProtocol  string    `json:"streamProtocol"`
+	Source          string    `json:"source"`
 }
 
 // defaultSource is what the chat in the browser is called.
@@ -59,8 +60,13 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := core.MemoryID(string(room.ID) + "/" + q.ClientMessageID)
+	files, err := w.shelve(id, q.Images)
+	if err != nil {
+		fail(rw, err.status, err.sentence)
+		return
+	}
 	acc, serr := w.submit(r.Context(), core.Message{
-		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, At: time.Now()},
+		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
 		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: w.payer(r)},
 		Source:  cmp.Or(q.Source, defaultSource),
@@ -87,6 +93,9 @@ type refusal struct {
 
 func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
 	err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxBody)).Decode(&q)
+	if strings.TrimSpace(q.Text) == "" && len(q.Images) > 0 {
+		q.Text = wordless
+	}
 	var tooBig *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooBig):

@@ -1,0 +1,62 @@
+package web
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"parley/core"
+)
+
+func TestImagesRefused(t *testing.T) {
+	image := func(data, mime, name string) picture { return picture{data, mime, name} }
+	const ok = "aGVsbG8="
+	for name, c := range map[string]struct {
+		pictures []picture
+		want     int
+	}{
+		"good":            {[]picture{image(ok, "image/png", "a.png")}, 0},
+		"five":            {make([]picture, 5), http.StatusBadRequest},
+		"a data URL":      {[]picture{image("data:image/png;base64,"+ok, "image/png", "")}, http.StatusBadRequest},
+		"too large":       {[]picture{image(strings.Repeat("a", maxImage+4), "image/png", "")}, http.StatusRequestEntityTooLarge},
+		"SVG (SE-06)":     {[]picture{image(ok, "image/svg+xml", "")}, http.StatusBadRequest},
+		"a long name":     {[]picture{image(ok, "image/png", strings.Repeat("a", 256))}, http.StatusBadRequest},
+		"no base64":       {[]picture{image("%%%", "image/png", "")}, http.StatusBadRequest},
+		"nothing":         {[]picture{image("", "image/png", "")}, http.StatusBadRequest},
+		"one of two good": {[]picture{image(ok, "image/png", ""), image("%", "image/png", "")}, http.StatusBadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &Web{}
+			files, no := w.shelve("web/c/m", c.pictures)
+			if got := no; (got == nil) != (c.want == 0) || got != nil && got.status != c.want {
+				t.Errorf("%+v", got)
+			}
+			if c.want != 0 && (files != nil || w.shelf.size != 0) {
+				t.Error("something of it is kept")
+			}
+		})
+	}
+}
+
+// SE-11: however many pictures come, what is held is bounded; the newest are there.
+func TestShelf(t *testing.T) {
+	w := &Web{}
+	one := base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
+	for i := range 40 {
+		if _, no := w.shelve(core.MemoryID(fmt.Sprint(i)), []picture{{one, "image/png", ""}}); no != nil {
+			t.Fatal(no.sentence)
+		}
+	}
+	if w.shelf.size > maxShelf || len(w.shelf.files) != len(w.shelf.order) {
+		t.Errorf("%d bytes in %d files", w.shelf.size, len(w.shelf.files))
+	}
+	if _, err := w.Fetch(t.Context(), core.File{Ref: "39/0"}, 4<<20); err != nil {
+		t.Errorf("the newest: %v", err)
+	}
+	if _, err := w.Fetch(t.Context(), core.File{Ref: "0/0"}, 4<<20); !errors.Is(err, core.ErrNotFound) {
+		t.Errorf("the oldest: %v", err)
+	}
+}
