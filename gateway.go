@@ -122,10 +122,15 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", g.cfg.Web.Listen, err)
 	}
 	g.addr = l.Addr()
+	token, err := announceLocal(g.cfg, g.addr)
+	if err != nil {
+		g.env.Log.Warn("gateway pair can't find this gateway", "err", err)
+	}
+	g.backends.closers = append(g.backends.closers, func() error { return os.Remove(localFile(g.cfg)) })
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Key: g.backends.id, Suggestions: suggestions(g.cfg),
+		Key: g.backends.id, Local: serveLocal(g.backends.store), LocalToken: token, Suggestions: suggestions(g.cfg),
 	}))
 	return nil
 }

@@ -19,7 +19,7 @@ type Config struct {
 	Providers Providers `yaml:"providers"`
 	// Which model does which work.
 	Models Models `yaml:"models"`
-	// The accounts that own this gateway and may do everything. Empty: whoever brings the code that the log and the local page show.
+	// The accounts that own this gateway and may do everything. Empty: whoever first sends a bot the code that the log shows.
 	Owner []Account `yaml:"owner"`
 	// Who is answered where.
 	Access Access `yaml:"access"`

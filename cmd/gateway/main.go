@@ -28,6 +28,7 @@ type cli struct {
 	Run   runCmd   `cmd:"" default:"withargs" help:"Answer, until interrupted (the default)."`
 	Chat  chatCmd  `cmd:"" help:"Talk to the agent here: with the running gateway of this configuration, or without one."`
 	Check checkCmd `cmd:"" help:"Try everything that is configured, for real, and say what to do next."`
+	Pair  pairCmd  `cmd:"" help:"Let somebody in who has a code, say who is in, or let somebody in no more."`
 	PDF   pdfCmd   `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from the input and write its text: for the gateway itself."`
 }
 

@@ -46,6 +46,9 @@ type Options struct {
 	Limits   Limits
 	Key      string                      // makes of a visitor's address what limits of spending know them by, and is known to nobody else
 	Ready    func(context.Context) error // for /readyz
+	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
+	Local      http.Handler
+	LocalToken string
 	// Suggestions are first messages that the empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -136,6 +139,7 @@ func (w *Web) routes() http.Handler {
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.Handle("/api/", w.guard.api(api))
+	mux.Handle(LocalPath, w.local())
 	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions)))
 	return w.guard.host(mux)
 }

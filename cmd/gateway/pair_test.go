@@ -1,0 +1,87 @@
+package main_test
+
+import (
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"parley/backends/sqlite"
+	"parley/core"
+)
+
+// knock has strangers wait in the store of a gateway that does not run.
+func knock(t *testing.T, dir string, codes map[core.EntityID]string) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, code := range codes {
+		k := core.Knock{Person: core.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
+		if _, _, err := s.Knock(t.Context(), k, core.KnockRule{Limit: 5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A code lets somebody in at the running gateway, and in its store when none runs.
+func TestPair(t *testing.T) {
+	first := command(t, nil, "--listen", "127.0.0.1:0")
+	knock(t, first.Dir, map[core.EntityID]string{"telegram/1": "AAAABBBB", "telegram/2": "CCCCDDDD", "": "EEEEFFFF"})
+	g := start(t, first)
+	pair := func(code int, want string, args ...string) {
+		t.Helper()
+		c := command(t, nil, append([]string{"pair"}, args...)...)
+		c.Dir = g.Dir
+		out, err := c.CombinedOutput()
+		if got := status(t, err); got != code || !strings.Contains(string(out), want) || strings.ContainsAny(string(out), "\x1b") {
+			t.Errorf("pair %v: %d %q; want %d, %q", args, got, out, code, want)
+		}
+	}
+	file := filepath.Join(g.Dir, "parley.db.local")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file with the token: %v, %v", info, err)
+	}
+	pair(0, "telegram:1 (E\\x1bve) is let in", "aaaa-bbbb")
+	pair(1, "nobody waits", "aaaa-bbbb")
+	pair(1, "nobody waits", "EEEE-FFFF")
+	pair(1, "which code?")
+	pair(0, "in     telegram:1", "--list")
+	pair(0, "waits  telegram:2", "--list")
+	for _, token := range []string{"", "Bearer ", "Bearer wrong"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNotFound {
+			t.Errorf("with the token %q: %d", token, resp.StatusCode)
+		}
+	}
+	if err := g.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	g.wait(t)
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the file with the token is still there: %v", err)
+	}
+	if err := os.WriteFile(file, []byte(`{"url":"http://127.0.0.1:1","token":"left by a crash"}`), fs.FileMode(0o600)); err != nil {
+		t.Fatal(err)
+	}
+	pair(0, "telegram:2", "CCCCDDDD")
+	pair(0, "telegram:1 is let in no more", "--remove", "telegram:1")
+	pair(1, "was not let in", "--remove", "telegram:1")
+}

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// Only programs of this machine that know the token are let in, and nobody for whom a proxy has asked.
+func TestLocal(t *testing.T) {
+	w := &Web{opts: Options{LocalToken: "right", Local: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusOK) })}}
+	for name, c := range map[string]struct {
+		peer, own, token, header string
+		want                     int
+	}{
+		"this machine":                 {"127.0.0.1:9", "127.0.0.1:80", "right", "", 200},
+		"this machine, IPv6":           {"[::1]:9", "[::1]:80", "right", "", 200},
+		"its own outer address":        {"192.0.2.1:9", "192.0.2.1:80", "right", "", 200},
+		"another machine":              {"192.0.2.2:9", "192.0.2.1:80", "right", "", 404},
+		"a wrong token":                {"127.0.0.1:9", "127.0.0.1:80", "wrong", "", 404},
+		"no token":                     {"127.0.0.1:9", "127.0.0.1:80", "", "", 404},
+		"for somebody else":            {"127.0.0.1:9", "127.0.0.1:80", "right", "X-Forwarded-For", 404},
+		"for somebody else, otherwise": {"127.0.0.1:9", "127.0.0.1:80", "right", "Forwarded", 404},
+		"from a page":                  {"127.0.0.1:9", "127.0.0.1:80", "right", "Origin", 404},
+	} {
+		own, err := net.ResolveTCPAddr("tcp", c.own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest(http.MethodPost, LocalPath+"pair", nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(own)))
+		r.RemoteAddr = c.peer
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		if c.header != "" {
+			r.Header.Set(c.header, "somebody")
+		}
+		rw := httptest.NewRecorder()
+		w.local().ServeHTTP(rw, r)
+		if rw.Code != c.want {
+			t.Errorf("%s: %d; want %d", name, rw.Code, c.want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package parley
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"parley/backends/sqlite"
+	"parley/config"
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// local is how other programs of this machine reach a running gateway: they read the file beside its store, as only its
+// user can.
+type local struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+// localFile is beside the store.
+func localFile(cfg config.Config) string {
+	return strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:") + ".local"
+}
+
+// announceLocal writes the file anew and returns the token.
+func announceLocal(cfg config.Config, addr net.Addr) (token string, err error) {
+	l := local{URL: "http://" + addr.String(), Token: rand.Text()}
+	if ap, err := netip.ParseAddrPort(addr.String()); err == nil && ap.Addr().IsUnspecified() {
+		l.URL = fmt.Sprintf("http://127.0.0.1:%d", ap.Port())
+	}
+	data, err := json.Marshal(l)
+	if err != nil {
+		return "", err
+	}
+	name := localFile(cfg)
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // an old one may be readable by others
+		return "", fmt.Errorf("remove %s: %w", name, err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return l.Token, nil
+}
+
+// Person is somebody who was let in, or waits for it.
+type Person = core.Person
+
+// People is whom a gateway talks with, and who waits for that.
+type People struct {
+	In      []core.Person
+	Waiting []core.Knock
+}
+
+// pairing is what `gateway pair` asks for: the code of somebody to let in, an account to remove, or nothing.
+type pairing struct{ Code, Remove string }
+
+// paired is the answer: who was let in, or all people, or why not.
+type paired struct {
+	Person core.Person
+	People People
+	Error  string
+}
+
+// pairHere does what p asks for.
+func pairHere(ctx context.Context, store core.People, p pairing) (out paired, err error) {
+	switch {
+	case p.Code != "":
+		out.Person, err = core.LetIn(ctx, store, p.Code)
+		if errors.Is(err, core.ErrNotFound) {
+			err = errors.New("nobody waits with this code; it may be over: each is good for an hour")
+		}
+		return out, err
+	case p.Remove != "":
+		if err = store.Dismiss(ctx, entity(p.Remove)); errors.Is(err, core.ErrNotFound) {
+			err = fmt.Errorf("%s was not let in; gateway pair --list says who was, config.yaml who is allowed beside them", p.Remove)
+		}
+		return out, err
+	}
+	if out.People.In, err = store.People(ctx); err != nil {
+		return out, err
+	}
+	waiting, err := store.Knocks(ctx)
+	for _, k := range waiting {
+		if k.ID != "" { // the owner's code is no stranger's
+			k.Code = "" // they tell it to the owner, who then knows them
+			out.People.Waiting = append(out.People.Waiting, k)
+		}
+	}
+	return out, err
+}
+
+// serveLocal answers this machine's programs.
+func serveLocal(store core.People) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
+		var p pairing
+		var out paired
+		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(&p)
+		if err == nil {
+			out, err = pairHere(r.Context(), store, p)
+		}
+		if err != nil {
+			out = paired{Error: err.Error()}
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(out) // the program has gone: nobody to tell
+	})
+	return mux
+}
+
+// LetIn lets in who was told code, at the running gateway of cfg, or in its store if none runs.
+func LetIn(ctx context.Context, cfg config.Config, code string) (core.Person, error) {
+	out, err := pair(ctx, cfg, pairing{Code: code})
+	return out.Person, err
+}
+
+// Dismiss forgets an account that was let in, likewise.
+func Dismiss(ctx context.Context, cfg config.Config, account string) error {
+	_, err := pair(ctx, cfg, pairing{Remove: account})
+	return err
+}
+
+// ListPeople says who was let in and who waits, likewise.
+func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
+	out, err := pair(ctx, cfg, pairing{})
+	return out.People, err
+}
+
+func pair(ctx context.Context, cfg config.Config, p pairing) (paired, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	out, err := pairThere(ctx, cfg, p)
+	if !errors.Is(err, errNotRunning) {
+		return out, err
+	}
+	store, err := sqlite.Open(ctx, strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
+	if err != nil {
+		return paired{}, fmt.Errorf("no gateway of this configuration can be reached, and: %w", err)
+	}
+	out, err = pairHere(ctx, store, p)
+	return out, errors.Join(err, store.Close())
+}
+
+var errNotRunning = errors.New("no gateway of this configuration runs")
+
+// pairThere asks the running gateway. It goes to this machine only, past any proxy.
+func pairThere(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
+	var l local
+	data, err := os.ReadFile(localFile(cfg))
+	if err != nil || json.Unmarshal(data, &l) != nil {
+		return out, errNotRunning
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return out, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL+web.LocalPath+"pair", bytes.NewReader(body))
+	if err != nil {
+		return out, errNotRunning
+	}
+	req.Header.Set("Authorization", "Bearer "+l.Token)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK { // left by a crash; another may listen there now
+		if err == nil {
+			resp.Body.Close()
+		}
+		return out, errNotRunning
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+		return out, fmt.Errorf("read what the gateway answers: %w", err)
+	}
+	if out.Error != "" {
+		return out, errors.New(out.Error)
+	}
+	return out, nil
+}
