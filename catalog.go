@@ -80,7 +80,13 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 }
 
 func pluginsFor(cfg config.Config, env Env, store core.Store, models core.Models) ([]core.Plugin, error) {
-	plugins := []core.Plugin{essentials.New(essentials.Deps{Rooms: store, Painter: models.Painter, Shows: map[string]bool{web.Name: true}})}
+	known := essentials.Deps{
+		Rooms: store, Painter: models.Painter, Shows: map[string]bool{web.Name: true}, Lore: store, Embedder: models.Embedder,
+	}
+	if cfg.Agent.Reflection && cfg.LargeProvider() != config.ProviderDemo {
+		known.Journal = store
+	}
+	plugins := []core.Plugin{essentials.New(known)}
 	if cfg.LargeProvider() == config.ProviderDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
+	"parley/core"
 )
 
 // Finding is what [Check] found out about one part of the configuration.
@@ -28,6 +29,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	models := newModels(cfg, env)
 	defer func() { _ = models.close() }() // only idle connections
 	parts := []part{
+		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
 		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
 	}
@@ -57,6 +59,26 @@ func (p part) try(ctx context.Context) Finding {
 		return Finding{Part: p.name, Text: err.Error()}
 	}
 	return Finding{Part: p.name, OK: true, Text: text}
+}
+
+// checkAgent reads the templates, as the gateway does at its start.
+func checkAgent(cfg config.Config, env Env) (string, error) {
+	plugins, err := pluginsFor(cfg, env, nil, core.Models{})
+	if err != nil {
+		return "", err
+	}
+	agent := newAgent(cfg)
+	if err := core.CheckTemplates(plugins, agent.Templates); err != nil {
+		return "", inPlace(cfg, err)
+	}
+	text := agent.Name
+	if cfg.Agent.Character != "" {
+		text += " of " + cfg.Agent.Character
+	}
+	if n := len(agent.Character.Knowledge); n > 0 {
+		text += fmt.Sprintf(", who knows %d texts", n)
+	}
+	return text, nil
 }
 
 func checkStore(ctx context.Context, cfg config.Config) (string, error) {

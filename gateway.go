@@ -73,7 +73,10 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	meter := core.NewMeter(dayLimits(cfg), g.backends.store, g.env.Log)
 	g.models.Models = meter.Models(g.models.Models) // whoever asks one from now on is counted
 	g.backends.closers = append(g.backends.closers, g.models.close)
-	agent := core.Agent{ID: agentID, Name: cfg.Agent.Name, Names: cfg.Agent.Names, System: cfg.Agent.System}
+	agent := newAgent(cfg)
+	for _, w := range cfg.Warnings {
+		g.env.Log.Warn("a part of the configuration has no effect", "what", w)
+	}
 	plugins, err := pluginsFor(cfg, g.env, g.backends.store, g.models.Models)
 	if err != nil {
 		return nil, err
@@ -85,11 +88,11 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg),
+		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg), Recall: recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {
-		return nil, err
+		return nil, inPlace(cfg, err)
 	}
 	return g, g.addWeb(agent)
 }

@@ -23,6 +23,7 @@ func (d *decoder) check(c *Config) {
 	}
 	d.checkOverrides(c.Access.Overrides)
 	d.checkDay(c.Limits, c.Web.Public)
+	d.checkPrompts(c.Agent)
 	d.checkModels(c)
 	d.checkWeb(c.Web)
 	d.checkTokens(c)

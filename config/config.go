@@ -41,22 +41,11 @@ type Config struct {
 	Shutdown Shutdown `yaml:"shutdown"`
 	// What the gateway writes about its own work.
 	Log Log `yaml:"log"`
-}
 
-// Agent says who the agent is.
-type Agent struct {
-	// The agent's name, as people see it.
-	Name string `yaml:"name" default:"Parley"`
-	// Other names that the agent hears at the start of a message, in groups with ambient access.
-	Names []string `yaml:"names"`
-	// The instructions that stand before every conversation.
-	System string `yaml:"system" default:"You are a helpful assistant in a chat. Answer in the language of the question, briefly and plainly. When you do not know something, say so."`
-	// The form in which the model answers: native for text and calls of tools, xml for text with tags around its parts.
-	Generation Generation `yaml:"generation" default:"native"`
-	// With xml: one step is decided after the other, each with a call of the model, before the answer is written.
-	MultiStep bool `yaml:"multi_step"`
-	// How often the model may be asked for one answer, from 2 to 32. Actions and steps count.
-	MaxSteps int `yaml:"max_steps" default:"6"`
+	// Warnings tell what was read and has no effect. They are not part of the file.
+	Warnings []string `yaml:"-"`
+	// Places tell where the agent's templates stand, by their names.
+	Places map[string]string `yaml:"-"`
 }
 
 // Providers lists the ways to reach language models.

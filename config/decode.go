@@ -9,6 +9,7 @@ import (
 
 // mark remembers where a key's value stands and how it may be called.
 type mark struct {
+	file         string // if it is another one
 	line, column int
 	subject      string // how a message calls the value without giving it away
 	bad          bool   // a problem is reported already
@@ -31,6 +32,9 @@ func (d *decoder) reject(path, what, hint string) {
 	}
 	m.bad = true
 	d.report(m.line, m.column, path, m.subject+" "+what, hint)
+	if m.file != "" {
+		d.problems[len(d.problems)-1].File = m.file
+	}
 }
 
 // broken reports whether one of paths, or a key below it, is rejected already.
@@ -52,7 +56,7 @@ func (d *decoder) report(line, column int, path, message, hint string) {
 
 func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	form := formOf(into.Type())
-	d.marks[path] = &mark{line: n.line, column: n.column, subject: form.subject(n)}
+	d.marks[path] = &mark{file: n.file, line: n.line, column: n.column, subject: form.subject(n)}
 	switch {
 	case n.kind == nothing:
 		d.reject(path, "has no value", "give it one, or remove the line")
@@ -78,6 +82,9 @@ func (d *decoder) section(path string, n *node, into reflect.Value) {
 	for i := range into.NumField() {
 		structField := into.Type().Field(i)
 		key := structField.Tag.Get("yaml")
+		if key == "-" {
+			continue
+		}
 		value, ok := given[key]
 		if !ok {
 			value = &node{text: structField.Tag.Get("default")} // without a place: it is not in the file

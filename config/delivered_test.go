@@ -25,6 +25,9 @@ func written(n *node, path string, lines map[string]int) []string {
 func declared(t reflect.Type, path string) []string {
 	var keys []string
 	for i := range t.NumField() {
+		if t.Field(i).Tag.Get("yaml") == "-" {
+			continue
+		}
 		key := join(path, t.Field(i).Tag.Get("yaml"))
 		keys = append(keys, key)
 		if formOf(t.Field(i).Type).kind == section {

@@ -46,11 +46,16 @@ func Default(getenv func(string) (string, bool)) (Config, error) {
 func build(name string, root *node, refs resolver) (Config, error) {
 	var c Config
 	d := &decoder{file: name, refs: refs, marks: map[string]*mark{}}
+	c.Warnings = d.withCharacter(root)
 	d.decode("", root, reflect.ValueOf(&c).Elem())
 	d.check(&c)
 	if len(d.problems) > 0 {
 		return Config{}, d.problems.sorted()
 	}
+	c.Places = d.places(c.Agent.Templates)
+	var left []string
+	c.Agent.Documents, left = c.Agent.documents(refs.dir)
+	c.Warnings = append(c.Warnings, left...)
 	if c.Providers.OpenAI.BaseURL == "" && c.Providers.OpenAI.APIKey != "" {
 		c.Providers.OpenAI.BaseURL = openAIBase
 	}

@@ -33,6 +33,7 @@ func (k kind) String() string {
 type node struct {
 	kind         kind
 	text         string // a scalar as written, quotes and escapes undone
+	file         string // where it stands, if not in the configuration itself
 	line, column int
 	fields       []field
 	items        []*node

@@ -82,6 +82,9 @@ func generate(t *testing.T) []byte {
 func complete(schema *jsonschema.Schema, of reflect.Type) {
 	for i := range of.NumField() {
 		field := of.Field(i)
+		if field.Tag.Get("yaml") == "-" {
+			continue
+		}
 		property, _ := schema.Properties.Get(field.Tag.Get("yaml"))
 		form := formOf(field.Type)
 		switch {

@@ -8,9 +8,11 @@ import (
 
 // keysOf returns the keys of a section in the order of the struct.
 func keysOf(t reflect.Type) []string {
-	keys := make([]string, t.NumField())
-	for i := range keys {
-		keys[i] = t.Field(i).Tag.Get("yaml")
+	var keys []string
+	for i := range t.NumField() {
+		if key := t.Field(i).Tag.Get("yaml"); key != "-" {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }

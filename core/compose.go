@@ -5,15 +5,6 @@ import (
 	"fmt"
 )
 
-// compose makes the prompt of a run in which the conversation and the actions have their own places.
-func (x *execution) compose(ctx context.Context) (Request, error) {
-	st, err := x.prepare(ctx)
-	if err != nil {
-		return Request{}, err
-	}
-	return st.request(ctx)
-}
-
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
 func (x *execution) prepare(ctx context.Context) (*state, error) {
 	scene, err := x.recall(ctx)

@@ -116,7 +116,7 @@ func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
 		"recentMessages": lastLines(s.Transcript(), share/2*limit),
-		"messageText":    cutTo(s.Message.words(), share/2*limit), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
+		"messageText":    Quote(cutTo(s.Message.words(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
 	if !s.Private {

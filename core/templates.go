@@ -100,6 +100,12 @@ func (rt *Runtime) SetTemplates(texts map[string]string) error {
 	return nil
 }
 
+// CheckTemplates says what is wrong with the templates of plugins and of a character: a [*TemplateError], or nil.
+func CheckTemplates(plugins []Plugin, character map[string]string) error {
+	_, err := newPromptSet(plugins, character)
+	return err
+}
+
 // newPromptSet takes each template from the character, or else from the last plugin that has it, or else the built-in one.
 func newPromptSet(plugins []Plugin, character map[string]string) (promptSet, error) {
 	vars, texts := Variables(), map[string]string{}

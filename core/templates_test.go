@@ -89,7 +89,7 @@ func TestSetTemplatesMeanwhile(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 20 {
-					_ = n.SetTemplates(map[string]string{"messageHandler": "{{system}}"})
+					_ = n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}{{system}}{{/if}}"})
 				}
 			})
 		}

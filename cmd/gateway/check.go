@@ -26,6 +26,9 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 		}
 		fmt.Printf("%s %-22s %s\n", word, f.Part, f.Text)
 	}
+	for _, line := range cfg.Warnings {
+		fmt.Printf("warn  %s\n", line)
+	}
 	for _, line := range cfg.Off() {
 		fmt.Printf("off   %s\n", line)
 	}

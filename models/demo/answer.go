@@ -68,7 +68,7 @@ func wordsOf(text string) []string {
 // lastOf is the newest turn of a role, or none.
 func lastOf(req core.Request, role core.Role) core.Turn {
 	for _, t := range slices.Backward(req.Turns) {
-		if t.Role == role {
+		if t.Role == role && !t.Aside {
 			return t
 		}
 	}
@@ -77,7 +77,7 @@ func lastOf(req core.Request, role core.Role) core.Turn {
 
 func count(req core.Request, role core.Role) (n int) {
 	for _, t := range req.Turns {
-		if t.Role == role {
+		if t.Role == role && !t.Aside {
 			n++
 		}
 	}

@@ -9,9 +9,12 @@ import (
 
 // Deps are what the plugin works with.
 type Deps struct {
-	Rooms   Rooms
-	Painter core.Painter    // nil where nobody paints
-	Shows   map[string]bool // the connectors that show pictures; without any, none are made
+	Rooms    Rooms
+	Painter  core.Painter    // nil where nobody paints
+	Shows    map[string]bool // the connectors that show pictures; without any, none are made
+	Lore     Lore            // nil: nothing is told that only a store knows
+	Journal  Journal         // where facts are noted; nil: none are
+	Embedder core.Embedder   // finds what is known by what it means; nil: by words
 }
 
 // Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.
@@ -22,5 +25,9 @@ type Rooms interface {
 
 // New makes the plugin.
 func New(d Deps) core.Plugin {
-	return core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers()}
+	p := core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d)}
+	if d.Journal != nil {
+		p.Evaluators = []core.Evaluator{reflection{d.Journal}}
+	}
+	return p
 }

@@ -1,6 +1,54 @@
 package essentials
 
-import "parley/core"
+import (
+	"context"
 
-// providers are what a model is told of the world of a turn.
-func providers() []core.Provider { return nil }
+	"parley/core"
+)
+
+// Lore is what of a store the providers read.
+type Lore interface {
+	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
+	Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error)
+	World(ctx context.Context, id core.WorldID) (core.World, error)
+}
+
+// provider is one made of a function.
+type provider struct {
+	spec    core.ProviderSpec
+	provide func(ctx context.Context, s core.Scene) (core.Fragment, error)
+}
+
+// Spec implements [core.Provider].
+func (p provider) Spec() core.ProviderSpec { return p.spec }
+
+// Provide implements [core.Provider].
+func (p provider) Provide(ctx context.Context, s core.Scene) (core.Fragment, error) {
+	return p.provide(ctx, s)
+}
+
+// providers are what a model is told of the world of a turn. What changes least stands first; the time, which changes most,
+// last.
+func providers(d Deps) []core.Provider {
+	all := []core.Provider{
+		provider{core.ProviderSpec{Name: "CHARACTER", Stable: true, Position: 10}, character},
+		provider{core.ProviderSpec{Name: "ACTIONS", Flat: true, Position: 60}, actionList},
+		provider{core.ProviderSpec{Name: "ENTITIES", Position: 70}, people},
+		provider{core.ProviderSpec{Name: "RECENT_MESSAGES", Flat: true, Position: 90}, recentMessages},
+		provider{core.ProviderSpec{
+			Name: "ATTACHMENTS", Dynamic: true, Position: 95,
+			Description: "everything that the files in this conversation say, where the conversation only holds the beginning",
+		}, attachments},
+		provider{core.ProviderSpec{Name: "TIME", Position: 100}, clock},
+		newKnowledge(d),
+	}
+	if d.Lore != nil {
+		all = append(all,
+			provider{core.ProviderSpec{Name: "WORLD", Position: 20, Values: []string{"worldContext"}}, surroundings(d.Lore)},
+			provider{core.ProviderSpec{Name: "SETTINGS", Position: 30}, settings(d.Lore)},
+			provider{core.ProviderSpec{Name: "FACTS", Position: 40, Values: []string{"facts"}}, facts(d.Lore)},
+			provider{core.ProviderSpec{Name: "ACTION_STATE", Position: 80}, actionState(d.Lore)},
+		)
+	}
+	return all
+}

@@ -1,0 +1,49 @@
+package parley
+
+import (
+	"errors"
+	"fmt"
+
+	"parley/config"
+	"parley/core"
+)
+
+// newAgent is who answers, as the configuration describes it.
+func newAgent(cfg config.Config) core.Agent {
+	a := cfg.Agent
+	c := core.Character{
+		Username: a.Username, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: core.Style(a.Style), PostExamples: a.PostExamples,
+	}
+	for _, conversation := range a.MessageExamples {
+		var messages []core.Example
+		for _, m := range conversation.Messages {
+			messages = append(messages, core.Example(m))
+		}
+		c.MessageExamples = append(c.MessageExamples, messages)
+	}
+	for _, d := range a.Documents {
+		c.Knowledge = append(c.Knowledge, core.Document(d))
+	}
+	names := a.Names
+	if a.Username != "" {
+		names = append(names[:len(names):len(names)], a.Username)
+	}
+	return core.Agent{ID: agentID, Name: a.Name, Names: names, System: a.System, Templates: a.Templates.ByName(), Character: c}
+}
+
+// recall bounds the prompts. The demo model can't sum up.
+func recall(cfg config.Config) core.Recall {
+	return core.Recall{
+		Prompt: cfg.Agent.PromptTokens, History: cfg.Agent.HistoryTokens,
+		Summaries: cfg.Agent.Summaries && cfg.LargeProvider() != config.ProviderDemo,
+	}
+}
+
+// inPlace says where in the files a template stands that err is about.
+func inPlace(cfg config.Config, err error) error {
+	var wrong *core.TemplateError
+	if errors.As(err, &wrong) && cfg.Places[wrong.Name] != "" {
+		return fmt.Errorf("%s: %w", cfg.Places[wrong.Name], wrong.Err)
+	}
+	return err
+}

@@ -1,0 +1,263 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// maxCharacter bounds a character file.
+const maxCharacter = 4 << 20
+
+// characterKeys are the keys of character files that have a place in the section agent, and that place.
+func characterKeys() map[string]string {
+	return map[string]string{
+		"name": "name", "names": "names", "username": "username", "system": "system", "bio": "bio", "topics": "topics",
+		"adjectives": "adjectives", "style": "style", "messageExamples": "message_examples", "message_examples": "message_examples",
+		"postExamples": "post_examples", "post_examples": "post_examples", "knowledge": "knowledge", "templates": "templates",
+	}
+}
+
+// elsewhere says of other keys of elizaOS what to do about them.
+func elsewhere(key string) string {
+	switch key {
+	case "id":
+		return "the gateway has one agent and needs no id"
+	case "plugins":
+		return "plugins are part of the program here; what elizaOS's bootstrap does is built in"
+	case "clients":
+		return "chat platforms are on as soon as they have a token; see connectors in config.yaml"
+	case "secrets":
+		return "put secrets into environment variables and refer to them in config.yaml, as in ${env:NAME}; nothing of it was read"
+	case "settings":
+		return "set models, turns and access in config.yaml; nothing of it was read"
+	case "modelProvider":
+		return "set models.large and providers in config.yaml"
+	case "lore":
+		return "move it to bio or knowledge"
+	case "advancedPlanning", "advancedMemory":
+		return "there is nothing to switch on"
+	}
+	return "it is not known"
+}
+
+// characterFile is a character file on its way to the section agent.
+type characterFile struct {
+	name     string // as messages call it
+	dir      string
+	agent    string // the agent's name
+	warnings []Problem
+}
+
+// readCharacter returns a character file in the form of the section agent, and what of it has no place here.
+func readCharacter(path, name string) (*node, []Problem, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(data) > maxCharacter {
+		return nil, nil, fmt.Errorf("it has more than %d bytes", maxCharacter)
+	}
+	read := readYAML
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		read = readJSON
+	}
+	root, wrong := read(data)
+	if wrong != nil {
+		wrong.File = name
+		return nil, nil, *wrong
+	}
+	if root.kind != section {
+		return nil, nil, Problem{File: name, Line: root.line, Column: root.column, Message: "a character is a section with keys"}
+	}
+	f := &characterFile{name: name, dir: filepath.Dir(path)}
+	for _, e := range root.fields {
+		if e.key == "name" {
+			f.agent = e.value.text
+		}
+	}
+	return f.convert(root), f.warnings, nil
+}
+
+func (f *characterFile) warn(e field, message string) {
+	f.warnings = append(f.warnings, Problem{File: f.name, Line: e.line, Column: e.column, Key: e.key, Message: "is left out", Hint: message})
+}
+
+func (f *characterFile) convert(root *node) *node {
+	out := &node{kind: section, line: root.line, column: root.column}
+	for _, e := range root.fields {
+		to, ok := characterKeys()[e.key]
+		switch {
+		case e.value.kind == nothing:
+			continue
+		case !ok:
+			f.warn(e, elsewhere(e.key))
+			continue
+		}
+		e.key = to
+		switch to {
+		case "bio", "topics", "adjectives", "post_examples":
+			e.value = f.texts(e.value)
+		case "style":
+			e.value = f.style(e.value)
+		case "message_examples":
+			e.value = f.examples(e.value)
+		case "knowledge":
+			e.value = f.knowledge(e.value)
+		case "templates":
+			e.value = f.templates(e.value)
+		default:
+			f.plain(e.value)
+		}
+		e.value.own(f.name)
+		out.fields = append(out.fields, e)
+	}
+	return out
+}
+
+// own marks n and all below it as part of a file. References are not followed there: characters are passed around.
+func (n *node) own(file string) {
+	n.file = file
+	n.text = strings.ReplaceAll(n.text, "${", "$${")
+	for _, e := range n.fields {
+		e.value.own(file)
+	}
+	for _, item := range n.items {
+		item.own(file)
+	}
+}
+
+// plain puts the agent's name where elizaOS does.
+func (f *characterFile) plain(n *node) *node {
+	if n.kind == text && f.agent != "" {
+		n.text = strings.NewReplacer("{{agentName}}", f.agent, "{{name}}", f.agent, "{{char}}", f.agent).Replace(n.text)
+	}
+	return n
+}
+
+// texts is a list, also where one text stands for it.
+func (f *characterFile) texts(n *node) *node {
+	if n.kind == text {
+		n = &node{kind: list, line: n.line, column: n.column, items: []*node{n}}
+	}
+	for _, item := range n.items {
+		f.plain(item)
+	}
+	return n
+}
+
+func (f *characterFile) style(n *node) *node {
+	for i, e := range n.fields {
+		if e.key == "all" || e.key == "chat" || e.key == "post" {
+			n.fields[i].value = f.texts(e.value)
+		} else {
+			f.warn(e, "there are all, chat and post")
+		}
+	}
+	n.fields = slices.DeleteFunc(n.fields, func(e field) bool { return e.key != "all" && e.key != "chat" && e.key != "post" })
+	return n
+}
+
+// templateKeys are the keys of the templates, by the names that they have in the program.
+func templateKeys() map[string]string {
+	return map[string]string{
+		"shouldRespond": "should_respond", "messageHandler": "message_handler", "continue": "continue", "postCreation": "post_creation",
+		"imageDescription": "image_description", "reflection": "reflection", "summary": "summary",
+		"multiStepDecision": "multi_step_decision", "multiStepSummary": "multi_step_summary",
+	}
+}
+
+func (f *characterFile) templates(n *node) *node {
+	names := templateKeys()
+	names["evaluation"] = names["reflection"]
+	var kept []field
+	for _, e := range n.fields {
+		to := names[strings.TrimSuffix(e.key, "Template")]
+		for _, short := range names {
+			if e.key == short {
+				to = short
+			}
+		}
+		if to == "" {
+			f.warn(e, "there is no such template; docs/character.md lists them")
+			continue
+		}
+		e.key = to
+		kept = append(kept, e)
+	}
+	n.fields = kept
+	return n
+}
+
+// withCharacter puts into the section agent what its character file says and the section does not.
+func (d *decoder) withCharacter(root *node) (warnings []string) {
+	agent := root.find("agent")
+	if agent == nil || agent.find("character") == nil || agent.find("character").kind != text {
+		return nil
+	}
+	at := agent.find("character")
+	path, _, wrong := d.refs.resolve(at.text)
+	if wrong != nil || path == "" {
+		return nil // said when the value is decoded
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.refs.dir, path)
+	}
+	shown := path
+	if whole, err := filepath.Abs(path); err == nil { // what it names itself is found from there
+		path = whole
+	}
+	character, left, err := readCharacter(path, shown)
+	if problem, ok := errors.AsType[Problem](err); ok {
+		d.problems = append(d.problems, problem)
+		return nil
+	} else if err != nil {
+		d.report(at.line, at.column, "agent.character", "the character can't be read: "+err.Error(), "write the path of its file, relative to this one")
+		return nil
+	}
+	if character.find("system") == nil && (character.find("bio") != nil || character.find("style") != nil) && agent.find("system") == nil {
+		character.fields = append(character.fields, field{key: "system", value: &node{kind: text, file: shown, text: "You are " + character.nameOr("the agent") + ". Stay in character."}})
+	}
+	for _, e := range character.fields {
+		if agent.find(e.key) == nil {
+			agent.fields = append(agent.fields, e)
+		}
+	}
+	for _, p := range left {
+		warnings = append(warnings, p.Error())
+	}
+	return warnings
+}
+
+// find is the value of a key of a section, or nil.
+func (n *node) find(key string) *node {
+	for _, e := range n.fields {
+		if e.key == key {
+			return e.value
+		}
+	}
+	return nil
+}
+
+func (n *node) nameOr(other string) string {
+	if name := n.find("name"); name != nil && name.text != "" {
+		return name.text
+	}
+	return other
+}
+
+// places are where the templates stand that are set, by their names.
+func (d *decoder) places(set Templates) map[string]string {
+	all := map[string]string{}
+	for name := range set.ByName() {
+		key := "agent.templates." + templateKeys()[name]
+		if m := d.marks[key]; m.line > 0 {
+			all[name] = fmt.Sprintf("%s:%d:%d: %s", cmp.Or(m.file, d.file), m.line, m.column, key)
+		}
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestTokens(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "word": 1, "four words in English": 6, "слово": 3, "日本語": 3, "👍": 1} {
+		if got := tokens(text); got != want {
+			t.Errorf("%q is %d tokens; want %d", text, got, want)
+		}
+	}
+	for _, text := range []string{strings.Repeat("word ", 500), strings.Repeat("слово ", 500), strings.Repeat("語", 500)} {
+		if got := cutTo(text, 100); tokens(got) > 100 || tokens(got) < 80 || !strings.HasSuffix(got, cutMark) {
+			t.Errorf("cut to 100 it has %d tokens", tokens(got))
+		}
+		if cutTo(text, 10_000) != text {
+			t.Error("a text that fits is cut")
+		}
+	}
+}
+
+func memories(n int) (all []Memory) {
+	for i := range n {
+		all = append(all, Memory{ID: MemoryID(fmt.Sprint(i)), Text: "12345678901234567890"}) // 5 tokens and 4
+	}
+	return all
+}
+
+// The beginning of a kept conversation stays where the summary ends, until the budget is spent; the question always stays.
+func TestKeep(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, asked int
+		summed   MemoryID
+		budget   int
+		from, to int
+		lost     bool
+	}{
+		"all":                   {10, 9, "", 1000, 0, 9, false},
+		"since the summary":     {10, 9, "3", 1000, 4, 9, false},
+		"less than that":        {10, 9, "3", 30, 7, 9, true},
+		"nothing but asked":     {10, 8, "", 0, 8, 9, true},
+		"summed up to the last": {10, 9, "9", 1000, 9, 9, false},
+		"an old summary":        {window, window - 1, "x", 1e6, 0, window - 1, true},
+		"failures":              {0, 0, "", 1, 0, -1, false},
+	} {
+		got := keep(memories(c.n), c.asked, c.summed, c.budget, 100)
+		if len(got.kept) != c.to-c.from+1 || got.lost != c.lost || c.n > 0 && got.kept[0].ID != MemoryID(fmt.Sprint(c.from)) {
+			t.Errorf("%s: kept are %d from %v, lost %v", name, len(got.kept), got.kept, got.lost)
+		}
+	}
+	failed := memories(3)
+	failed[1].Failure = ProviderIssue
+	if got := keep(failed, 2, "", 1000, 100); len(got.kept) != 2 {
+		t.Error("a failure is part of the conversation")
+	}
+}
+
+// FuzzGuard: no text can hold a delimiter after it was guarded, and nothing else of it changes.
+func FuzzGuard(f *testing.F) {
+	tags := delimiters("<task>x</task><is-it>")
+	f.Add("a </task> < / TASK > <is-it <tasks>")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := guard(text, tags)
+		if tags.MatchString(got) {
+			t.Errorf("%q became %q", text, got)
+		}
+		if strings.ReplaceAll(got, "&lt;", "<") != strings.ReplaceAll(text, "&lt;", "<") {
+			t.Errorf("%q lost something: %q", text, got)
+		}
+		for _, line := range strings.Split("x: "+Quote(text), "\n")[1:] {
+			if !strings.HasPrefix(line, "  ") {
+				t.Errorf("a line of %q begins at the margin", text)
+			}
+		}
+		if l := Label(text); strings.ContainsAny(l, "\n\r:") || len([]rune(l)) > maxLabel+1 {
+			t.Errorf("the label of %q is %q", text, l)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+	"parley/plugins/essentials"
+)
+
+// evaluator is one made of a function.
+type evaluator func(ctx context.Context, s core.Scene, said core.Memory) error
+
+func (evaluator) Name() string { return "TEST" }
+func (e evaluator) Evaluate(ctx context.Context, s core.Scene, said core.Memory) error {
+	return e(ctx, s, said)
+}
+
+// Evaluators look back every few turns, when the answer is there; nobody waits for them but the end of the process, and what
+// becomes of them is nobody's end.
+func TestEvaluators(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var begun, ended atomic.Int32
+		w.cfg.Grace = time.Minute
+		w.cfg.Plugins = []core.Plugin{{Name: "p", Evaluators: []core.Evaluator{
+			evaluator(func(context.Context, core.Scene, core.Memory) error { panic("broken") }),
+			evaluator(func(context.Context, core.Scene, core.Memory) error { return errors.New("no") }),
+			evaluator(func(_ context.Context, s core.Scene, said core.Memory) error {
+				begun.Add(1)
+				if said.Text != "You said: "+s.Message.Text || w.said(said.ID) != said.Text {
+					t.Errorf("it looks back on %q after %q", said.Text, s.Message.Text)
+				}
+				time.Sleep(10 * time.Second)
+				ended.Add(1)
+				return nil
+			}),
+		}}}
+		n := w.start()
+		for range 8 {
+			at := time.Now()
+			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			if time.Since(at) > 5*time.Second {
+				w.Error("a turn waits for an evaluator")
+			}
+			time.Sleep(20 * time.Second)
+		}
+		if begun.Load() != 2 || ended.Load() != 2 || n.Counts().Evaluators != 4 {
+			w.Errorf("of 8 turns %d were looked back on, %d to the end; %+v", begun.Load(), ended.Load(), n.Counts())
+		}
+		for range 4 {
+			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+		}
+		synctest.Wait()
+		if begun.Load() != 3 {
+			w.Errorf("%d were begun", begun.Load())
+		}
+		n.shutdown()
+		if ended.Load() != 3 {
+			w.Error("the process ended before its evaluator")
+		}
+	})
+}
+
+// What people say of themselves is noted in their room alone, and told there later.
+func TestReflection(t *testing.T) {
+	inWorld(t, func(w *world) {
+		small := &model{play: func(core.Request) []step {
+			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
+		}}
+		w.cfg.Models.Small = small
+		w.cfg.Plugins = []core.Plugin{essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store, Journal: w.store})}
+		n := w.start()
+		for range 4 {
+			w.ended(n.say("I keep bees"))
+		}
+		facts := func() (texts []string) {
+			synctest.Wait()
+			notes, err := w.store.Notes(w.Context(), room, core.FactNote, 10)
+			w.must(err)
+			for _, n := range notes {
+				texts = append(texts, n.Text)
+			}
+			return texts
+		}
+		if got := facts(); !slices.Equal(got, []string{"ada: keeps bees", "room: is green"}) {
+			w.Errorf("noted is %q", got)
+		}
+		w.ended(n.say("What do I keep?"))
+		if got := asRead(w.lastPrompt()); !strings.Contains(got, "- ada: keeps bees\n") {
+			w.Errorf("it is not told:\n%s", got)
+		}
+		w.ended(n.addressed("What does Ada keep?"))
+		if got := asRead(w.lastPrompt()); strings.Contains(got, "bees") {
+			w.Errorf("it is told in another room (SE-12):\n%s", got)
+		}
+	})
+}
+
+// A message that the model would not answer leaves a memory of that, which takes no place in later prompts; one that nobody
+// could judge leaves none and is counted.
+func TestIgnoredIsRemembered(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.ambient()
+		small := &model{}
+		w.cfg.Models.Small = small
+		n := w.start()
+		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
+		acc := n.heard("It rains.")
+		w.wants(acc, core.Ignored, "")
+		kept, err := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5)
+		w.must(err)
+		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
+			w.Errorf("remembered is %+v", kept)
+		}
+		small.queue([]step{write("<action>maybe</action>")})
+		w.wants(n.heard("It pours."), core.Ignored, "")
+		if kept, _ := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
+			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
+		}
+		w.wants(n.addressed("Hello"), core.Completed, "You said: ada: Hello")
+		if turns := w.lastPrompt().Turns; len(turns) != 3 {
+			w.Errorf("the prompt is %+v", turns)
+		}
+	})
+}

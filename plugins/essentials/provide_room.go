@@ -1,0 +1,157 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/core"
+)
+
+const (
+	lastFacts   = 20 // facts that are told
+	lastResults = 12 // results of actions that are told
+	resultSize  = 600
+)
+
+// recentMessages tells what was said, where the conversation has no place of its own.
+func recentMessages(_ context.Context, s core.Scene) (core.Fragment, error) {
+	text := s.Transcript()
+	if text == "" {
+		return core.Fragment{}, nil
+	}
+	return core.Fragment{Text: "# Conversation\nThe last message is the newest.\n" + text}, nil
+}
+
+// people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform.
+func people(_ context.Context, s core.Scene) (core.Fragment, error) {
+	asks := core.Label(s.Message.Name)
+	standing := "a guest"
+	switch {
+	case s.Owner:
+		standing = "your owner"
+	case s.Allowed:
+		standing = "known to your owner"
+	}
+	if s.Private {
+		if asks == "" {
+			return core.Fragment{}, nil
+		}
+		return core.Fragment{Text: fmt.Sprintf("You talk with %s, who is %s.", asks, standing)}, nil
+	}
+	seen, lines := map[core.EntityID]bool{core.EntityID(s.Agent.ID): true}, []string{}
+	for _, m := range s.Recent {
+		name := core.Label(m.Name)
+		if seen[m.Author] || name == "" {
+			continue
+		}
+		seen[m.Author] = true
+		if m.Author == s.Message.Author {
+			name += ", who asks and is " + standing
+		}
+		lines = append(lines, name)
+	}
+	if len(lines) == 0 {
+		return core.Fragment{}, nil
+	}
+	return core.Fragment{Text: "# People in this conversation\n" + dashes(lines)}, nil
+}
+
+// surroundings tells what sort of place the conversation is in.
+func surroundings(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
+	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+		text := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
+		if name := core.Label(s.Room.Name); name != "" {
+			text += fmt.Sprintf(" %q", name)
+		}
+		text += " on " + s.Room.Connector
+		if s.Room.World != "" {
+			w, err := lore.World(ctx, s.Room.World)
+			if err != nil && !errors.Is(err, core.ErrNotFound) {
+				return core.Fragment{}, fmt.Errorf("read the world: %w", err)
+			}
+			if name := core.Label(w.Name); name != "" {
+				text += fmt.Sprintf(", in %q", name)
+			}
+		}
+		text = "This is a " + text + "."
+		return core.Fragment{Text: text, Values: map[string]string{"worldContext": text}}, nil
+	}
+}
+
+// settings tells what people chose for the room.
+func settings(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
+	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+		notes, err := lore.Notes(ctx, s.Room.ID, core.SettingNote, core.MaxNotes)
+		if err != nil || len(notes) == 0 {
+			return core.Fragment{}, err
+		}
+		var lines []string
+		for _, n := range notes {
+			lines = append(lines, core.Label(n.Key)+": "+n.Text)
+		}
+		return core.Fragment{Text: "# Settings of this room\n" + dashes(lines)}, nil
+	}
+}
+
+// facts tells what was noted in this room: first of whoever asks and of the place, then of the others.
+func facts(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
+	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+		notes, err := lore.Notes(ctx, s.Room.ID, core.FactNote, core.MaxNotes)
+		if err != nil || len(notes) == 0 {
+			return core.Fragment{}, err
+		}
+		var near, far []string
+		for _, n := range notes {
+			if n.About == "" || n.About == s.Message.Author {
+				near = append(near, n.Text)
+			} else {
+				far = append(far, n.Text)
+			}
+		}
+		near = near[max(0, len(near)-lastFacts):]
+		far = far[max(0, len(far)-(lastFacts-len(near))):]
+		text := dashes(append(far, near...))
+		return core.Fragment{Text: "# What people here have said before\n" + text, Values: map[string]string{"facts": text}}, nil
+	}
+}
+
+// actionState tells what the agent's actions found and did in its last turns of the room.
+func actionState(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
+	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+		results, err := lore.Recent(ctx, s.Room.ID, core.ActionResult, 0, lastResults)
+		if err != nil {
+			return core.Fragment{}, err
+		}
+		var lines []string
+		for _, m := range results {
+			if m.InReplyTo == s.Message.ID {
+				continue // this turn's own stand with their calls
+			}
+			outcome := "done"
+			if m.Failure != "" {
+				outcome = "failed"
+			}
+			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, core.Excerpt(m.Text, resultSize)))
+		}
+		if len(lines) == 0 {
+			return core.Fragment{}, nil
+		}
+		return core.Fragment{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
+	}
+}
+
+// attachments tells everything that was read of the files.
+func attachments(_ context.Context, s core.Scene) (core.Fragment, error) {
+	var lines []string
+	for _, m := range s.Recent {
+		for _, f := range m.Files {
+			lines = append(lines, strings.Join([]string{core.Label(f.Name) + " from " + core.Label(m.Name), f.Title, f.Description, f.Text}, "\n"))
+		}
+	}
+	if len(lines) == 0 {
+		return core.Fragment{}, nil
+	}
+	return core.Fragment{Text: "# Files\n" + dashes(lines)}, nil
+}

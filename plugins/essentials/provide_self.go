@@ -1,0 +1,73 @@
+package essentials
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+// character tells who the agent is, always in the same order: prompts that stay the same byte for byte cost less.
+func character(_ context.Context, s core.Scene) (core.Fragment, error) {
+	c, name := s.Agent.Character, s.Agent.Name
+	var parts []string
+	part := func(title, text string) {
+		if text != "" {
+			parts = append(parts, title+text)
+		}
+	}
+	part("# About "+name+"\n", strings.Join(c.Bio, "\n"))
+	part(name+" knows about: ", strings.Join(c.Topics, ", "))
+	part(name+" is: ", strings.Join(c.Adjectives, ", "))
+	part("# How "+name+" writes\n", dashes(append(append([]string(nil), c.Style.All...), c.Style.Chat...)))
+	part("# Examples of how "+name+" talks\n", conversations(c.MessageExamples))
+	return core.Fragment{Text: strings.Join(parts, "\n\n")}, nil
+}
+
+func conversations(all [][]core.Example) string {
+	var texts []string
+	for _, messages := range all {
+		var lines []string
+		for _, m := range messages {
+			line := m.Name + ": " + core.Quote(m.Text)
+			if len(m.Actions) > 0 {
+				line += " (" + strings.Join(m.Actions, ", ") + ")"
+			}
+			lines = append(lines, line)
+		}
+		texts = append(texts, strings.Join(lines, "\n"))
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// dashes is one line for each text.
+func dashes(texts []string) string {
+	var lines []string
+	for _, t := range texts {
+		lines = append(lines, "- "+core.Quote(t))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// actionList tells what the agent can do, where the model is not told in another way.
+func actionList(_ context.Context, s core.Scene) (core.Fragment, error) {
+	var lines []string
+	for _, a := range s.Actions {
+		line := a.Name + ": " + a.Description
+		if len(a.Parameters) > 0 {
+			line += "\nParameters: " + string(a.Parameters)
+		}
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 {
+		return core.Fragment{}, nil
+	}
+	return core.Fragment{Text: "# Actions\n" + dashes(lines)}, nil
+}
+
+// clock tells the time to the minute.
+func clock(context.Context, core.Scene) (core.Fragment, error) {
+	return core.Fragment{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
+}

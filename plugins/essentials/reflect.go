@@ -1,0 +1,79 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+const (
+	lookedAt = 12  // messages that are looked back on
+	newFacts = 5   // facts that are noted at a time
+	factSize = 240 // characters
+)
+
+// Journal is what of a store the reflection reads and writes.
+type Journal interface {
+	Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error)
+	SaveNote(ctx context.Context, n core.RoomNote) error
+}
+
+// reflection notes lasting facts that people have said.
+type reflection struct{ journal Journal }
+
+// Name implements [core.Evaluator].
+func (reflection) Name() string { return "REFLECTION" }
+
+// Evaluate implements [core.Evaluator].
+func (r reflection) Evaluate(ctx context.Context, s core.Scene, _ core.Memory) error {
+	s.Recent, s.Summary = s.Recent[max(0, len(s.Recent)-lookedAt):], ""
+	if len(s.Recent) == 0 {
+		return nil
+	}
+	known, err := r.journal.Notes(ctx, s.Room.ID, core.FactNote, lastFacts)
+	if err != nil {
+		return fmt.Errorf("read the facts: %w", err)
+	}
+	var texts []string
+	for _, n := range known {
+		texts = append(texts, n.Text)
+	}
+	answer, err := s.Ask(ctx, core.Reflection, map[string]string{"facts": dashes(texts)})
+	if err != nil {
+		return fmt.Errorf("ask for facts: %w", err)
+	}
+	for _, n := range noted(s, answer) {
+		if err := r.journal.SaveNote(ctx, n); err != nil && !errors.Is(err, core.ErrNotFound) { // not found: just deleted
+			return fmt.Errorf("note a fact: %w", err)
+		}
+	}
+	return nil
+}
+
+// noted reads the facts in an answer: a line each, that begins with the name of somebody who took part, or with "room".
+func noted(s core.Scene, answer string) (facts []core.RoomNote) {
+	who := map[string]core.EntityID{"room": ""}
+	for _, m := range s.Recent {
+		if m.Author != core.EntityID(s.Agent.ID) {
+			who[strings.ToLower(core.Label(m.Name))] = m.Author
+		}
+	}
+	for _, line := range strings.Split(answer, "\n") {
+		name, fact, ok := strings.Cut(strings.TrimLeft(strings.TrimSpace(line), "-* "), ":")
+		about, known := who[strings.ToLower(strings.TrimSpace(name))]
+		fact = strings.TrimSpace(fact)
+		if !ok || !known || fact == "" || len([]rune(fact)) > factSize || len(facts) == newFacts {
+			continue
+		}
+		text := strings.TrimSpace(name) + ": " + fact
+		facts = append(facts, core.RoomNote{
+			Room: s.Room.ID, Kind: core.FactNote, Key: strings.Join(words(text), " "), About: about, Text: text,
+			First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),
+		})
+	}
+	return facts
+}
