@@ -144,6 +144,9 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 	}
 	params := bytes.TrimSpace(c.Parameters)
 	if len(params) == 0 {
+		if t.spec.Effect == Writes && t.takes() { // they may have been cut off before their first byte
+			return nil, nil, "The parameters are missing. Where there are none, write {}."
+		}
 		params = []byte("{}")
 	}
 	var object map[string]json.RawMessage

@@ -102,6 +102,12 @@ func (b *toolbox) has(a Access) error {
 	return nil
 }
 
+// takes says that the action has parameters.
+func (t *tool) takes() bool {
+	var schema struct{ Properties map[string]json.RawMessage }
+	return json.Unmarshal(t.spec.Parameters, &schema) == nil && len(schema.Properties) > 0
+}
+
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *tool, s Scene) bool {
 	if only := rt.cfg.Access.override(s.Room).Tools; only != nil &&
