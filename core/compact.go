@@ -11,6 +11,7 @@ const (
 	maxCompact = 80  // characters of a call's parameters
 	maxShort   = 120 // and of how it goes
 	maxValues  = 4   // parameters that are listed
+	maxName    = 64  // characters of an action's name, which the model may have made up
 )
 
 // values lists what the parameters are, for calls of actions that don't say better.
@@ -43,13 +44,13 @@ func value(name string, v any) string {
 	return ""
 }
 
-// brief is s as one line of at most most characters. It looks at no more of s than that.
+// brief is s as one line, without what nobody sees, of at most most characters. It looks at no more of s than that.
 func brief(s string, most int) string {
 	cut := false
 	if limit := 4 * most; len(s) > limit {
 		s, cut = strings.ToValidUTF8(s[:limit], ""), true
 	}
-	s = strings.Join(strings.Fields(s), " ")
+	s = strings.Join(strings.Fields(visible(s)), " ")
 	if runes := []rune(s); len(runes) > most {
 		s, cut = strings.TrimSpace(string(runes[:most-1])), true
 	}

@@ -139,7 +139,7 @@ func (x *execution) block(c ToolCall, step int) *block {
 	defer x.mu.Unlock()
 	b := x.calls[c.ID]
 	if b == nil {
-		b = &block{answer: x.answer, id: c.ID, name: c.Name, step: step, place: len(x.calls)}
+		b = &block{answer: x.answer, id: c.ID, name: brief(c.Name, maxName), step: step, place: len(x.calls)}
 		if t := x.toolbox.find(c.Name); t != nil {
 			b.compact, b.quiet = t.spec.Compact, t.spec.Quiet
 		}

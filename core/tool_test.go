@@ -193,3 +193,23 @@ func TestUpdateAndWait(t *testing.T) {
 		})
 	}
 }
+
+// What a model makes up fits in one line all the same.
+func TestLinesAreLines(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.plug(&action{name: "DO"})
+		w.model.queue([]step{
+			call(0, "a", "DO\nthis "+strings.Repeat("now", 1000), `{"x":"one\ntwo‮ `+strings.Repeat("z", 1000)+`"}`),
+		}, []step{write("Well.")})
+		n := w.start()
+		cs, _, err := n.follow(n.say("do it").Run)
+		w.must(err)
+		end := stages(w, cs)["a"]
+		for _, line := range []string{end.Name, end.CompactParams} {
+			if strings.ContainsAny(line, "\n‮") || len([]rune(line)) > 81 || !strings.HasSuffix(line, "…") {
+				w.Errorf("%q", line)
+			}
+		}
+	})
+}
