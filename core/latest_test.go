@@ -1,0 +1,177 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"parley/core"
+)
+
+// The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
+// the first one's slow action runs, and the end of the first makes the second stale. Here the end of a run forgets nothing:
+// the second is answered, whoever wins the room, on one replica or two.
+func TestSecondMessageDuringASlowAction(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		policy    core.Policy
+		elsewhere bool
+		first     core.Status
+	}{
+		{"supersede", core.Supersede, false, core.Superseded}, {"supersede, elsewhere", core.Supersede, true, core.Superseded},
+		{"queue", core.Queue, false, core.Completed}, {"queue, elsewhere", core.Queue, true, core.Completed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				slow := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []core.Plugin{{Name: "test", Actions: []core.Action{slow}}}
+				d := w.watch()
+				a := w.start()
+				b := a
+				if c.elsewhere {
+					b = w.start()
+				}
+				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")})
+				first := a.say("A")
+				time.Sleep(5 * time.Second)
+				second := b.say("B")
+				if o, _ := w.ended(first); o.Status != c.first {
+					w.Errorf("the first ended as %+v", o)
+				}
+				w.wants(second, core.Completed, "You said: B")
+				third := a.say("C")
+				w.wants(third, core.Completed, "You said: C")
+				for _, acc := range []core.Accepted{first, second, third} {
+					if got := d.of(acc.Run); len(got) != 2 {
+						w.Errorf("of %s was heard %q: a run ends once", acc.Run, got)
+					}
+				}
+			})
+		})
+	}
+}
+
+// whimsical is a tracker whose announcements come late, or not at all.
+type whimsical struct {
+	core.Tracker
+	claim func(core.ResponseID) (wait time.Duration, err error)
+}
+
+func (w *whimsical) Claim(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+	wait, err := w.claim(id)
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.Tracker.Claim(ctx, a, in, id)
+}
+
+// IN-06, IN-09: turns are announced in any order, late, or to nobody. The last one is answered, after all
+// others and with all of them in its prompt.
+func TestAnnouncementsOutOfOrder(t *testing.T) {
+	for name, claim := range map[string]func(core.ResponseID) (time.Duration, error){
+		"the later first": func(id core.ResponseID) (time.Duration, error) {
+			return time.Duration(4-id) * 200 * time.Millisecond, nil
+		},
+		"all late": func(core.ResponseID) (time.Duration, error) { return 900 * time.Millisecond, nil },
+		"one lost": func(id core.ResponseID) (time.Duration, error) {
+			if id == 2 {
+				return 0, errors.New("connection lost")
+			}
+			return 0, nil
+		},
+		"all lost": func(core.ResponseID) (time.Duration, error) { return 0, errors.New("connection lost") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Tracker = &whimsical{w.tracker, claim}
+				nodes := []*node{w.start(), w.start(), w.start()}
+				for range 3 {
+					w.model.queue([]step{pause(time.Second), write(fox), pause(2 * time.Second), write(" The end.")})
+				}
+				accepted := make([]core.Accepted, 3)
+				var wg sync.WaitGroup
+				for i, n := range nodes {
+					m := w.message(room, "ada", fmt.Sprint("message ", i))
+					w.accepted = append(w.accepted, m.ID)
+					wg.Go(func() {
+						time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+						var err error
+						if accepted[i], err = n.Submit(w.Context(), m); err != nil {
+							w.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				for _, acc := range accepted {
+					if o, _ := w.ended(acc); acc.Response == 3 && o != done {
+						w.Errorf("the last ended as %+v", o)
+					}
+				}
+				calls := w.model.asked()
+				if last := calls[len(calls)-1].texts(); len(last) < 3 {
+					w.Errorf("the last prompt holds %q", last)
+				}
+			})
+		})
+	}
+}
+
+// IN-06, IN-07, IN-08, IN-09: any interleaving of messages and stops on three replicas with one store. At most one run of
+// a room is at work at a time, every message is accounted for, and nothing that was accepted waits for ever. The
+// invariants are held against what the model and the chat have seen.
+func TestAnyInterleavingOnReplicas(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		policy := rapid.SampledFrom([]core.Policy{core.Supersede, core.Queue, core.Collect}).Draw(rt, "policy")
+		type happening struct {
+			After time.Duration
+			Node  int
+			Stop  bool
+		}
+		story := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) happening {
+			return happening{
+				After: time.Duration(rapid.IntRange(0, 4000).Draw(rt, "ms")) * time.Millisecond,
+				Node:  rapid.IntRange(0, 2).Draw(rt, "node"), Stop: rapid.IntRange(0, 7).Draw(rt, "stop") == 0,
+			}
+		}), 1, 9).Draw(rt, "story")
+		pauses := rapid.SliceOfN(rapid.IntRange(0, 3000), len(story), len(story)).Draw(rt, "pauses")
+		inWorld(t, func(w *world) {
+			w.cfg.Turns.Direct = policy
+			nodes := []*node{w.start(), w.start(), w.start()}
+			for _, ms := range pauses {
+				w.model.queue([]step{write(fox), pause(time.Duration(ms) * time.Millisecond), write(" The end.")})
+			}
+			var all []core.Accepted
+			stopped := false
+			for i, h := range story {
+				time.Sleep(h.After)
+				if h.Stop {
+					nodes[h.Node].stop(room)
+					stopped = true
+					continue
+				}
+				stopped = false
+				all = append(all, nodes[h.Node].say(fmt.Sprint("message ", i)))
+			}
+			for i, acc := range all {
+				o, _ := w.ended(acc)
+				if last := i == len(all)-1 && !stopped; last && o != done {
+					rt.Errorf("the last ended as %+v", o)
+				}
+			}
+			synctest.Wait()
+			if open, err := w.store.OpenRooms(w.Context()); err != nil || len(open) > 0 {
+				rt.Errorf("open are %q, %v", open, err)
+			}
+		})
+	})
+}
