@@ -35,7 +35,7 @@ var layers = []layer{
 	{"connectors/connectortest", []string{"core", "progressive", "connectors", "sim"}, nil},
 	{"connectors/connectortest/*", []string{"progressive", "sim", "connectors/connectortest", "connectors/discord/discordfake",
 		"connectors/telegram/telegramfake"}, nil},
-	{"connectors/terminal", []string{"progressive/markdown"}, []string{"github.com/rivo/uniseg", "golang.org/x/term"}},
+	{"connectors/terminal", []string{"core", "progressive/markdown"}, []string{"github.com/rivo/uniseg", "golang.org/x/term"}},
 	{"connectors/web", []string{"core", "connectors"}, nil},
 	{"connectors/discord", []string{"core", "progressive", "progressive/markdown", "connectors", "media", "internal/guard"},
 		[]string{"github.com/bwmarrin/discordgo", "github.com/gorilla/websocket"}},

@@ -92,8 +92,7 @@ func (c *Chat) recall(before []Message) {
 			c.print("", prompt+harmless(m.Text), "")
 			continue
 		}
-		text := m.Text
-		c.leave(&reply{text: text, end: &Frame{}})
+		c.leave(&reply{text: m.Text, end: &Frame{Choices: m.Choices}})
 	}
 	c.print("")
 }

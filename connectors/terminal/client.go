@@ -13,6 +13,8 @@ import (
 	"iter"
 	"net/http"
 	"time"
+
+	"parley/core"
 )
 
 const (
@@ -31,33 +33,34 @@ type Client struct {
 
 // Frame is one event of an answer, as the web API documents it.
 type Frame struct {
-	Type          string   `json:"type"`
-	Text          *string  `json:"text,omitempty"`
-	FullText      *string  `json:"fullText,omitempty"`
-	Kind          string   `json:"kind,omitempty"`
-	ActionName    string   `json:"actionName,omitempty"`
-	CallID        string   `json:"callId,omitempty"`
-	ToolName      string   `json:"toolName,omitempty"`
-	Stage         string   `json:"stage,omitempty"`
-	Args          string   `json:"args,omitempty"`
-	CompactParams string   `json:"compactParams,omitempty"`
-	Result        string   `json:"result,omitempty"`
-	ShortResult   string   `json:"shortResult,omitempty"`
-	Error         string   `json:"error,omitempty"`
-	MessageID     string   `json:"messageId,omitempty"`
-	FailureKind   string   `json:"failureKind,omitempty"`
-	Interrupted   bool     `json:"interrupted,omitempty"`
-	NoResponse    string   `json:"noResponseReason,omitempty"`
-	History       []string `json:"actionCallbackHistory,omitempty"`
-	After         int      `json:"after,omitempty"` // of reconnect, in milliseconds
+	Type          string      `json:"type"`
+	Text          *string     `json:"text,omitempty"`
+	FullText      *string     `json:"fullText,omitempty"`
+	Kind          string      `json:"kind,omitempty"`
+	ActionName    string      `json:"actionName,omitempty"`
+	CallID        string      `json:"callId,omitempty"`
+	ToolName      string      `json:"toolName,omitempty"`
+	Stage         string      `json:"stage,omitempty"`
+	Args          string      `json:"args,omitempty"`
+	CompactParams string      `json:"compactParams,omitempty"`
+	Result        string      `json:"result,omitempty"`
+	ShortResult   string      `json:"shortResult,omitempty"`
+	Error         string      `json:"error,omitempty"`
+	MessageID     string      `json:"messageId,omitempty"`
+	FailureKind   string      `json:"failureKind,omitempty"`
+	Interrupted   bool        `json:"interrupted,omitempty"`
+	NoResponse    string      `json:"noResponseReason,omitempty"`
+	History       []string    `json:"actionCallbackHistory,omitempty"`
+	Choices       *core.Offer `json:"choices,omitempty"`
+	After         int         `json:"after,omitempty"` // of reconnect, in milliseconds
 	raw           []byte
 }
 
 // Message is one line of what was said before.
 type Message struct {
-	Role    string   `json:"role"` // user or assistant
-	Text    string   `json:"text"`
-	History []string `json:"actionCallbackHistory"`
+	Role    string      `json:"role"` // user or assistant
+	Text    string      `json:"text"`
+	Choices *core.Offer `json:"choices"`
 }
 
 // Open begins a conversation at the gateway whose address base is, or goes on with the one that is named, if the gateway

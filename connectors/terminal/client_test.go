@@ -139,6 +139,7 @@ func TestScript(t *testing.T) {
 	}{
 		"text":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, false, "Hello\n", ""},
 		"JSON":      {[]string{`data: {"type":"token","text":"He"}`, `data: {"type":"done","fullText":"Hello"}`}, true, "{\"type\":\"token\",\"text\":\"He\"}\n{\"type\":\"done\",\"fullText\":\"Hello\"}\n", ""},
+		"choices":   {[]string{`data: {"type":"done","fullText":"Really?","choices":{"id":"x","options":["Yes","No"]}}`}, false, "Really?\n\n1. Yes\n2. No\n", ""},
 		"failed":    {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},
 		"no answer": {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored"}`}, false, "", "ignored"},
 	} {

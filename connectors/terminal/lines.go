@@ -36,6 +36,12 @@ func (l *look) lines(r *reply) (all []string) {
 		}
 		all = append(all, more...)
 	}
+	if offer := r.offer(); offer != "" {
+		all = append(all, "")
+		for line := range strings.SplitSeq(harmless(offer), "\n") {
+			all = append(all, fold(line, l.width)...)
+		}
+	}
 	if r.end == nil && len(all) == 0 {
 		all = append(all, l.faint("…"))
 	}

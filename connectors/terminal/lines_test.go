@@ -7,6 +7,8 @@ import (
 
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
+
+	"parley/core"
 )
 
 func ptr(s string) *string { return &s }
@@ -42,6 +44,15 @@ func TestLines(t *testing.T) {
 		if got := l.lines(&r); !slices.Equal(got, step.want) {
 			t.Errorf("after %+v:\n%q\nwant\n%q", step.frame, got, step.want)
 		}
+	}
+}
+
+// What may be chosen stands below, with the numbers that choose it.
+func TestOffer(t *testing.T) {
+	r := reply{text: "Really?", end: &Frame{Choices: &core.Offer{ID: "x", Options: []string{"Yes", "No"}}}}
+	l := look{width: 30}
+	if got := l.lines(&r); !slices.Equal(got, []string{"Really?", "", "1. Yes", "2. No"}) {
+		t.Errorf("%q", got)
 	}
 }
 

@@ -76,6 +76,14 @@ func (r *reply) tool(f Frame) {
 	}
 }
 
+// offer is what may be chosen, by number.
+func (r *reply) offer() string {
+	if r.end == nil || r.end.Choices == nil {
+		return ""
+	}
+	return r.end.Choices.Numbered()
+}
+
 // block is a stretch of text, or one call.
 type block struct {
 	text string

@@ -43,7 +43,11 @@ func (s Script) Ask(ctx context.Context, text string) error {
 	case s.JSON:
 		return nil
 	}
-	if _, err := fmt.Fprintln(s.Out, r.text); err != nil {
+	said := r.text
+	if offer := r.offer(); offer != "" {
+		said += "\n\n" + offer
+	}
+	if _, err := fmt.Fprintln(s.Out, said); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil
