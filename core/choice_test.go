@@ -68,7 +68,7 @@ func pressed(q core.Question, option int) press {
 
 func TestChoice(t *testing.T) {
 	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
-		if !slices.Equal(q.Options, []string{"Yes", "No, never"}) || q.Expires.Sub(time.Now()) > time.Hour || len(q.ID) < 20 {
+		if !slices.Equal(q.Options, []string{"Yes", "No, never"}) || time.Until(q.Expires) > time.Hour || len(q.ID) < 20 {
 			w.Errorf("asked is %+v", q)
 		}
 		acc := n.tell(core.Choice(pressed(q, 1)))

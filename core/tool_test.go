@@ -200,14 +200,14 @@ func TestLinesAreLines(t *testing.T) {
 		w.watched()
 		w.plug(&action{name: "DO"})
 		w.model.queue([]step{
-			call(0, "a", "DO\nthis "+strings.Repeat("now", 1000), `{"x":"one\ntwo‮ `+strings.Repeat("z", 1000)+`"}`),
+			call(0, "a", "DO\nthis "+strings.Repeat("now", 1000), "{\"x\":\"one\\ntwo\u202e "+strings.Repeat("z", 1000)+`"}`),
 		}, []step{write("Well.")})
 		n := w.start()
 		cs, _, err := n.follow(n.say("do it").Run)
 		w.must(err)
 		end := stages(w, cs)["a"]
 		for _, line := range []string{end.Name, end.CompactParams} {
-			if strings.ContainsAny(line, "\n‮") || len([]rune(line)) > 81 || !strings.HasSuffix(line, "…") {
+			if strings.ContainsAny(line, "\n\u202e") || len([]rune(line)) > 81 || !strings.HasSuffix(line, "…") {
 				w.Errorf("%q", line)
 			}
 		}

@@ -239,11 +239,6 @@ func (s *Scanner) release() {
 	s.lead = nil
 }
 
-// begun says that something for people has come.
-func (s *Scanner) begun() bool {
-	return s.text.any || len(strings.TrimSpace(string(s.lead))) > 0
-}
-
 // found takes a tag.
 func (s *Scanner) found(t tag) {
 	switch {

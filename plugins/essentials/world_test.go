@@ -147,11 +147,10 @@ func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chu
 		if last := req.Turns[len(req.Turns)-1]; last.Role == core.ToolRole {
 			m.told = last.Text
 		}
-		for i, c := range m.calls {
-			c.Index = i
-			if m.calls = m.calls[1:]; !yield(core.Chunk{Call: &c}, nil) {
-				return
-			}
+		if len(m.calls) > 0 {
+			c := m.calls[0]
+			m.calls = m.calls[1:]
+			yield(core.Chunk{Call: &c}, nil)
 			return
 		}
 		yield(core.Chunk{Text: "Done."}, nil)
