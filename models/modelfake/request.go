@@ -124,14 +124,22 @@ func present(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// LastUser is the text of the last user message, or "".
+// LastUser is the text of the last user message, without the context that the gateway tells before it, or "".
 func (b Body) LastUser() string {
 	for i := len(b.Messages) - 1; i >= 0; i-- {
 		if b.Messages[i].Role == "user" {
-			return b.Messages[i].Content
+			return asked(b.Messages[i].Content)
 		}
 	}
 	return ""
+}
+
+// asked is what follows after what the gateway tells of its own, which some requests have in the same message.
+func asked(text string) string {
+	if i := strings.LastIndex(text, "\n</context>\n\n"); i >= 0 && strings.HasPrefix(text, "<context>") {
+		return text[i+len("\n</context>\n\n"):]
+	}
+	return text
 }
 
 // System is the text of all system and developer messages, one a line.
