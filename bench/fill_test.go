@@ -54,8 +54,8 @@ func filled(b *testing.B, conversations map[string]int) (path string) {
 const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $n) `
 
 const fillMemories = `
-INSERT INTO memories (id, room, turn, role, author, name, text, in_reply_to, at, history, interrupted, failure) ` + numbers + `
-SELECT $room || '/filled-' || i, $room, (i + 1) / 2, iif(i % 2, 'input', 'said'), iif(i % 2, $room, 'agent'), '',
+INSERT INTO memories (id, room, turn, role, kind, content, author, name, text, in_reply_to, at, history, interrupted, failure) ` + numbers + `
+SELECT $room || '/filled-' || i, $room, (i + 1) / 2, iif(i % 2, 'input', 'said'), '', '', iif(i % 2, $room, 'agent'), '',
        'What do you think, is it a question or an answer of about the usual length, number ' || i || '?',
        iif(i % 2, '', $room || '/filled-' || (i - 1)), unixepoch() * 1000000000, '', 0, ''
 FROM n`
