@@ -133,6 +133,11 @@ func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values
 	for _, a := range s.Actions {
 		lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
 	}
+	for _, p := range st.rt.sources {
+		if p.spec.Dynamic {
+			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": p.spec.Name, "description": p.spec.Description})
+		}
+	}
 	for _, m := range s.Recent {
 		lists["messages"] = append(lists["messages"], template.Item{"name": Label(m.Name), "text": Quote(m.words())})
 	}

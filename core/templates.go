@@ -50,11 +50,12 @@ func TemplateName(key string) string {
 // providers' [ProviderSpec.Values].
 func Variables() template.Vars {
 	vars := template.Vars{
-		"actions":    {"name", "description", "parameters"},
-		"messages":   {"name", "text"},
-		"bio":        {"this"},
-		"topics":     {"this"},
-		"adjectives": {"this"}, "postExamples": {"this"},
+		"actions":          {"name", "description", "parameters"},
+		"dynamicProviders": {"name", "description"},
+		"messages":         {"name", "text"},
+		"bio":              {"this"},
+		"topics":           {"this"},
+		"adjectives":       {"this"}, "postExamples": {"this"},
 	}
 	for _, name := range []string{
 		"agentName", "system", "characterBio", // who answers
