@@ -34,7 +34,7 @@ func TestAnswer(t *testing.T) {
 			t.Errorf("a reload shows %+v", lines)
 		}
 		req := s.model.Requests()[0]
-		if !strings.Contains(req.System(), "helpful assistant") || !strings.HasSuffix(req.LastUser(), "\n\nHi") {
+		if !strings.Contains(req.System(), "helpful assistant") || req.LastUser() != "Hi" {
 			t.Errorf("the model was asked %s", req.Raw)
 		}
 	})
