@@ -13,6 +13,7 @@ import (
 	. "parley/connectors/connectortest"
 
 	"parley/core"
+	. "parley/models/modelfake"
 )
 
 // The web chat: /new asks, another conversation can't answer, the right one can, once (SE-07).
@@ -42,6 +43,40 @@ func TestNewOnTheWeb(t *testing.T) {
 		}
 		if status, text := choose(c); status != http.StatusConflict || !strings.Contains(text, "This is no longer open.") {
 			s.Errorf("again: %d %s", status, text)
+		}
+	})
+}
+
+// What the agent offers is chosen with a button, on each platform, and by writing it on the web; the model goes on with that.
+func TestChooseOption(t *testing.T) {
+	script := Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
+	onEach(t, nil, func(c *chat) {
+		w := c.World.(presser)
+		c.model.Queue(script, Script{Text("Sencha it is.")})
+		c.Say(Ada, c.ada, "tea please")
+		c.pass(time.Minute)
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Assam", "Sencha"}) {
+			c.Fatalf("the buttons are %q", got)
+		}
+		w.Press(Ada, c.ada, 1)
+		c.pass(time.Minute)
+		lines := c.Sees(c.ada)
+		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("the last message says %q; the buttons are %q", last, w.Buttons(c.ada))
+		}
+		if got := c.prompt(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
+			c.Errorf("the model was asked %s", got)
+		}
+	})
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(script, Script{Text("Sencha it is.")})
+		asked := s.all(s.send(c, "1", "tea please"))
+		if *asked.FullText != "Which tea?" || !strings.Contains(asked.Raw, `"options":["Assam","Sencha"]`) {
+			s.Fatalf("asked is %s", asked.Raw)
+		}
+		if got := *s.all(s.send(c, "2", "Sencha")).FullText; got != "Sencha it is." {
+			s.Errorf("it goes on with %q", got)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
 )
@@ -20,13 +21,15 @@ type Call struct {
 	say   func(context.Context, Notice) error
 	said  atomic.Int64
 	await func(context.Context, Cursor) ([]Shown, error)
+	ask   func(context.Context, Question) error
 }
 
-// NewCall is a call that shows what it does in a, and gives say what it says elsewhere, for tests of actions.
-func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error) *Call {
+// NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
+// actions.
+func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error, ask func(context.Context, Question) error) *Call {
 	b := &block{answer: a, id: id, name: id}
 	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
-	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say}
+	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
 }
 
 // Read decodes the parameters into a struct. What they lack stays as it was.
@@ -56,6 +59,19 @@ func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(
 
 // Short shows in one line how far the call has come, beside its name: for long work.
 func (c *Call) Short(line string) { c.block.running(line) }
+
+// Ask ends the answer with options to choose from, if it is completed; what is asked above them, the answer itself has to
+// say. A later question of the same turn takes its place. Without [Question.For] whoever asked may choose. It fails if the
+// question is none, and with the cause of ctx.
+func (c *Call) Ask(ctx context.Context, q Question) error {
+	if c.ask == nil {
+		return errors.New("nobody can be asked here")
+	}
+	if len(q.For) == 0 {
+		q.For = []EntityID{c.Scene.Message.Author}
+	}
+	return c.ask(ctx, q)
+}
 
 // Say has the agent say text in another room, as [Runtime.Say] does: when it returns without an error it will be said,
 // once. It is for actions that write; whether the asker may write there is theirs to find out.

@@ -87,13 +87,19 @@ type asMessage struct{ rt *Runtime }
 func (asMessage) Name() string { return AsMessage }
 
 func (a asMessage) Chosen(ctx context.Context, q Question) (string, error) {
+	_, err := a.say(ctx, q)
+	return "", err
+}
+
+// say has the message heard: once, however often it is called.
+func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
 	run, err := a.rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil {
-		return "", err
+		return Accepted{}, err
 	}
 	room, err := a.rt.cfg.Store.Room(ctx, q.Room)
 	if err != nil {
-		return "", err
+		return Accepted{}, err
 	}
 	m := Memory{
 		ID: MemoryID(q.Carrier + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
@@ -101,8 +107,7 @@ func (a asMessage) Chosen(ctx context.Context, q Question) (string, error) {
 	}
 	to := run.Address
 	to.Payer = q.By
-	_, err = a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
-	return "", err
+	return a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
 // forgetter is what /new asks for.

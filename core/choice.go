@@ -168,9 +168,20 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 	return acc, nil
 }
 
-// pressed takes a button.
+// pressed takes a button. Where that says something, what is accepted is the message.
 func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
-	return rt.choose(ctx, c, MemoryID("choice/"+c.Question))
+	acc, err := rt.choose(ctx, c, MemoryID("choice/"+c.Question))
+	if err != nil || acc.Refused != "" {
+		return acc, err
+	}
+	q, err := rt.cfg.Store.QuestionOf(ctx, acc.Run)
+	if err != nil || q.Chooser != AsMessage {
+		return acc, nil // it is chosen, and the carrier knows how to go on
+	}
+	if said, err := (asMessage{rt}).say(ctx, q); err == nil {
+		return said, nil
+	}
+	return acc, nil // the carrier says it again
 }
 
 // typed says whether m answers the newest question that its author was asked here, and takes it if so.
@@ -188,6 +199,12 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		}
 		i, ok := q.named(m.Text)
 		if !ok {
+			return Accepted{}, false, nil
+		}
+		if q.Chooser == AsMessage { // which it is already
+			if err := rt.cfg.Store.Withdraw(ctx, q.Room, q.Run); err != nil {
+				return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+			}
 			return Accepted{}, false, nil
 		}
 		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Name: m.Name, Roles: m.Roles}

@@ -206,12 +206,74 @@ func TestChoiceAsMessage(t *testing.T) {
 			Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: core.AsMessage,
 		}})
 		w.ended(asked)
-		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), core.Completed, "Tea?\n\n→ **No**")
+		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), core.Completed, "You said: No")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
 			w.Errorf("the chat shows %q", got)
 		}
 		w.chat.seen = nil
+	})
+}
+
+// An action asks at the end of its answer, whom it was asked by; what they write is their message, and nothing is left open.
+func TestActionAsks(t *testing.T) {
+	for _, answer := range []string{"press", "sencha", "2"} {
+		t.Run(answer, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+					c.Update("Which?")
+					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+				}})
+				w.model.queue([]step{call(0, "a", "ASK", "{}")})
+				n := w.start()
+				acc := n.say("tea")
+				w.wants(acc, core.Completed, "Which?")
+				q := w.question(acc)
+				if !q.Open(time.Now()) || !slices.Equal(q.For, []core.EntityID{"ada"}) {
+					w.Fatalf("asked is %+v", q)
+				}
+				if answer == "press" {
+					w.wants(n.tell(core.Choice(pressed(q, 1))), core.Completed, "You said: Sencha")
+				} else {
+					w.wants(n.say(answer), core.Completed, "You said: "+answer)
+				}
+				time.Sleep(time.Minute)
+				if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+					w.Errorf("it is still open: %+v", acc)
+				}
+				if last := w.model.asked()[1].texts(); len(w.model.asked()) != 2 || last[1] != "Which?" {
+					w.Errorf("the model was asked %q", last)
+				}
+				w.chat.seen = nil
+			})
+		})
+	}
+}
+
+// A question that is none fails the call, and one of a turn that is cut off is not asked (SE-07).
+func TestActionAsksInVain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var asked error
+		w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			asked = c.Ask(ctx, core.Question{Chooser: core.AsMessage})
+			_ = c.Ask(ctx, core.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
+			<-ctx.Done()
+			return core.Result{}, context.Cause(ctx)
+		}})
+		w.model.queue([]step{write(fox), call(0, "a", "ASK", "{}")})
+		n := w.start()
+		acc := n.say("tea")
+		time.Sleep(time.Second)
+		n.stop(room)
+		if w.ended(acc); asked == nil {
+			w.Error("a question without options is one")
+		}
+		if acc := n.tell(core.Choice(pressed(w.question(acc), 0))); acc.Refused != "This is no longer open." {
+			w.Errorf("it is open: %+v", acc)
+		}
+		if err := new(core.Call).Ask(w.Context(), core.Question{}); err == nil {
+			w.Error("the zero call asks")
+		}
 	})
 }
 

@@ -48,7 +48,7 @@ func TestProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a core.Answer
-				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil)))
+				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil)))
 				synctest.Wait()
 				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
 					t.Error(diff)

@@ -166,7 +166,7 @@ func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMes
 	}
 	b := x.block(c, 0)
 	b.heard(ctx)
-	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say, await: x.await}
+	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say, await: x.await, ask: x.ask}
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

@@ -135,7 +135,7 @@ func TestCallShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a core.Answer
 		a.Apply(text(0, "Let me see."))
-		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.Scene{}, nil)
+		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.Scene{}, nil, nil)
 		c.Append("one") // the first one stands below what there is, as any
 		c.Append(", two")
 		c.Short("50 %\nof it")

@@ -28,6 +28,7 @@ type Made struct {
 	Err   error         // of the action, or why it was not called
 	Shown []string      // what it showed, one after the other
 	Said  []core.Notice // what it said elsewhere
+	Asked []core.Question
 }
 
 // ErrNotOffered says that the action is not there in such a turn.
@@ -68,6 +69,11 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 			m.Said = append(m.Said, n)
 		}
 		return c.Unsayable
+	}, func(_ context.Context, q core.Question) error {
+		mu.Lock()
+		defer mu.Unlock()
+		m.Asked = append(m.Asked, q)
+		return nil
 	})
 	call.Earlier = c.Earlier
 	m.Result, m.Err = a.Act(t.Context(), call)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,10 +22,10 @@ func TestOffered(t *testing.T) {
 			who  core.EntityID
 			want []string
 		}{
-			{ada, "ada", append(rooms, "SEND_MESSAGE")},
-			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE")},
-			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE")},
-			{tea, "guest", append([]string{"IGNORE", "STOP"}, rooms...)},
+			{ada, "ada", append(rooms, "SEND_MESSAGE", "CHOOSE_OPTION")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION")},
+			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION")},
+			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION")},
 		} {
 			if diff := cmp.Diff(c.want, w.tools(c.in, c.who)); diff != "" {
 				t.Errorf("%s in %s (-want +got):\n%s", c.who, c.in.ID, diff)
@@ -34,7 +35,7 @@ func TestOffered(t *testing.T) {
 	for _, a := range New(Deps{}).Actions { // somebody in a web chat, whom nobody knows
 		s := a.Spec()
 		err := actiontest.Make(t, a, actiontest.Call{Scene: core.Scene{Private: true}}).Err
-		if !s.Unlisted && !errors.Is(err, actiontest.ErrNotOffered) {
+		if !s.Unlisted && s.Name != "CHOOSE_OPTION" && !errors.Is(err, actiontest.ErrNotOffered) {
 			t.Errorf("a guest in private is offered %s", s.Name)
 		}
 	}
@@ -146,6 +147,33 @@ func TestSendMessage(t *testing.T) {
 			t.Errorf("garden: %s", got)
 		}
 	})
+}
+
+// CHOOSE_OPTION asks whoever asked, and what they choose goes on as their message. Few and many options are refused.
+func TestChooseOption(t *testing.T) {
+	inWorld(t, func(w *world) {
+		status, _, said := w.does(tea, "bob", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)
+		if status != core.Completed || said != "Which tea?" || w.model.asked != 1 {
+			t.Errorf("%s, %q after %d rounds", status, said, w.model.asked)
+		}
+		open, err := w.store.OpenQuestions(w.Context(), tea.ID)
+		w.must(err)
+		if len(open) != 1 || !cmp.Equal(open[0].For, []core.EntityID{"bob"}) || !cmp.Equal(open[0].Options, []string{"Assam", "Sencha"}) {
+			t.Fatalf("open is %+v", open)
+		}
+		_, err = w.rt.Submit(w.Context(), core.Choice{Question: open[0].ID, Option: 1, Room: tea.ID, Author: "bob", Name: "bob", Roles: []string{"guest"}})
+		w.must(err)
+		time.Sleep(time.Minute)
+		if got := w.texts(tea); !cmp.Equal(got[len(got)-2:], []string{"bob: Sencha", "agent: Done."}) {
+			t.Errorf("said was %q", got)
+		}
+		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":["Yes"]}`, "Error: The parameters are wrong")
+		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without words")
+	})
+	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
+	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.Scene{Room: core.Room{Kind: core.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
+		t.Errorf("in a feed: %+v", made)
+	}
 }
 
 type painter struct{ err error }

@@ -14,7 +14,7 @@ func actions(d Deps) []core.Action {
 	if d.Painter != nil {
 		paint = []action{generateImage(d.Painter, d.Shows)}
 	}
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms)}, paint} {
+	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), chooseOption()}, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}

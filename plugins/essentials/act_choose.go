@@ -1,0 +1,37 @@
+package essentials
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/core"
+)
+
+// chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
+func chooseOption() action {
+	return action{
+		spec: core.ActionSpec{
+			Name: "CHOOSE_OPTION", Similes: []string{"SELECT_OPTION", "OFFER_OPTIONS", "ASK_CHOICE"},
+			Description: "Asks with buttons to choose from, and ends the turn. Only when you need a decision between few things. Don't write the question beside it.",
+			Parameters: object(`"question":{"type":"string","minLength":1,"maxLength":1000,"description":"what to ask"},`+
+				`"options":{"type":"array","minItems":2,"maxItems":10,"uniqueItems":true,"description":"what to choose from, in few words each",`+
+				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
+		},
+		offered: func(s core.Scene) bool { return s.Room.Kind != core.Feed },
+		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			var p struct {
+				Question string
+				Options  []string
+			}
+			if err := c.Read(&p); err != nil {
+				return core.Result{}, err
+			}
+			if err := c.Ask(ctx, core.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
+				return core.Result{}, err
+			}
+			c.Update(p.Question)
+			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, core.Offer{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
+		},
+	}
+}
