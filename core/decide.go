@@ -1,8 +1,10 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -103,23 +105,27 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	case word == "RESPOND":
 		return true, nil
 	}
-	return false, x.persist(x.life, func() error {
-		if word == "STOP" {
-			if err := x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed); err != nil {
-				return err
-			}
-		}
-		err := x.cfg.Store.Remember(x.life, x.run.ID, x.ignored(word))
-		return ignore(err, ErrNotFound) // nobody asks any more
-	})
+	x.trail.Actions = []string{word}
+	if word != stopWord {
+		return false, nil
+	}
+	return false, x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) })
 }
 
-// ignored is the memory of a message that is not answered.
-func (x *execution) ignored(word string) Memory {
-	return Memory{
-		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name,
-		Thought: "The message does not ask for an answer.", Actions: []string{word}, InReplyTo: x.scene.Message.ID, At: time.Now(),
+// rememberSilence keeps, beside the conversation, that it was decided to say nothing.
+func (x *execution) rememberSilence(v Verdict) error {
+	n := len(v.Actions)
+	if v.Outcome.Status != Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
+		return nil
 	}
+	m := Memory{
+		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name,
+		Thought: cmp.Or(v.Thought, "The message does not ask for an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
+	}
+	if n := len(x.run.Inputs); n > 0 {
+		m.InReplyTo = x.run.Inputs[n-1]
+	}
+	return ignore(x.cfg.Store.Remember(x.life, x.run.ID, m), ErrNotFound) // nobody asks any more
 }
 
 // question is what the model is asked, about the end of the conversation.

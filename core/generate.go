@@ -105,15 +105,15 @@ func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []Tur
 // IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a limit has cut off is not
 // done (LM-04).
 func (x *execution) words(r *round) error {
-	ignored := false
+	ignored := ""
 	var calls []ToolCall
 	for _, c := range r.calls {
 		switch r.word(c) {
 		case replyWord:
 		case ignoreWord, noneWord:
-			ignored = true
+			ignored = ignoreWord
 		case stopWord:
-			ignored = true
+			ignored = stopWord
 			if err := x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
 				return err
 			}
@@ -130,7 +130,8 @@ func (x *execution) words(r *round) error {
 		}
 	}
 	x.trail.add(r)
-	if ignored && r.blank() && len(r.calls) == 0 {
+	if ignored != "" && r.blank() && len(r.calls) == 0 {
+		x.trail.Actions = append(x.trail.Actions, ignored)
 		return x.spoken()
 	}
 	return nil
@@ -170,7 +171,11 @@ func (t *trail) add(r *round) {
 		t.Actions = append(t.Actions, replyWord)
 	}
 	for _, c := range r.calls {
-		t.Actions = append(t.Actions, c.Name)
+		name := c.Name
+		if known := r.x.toolbox.find(name); known != nil {
+			name = known.spec.Name
+		}
+		t.Actions = append(t.Actions, name)
 	}
 	t.Providers = append(t.Providers, r.wrote.Providers...)
 }

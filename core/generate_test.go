@@ -131,14 +131,21 @@ func TestSimpleForm(t *testing.T) {
 
 // The model may say nothing, also in private.
 func TestFormIgnores(t *testing.T) {
-	for _, wrote := range []string{
-		"<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>",
-		"<response><actions>NONE</actions></response>", "<response><actions>ignore</actions><providers></providers><text/></response>",
+	const unexplained = "The message does not ask for an answer."
+	for wrote, thought := range map[string]string{
+		"<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>": "not for me",
+		"<response><actions>NONE</actions></response>":                                             unexplained,
+		"<response><actions>ignore</actions><providers></providers><text/></response>":             unexplained,
 	} {
 		inWorld(t, func(w *world) {
 			w.asForm()
 			w.model.queue([]step{write(wrote), finish(core.FinishStop)})
-			w.wants(w.start().say("A"), core.Ignored, "")
+			acc := w.start().say("A")
+			w.wants(acc, core.Ignored, "")
+			kept, err := w.store.Recent(w.Context(), room, core.IgnoredKind, 0, 5)
+			if err != nil || len(kept) != 1 || kept[0].Thought != thought || kept[0].InReplyTo != acc.Memory || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
+				w.Errorf("remembered is %+v, %v", kept, err)
+			}
 			if len(w.chat.visible()) != 0 || len(w.model.asked()) != 1 {
 				w.Errorf("%s: the chat shows %q after %d calls", wrote, w.chat.visible(), len(w.model.asked()))
 			}

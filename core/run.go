@@ -57,7 +57,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 		if wanted, err := x.wanted(); err != nil {
 			return err
 		} else if !wanted {
-			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}})
+			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}, Actions: x.trail.Actions})
 		}
 	}
 	refused := x.claim()
@@ -272,7 +272,12 @@ func (x *execution) finish(v Verdict) error {
 	if err := x.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
-	err := x.persist(x.life, func() error { return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out) })
+	err := x.persist(x.life, func() error {
+		if err := x.rememberSilence(v); err != nil {
+			return err
+		}
+		return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
+	})
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}

@@ -62,6 +62,11 @@ func TestEndings(t *testing.T) {
 			if remembered, err := w.store.Recent(w.Context(), tea.ID, core.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
 				t.Errorf("%s: remembered is %+v, %v", c.action, remembered, err)
 			}
+			kept, err := w.store.Recent(w.Context(), tea.ID, core.IgnoredKind, 0, 9)
+			w.must(err)
+			if decided := c.action == "IGNORE" || c.action == "STOP" || c.action == "NONE"; len(kept) > 0 != decided || decided && kept[0].Actions[0] != c.action {
+				t.Errorf("%s: remembered is %+v", c.action, kept)
+			}
 			if status != c.want || said != c.said || then != c.then || w.model.asked != 1 {
 				t.Errorf("%s: %s, %q, attention %q, after %d rounds", c.action, status, said, then, w.model.asked)
 			}
