@@ -129,6 +129,24 @@ func TestChatSendMessage(t *testing.T) {
 	})
 }
 
+// What somebody wants to be called is known in their other rooms, and after a restart.
+func TestChatUpdateEntity(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
+		c.Say(Ada, c.ada, "call me Countess")
+		c.want(c.ada, "As you wish.")
+		c.shutdown()
+		c.start()
+		c.pass(10 * time.Second)
+		c.model.Queue(Script{Text("Good evening.")})
+		c.Mention(Ada, c.group, "good evening")
+		c.want(c.group, "Good evening.")
+		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `you noted: wants to be called \"Countess\"`) {
+			t.Errorf("it is not known: %s", last)
+		}
+	})
+}
+
 // A visitor of the web chat is known by nobody: what is for known people is not offered there, and not done.
 func TestGuestsHaveNoRights(t *testing.T) {
 	tell(t, nil, func(s *story) {

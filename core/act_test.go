@@ -164,9 +164,10 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			w.cfg.Turns.Group = core.Collect
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
-			owner := make(chan bool, 3)
+			owner, several := make(chan bool, 3), make(chan bool, 3)
 			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				owner <- c.Scene.Owner
+				several <- c.Scene.Several()
 				return core.Result{}, nil
 			}})
 			w.model.queue([]step{pause(5 * time.Second), write("One.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Two.")})
@@ -180,6 +181,9 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			w.wants(last, core.Completed, "Two.")
 			if got := <-owner; got != (name == "owner alone") {
 				t.Errorf("%s: %v", name, got)
+			}
+			if got := <-several; got != (name == "with another") {
+				t.Errorf("%s: written by several: %v", name, got)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -11,6 +12,9 @@ type Entity struct {
 	Connector string
 	Names     []string // under which it was met, in the order in which they came up; at most MaxNames, the oldest go
 	Bot       bool
+	// Details are what the agent noted of it, by what they are about, such as a language. Nothing follows from them: they are
+	// what people say of themselves.
+	Details map[string]string
 }
 
 // MaxNames is how many names of an entity are known.
@@ -23,6 +27,17 @@ func Renamed(names []string, name string) []string {
 	}
 	names = append(slices.Clone(names), name)
 	return names[max(0, len(names)-MaxNames):]
+}
+
+// Detailed returns details with those of more.
+func Detailed(details, more map[string]string) map[string]string {
+	all := maps.Clone(details)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, more)
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	return all
 }
 
 // World is what rooms belong to: a server, a workspace, a group with its topics.
@@ -45,7 +60,8 @@ type Member struct {
 type Directory interface {
 	// Entity returns one, or [ErrNotFound].
 	Entity(ctx context.Context, id EntityID) (Entity, error)
-	// Meet stores e; the names it was known by stay. It says what of that is news.
+	// Meet stores e; the names it was known by stay, and the details that e does not have. One without a text goes. It says
+	// what of that is news.
 	Meet(ctx context.Context, e Entity) (News, error)
 	// World returns one, or [ErrNotFound].
 	World(ctx context.Context, id WorldID) (World, error)

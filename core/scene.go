@@ -1,6 +1,14 @@
 package core
 
-import "context"
+import (
+	"context"
+	"slices"
+)
+
+// Several says that what the turn answers was written by several people.
+func (s Scene) Several() bool {
+	return slices.ContainsFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) && m.Author != s.Message.Author })
+}
 
 // recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
 // began is no part of it.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 
 	"parley/core"
 )
@@ -16,14 +17,17 @@ func (s *Store) Entity(ctx context.Context, id core.EntityID) (e core.Entity, er
 }
 
 func findEntity(ctx context.Context, q querier, id core.EntityID) (e core.Entity, err error) {
-	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot FROM entities WHERE id = ?`, id).
-		Scan(&e.ID, &e.Connector, jsonColumn{&e.Names}, &e.Bot)
+	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot, details FROM entities WHERE id = ?`, id).
+		Scan(&e.ID, &e.Connector, jsonColumn{&e.Names}, &e.Bot, jsonColumn{&e.Details})
 	return e, found(err)
 }
 
 // Meet implements [core.Directory].
 func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 	err := checkText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
+	for about, text := range e.Details {
+		err = errors.Join(err, checkText(about, text))
+	}
 	if err == nil && e.ID == "" {
 		err = errors.New("an entity needs an id")
 	}
@@ -37,11 +41,12 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 		for _, name := range e.Names {
 			names = core.Renamed(names, name)
 		}
-		changed := len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
+		details := core.Detailed(old.Details, e.Details)
+		changed := !maps.Equal(details, old.Details) || len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
 			e.Bot != old.Bot || e.Connector != old.Connector
 		return core.NewsOf(known, false, false, changed),
-			`REPLACE INTO entities (id, connector, names, bot) VALUES (?, ?, ?, ?)`,
-			[]any{e.ID, e.Connector, list(names), e.Bot}, err
+			`REPLACE INTO entities (id, connector, names, bot, details) VALUES (?, ?, ?, ?, ?)`,
+			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details)}, err
 	})
 	return news, wrap(err, "meeting %q", e.ID)
 }

@@ -12,6 +12,7 @@ import (
 func directoryChecks() []storeCheck {
 	return []storeCheck{
 		{"people are known by all their names", meetNames},
+		{"what is noted of people stays", meetDetails},
 		{"many names are not all known", meetManyNames},
 		{"a world keeps its name", worldNames},
 		{"members come and go", memberships},
@@ -49,6 +50,25 @@ func meetNames(t *testing.T, s store) {
 	_, err = s.Meet(t.Context(), core.Entity{ID: "bob", Names: []string{"\xff"}})
 	if err == nil {
 		t.Error("a name that can't be read back is stored")
+	}
+}
+
+func meetDetails(t *testing.T, s store) {
+	ada := core.Entity{ID: "ada", Connector: "fake"}
+	with := func(details map[string]string) core.Entity {
+		e := ada
+		e.Details = details
+		return e
+	}
+	s.meets(with(map[string]string{"language": "French", "name": ""}), core.Came)
+	s.meets(ada, core.Nothing)
+	s.meets(with(map[string]string{"language": "French"}), core.Nothing)
+	s.meets(with(map[string]string{"language": "", "name": "Addy"}), core.Changed)
+	got, err := s.Entity(t.Context(), "ada")
+	s.must(err)
+	s.same("ada", got, with(map[string]string{"name": "Addy"}))
+	if _, err := s.Meet(t.Context(), with(map[string]string{"name": "\xff"})); err == nil {
+		t.Error("a detail that can't be read back is stored")
 	}
 }
 
@@ -175,7 +195,8 @@ func directoryModelCheck(t *testing.T, s core.Store) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"meet": func(rt *rapid.T) {
 				e := core.Entity{ID: who(), Connector: "fake", Bot: rapid.Bool().Draw(rt, "bot"),
-					Names: rapid.SliceOfN(rapid.SampledFrom([]string{"", "A", "B", "C", "D"}), 0, 3).Draw(rt, "names")}
+					Names:   rapid.SliceOfN(rapid.SampledFrom([]string{"", "A", "B", "C", "D"}), 0, 3).Draw(rt, "names"),
+					Details: rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "A", "B"}), 0, 2).Draw(rt, "details")}
 				got, gotErr := s.Meet(t.Context(), e)
 				want, wantErr := model.Meet(t.Context(), e)
 				p.agree(rt, "Meet", got, want, gotErr, wantErr)

@@ -44,14 +44,19 @@ func (d directoryModel) Meet(_ context.Context, e core.Entity) (core.News, error
 	defer d.guard.Unlock()
 	old, known := d.people[e.ID]
 	names := old.Names
+	for _, text := range e.Details {
+		if !utf8.ValidString(text) {
+			return core.Nothing, errors.New("it could not be read back")
+		}
+	}
 	for _, n := range e.Names {
 		if !utf8.ValidString(n) {
 			return core.Nothing, errors.New("it could not be read back")
 		}
 		names = core.Renamed(names, n)
 	}
-	e.Names = names
-	changed := !slices.Equal(names, old.Names) || e.Bot != old.Bot || e.Connector != old.Connector
+	e.Names, e.Details = names, core.Detailed(old.Details, e.Details)
+	changed := !slices.Equal(names, old.Names) || !maps.Equal(e.Details, old.Details) || e.Bot != old.Bot || e.Connector != old.Connector
 	d.people[e.ID] = e
 	return core.NewsOf(known, false, false, changed), nil
 }

@@ -22,9 +22,9 @@ func TestOffered(t *testing.T) {
 			who  core.EntityID
 			want []string
 		}{
-			{ada, "ada", append(rooms, "SEND_MESSAGE", "CHOOSE_OPTION")},
-			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION")},
-			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION")},
+			{ada, "ada", append(rooms, "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
+			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
 			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION")},
 		} {
 			if diff := cmp.Diff(c.want, w.tools(c.in, c.who)); diff != "" {

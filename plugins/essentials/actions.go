@@ -14,7 +14,11 @@ func actions(d Deps) []core.Action {
 	if d.Painter != nil {
 		paint = []action{generateImage(d.Painter, d.Shows)}
 	}
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), chooseOption()}, paint} {
+	var note []action
+	if d.People != nil {
+		note = []action{updateEntity(d.People)}
+	}
+	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), chooseOption()}, note, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}

@@ -10,6 +10,7 @@ import (
 // Deps are what the plugin works with.
 type Deps struct {
 	Rooms    Rooms
+	People   People          // nil: nothing is noted of people
 	Painter  core.Painter    // nil where nobody paints
 	Shows    map[string]bool // the connectors that show pictures; without any, none are made
 	Lore     Lore            // nil: nothing is told that only a store knows

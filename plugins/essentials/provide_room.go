@@ -24,8 +24,16 @@ func recentMessages(_ context.Context, s core.Scene) (core.Fragment, error) {
 	return core.Fragment{Text: "# Conversation\nThe last message is the newest.\n" + text}, nil
 }
 
-// people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform.
-func people(_ context.Context, s core.Scene) (core.Fragment, error) {
+// mostDetails is of how many people in a group is told what was noted of them, beside who asks.
+const mostDetails = 10
+
+// people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform, and
+// never from what was noted of them, which is what they said of themselves (SE-08).
+func people(known People) func(context.Context, core.Scene) (core.Fragment, error) {
+	return func(ctx context.Context, s core.Scene) (core.Fragment, error) { return tellPeople(ctx, s, known) }
+}
+
+func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment, error) {
 	asks := core.Label(s.Message.Name)
 	standing := "a guest"
 	switch {
@@ -38,7 +46,12 @@ func people(_ context.Context, s core.Scene) (core.Fragment, error) {
 		if asks == "" {
 			return core.Fragment{}, nil
 		}
-		return core.Fragment{Text: fmt.Sprintf("You talk with %s, who is %s.", asks, standing)}, nil
+		text := fmt.Sprintf("You talk with %s, who is %s.", asks, standing)
+		noted, err := detailsOf(ctx, known, s.Message.Author)
+		if noted != "" {
+			text += " You noted of them: " + noted + "."
+		}
+		return core.Fragment{Text: text}, err
 	}
 	seen, lines := map[core.EntityID]bool{core.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
@@ -49,6 +62,15 @@ func people(_ context.Context, s core.Scene) (core.Fragment, error) {
 		seen[m.Author] = true
 		if m.Author == s.Message.Author {
 			name += ", who asks and is " + standing
+		}
+		if len(lines) < mostDetails || m.Author == s.Message.Author {
+			noted, err := detailsOf(ctx, known, m.Author)
+			if err != nil {
+				return core.Fragment{}, err
+			}
+			if noted != "" {
+				name += "; you noted: " + noted
+			}
 		}
 		lines = append(lines, name)
 	}

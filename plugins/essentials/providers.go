@@ -33,7 +33,7 @@ func providers(d Deps) []core.Provider {
 	all := []core.Provider{
 		provider{core.ProviderSpec{Name: "CHARACTER", Stable: true, Position: 10}, character},
 		provider{core.ProviderSpec{Name: "ACTIONS", Flat: true, Position: 60}, actionList},
-		provider{core.ProviderSpec{Name: "ENTITIES", Position: 70}, people},
+		provider{core.ProviderSpec{Name: "ENTITIES", Position: 70}, people(d.People)},
 		provider{core.ProviderSpec{Name: "RECENT_MESSAGES", Flat: true, Position: 90}, recentMessages},
 		provider{core.ProviderSpec{
 			Name: "ATTACHMENTS", Dynamic: true, Position: 95,

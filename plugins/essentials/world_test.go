@@ -47,7 +47,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: store, model: &model{}}
 		w.rt, err = core.New(core.Config{
 			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store})}, Schema: schema.Compile,
+			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.Turns{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Roles: map[string]bool{"fake:guest": true}},
@@ -137,11 +137,21 @@ type model struct {
 	asked int
 	last  core.Request
 	told  string
+
+	answers []string // to short questions, which come without a conversation and without tools
+	short   string   // the last of them
 }
 
 // Generate implements [core.Model].
 func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
+		if len(req.Tools) == 0 && len(req.Turns) == 1 && len(m.answers) > 0 {
+			m.short = req.Turns[0].Text
+			text := m.answers[0]
+			m.answers = m.answers[1:]
+			yield(core.Chunk{Text: text}, nil)
+			return
+		}
 		m.asked++
 		m.last = req
 		if last := req.Turns[len(req.Turns)-1]; last.Role == core.ToolRole {

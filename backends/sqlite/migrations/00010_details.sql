@@ -1,0 +1,7 @@
+-- What the agent noted of people, a JSON object.
+
+-- +goose Up
+ALTER TABLE entities ADD COLUMN details TEXT NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE entities DROP COLUMN details;

@@ -1,0 +1,104 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/core"
+)
+
+// People is what the agent noted of those who write; a [core.Store] knows it.
+type People interface {
+	Entity(ctx context.Context, id core.EntityID) (core.Entity, error)
+	Meet(ctx context.Context, e core.Entity) (core.News, error)
+}
+
+// details are what may be noted of somebody, in the order in which it is told. There are no others: what is noted is told in
+// every room that they write in.
+var details = [...]struct{ key, means string }{
+	{"name", "wants to be called"}, {"pronouns", "pronouns"}, {"language", "language"}, {"time_zone", "time zone"},
+}
+
+// updateEntity notes what somebody says of themselves. Done twice it does no more than once. What is noted gives no rights.
+func updateEntity(people People) action {
+	return action{
+		spec: core.ActionSpec{
+			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
+			Description: "Notes something lasting of a person, for all your conversations with them. Only what they tell you of themselves, or your owner of them.",
+			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what is noted; name is what they want to be called"},`+
+				`"value":{"type":"string","maxLength":80,"description":"what to note, in few words; empty to forget it"},`+
+				`"person":{"type":"string","description":"the name of the person in this conversation; who asks, if left out"}`, "about", "value"),
+		},
+		offered: func(s core.Scene) bool { return named(s) && s.Room.Kind != core.Feed },
+		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			var p struct{ About, Value, Person string }
+			if err := c.Read(&p); err != nil {
+				return core.Result{}, err
+			}
+			who, err := meant(c.Scene, p.Person)
+			if err != nil {
+				return core.Result{}, err
+			}
+			e, err := people.Entity(ctx, who.Author)
+			if errors.Is(err, core.ErrNotFound) {
+				e, err = core.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
+			}
+			if err == nil {
+				e.Details = map[string]string{p.About: core.Label(p.Value)}
+				_, err = people.Meet(ctx, e)
+			}
+			if err != nil {
+				return core.Result{}, fmt.Errorf("note it: %w", err)
+			}
+			return core.Result{Text: fmt.Sprintf("Noted of %s.", core.Label(who.Name)), Short: "noted"}, nil
+		},
+	}
+}
+
+// meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
+func meant(s core.Scene, name string) (core.Memory, error) {
+	name = core.Label(name)
+	if name == "" || strings.EqualFold(name, core.Label(s.Message.Name)) {
+		if s.Several() {
+			return core.Memory{}, errors.New("several people ask at once; who is meant has to ask alone")
+		}
+		return s.Message, nil
+	}
+	if !s.Owner {
+		return core.Memory{}, errors.New("people can only tell you of themselves")
+	}
+	var found core.Memory
+	for _, m := range s.Recent {
+		if m.Author == core.EntityID(s.Agent.ID) || !strings.EqualFold(core.Label(m.Name), name) {
+			continue
+		}
+		if found.ID != "" && found.Author != m.Author {
+			return core.Memory{}, fmt.Errorf("several people here are called %q", name)
+		}
+		found = m
+	}
+	if found.ID == "" {
+		return core.Memory{}, fmt.Errorf("nobody called %q has written here", name)
+	}
+	return found, nil
+}
+
+// detailsOf is what was noted of somebody, in a line; empty if nothing.
+func detailsOf(ctx context.Context, people People, id core.EntityID) (string, error) {
+	if people == nil {
+		return "", nil
+	}
+	e, err := people.Entity(ctx, id)
+	if err != nil && !errors.Is(err, core.ErrNotFound) {
+		return "", fmt.Errorf("read what is noted: %w", err)
+	}
+	var all []string
+	for _, d := range details {
+		if text := e.Details[d.key]; text != "" {
+			all = append(all, fmt.Sprintf("%s %q", d.means, text))
+		}
+	}
+	return strings.Join(all, ", "), nil
+}
