@@ -18,7 +18,7 @@ func actions(d Deps) []core.Action {
 	if d.People != nil {
 		note = []action{updateEntity(d.People)}
 	}
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), chooseOption()}, note, paint} {
+	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}

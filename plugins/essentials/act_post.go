@@ -1,0 +1,70 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"parley/core"
+)
+
+// maxPost is how long a post may be, in characters.
+const maxPost = 2000
+
+// createPost writes in a feed, in the agent's own voice. Of the room where it is asked for the post knows nothing but the
+// topic (SE-12).
+func createPost(rooms Rooms) action {
+	return action{
+		spec: core.ActionSpec{
+			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
+			Description: "Writes a post in a channel that is a feed. You need not write its text. Only when asked to.",
+			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the channel"},`+
+				`"topic":{"type":"string","maxLength":500,"description":"what the post shall be about; up to you if left out"}`, "room"),
+			Effect: core.Writes,
+		},
+		offered: func(s core.Scene) bool { return s.Owner && s.Room.Kind != core.Feed },
+		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			var p struct{ Room, Topic string }
+			if err := c.Read(&p); err != nil {
+				return core.Result{}, err
+			}
+			room, err := find(ctx, rooms, c.Scene, p.Room)
+			switch {
+			case err != nil:
+				return core.Result{}, err
+			case room.Kind != core.Feed:
+				return core.Result{}, fmt.Errorf("%s is no feed; what is said there is a message", label(room))
+			}
+			text, err := writePost(ctx, c.Scene, room, p.Topic)
+			if err != nil {
+				return core.Result{}, err
+			}
+			err = c.Say(ctx, room.ID, text)
+			switch {
+			case errors.Is(err, core.ErrUnreached):
+				return core.Result{}, fmt.Errorf("nothing was written in %s yet, so it can't be reached", label(room))
+			case err != nil:
+				return core.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
+			}
+			return core.Result{Text: fmt.Sprintf("It is posted in %s:\n%s", label(room), text), Short: "→ " + label(room)}, nil
+		},
+	}
+}
+
+// writePost has a post written as if nothing else had been said.
+func writePost(ctx context.Context, s core.Scene, feed core.Room, topic string) (string, error) {
+	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
+	s.Message = core.Memory{Text: topic}
+	answer, err := s.Ask(ctx, core.PostCreation, nil)
+	if err != nil {
+		return "", fmt.Errorf("write the post: %w", err)
+	}
+	_, text, ok := strings.Cut(answer, "<post>")
+	if text, _, closed := strings.Cut(text, "</post>"); ok && closed {
+		if text = strings.TrimSpace(text); text != "" && len([]rune(text)) <= maxPost {
+			return text, nil
+		}
+	}
+	return "", errors.New("no post came of it; try once more, or say it yourself with SEND_MESSAGE")
+}
