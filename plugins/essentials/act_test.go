@@ -22,8 +22,8 @@ func TestOffered(t *testing.T) {
 			who  core.EntityID
 			want []string
 		}{
-			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY")},
-			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY")},
+			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "UPDATE_SETTINGS")},
+			{tea, "ada", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "UPDATE_SETTINGS")},
 			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
 			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION")},
 		} {

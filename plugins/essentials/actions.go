@@ -18,7 +18,11 @@ func actions(d Deps) []core.Action {
 	if d.People != nil {
 		note = []action{updateEntity(d.People)}
 	}
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, paint} {
+	var set []action
+	if d.Settings != nil {
+		set = []action{updateSettings(d.Settings, d.Rooms)}
+	}
+	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, set, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}

@@ -11,6 +11,7 @@ import (
 type Deps struct {
 	Rooms    Rooms
 	People   People          // nil: nothing is noted of people
+	Settings Settings        // nil: nothing is set by talking
 	Painter  core.Painter    // nil where nobody paints
 	Shows    map[string]bool // the connectors that show pictures; without any, none are made
 	Lore     Lore            // nil: nothing is told that only a store knows

@@ -113,7 +113,7 @@ func settings(lore Lore) func(context.Context, core.Scene) (core.Fragment, error
 		for _, n := range notes {
 			lines = append(lines, core.Label(n.Key)+": "+n.Text)
 		}
-		return core.Fragment{Text: "# Settings of this room\n" + dashes(lines)}, nil
+		return core.Fragment{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 	}
 }
 

@@ -47,7 +47,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: store, model: &model{}}
 		w.rt, err = core.New(core.Config{
 			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Lore: store})}, Schema: schema.Compile,
+			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.Turns{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Roles: map[string]bool{"fake:guest": true}},

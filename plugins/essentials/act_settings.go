@@ -1,0 +1,57 @@
+package essentials
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// Settings keeps what was chosen for rooms; a [core.Store] does.
+type Settings interface {
+	SaveNote(ctx context.Context, n core.RoomNote) error
+}
+
+// lengths are how long answers may be.
+var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
+
+// updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it. Done twice it does no more
+// than once.
+func updateSettings(settings Settings, rooms Rooms) action {
+	return action{
+		spec: core.ActionSpec{
+			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
+			Description: "Sets how you answer in a room from now on. Only when your owner asks for it.",
+			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"what is set: the language of your answers, how long they are (short, normal or detailed), or their tone"},`+
+				`"value":{"type":"string","maxLength":80,"description":"what it is from now on; empty for what it was at first"},`+
+				`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`, "setting", "value"),
+		},
+		offered: func(s core.Scene) bool { return s.Owner },
+		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			var p struct{ Setting, Value, Room string }
+			if err := c.Read(&p); err != nil {
+				return core.Result{}, err
+			}
+			value := core.Label(p.Value)
+			if p.Setting == "length" && value != "" {
+				words, ok := lengths[value]
+				if !ok {
+					return core.Result{}, errors.New("length is short, normal or detailed")
+				}
+				value = words
+			}
+			room, err := find(ctx, rooms, c.Scene, p.Room)
+			if err != nil {
+				return core.Result{}, err
+			}
+			note := core.RoomNote{Room: room.ID, Kind: core.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
+			if err := settings.SaveNote(ctx, note); err != nil {
+				return core.Result{}, fmt.Errorf("keep the setting: %w", err)
+			}
+			text := fmt.Sprintf("The %s of answers in %s is set.", p.Setting, label(room))
+			return core.Result{Text: text, Short: text}, nil
+		},
+	}
+}
