@@ -70,6 +70,9 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, end.Images = true, r.Text, r.Short, dataURLs(r.Images)
+		if n := len(r.Images) - len(end.Images); n > 0 {
+			done.Result.Text += fmt.Sprintf("\n[%d of the pictures can't be shown: too large, or of a kind that people can't see]", n)
+		}
 	}
 	x.acted = append(x.acted, done)
 	if t.spec.Quiet {

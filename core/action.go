@@ -58,7 +58,8 @@ const (
 type Result struct {
 	Text  string // for the model
 	Short string // for people, one line
-	// Images are pictures for people. Only live surfaces show them, and only while the answer is made.
+	// Images are pictures for people: below the answer, each at most 4 MiB. They are not remembered: a page shows them only
+	// while the answer is made.
 	Images []Blob
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.

@@ -53,7 +53,7 @@ type Tool struct {
 	ShortResult     string   `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
 	Success         bool     `json:"success,omitempty"`
 	Error           string   `json:"error,omitempty"`  // a sentence, for people
-	Images          []string `json:"images,omitempty"` // data: URLs or paths that the surface can show
+	Images          []string `json:"images,omitempty"` // data: URLs
 }
 
 // Status is how a run ended.
@@ -130,6 +130,14 @@ type Segment struct {
 	Call string // empty for the text of a step
 	Tool Tool
 	Text string // of a step it only grows from view to view; of a call it may be replaced
+}
+
+// Images are the pictures that calls came to, oldest first, as [Tool.Images] has them.
+func (v View) Images() (all []string) {
+	for _, s := range v.Segments {
+		all = append(all, s.Tool.Images...)
+	}
+	return all
 }
 
 // Text is all that the agent says: the segments in order, a blank line between those that say something.

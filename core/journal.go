@@ -217,7 +217,12 @@ type Verdict struct {
 	Thought   string // as in [Memory], like those that follow
 	Actions   []string
 	Providers []string
+
+	Files int // how many files stand below the text: they live no longer than the process that has them
 }
+
+// FirstFile is the number of the first part that is a file, see [Shown]; parts of text count from 0.
+const FirstFile = 1 << 16
 
 // Shown is one message of an answer as the journal knows it. Without an ID it is about to be created, or nobody knows
 // whether it was.

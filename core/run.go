@@ -211,6 +211,7 @@ func (x *execution) verdict(err error) Verdict {
 	}
 	return Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
+		Files: len(v.Images()),
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 
 const (
 	requestTimeout = 15 * time.Second
-	finalTries     = 8 // in a row: about two minutes
+	uploadTimeout  = time.Minute // of a file
+	finalTries     = 8           // in a row: about two minutes
 	leastPause     = time.Second
 	mostPause      = time.Minute
 )
 
-var errSilent = fmt.Errorf("the platform said nothing for %v", requestTimeout)
+var errSilent = errors.New("the platform said nothing in time")
 
 // request makes one request and learns from its result. It is not cut off when ctx is done: else nobody knew what is
 // shown. An error ends the message.
@@ -27,7 +28,11 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 			return err
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), requestTimeout, errSilent)
+	limit := requestTimeout
+	if s.part.File != nil {
+		limit = uploadTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), limit, errSilent)
 	defer cancel()
 	switch s.op {
 	case Post:
@@ -147,6 +152,10 @@ func (m *Message) failed(s step, err error) error {
 		return errNoMore
 	case errors.Is(err, ErrGone):
 		log.Info("the user removed a part of the answer")
+		return nil
+	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
+		log.Warn("the platform refuses the file: people are told so")
+		h.plain = true
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
 		log.Warn("the platform can't read the markup: the part is sent plain")

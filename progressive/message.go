@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"parley/core"
@@ -25,10 +26,13 @@ type Message struct {
 	gate    Gate
 	log     *slog.Logger
 	run     core.RunID
+	epoch   core.Epoch
 	last    Priority // of the last word
 
 	parts   []shown
-	resumed bool // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
+	below   []shown // the files, below them
+	files   int     // how many there are, as an earlier holder left word
+	resumed bool    // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
 	ended   bool
 
 	seen      time.Time      // when there was something visible to show first
@@ -44,7 +48,7 @@ type Message struct {
 // New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
 // logged: Show returns an error only if the last word is still owed.
 func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
-	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, last: Final, resumed: len(run.Shown) > 0}
+	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, last: Final, resumed: len(run.Shown) > 0}
 	if run.Duty.Aside() {
 		m.last = Aside
 	}
@@ -53,8 +57,15 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 	if k, ok := s.(NonceKeeper); ok {
 		m.window = k.NonceWindow()
 	}
+	if run.Verdict != nil {
+		m.files = run.Verdict.Files
+	}
 	for _, h := range run.Shown {
-		m.resume(h, run)
+		if h.Part >= core.FirstFile {
+			m.resumeFile(h, run)
+		} else {
+			m.resume(h, run)
+		}
 	}
 	return m
 }
@@ -77,10 +88,14 @@ func (m *Message) resume(h core.Shown, run core.Run) {
 }
 
 func (m *Message) part(i int) *shown {
-	for len(m.parts) <= i {
-		m.parts = append(m.parts, shown{})
+	all := &m.parts
+	if i >= core.FirstFile {
+		all, i = &m.below, i-core.FirstFile
 	}
-	return &m.parts[i]
+	for len(*all) <= i {
+		*all = append(*all, shown{})
+	}
+	return &(*all)[i]
 }
 
 // Show implements [core.Surface].
@@ -152,9 +167,9 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 	if m.paused() || !m.ended && !m.mayPreview(now) {
 		return step{}, false
 	}
-	var want []Part
+	var want, files []Part
 	if !v.Outcome.Withdrawn {
-		want = m.render(v)
+		want, files = m.render(v)
 	}
 	m.read, m.want = now, want
 	if !m.ended && (!m.ripe(want, now) || m.shrinks(v, want)) {
@@ -165,7 +180,22 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 		have = have[:min(len(have), len(want))]
 	}
 	s, ok = plan(have, want, now)
+	if !ok && m.ended {
+		s, ok = m.nextFile(files, v.Outcome.Withdrawn, now)
+	}
 	m.level = !ok
+	return s, ok
+}
+
+// nextFile is the next change below a text that stands, or is taken back.
+func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, ok bool) {
+	if !withdrawn {
+		return planFiles(m.below, want, now)
+	}
+	if m.deleter != nil {
+		s, ok = takeBack(m.below, 0, now)
+		s.i += core.FirstFile
+	}
 	return s, ok
 }
 
@@ -183,14 +213,10 @@ func (m *Message) mayPreview(now time.Time) bool {
 	return true
 }
 
-// render is what v becomes, without parts that nobody would see (ST-14).
-func (m *Message) render(v core.View) (parts []Part) {
-	for _, p := range m.sink.Render(v) {
-		if visible(p.reads(), 1) > 0 {
-			parts = append(parts, p)
-		}
-	}
-	return parts
+// render is what v becomes, without texts that nobody would see (ST-14).
+func (m *Message) render(v core.View) (texts, files []Part) {
+	texts, files = apart(m.sink.Render(v))
+	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.reads(), 1) == 0 }), files
 }
 
 // ripe says whether want is worth a first message.
@@ -256,7 +282,11 @@ func (m *Message) reportMissing(v core.View) {
 	if v.Outcome.Withdrawn {
 		return
 	}
-	for i := range m.render(v) {
+	texts, files := m.render(v)
+	if n := m.missing(files); n > 0 {
+		m.log.Error("files of the answer may not have been shown: the process that had them is gone, or the platform did not say", "files", n)
+	}
+	for i := range texts {
 		if h := m.part(i); h.state == absent || h.state == unknown {
 			m.log.Error("a part of the answer may not have been shown", "part", i)
 		}
@@ -264,6 +294,9 @@ func (m *Message) reportMissing(v core.View) {
 }
 
 func (m *Message) nonce(i int, again bool) string {
+	if i >= core.FirstFile { // of each holder's own: after a file was taken back, another may have its place
+		return fmt.Sprintf("%s/files.%d/%d", m.run, m.epoch, i-core.FirstFile)
+	}
 	if again {
 		return fmt.Sprintf("%s/%d/again", m.run, i)
 	}

@@ -11,6 +11,8 @@ type shown struct {
 	whole   bool      // of an unknown one: it may be the whole part already
 	until   time.Time // the nonce is good until then; zero without nonces
 	refused string    // the text that the platform can't read: it is sent plain
+	plain   bool      // the file was refused: it is said instead
+	stale   bool      // the file belongs to an earlier answer of the run
 	again   bool      // it was sent again once, after the user had removed it
 }
 
@@ -63,7 +65,12 @@ func plan(have []shown, want []Part, now time.Time) (s step, ok bool) {
 			}
 		}
 	}
-	for i := len(have) - 1; i >= len(want); i-- {
+	return takeBack(have, len(want), now)
+}
+
+// takeBack is the first step that takes away what stands from part n on, from the end.
+func takeBack(have []shown, n int, now time.Time) (s step, ok bool) {
+	for i := len(have) - 1; i >= n; i-- {
 		switch h := have[i]; {
 		case h.state == there:
 			return step{op: Delete, i: i}, true

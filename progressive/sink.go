@@ -61,8 +61,10 @@ type Learner interface {
 	Learned() (l Learned, ok bool)
 }
 
-// Part is one platform message.
+// Part is one platform message: text, or a file. Files come below all text, once the answer has ended: each is posted
+// once and never changed. For one that the platform does not take, which is [ErrUnparsable], Plain is posted.
 type Part struct {
+	File    *File       // nil is text
 	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup
 	Plain   string      // the same without any markup, for a platform that refuses Text
 	Offer   *core.Offer // buttons below it; nil is none, and takes away those that were there

@@ -67,11 +67,13 @@ func nonced(c *progressivetest.Chat) progressive.Sink {
 }
 
 // show starts a holder of the run, with a new answer.
-func (s *story) show() {
+func (s *story) show() { s.showTo(slog.New(slog.DiscardHandler)) }
+
+func (s *story) showTo(log *slog.Logger) {
 	ctx, cancel := context.WithCancelCause(s.Context())
 	s.a, s.cancel, s.over = &core.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
-	m := progressive.New(s.sink, s.gate, s.run, slog.New(slog.DiscardHandler))
+	m := progressive.New(s.sink, s.gate, s.run, log)
 	over := s.over
 	go func() {
 		s.err = m.Show(ctx, s.a, s.note)

@@ -69,6 +69,8 @@ type verdict struct {
 	Thought   string   `json:"thought,omitempty"`
 	Actions   []string `json:"actions,omitempty"`
 	Providers []string `json:"providers,omitempty"`
+
+	Files int `json:"files,omitempty"`
 }
 
 // list stores "" for none.

@@ -53,6 +53,7 @@ func (s Suite) Run(t *testing.T) {
 		"an answer of many messages":          answerOfManyMessages,
 		"holds are obeyed":                    holdsAreObeyed,
 		"an answer of which nothing may stay": answerIsWithdrawn,
+		"an answer with a picture":            answerWithPicture,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -77,9 +77,10 @@ type Weather interface {
 
 // Fault is what becomes of one request of the bot.
 type Fault struct {
-	Op  progressive.Op
-	In  Place // empty is anywhere
-	Nth int   // of these requests, from now on; 0 is the first
+	Op   progressive.Op
+	File bool  // it is the post of a file, where that is another request than that of a text
+	In   Place // empty is anywhere
+	Nth  int   // of these requests, from now on; 0 is the first
 
 	// One of these, or Delay alone:
 	Hold       time.Duration // refused, with the demand to wait; whole seconds
@@ -113,6 +114,7 @@ type Line struct {
 	Own      bool   // the bot wrote it
 	Text     string // as people read it now
 	Versions []Version
+	Files    []File // below it
 }
 
 // Version is one state of a message; the first is what was posted.

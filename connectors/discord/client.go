@@ -17,6 +17,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"parley/connectors"
+	"parley/progressive"
 )
 
 const (
@@ -102,7 +103,27 @@ func unsent(dial connectors.Dialer) connectors.Dialer {
 	}
 }
 
-// do makes one request below the API's root. A nil in has no body; out may be nil. Its errors are errRevoked, [held],
+// upload is the body of a request with a file beside it.
+type upload struct {
+	payload any
+	file    progressive.File
+}
+
+// encode makes the body of a request, and says of what kind it is.
+func encode(in any) (kind string, body []byte, err error) {
+	switch in := in.(type) {
+	case nil:
+		return "", nil, nil
+	case upload:
+		return discordgo.MultipartBodyWithJSON(in.payload, []*discordgo.File{
+			{Name: in.file.Name, ContentType: in.file.Type, Reader: bytes.NewReader(in.file.Data)},
+		})
+	}
+	body, err = json.Marshal(in)
+	return "application/json", body, err
+}
+
+// do makes one request below the API's root. A nil in has no body, an [upload] a file; out may be nil. Its errors are errRevoked, [held],
 // [refusal] and errUnsent; with any other, nobody knows what became of the request.
 func (c *client) do(ctx context.Context, method, path string, in, out any) error {
 	select {
@@ -114,15 +135,12 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	if err := c.limits.enter(r, time.Now()); err != nil {
 		return err
 	}
-	var body []byte
-	if in != nil {
-		var err error
-		if body, err = json.Marshal(in); err != nil {
-			return fmt.Errorf("%s: %w", r, err)
-		}
+	kind, body, err := encode(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", r, err)
 	}
 	x := &exchange{}
-	raw, err := c.api.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, "application/json", body,
+	raw, err := c.api.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 	if x.status == 0 {
 		return fmt.Errorf("%s: %w", r, err)

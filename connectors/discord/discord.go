@@ -186,8 +186,9 @@ const (
 	messageContentLimited = 1 << 19
 )
 
-// permissions are what an invitation asks for: to see channels, write there and in threads, and read what was written.
-const permissions = 1<<10 | 1<<11 | 1<<16 | 1<<38
+// permissions are what an invitation asks for: to see channels, write there and in threads, attach files, and read what was
+// written.
+const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
 func (d *Discord) application(ctx context.Context) (a application) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)

@@ -105,11 +105,12 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	if s.renderer == nil {
 		s.renderer = newRenderer()
 	}
-	parts := render(s.renderer, v, s.progress)
+	files, tooLarge := progressive.Files(v, mostFile)
+	parts := render(s.renderer, v, append(s.progress.Lines(v), tooLarge...))
 	if n := len(parts); n > 0 {
 		parts[n-1].Offer = v.Outcome.Offer
 	}
-	return parts
+	return append(parts, files...)
 }
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
@@ -144,6 +145,7 @@ type creation struct {
 	Nonce   string     `json:"nonce"`
 	Enforce bool       `json:"enforce_nonce"`
 	Reply   *reference `json:"message_reference,omitempty"`
+	Files   []named    `json:"attachments,omitempty"`
 }
 
 type reference struct {
@@ -151,7 +153,16 @@ type reference struct {
 	Fail    bool   `json:"fail_if_not_exists"`
 }
 
+// named is a file that comes with a message, by its place in the request.
+type named struct {
+	Place string `json:"id"`
+	Name  string `json:"filename"`
+}
+
 func says(p progressive.Part) content {
+	if p.File != nil {
+		return content{}
+	}
 	c := content{Content: p.Text, Buttons: rows(p.Offer)}
 	if p.Text == "" {
 		c.Content = p.Plain
@@ -166,10 +177,19 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 	if p.ReplyTo && s.to.Guild != "" && s.to.Message != "" && !s.alone {
 		in.Reply = &reference{Message: s.to.Message}
 	}
+	var body any = in
+	if p.File != nil {
+		in.Files = []named{{"0", p.File.Name}}
+		body = upload{in, *p.File}
+	}
 	var out struct {
 		ID string `json:"id"`
 	}
-	err := s.do(ctx, progressive.Post, http.MethodPost, "messages", in, &out)
+	err := s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out)
+	if r := (*refusal)(nil); p.File != nil && errors.As(err, &r) && !errors.Is(err, progressive.ErrGone) {
+		s.closed = false // it may be no more than files that are refused: the words instead find out
+		err = fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
+	}
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}

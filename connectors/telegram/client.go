@@ -105,9 +105,9 @@ func (r *refusal) says(words ...string) bool {
 	return false
 }
 
-// call makes one request and decodes its result into v. The error is a *refusal, errUnsent or errRevoked, or else it
+// call makes one request, with files if there are any, and decodes its result into v. The error is a *refusal, errUnsent or errRevoked, or else it
 // is not known whether the server did it.
-func (c *client) call(ctx context.Context, method string, params tgbotapi.Params, v any) error {
+func (c *client) call(ctx context.Context, method string, params tgbotapi.Params, v any, files ...tgbotapi.RequestFile) error {
 	select {
 	case <-c.revoked:
 		return errRevoked
@@ -116,7 +116,7 @@ func (c *client) call(ctx context.Context, method string, params tgbotapi.Params
 	t := &trip{ctx: ctx, http: c.http}
 	api := c.api
 	api.Client = t
-	answer, err := api.MakeRequest(method, params)
+	answer, err := request(api, method, params, files)
 	err = c.failure(t, method, err)
 	if errors.Is(err, errRevoked) {
 		c.once.Do(func() { close(c.revoked) })
@@ -130,7 +130,18 @@ func (c *client) call(ctx context.Context, method string, params tgbotapi.Params
 	return nil
 }
 
-// failure sorts what MakeRequest returned.
+func request(api tgbotapi.BotAPI, method string, params tgbotapi.Params, files []tgbotapi.RequestFile) (*tgbotapi.APIResponse, error) {
+	if len(files) == 0 {
+		return api.MakeRequest(method, params)
+	}
+	answer, err := api.UploadFiles(method, params, files)
+	if said := (*tgbotapi.Error)(nil); errors.As(err, &said) {
+		said.Code = answer.ErrorCode // which the library leaves out of uploads alone
+	}
+	return answer, err
+}
+
+// failure sorts what request returned.
 func (c *client) failure(t *trip, method string, err error) error {
 	var said *tgbotapi.Error
 	switch {

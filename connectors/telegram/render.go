@@ -25,12 +25,12 @@ func newRenderer() *markdown.Renderer {
 	)
 }
 
-// render gives the messages that an answer becomes, or will as far as it has come.
-func render(r *markdown.Renderer, v core.View, p progressive.Progress) []progressive.Part {
+// render gives the messages that an answer becomes, or will as far as it has come, with lines below.
+func render(r *markdown.Renderer, v core.View, lines []string) []progressive.Part {
 	fits := func(p progressive.Part) bool {
 		return progressive.UTF16Len(p.Plain) <= mostText && len(p.Text) <= mostRaw
 	}
-	return progressive.Under(renderText(r, v.Text(), v.Outcome.Done()), p.Lines(v), v.Outcome.Done(), r.Lines, fits)
+	return progressive.Under(renderText(r, v.Text(), v.Outcome.Done()), lines, v.Outcome.Done(), r.Lines, fits)
 }
 
 // renderText is what the agent says.

@@ -92,12 +92,13 @@ func (s *sink) Render(v core.View) []progressive.Part {
 	if s.renderer == nil {
 		s.renderer = newRenderer()
 	}
-	parts := render(s.renderer, v, s.telegram.progress)
+	files, tooLarge := progressive.Files(v, mostFile)
+	parts := render(s.renderer, v, append(s.telegram.progress.Lines(v), tooLarge...))
 	if len(parts) > 0 {
 		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
 		parts[len(parts)-1].Offer = v.Outcome.Offer
 	}
-	return parts
+	return append(parts, files...)
 }
 
 // Post implements [progressive.Sink].
@@ -109,8 +110,11 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		chat = to
 		id, err = s.send(ctx, chat, p)
 	}
+	if err = s.judge(progressive.Post, chat, err); err != nil && p.File != nil {
+		err = judgeFile(err)
+	}
 	if err != nil {
-		return "", s.judge(progressive.Post, chat, err)
+		return "", err
 	}
 	return messageID(chat, id), nil
 }
@@ -125,7 +129,13 @@ func (s *sink) move(chat, to int64) {
 }
 
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {
-	params := content(chat, p)
+	method, params, files := "sendMessage", content(chat, p), []tgbotapi.RequestFile(nil)
+	if p.File != nil {
+		var field string
+		method, field = carrier(*p.File)
+		params = tgbotapi.Params{"chat_id": params["chat_id"]}
+		files = []tgbotapi.RequestFile{{Name: field, Data: tgbotapi.FileBytes{Name: p.File.Name, Bytes: p.File.Data}}}
+	}
 	s.addTopic(params)
 	if p.ReplyTo && !s.alone && chat == s.to.Chat { // numbers of messages do not move with a group
 		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
@@ -133,7 +143,7 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, e
 	var sent struct {
 		ID int `json:"message_id"`
 	}
-	err := s.telegram.client.call(ctx, "sendMessage", params, &sent)
+	err := s.telegram.client.call(ctx, method, params, &sent, files...)
 	return sent.ID, err
 }
 

@@ -83,7 +83,8 @@ func (c *Chat) Render(v core.View) (parts []progressive.Part) {
 	for i, t := range progressive.Split(text, limit, progressive.UTF16Len) {
 		parts = append(parts, progressive.Part{Text: t, Plain: t, ReplyTo: i == 0})
 	}
-	return parts
+	files, _ := progressive.Files(v, 1<<20)
+	return append(parts, files...)
 }
 
 // Scopes are the chat and the bot.
@@ -231,6 +232,9 @@ func (c *Chat) find(id string) *message {
 }
 
 func says(p progressive.Part) string {
+	if p.File != nil {
+		return "[" + p.File.Name + "]"
+	}
 	if p.Text == "" {
 		return p.Plain
 	}

@@ -53,6 +53,9 @@ func (c *Chat) check(r Request) {
 	if r.Op != progressive.Post && r.Op != progressive.Edit {
 		return
 	}
+	if r.Op == progressive.Edit && r.Part.File != nil {
+		c.problem("an edit makes a file of %s", r.ID)
+	}
 	text := says(r.Part)
 	if n := progressive.UTF16Len(text); c.Max > 0 && n > c.Max {
 		c.problem("I7: %s of %d units", r.Op, n)

@@ -50,6 +50,9 @@ func (w *World) Places() []connectortest.Place {
 func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 	for _, m := range w.Fake.Messages(string(in)) {
 		out := connectortest.Line{ID: m.ID, Own: m.ByBot, Text: m.Content}
+		for _, a := range m.Attachments {
+			out.Files = append(out.Files, connectortest.File{Name: a.Filename, Type: a.ContentType, Data: a.Data})
+		}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {
 				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content})

@@ -21,11 +21,17 @@ func method(op progressive.Op) string {
 	}[op]
 }
 
+// photo is the method that posts a picture.
+const photo = "sendPhoto"
+
 // Spoil implements [connectortest.Weather].
 func (w *World) Spoil(f connectortest.Fault) {
 	out := telegramfake.Fault{
 		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, DelayAnswer: f.Mute, RetryAfter: int(f.Hold / time.Second),
 		Drop: f.Lost || f.Dropped, Apply: f.Lost, ParseError: f.Markup,
+	}
+	if f.File {
+		out.Method = photo
 	}
 	if f.In != "" {
 		out.Chat = chat(f.In).ID
@@ -53,6 +59,9 @@ func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 			continue
 		}
 		out := connectortest.Line{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text}
+		if u := m.Upload; u != nil {
+			out.Files = append(out.Files, connectortest.File{Name: u.Name, Type: u.Type, Data: u.Data})
+		}
 		for _, v := range w.Fake.History(m) {
 			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text})
 		}
@@ -68,7 +77,7 @@ func (w *World) Requests() (all []sim.Request) {
 			continue
 		}
 		r := sim.Request{
-			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post),
+			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post) || q.Method == photo,
 			Hold: time.Duration(q.RetryAfter) * time.Second,
 		}
 		if r.To.IsZero() {
@@ -90,7 +99,7 @@ func charged(name string) bool {
 			return true
 		}
 	}
-	return false
+	return name == photo
 }
 
 // Refused implements [connectortest.Witness].

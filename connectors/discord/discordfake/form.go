@@ -27,14 +27,14 @@ func (s *Server) checkForm(c *call) *apiError {
 
 func contentType(c *call) *apiError {
 	given := c.http.Header.Get("Content-Type")
-	kind, _, err := mime.ParseMediaType(given)
+	kind, params, err := mime.ParseMediaType(given)
 	switch {
 	case given == "" && len(c.body) == 0:
 		return nil
 	case err != nil || kind != "application/json" && kind != "multipart/form-data":
 		return invalidForm("Content-Type", "CONTENT_TYPE_INVALID", "Expected \"Content-Type\" header to be application/json or multipart/form-data, not "+given)
 	case kind == "multipart/form-data":
-		return notModelled("multipart/form-data")
+		return c.unpack(params["boundary"])
 	case len(c.body) == 0:
 		e := refuse(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
 		e.malformed = true

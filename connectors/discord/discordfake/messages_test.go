@@ -256,7 +256,7 @@ func TestRequestsThatShouldNotBe(t *testing.T) {
 		"DR-06 no user agent":     {header("User-Agent", "", "GET", ""), 403, 40333},
 		"content type":            {header("Content-Type", "text/plain", "POST", `{"content":"x"}`), 400, 50035},
 		"no content type":         {header("Content-Type", "", "POST", `{"content":"x"}`), 400, 50035},
-		"multipart":               {header("Content-Type", "multipart/form-data; boundary=x", "POST", "--x--"), 400, 0},
+		"multipart":               {header("Content-Type", "multipart/form-data; boundary=x", "POST", "--x--"), 400, 50035},
 		"type without a body":     {header("Content-Type", "application/json", "POST", ""), 400, 50109},
 		"unknown path":            {send(t, s, "GET", "/channels/"+channel+"/pins/all", ""), 404, 0},
 		"wrong method":            {send(t, s, "PUT", path, ""), 405, 0},

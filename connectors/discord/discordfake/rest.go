@@ -25,6 +25,7 @@ type call struct {
 	params map[string]string
 	query  url.Values
 	body   []byte
+	files  []Attachment // that came with it
 	entry  *Request
 	fault  Fault
 }

@@ -30,7 +30,7 @@ type createForm struct {
 	Embeds          json.RawMessage  `json:"embeds"`
 	Components      json.RawMessage  `json:"components"`
 	StickerIDs      []string         `json:"sticker_ids"`
-	Attachments     []any            `json:"attachments"`
+	Attachments     []attachmentForm `json:"attachments"`
 	Poll            any              `json:"poll"`
 }
 
@@ -43,8 +43,8 @@ type referenceForm struct {
 }
 
 func (f *createForm) check() *apiError {
-	if len(f.StickerIDs) > 0 || len(f.Attachments) > 0 || f.Poll != nil {
-		return notModelled("stickers, attachments and polls")
+	if len(f.StickerIDs) > 0 || f.Poll != nil {
+		return notModelled("stickers and polls")
 	}
 	if f.Flags != nil && *f.Flags&^createFlags != 0 {
 		return invalidForm("flags", "MESSAGE_FLAGS_INVALID", "a flag that cannot be set")
@@ -58,6 +58,9 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 		return 0, nil, e
 	}
 	if e := form.check(); e != nil {
+		return 0, nil, e
+	}
+	if e := checkAttachments(form.Attachments, c.files); e != nil {
 		return 0, nil, e
 	}
 	nonce, e := parseNonce(form.Nonce)
@@ -79,7 +82,7 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 			return http.StatusOK, s.createdObject(m), nil
 		}
 	}
-	m, e := s.draft(ch, &form, now)
+	m, e := s.draft(ch, &form, c.files, now)
 	if e != nil {
 		return 0, nil, e
 	}
@@ -91,8 +94,8 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 }
 
 // draft makes the bot's message out of a form, not yet posted.
-func (s *Server) draft(ch *channel, form *createForm, now time.Time) (*message, *apiError) {
-	m := &message{channel: ch, author: s.bot, embeds: form.Embeds, components: form.Components}
+func (s *Server) draft(ch *channel, form *createForm, files []Attachment, now time.Time) (*message, *apiError) {
+	m := &message{channel: ch, author: s.bot, embeds: form.Embeds, components: form.Components, attachments: files}
 	if string(form.Nonce) != "null" {
 		m.nonce = form.Nonce
 	}
@@ -122,7 +125,7 @@ func (s *Server) acceptText(text string, m *message) (string, *apiError) {
 		return "", invalidForm("content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
 	}
 	text = strings.TrimSpace(text)
-	if text == "" && string(orEmpty(m.embeds)) == "[]" && string(orEmpty(m.components)) == "[]" {
+	if text == "" && len(m.attachments) == 0 && string(orEmpty(m.embeds)) == "[]" && string(orEmpty(m.components)) == "[]" {
 		return "", emptyMessage()
 	}
 	for _, word := range s.rules.blockedWords {

@@ -3,6 +3,7 @@ package telegramfake
 import (
 	"context"
 	"errors"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,12 @@ func (s *Server) table() map[string]method {
 		"chat_id": isChat, "message_id": isInt, "text": isString, "parse_mode": isString, "entities": isArray,
 		"link_preview_options": isObject, "reply_markup": isObject,
 	}
+	photo := map[string]kind{
+		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
+	}
+	document := maps.Clone(photo)
+	delete(document, "photo")
+	document["document"] = isString
 	poll := map[string]kind{"offset": isInt, "limit": isInt, "timeout": isInt, "allowed_updates": isArray}
 	hook := map[string]kind{
 		"url": isString, "ip_address": isString, "max_connections": isInt, "allowed_updates": isArray,
@@ -49,6 +56,8 @@ func (s *Server) table() map[string]method {
 		"getChat":             {params: map[string]kind{"chat_id": isChat}, run: s.getChat},
 		"answerCallbackQuery": {params: answer, run: s.answerCallbackQuery},
 		"sendMessage":         {params: send, charged: true, run: s.sendMessage},
+		"sendPhoto":           {params: photo, charged: true, run: s.sendPhoto},
+		"sendDocument":        {params: document, charged: true, run: s.sendDocument},
 		"editMessageText":     {params: edit, charged: true, run: s.editMessageText},
 		"deleteMessage":       {params: map[string]kind{"chat_id": isChat, "message_id": isInt}, charged: true, run: s.deleteMessage},
 		"sendChatAction":      {params: action, charged: true, run: s.sendChatAction},

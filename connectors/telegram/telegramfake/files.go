@@ -29,6 +29,10 @@ type file struct {
 func (s *Server) AddFile(name string, data []byte, size int64) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.addFileLocked(name, data, size)
+}
+
+func (s *Server) addFileLocked(name string, data []byte, size int64) (id string) {
 	if s.files == nil {
 		s.files = map[string]*file{}
 	}

@@ -72,7 +72,8 @@ type Message struct {
 	Date        time.Time
 	Edited      time.Time // of the last edit, zero if never
 	Versions    int
-	Lost        int // entities of this version that the server dropped without a word (TR-05, TR-09)
+	Upload      *Upload // that the bot sent; nil if none
+	Lost        int     // entities of this version that the server dropped without a word (TR-05, TR-09)
 }
 
 // Version is one state of a message, the first being what was sent.
@@ -100,6 +101,7 @@ type message struct {
 	silent    bool
 	service   string
 	value     any            // of the service field
+	upload    *Upload        // that the bot sent
 	media     map[string]any // fields of a picture, a file or the like; the text is then its caption
 	versions  []Version
 	deleted   bool
@@ -112,7 +114,7 @@ func (m *message) public() Message {
 	out := Message{
 		ID: m.id, Chat: m.chat.ID, Thread: m.thread, Topic: m.topic, From: *m.from, Text: v.Text, Entities: v.Entities,
 		ReplyTo: m.replyTo, LinkPreview: v.LinkPreview, Markup: v.Markup, Silent: m.silent, Service: m.service,
-		Date: m.date, Versions: len(m.versions), Lost: v.Lost,
+		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: m.upload,
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At

@@ -23,6 +23,11 @@ func (s *Server) sendMessage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.send(c, v, nil)
+}
+
+// send posts v, or a file.
+func (s *Server) send(c *call, v Version, f *Upload) (any, error) {
 	thread, err := c.chat.writableThread(c.int("message_thread_id"))
 	if err != nil {
 		return nil, err
@@ -38,6 +43,9 @@ func (s *Server) sendMessage(c *call) (any, error) {
 	m.thread, m.topic, m.silent = thread, thread != 0, c.params["disable_notification"] == "true"
 	if target != nil {
 		m.replyIn(target)
+	}
+	if f != nil {
+		m.upload, m.media = f, s.keep(f)
 	}
 	c.log.Message = m.id
 	return m.wire(false), nil
@@ -115,6 +123,8 @@ func (s *Server) editMessageText(c *call) (any, error) {
 		return nil, badRequest("message to edit not found")
 	case m.from.ID != s.bot.ID || m.service != "":
 		return nil, badRequest("message can't be edited")
+	case m.media != nil:
+		return nil, badRequest("there is no text in the message to edit")
 	}
 	v, err := s.content(c)
 	if err != nil {

@@ -23,7 +23,8 @@ type call struct {
 	name   string // as the method table spells it
 	method method
 	params map[string]string
-	chat   *chat // of chat_id, for methods that are charged
+	files  map[string]Upload // by the parameter that they are
+	chat   *chat             // of chat_id, for methods that are charged
 	log    *Request
 	fault  Fault
 }
@@ -50,8 +51,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, refusal(&apiError{code: 401, text: "Unauthorized"}))
 		return
 	}
-	params, err := readParams(r)
+	params, files, err := readParams(r)
 	c := s.open(name, params)
+	c.files = files
 	if err != nil {
 		write(w, s.close(c, nil, s.reject(c, err)))
 		return
@@ -86,9 +88,10 @@ func splitPath(path string) (token, name string, ok bool) {
 	return m[1], m[2], true
 }
 
-// readParams takes parameters from the query, a form, multipart fields or a JSON object. Nested values stay JSON.
-func readParams(r *http.Request) (map[string]string, error) {
-	out := map[string]string{}
+// readParams takes parameters from the query, a form, multipart fields or a JSON object. Nested values stay JSON; a file is
+// a parameter too, with its name as the value.
+func readParams(r *http.Request) (out map[string]string, files map[string]Upload, err error) {
+	out = map[string]string{}
 	addAll(out, r.URL.Query())
 	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -96,24 +99,22 @@ func readParams(r *http.Request) (map[string]string, error) {
 	case "application/json":
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return out, fmt.Errorf("read body: %w", err)
+			return out, nil, fmt.Errorf("read body: %w", err)
 		}
-		return out, addJSON(out, body)
+		return out, nil, addJSON(out, body)
 	case "multipart/form-data":
 		if err := r.ParseMultipartForm(maxBody); err != nil {
-			return out, fmt.Errorf("read multipart body: %w", err)
+			return out, nil, fmt.Errorf("read multipart body: %w", err)
 		}
 		addAll(out, r.MultipartForm.Value)
-		for name := range r.MultipartForm.File {
-			return out, fmt.Errorf("file %q: uploads are not modelled", name)
-		}
+		files, err = uploads(r.MultipartForm, out)
 	default:
 		if err := r.ParseForm(); err != nil {
-			return out, fmt.Errorf("read form: %w", err)
+			return out, nil, fmt.Errorf("read form: %w", err)
 		}
 		addAll(out, r.PostForm)
 	}
-	return out, nil
+	return out, files, err
 }
 
 func addAll(out map[string]string, in url.Values) {

@@ -1,0 +1,70 @@
+package connectortest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// answerWithPicture is TR-12 and DR-08 for files: it stands below the text, once, whatever becomes of its post.
+func answerWithPicture(r *rig) {
+	for _, c := range []struct {
+		fault       Fault
+		least, most int
+	}{
+		{Fault{}, 1, 1},
+		{Fault{Hold: 7 * time.Second}, 1, 1},
+		{Fault{Lost: true}, 1, 1},
+		{Fault{Dropped: true}, 0, 1}, // nobody knows, so it is repeated with a nonce only
+	} {
+		for _, place := range []Place{r.Direct(Ada), r.Group()} {
+			s := r.show(place, r.gate())
+			s.grow(20, 200*time.Millisecond)
+			pass(10 * time.Second)
+			if f := c.fault; f != (Fault{}) {
+				f.Op, f.File, f.In = progressive.Post, true, place
+				r.Spoil(f)
+			}
+			data := r.paint()
+			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{
+				Name: "PAINT", Stage: core.StageEnd, Success: true,
+				Images: []string{"data:image/png;base64," + base64.StdEncoding.EncodeToString(data)},
+			}})
+			s.answer.End(core.Outcome{Status: core.Completed})
+			r.must(<-s.ended)
+			s.nothingFollows()
+			s.wantPicture(data, c.least, c.most)
+			r.ClearFaults()
+		}
+	}
+}
+
+// wantPicture wants the text and then the picture, from least to most times.
+func (s *showing) wantPicture(data []byte, least, most int) {
+	s.r.Helper()
+	all := s.r.Sees(s.place)
+	n := 0
+	for ; len(all) > n && len(all[len(all)-1-n].Files) > 0; n++ {
+		f := all[len(all)-1-n].Files
+		if len(f) != 1 || f[0].Type != "image/png" || f[0].Name != "picture-1.png" || !bytes.Equal(f[0].Data, data) {
+			s.r.Errorf("%s: the picture is %+v", s.place, f)
+		}
+	}
+	if n < least || n > most {
+		s.r.Errorf("%s: %d pictures stand below; want %d to %d", s.place, n, least, most)
+	}
+	if last := all[len(all)-1-n]; !last.Own || last.Text == "" {
+		s.r.Errorf("%s: above the picture stands %+v", s.place, last)
+	}
+}
+
+func (r *rig) paint() []byte {
+	var b bytes.Buffer
+	r.must(png.Encode(&b, image.NewGray(image.Rect(0, 0, 40, 30))))
+	return b.Bytes()
+}

@@ -1,0 +1,96 @@
+package telegram
+
+import (
+	"bytes"
+	"errors"
+	"image"
+	"image/png"
+	"testing"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/progressive"
+)
+
+func picture(t *testing.T, width, height int) progressive.Part {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
+		t.Fatal(err)
+	}
+	return progressive.Part{File: &progressive.File{Name: "picture-1.png", Type: "image/png", Data: b.Bytes()}, Plain: "(no picture)"}
+}
+
+// What Telegram takes as a photo is one, anything else a document, with all its bytes. Either goes where the question
+// stands, and can be deleted.
+func TestUpload(t *testing.T) {
+	for name, c := range map[string]struct {
+		width, height, more int
+		method              string
+	}{
+		"a picture":        {40, 30, 0, "sendPhoto"},
+		"as large as any":  {40, 30, mostPhoto, "sendPhoto"},
+		"a larger one":     {40, 30, mostPhoto + 1, "sendDocument"},
+		"a long one":       {210, 10, 0, "sendDocument"},
+		"one of many dots": {9000, 1001, 0, "sendDocument"},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			r.run(r.bot)
+			ada := r.AddUser("Ada", "ada")
+			forum := r.AddSupergroup("Forum", true)
+			topic := r.AddTopic(forum, "One")
+			s := r.ask(forum, ada, "@"+r.Bot().Username+" draw", telegramfake.InTopic(topic))
+			p := picture(t, c.width, c.height)
+			if c.more > 0 { // what follows a picture in its file is nothing
+				p.File.Data = append(p.File.Data, make([]byte, c.more-len(p.File.Data))...)
+			}
+			id, err := s.Post(t.Context(), p, "")
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			all := r.Messages(forum)
+			m := all[len(all)-1]
+			if m.Upload == nil || m.Upload.Method != c.method || !bytes.Equal(m.Upload.Data, p.File.Data) || m.Upload.Name != "picture-1.png" || m.Thread != topic {
+				t.Errorf("%s: %+v", name, m)
+			}
+			if err := s.Delete(t.Context(), id); err != nil || len(r.Messages(forum)) != len(all)-1 {
+				t.Errorf("%s: deleted: %v", name, err)
+			}
+		})
+	}
+}
+
+// TR-12, TR-24, TR-30: what a refusal of a file means.
+func TestUploadIsRefused(t *testing.T) {
+	body := func(code, text string) telegramfake.Fault {
+		status := map[string]int{"400": 400, "401": 401, "403": 403, "413": 413}[code]
+		return telegramfake.Fault{Method: "sendPhoto", Status: status, Body: `{"ok":false,"error_code":` + code + `,"description":"` + text + `"}`}
+	}
+	for name, c := range map[string]struct {
+		fault telegramfake.Fault
+		want  error
+	}{
+		"no right":         {body("400", "Bad Request: not enough rights to send photos to the chat"), progressive.ErrUnparsable},
+		"no photo":         {body("400", "Bad Request: IMAGE_PROCESS_FAILED"), progressive.ErrUnparsable},
+		"too large":        {body("413", "Request Entity Too Large"), progressive.ErrUnparsable},
+		"left the group":   {body("403", "Forbidden: bot was kicked"), progressive.ErrUnparsable},
+		"the token is old": {body("401", "Unauthorized"), progressive.ErrForbidden},
+		"a proxy":          {telegramfake.Fault{Method: "sendPhoto", Status: 502}, progressive.ErrAmbiguous},
+		"cut off":          {telegramfake.Fault{Method: "sendPhoto", Drop: true, Apply: true}, progressive.ErrAmbiguous},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			_, s := r.private()
+			r.Fault(c.fault)
+			if _, err := s.Post(t.Context(), picture(t, 4, 3), ""); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	bubble(t, func(t *testing.T, r *rig) {
+		_, s := r.private()
+		r.Fault(telegramfake.Fault{Method: "sendPhoto", RetryAfter: 7})
+		_, err := s.Post(t.Context(), picture(t, 4, 3), "")
+		if slow := (progressive.RetryAfter{}); !errors.As(err, &slow) || slow.After.Seconds() != 7 || errors.Is(err, progressive.ErrUnparsable) {
+			t.Errorf("a hold: %v", err)
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package progressive
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core"
+)
+
+// File is what a [Part] shows that is no text.
+type File struct {
+	Name string
+	Type string // as MIME has it
+	Data []byte // do not change
+}
+
+// refusedFile stands where a platform did not take a file.
+const refusedFile = "(A picture could not be shown here.)"
+
+// Files are the pictures of v as parts to come below its text: none before the end. Of those larger than most bytes there
+// is a line instead, for people.
+func Files(v core.View, most int) (parts []Part, lines []string) {
+	if !v.Outcome.Done() {
+		return nil, nil
+	}
+	for i, url := range v.Images() {
+		f, ok := decode(url, i+1)
+		switch {
+		case ok && len(f.Data) <= most:
+			parts = append(parts, Part{File: f, Plain: refusedFile})
+		case ok:
+			lines = append(lines, "(A picture is too large to be shown here.)")
+		}
+	}
+	return parts, lines
+}
+
+// decode is the nth picture of an answer.
+func decode(url string, n int) (f *File, ok bool) {
+	head, data, _ := strings.Cut(url, ";base64,")
+	kind, ok := strings.CutPrefix(head, "data:image/")
+	if !ok {
+		return nil, false
+	}
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return nil, false
+	}
+	return &File{Name: fmt.Sprintf("picture-%d.%s", n, strings.Replace(kind, "jpeg", "jpg", 1)), Type: "image/" + kind, Data: raw}, true
+}
+
+// apart takes the files out of parts.
+func apart(parts []Part) (texts, files []Part) {
+	for _, p := range parts {
+		if p.File != nil {
+			files = append(files, p)
+		} else {
+			texts = append(texts, p)
+		}
+	}
+	return texts, files
+}
+
+// resumeFile takes over a file from an earlier holder. Those of an answer that is written anew go.
+func (m *Message) resumeFile(h core.Shown, run core.Run) {
+	p, anew := m.part(h.Part), run.Verdict == nil && run.Duty != core.Carry
+	switch {
+	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
+	case h.ID == "":
+		*p = shown{state: unknown}
+	default:
+		*p = shown{state: there, id: h.ID, stale: anew}
+	}
+}
+
+// planFiles is the first step that brings the files of an answer below it, each once. It never changes one: what is there
+// stays, also if an earlier holder posted it and nobody has its bytes any more. A create whose fate is unknown is repeated
+// only while its nonce is good (TR-12).
+func planFiles(have []shown, want []Part, now time.Time) (s step, ok bool) {
+	for i, h := range have {
+		if h.stale && h.state == there {
+			return step{op: Delete, i: core.FirstFile + i}, true
+		}
+	}
+	for i, p := range want {
+		h := shown{}
+		if i < len(have) {
+			h = have[i]
+		}
+		if h.plain {
+			p.File = nil
+		}
+		if h.state == absent || h.state == unknown && now.Before(h.until) {
+			return step{Post, core.FirstFile + i, p}, true
+		}
+	}
+	return step{}, false
+}
+
+// missing counts the files of an answer that people may not see.
+func (m *Message) missing(want []Part) (n int) {
+	for i := range max(m.files, len(want)) {
+		if h := m.part(core.FirstFile + i); h.state == absent || h.state == unknown {
+			n++
+		}
+	}
+	return n
+}
