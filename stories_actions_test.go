@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 	})
 }
 
-// A picture comes with the stream of the page. Without a painter, and where no picture can be shown, nobody is offered one.
+// A picture comes with the stream of the page, and stands below the answer in a chat. Without a painter nobody is offered one.
 func TestPicture(t *testing.T) {
 	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
 		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
@@ -185,10 +186,21 @@ func TestPicture(t *testing.T) {
 		}
 	})
 	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chat) {
+		c.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
+		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.rest()
+		c.want(c.ada, "Here it is.", "")
+		all := c.Sees(c.ada)
+		last := all[len(all)-1]
+		if len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, Picture(2, 2)) {
+			c.Errorf("below the answer stands %+v", last)
+		}
+	})
+	onEach(t, nil, func(c *chat) {
 		c.Say(Ada, c.ada, "draw a cup of tea")
 		c.rest()
 		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
-			t.Error("a picture is offered where nobody sees it")
+			c.Error("a picture is offered without a painter")
 		}
 	})
 }

@@ -8,8 +8,8 @@ import (
 	"parley/core"
 )
 
-// generateImage makes a picture, where people can see one.
-func generateImage(painter core.Painter, shows map[string]bool) action {
+// generateImage makes a picture.
+func generateImage(painter core.Painter) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
@@ -17,7 +17,6 @@ func generateImage(painter core.Painter, shows map[string]bool) action {
 			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"all that the picture shall show, and in what style"}`, "prompt"),
 			Limit:       3 * time.Minute,
 		},
-		offered: func(s core.Scene) bool { return shows[s.Room.Connector] },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ Prompt string }
 			if err := c.Read(&p); err != nil {

@@ -12,7 +12,7 @@ func actions(d Deps) []core.Action {
 	var all []core.Action
 	var paint []action
 	if d.Painter != nil {
-		paint = []action{generateImage(d.Painter, d.Shows)}
+		paint = []action{generateImage(d.Painter)}
 	}
 	var note []action
 	if d.People != nil {
