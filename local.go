@@ -72,11 +72,14 @@ type paired struct {
 	Error  string
 }
 
+// letting lets in who was told code.
+type letting func(ctx context.Context, code string) (core.Person, error)
+
 // pairHere does what p asks for.
-func pairHere(ctx context.Context, store core.People, p pairing) (out paired, err error) {
+func pairHere(ctx context.Context, store core.People, letIn letting, p pairing) (out paired, err error) {
 	switch {
 	case p.Code != "":
-		out.Person, err = core.LetIn(ctx, store, p.Code)
+		out.Person, err = letIn(ctx, p.Code)
 		if errors.Is(err, core.ErrNotFound) {
 			err = errors.New("nobody waits with this code; it may be over: each is good for an hour")
 		}
@@ -101,14 +104,14 @@ func pairHere(ctx context.Context, store core.People, p pairing) (out paired, er
 }
 
 // serveLocal answers this machine's programs.
-func serveLocal(store core.People) http.Handler {
+func serveLocal(store core.People, letIn letting) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
 		var p pairing
 		var out paired
 		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(&p)
 		if err == nil {
-			out, err = pairHere(r.Context(), store, p)
+			out, err = pairHere(r.Context(), store, letIn, p)
 		}
 		if err != nil {
 			out = paired{Error: err.Error()}
@@ -148,7 +151,10 @@ func pair(ctx context.Context, cfg config.Config, p pairing) (paired, error) {
 	if err != nil {
 		return paired{}, fmt.Errorf("no gateway of this configuration can be reached, and: %w", err)
 	}
-	out, err = pairHere(ctx, store, p)
+	letIn := func(ctx context.Context, code string) (core.Person, error) {
+		return core.LetIn(ctx, store, newAgent(cfg), code)
+	}
+	out, err = pairHere(ctx, store, letIn, p)
 	return out, errors.Join(err, store.Close())
 }
 

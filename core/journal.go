@@ -49,8 +49,10 @@ type Rooms interface {
 	SaveRoom(ctx context.Context, r Room) error
 }
 
-// RoomFinder knows rooms by what people call them.
+// RoomFinder knows rooms by what people call them, and by who writes there.
 type RoomFinder interface {
+	// DirectRoom returns the [Direct] room that author wrote in last, unless it is gone. [ErrNotFound] if there is none.
+	DirectRoom(ctx context.Context, author EntityID) (Room, error)
 	// RoomsNamed returns the rooms whose id is name, or whose name is, whatever the case of its Latin letters: of those
 	// in which author has written and whose world it has not left, or of all for an empty author. Rooms that are gone are
 	// not among them. The oldest come first, and at most ten.

@@ -27,7 +27,6 @@ const (
 	unownedLine  = "Sorry, I can't talk with anybody yet: whoever runs me has to finish setting me up first."
 	knockLine    = "Sorry, I only talk with people my owner has let in. If you know them, tell them this code within an hour: %s"
 	ownedLine    = "You are my owner now. Others who write to me get a code: bring it to me, and I talk with them too."
-	letInLine    = "I talk with %s now."
 	wrongLine    = "I know no such code. It may be over: each is good for an hour."
 )
 
@@ -106,7 +105,7 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 	if owns, err := rt.owns(ctx, g.ID); err != nil || !owns {
 		return "", err
 	}
-	p, err := LetIn(ctx, rt.cfg.Store, code)
+	p, err := rt.LetIn(ctx, code)
 	switch _, meant := codeIn(g.says); {
 	case err == nil:
 		rt.cfg.Log.Info("the owner has let somebody in", "account", p.ID)
@@ -144,13 +143,15 @@ func (rt *Runtime) claim(ctx context.Context, g guest, code string) (line string
 	return ownedLine, nil
 }
 
-// knock tells a stranger their code, now and then. Where enough wait, they hear nothing.
+// knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
+// owner has said no, they hear nothing.
 func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) {
 	k := Knock{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
 	k, tell, err := rt.cfg.Store.Knock(ctx, k, KnockRule{Limit: mostKnocks, Again: codeAgain})
 	if err != nil || !tell {
 		return "", err
 	}
+	rt.askOwners(ctx, k)
 	return fmt.Sprintf(knockLine, shownCode(k.Code)), nil
 }
 
@@ -182,34 +183,6 @@ func (rt *Runtime) owns(ctx context.Context, id EntityID) (bool, error) {
 	}
 	owner, err := rt.cfg.Store.Owner(ctx)
 	return err == nil && owner.ID == id, ignore(err, ErrNotFound)
-}
-
-// LetIn lets in who was told code. [ErrNotFound] if nobody was, or it has ended.
-func LetIn(ctx context.Context, people People, code string) (Person, error) {
-	code, _ = codeIn(code)
-	waiting, err := people.Knocks(ctx)
-	if err != nil {
-		return Person{}, fmt.Errorf("see who waits: %w", err)
-	}
-	var who Person
-	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
-		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
-			who = k.Person
-		}
-	}
-	if who.ID == "" {
-		return Person{}, fmt.Errorf("let in whoever has the code: %w", ErrNotFound)
-	}
-	who.Since = time.Now()
-	return who, people.LetIn(ctx, who)
-}
-
-// label names p for people: names are not unique, and anybody can take one.
-func (p Person) label() string {
-	if p.Name == "" {
-		return string(p.ID)
-	}
-	return fmt.Sprintf("%s (%s)", p.Name, p.ID)
 }
 
 func newCode() string {

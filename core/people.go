@@ -42,9 +42,13 @@ type People interface {
 	Own(ctx context.Context, p Person) (bool, error)
 	// Dismiss forgets somebody who was let in, or waits for it. [ErrNotFound] if there is nobody.
 	Dismiss(ctx context.Context, id EntityID) error
+	// TurnAway has who was told code wait no more: until their knock ends they are told nothing. [ErrNotFound] if nobody
+	// waits with that code.
+	TurnAway(ctx context.Context, code string) error
 	// Knock returns the knock of k.ID, which is k if nobody with that ID waited, and whether they may be told of it now;
-	// that is then noted. Where as many wait as may, it is a zero one. Knocks that have ended are forgotten.
+	// that is then noted. Where as many wait as may, it is a zero one, and that of who was turned away has no code.
+	// Knocks that have ended are forgotten.
 	Knock(ctx context.Context, k Knock, r KnockRule) (waiting Knock, tell bool, err error)
-	// Knocks returns those that have not ended, in the order of Since.
+	// Knocks returns those that have not ended and were not turned away, in the order of Since.
 	Knocks(ctx context.Context) ([]Knock, error)
 }

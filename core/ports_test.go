@@ -110,6 +110,18 @@ func (s *portStore) Accept(ctx context.Context, m core.Message, j core.JoinRule)
 	return effect(s.p, "accept", func() (core.Accepted, error) { return s.Store.Accept(ctx, m, j) })
 }
 
+func (s *portStore) LetIn(ctx context.Context, who core.Person) error {
+	return act(s.p, "let in", func() error { return s.Store.LetIn(ctx, who) })
+}
+
+func (s *portStore) TurnAway(ctx context.Context, code string) error {
+	return act(s.p, "turn away", func() error { return s.Store.TurnAway(ctx, code) })
+}
+
+func (s *portStore) Choose(ctx context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
+	return effect(s.p, "choose", func() (core.Accepted, error) { return s.Store.Choose(ctx, id, option, in) })
+}
+
 func (s *portStore) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
 	return effect(s.p, "start", func() (core.Run, error) { return s.Store.Start(ctx, id, owner) })
 }

@@ -31,7 +31,7 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 	if rt.ending() {
 		return Accepted{}, ErrShutdown
 	}
-	m, err := rt.draft(ctx, n)
+	m, err := draft(ctx, rt.cfg.Store, rt.cfg.Agent, n)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
 	}
@@ -51,8 +51,8 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 	return acc, nil
 }
 
-// draft is what n is to the journal.
-func (rt *Runtime) draft(ctx context.Context, n Notice) (Message, error) {
+// draft is what n of agent is to the journal.
+func draft(ctx context.Context, store Store, agent Agent, n Notice) (Message, error) {
 	text := clean(n.Text)
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -60,11 +60,11 @@ func (rt *Runtime) draft(ctx context.Context, n Notice) (Message, error) {
 	case len(n.To.Own) > MaxOwn:
 		return Message{}, ErrTooLarge
 	}
-	room, err := rt.cfg.Store.Room(ctx, n.To.Room)
+	room, err := store.Room(ctx, n.To.Room)
 	if err != nil {
 		return Message{}, err
 	}
-	to, err := rt.reach(ctx, room, n.To)
+	to, err := reach(ctx, store, room, n.To)
 	if err != nil {
 		return Message{}, err
 	}
@@ -74,19 +74,19 @@ func (rt *Runtime) draft(ctx context.Context, n Notice) (Message, error) {
 	return Message{
 		Memory: Memory{
 			ID: MemoryID(fmt.Sprintf("%s/notice/%s", room.ID, n.Key)), Room: room.ID, Kind: Draft,
-			Author: rt.cfg.Agent.entity(), Name: rt.cfg.Agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
+			Author: agent.entity(), Name: agent.Name, Text: text, InReplyTo: to.ReplyTo, At: time.Now(),
 		},
 		Place: room, Address: to,
 	}, nil
 }
 
 // reach completes an address.
-func (rt *Runtime) reach(ctx context.Context, room Room, to Address) (Address, error) {
+func reach(ctx context.Context, store Store, room Room, to Address) (Address, error) {
 	if to.Connector != "" {
 		return to, nil
 	}
 	if to.ReplyTo != "" {
-		run, err := rt.cfg.Store.RunOf(ctx, to.ReplyTo)
+		run, err := store.RunOf(ctx, to.ReplyTo)
 		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
 			return run.Address, nil
 		} else if ignore(err, ErrNotFound) != nil {

@@ -115,6 +115,16 @@ func (s *Store) Dismiss(ctx context.Context, id core.EntityID) error {
 	return wrap(err, "dismissing %q", id)
 }
 
+// TurnAway implements [core.People].
+func (s *Store) TurnAway(ctx context.Context, code string) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var id string
+		return found(tx.QueryRowContext(ctx, `
+			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, nanos(time.Now())).Scan(&id))
+	})
+	return wrap(err, "turning somebody away")
+}
+
 const selectKnocks = `SELECT id, name, address, since, code, ends, told FROM knocks `
 
 func scanKnock(r row) (k core.Knock, err error) {
@@ -125,7 +135,7 @@ func scanKnock(r row) (k core.Knock, err error) {
 // Knocks implements [core.People].
 func (s *Store) Knocks(ctx context.Context) (all []core.Knock, err error) {
 	err = s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE ends = 0 OR ends > ? ORDER BY seq`, nanos(time.Now()))
+		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
 		if err == nil {
 			all, err = collect(rows, scanKnock)
 		}
@@ -152,7 +162,7 @@ func knock(ctx context.Context, tx *sql.Tx, k core.Knock, r core.KnockRule) (cor
 	}
 	old, err := scanKnock(tx.QueryRowContext(ctx, selectKnocks+`WHERE id = ?`, k.ID))
 	switch {
-	case err == nil && now.Sub(old.Told) < r.Again:
+	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.Again):
 		return old, false, nil
 	case err == nil:
 		old.Told = now
@@ -162,7 +172,7 @@ func knock(ctx context.Context, tx *sql.Tx, k core.Knock, r core.KnockRule) (cor
 		return core.Knock{}, false, err
 	}
 	var others int
-	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM knocks WHERE connector = ?`, k.Address.Connector).Scan(&others)
+	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM knocks WHERE connector = ? AND code <> ''`, k.Address.Connector).Scan(&others)
 	if err != nil || others >= r.Limit {
 		return core.Knock{}, false, err
 	}

@@ -43,6 +43,17 @@ func (s *Store) RoomsNamed(ctx context.Context, name string, author core.EntityI
 	return rooms, wrap(err, "looking for the room %q", name)
 }
 
+// DirectRoom implements [core.RoomFinder].
+func (s *Store) DirectRoom(ctx context.Context, author core.EntityID) (r core.Room, err error) {
+	err = s.read(func(db *sql.DB) error {
+		r, err = scanRoom(db.QueryRowContext(ctx, `
+			SELECT `+roomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
+			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, core.Direct))
+		return found(err)
+	})
+	return r, wrap(err, "looking for the direct chat of %q", author)
+}
+
 // SaveRoom implements [core.Rooms].
 func (s *Store) SaveRoom(ctx context.Context, r core.Room) error {
 	err := checkRoom(r)

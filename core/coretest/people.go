@@ -18,6 +18,7 @@ func peopleChecks() []storeCheck {
 		{"a knock keeps its code, and is told now and then", knockAgain},
 		{"a knock ends", knockEnds},
 		{"few wait at a time, for each connector", knockFew},
+		{"who was turned away hears nothing until the knock ends", knockTurnedAway},
 	}
 }
 
@@ -174,6 +175,44 @@ func knockFew(t *testing.T, s store) {
 	got, _, err = s.Knock(t.Context(), knocking("a", "x"), rule)
 	s.must(err)
 	s.same("who waits already", got.Code, "a")
+}
+
+func knockTurnedAway(t *testing.T, s store) {
+	rule := core.KnockRule{Limit: 1}
+	s.fails(s.TurnAway(t.Context(), ""), core.ErrNotFound)
+	_, _, err := s.Knock(t.Context(), core.Knock{Code: "OWNER"}, core.KnockRule{Limit: 1})
+	s.must(err)
+	s.fails(s.TurnAway(t.Context(), "OWNER"), core.ErrNotFound)
+	_, _, err = s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
+	s.must(err)
+	s.fails(s.TurnAway(t.Context(), "OTHER"), core.ErrNotFound)
+	s.must(s.TurnAway(t.Context(), "FIRST"))
+	s.fails(s.TurnAway(t.Context(), "FIRST"), core.ErrNotFound)
+	s.fails(s.TurnAway(t.Context(), ""), core.ErrNotFound)
+	waiting, err := s.Knocks(t.Context())
+	s.must(err)
+	s.same("how many wait", len(waiting), 1)
+	s.same("who waits", waiting[0].Code, "OWNER")
+	time.Sleep(59 * time.Minute)
+	got, tell, err := s.Knock(t.Context(), knocking("eve", "SECOND"), rule)
+	s.must(err)
+	s.same("she gets a code", got.Code, "")
+	s.same("she is told", tell, false)
+	got, tell, err = s.Knock(t.Context(), knocking("mallory", "M"), rule)
+	s.must(err)
+	s.same("she is in nobody's way", got.Code == "M" && tell, true)
+	time.Sleep(time.Hour)
+	got, tell, err = s.Knock(t.Context(), knocking("eve", "THIRD"), rule)
+	s.must(err)
+	s.same("later she may knock again", got.Code == "THIRD" && tell, true)
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.KnockRule{Limit: 9})
+	s.must(err)
+	s.must(s.TurnAway(t.Context(), "A"))
+	s.must(s.LetIn(t.Context(), person("ada")))
+	s.must(s.Dismiss(t.Context(), "ada"))
+	got, tell, err = s.Knock(t.Context(), knocking("ada", "B"), core.KnockRule{Limit: 9})
+	s.must(err)
+	s.same("who was let in after all and dismissed may knock", got.Code == "B" && tell, true)
 }
 
 func ledgerChecks() []storeCheck {

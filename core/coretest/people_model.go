@@ -94,6 +94,18 @@ func (s *peopleModel) Dismiss(_ context.Context, id core.EntityID) error {
 	return nil
 }
 
+func (s *peopleModel) TurnAway(_ context.Context, code string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting(time.Now())
+	i := slices.IndexFunc(s.knocks, func(k core.Knock) bool { return k.Code == code && k.ID != "" })
+	if i < 0 || code == "" {
+		return core.ErrNotFound
+	}
+	s.knocks[i].Code = ""
+	return nil
+}
+
 func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (core.Knock, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,13 +113,13 @@ func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (
 	s.waiting(now)
 	for i, old := range s.knocks {
 		if old.ID == k.ID {
-			tell := now.Sub(old.Told) >= r.Again
+			tell := old.Code != "" && now.Sub(old.Told) >= r.Again
 			if tell {
 				s.knocks[i].Told = now.UTC()
 			}
 			return s.knocks[i], tell, nil
 		}
-		if old.Address.Connector == k.Address.Connector {
+		if old.Address.Connector == k.Address.Connector && old.Code != "" {
 			others++
 		}
 	}
@@ -128,7 +140,7 @@ func (s *peopleModel) Knocks(context.Context) ([]core.Knock, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	return slices.Clone(s.knocks), nil
+	return slices.DeleteFunc(slices.Clone(s.knocks), func(k core.Knock) bool { return k.Code == "" }), nil
 }
 
 func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charge) (string, error) {

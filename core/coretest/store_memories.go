@@ -22,6 +22,7 @@ func memoryChecks() []storeCheck {
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
 		{"rooms are found by name among those that somebody wrote in", roomsNamed},
+		{"the direct chat of somebody is the one they wrote in last", roomsDirect},
 		{"a room is reached where it was last", roomAddress},
 		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
@@ -152,6 +153,39 @@ func saveRoom(t *testing.T, s store) {
 	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
 	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+}
+
+func roomsDirect(t *testing.T, s store) {
+	wants := func(author core.EntityID, want core.RoomID) {
+		t.Helper()
+		r, err := s.DirectRoom(t.Context(), author)
+		if want == "" {
+			s.fails(err, core.ErrNotFound)
+			return
+		}
+		s.must(err)
+		s.same("the direct chat of "+string(author), r.ID, want)
+	}
+	say := func(in core.RoomID, kind core.RoomKind, n int) core.Message {
+		m := message(in, n)
+		m.Place.Kind = kind
+		s.accept(m, alone)
+		return m
+	}
+	wants("ada", "")
+	say("group", core.Group, 1)
+	wants("ada", "")
+	say("one", core.Direct, 2)
+	two := say("two", core.Direct, 3)
+	say("group", core.Group, 4)
+	wants("ada", "two")
+	say("one", core.Direct, 5)
+	wants("ada", "one")
+	wants("bob", "")
+	say("two", core.Direct, 6)
+	two.Place.Gone = true
+	s.must(s.SaveRoom(t.Context(), two.Place))
+	wants("ada", "one")
 }
 
 func roomsNamed(t *testing.T, s store) {

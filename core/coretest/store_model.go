@@ -155,6 +155,17 @@ func (s *storeModel) RoomsNamed(_ context.Context, name string, author core.Enti
 	return all[:min(len(all), 10)], nil
 }
 
+func (s *storeModel) DirectRoom(_ context.Context, author core.EntityID) (core.Room, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range slices.Backward(s.said) {
+		if r := s.rooms[m.Room]; m.Author == author && r.Kind == core.Direct && !r.Gone {
+			return r, nil
+		}
+	}
+	return core.Room{}, core.ErrNotFound
+}
+
 func (s *storeModel) SaveRoom(_ context.Context, r core.Room) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

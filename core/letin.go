@@ -1,0 +1,167 @@
+package core
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What the owner is asked at the door and told of it, and what a newcomer hears.
+const (
+	askLine     = "%s would like to talk with me on %s. Shall I let them in?"
+	letInLine   = "I talk with %s now."
+	inLine      = "I talk with %s already; `gateway pair --remove` on my machine takes that back."
+	awayLine    = "Then they hear nothing more from me."
+	welcomeLine = "My owner has let you in: from now on I answer you."
+)
+
+// LetIn lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
+// [ErrNotFound] if nobody was told it, or it has ended.
+func LetIn(ctx context.Context, store Store, agent Agent, code string) (Person, error) {
+	k, err := waitsWith(ctx, store, code)
+	if err != nil {
+		return Person{}, fmt.Errorf("let in whoever has the code: %w", err)
+	}
+	k.Since = time.Now()
+	if err := welcome(ctx, store, agent, k); err != nil { // first: who is in knocks no more, and is not found again
+		return Person{}, fmt.Errorf("tell %s that they are in: %w", k.ID, err)
+	}
+	return k.Person, store.LetIn(ctx, k.Person)
+}
+
+// LetIn lets in who was told code, and tells them. [ErrNotFound] if nobody was, or it has ended.
+func (rt *Runtime) LetIn(ctx context.Context, code string) (Person, error) {
+	p, err := LetIn(ctx, rt.cfg.Store, rt.cfg.Agent, code)
+	if err == nil {
+		rt.wake(p.Address.Room)
+	}
+	return p, err
+}
+
+// waitsWith finds the stranger who was told code.
+func waitsWith(ctx context.Context, people People, code string) (who Knock, err error) {
+	code, _ = codeIn(code)
+	waiting, err := people.Knocks(ctx)
+	if err != nil {
+		return Knock{}, err
+	}
+	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
+		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
+			who = k
+		}
+	}
+	if who.ID == "" || code == "" {
+		return Knock{}, ErrNotFound
+	}
+	return who, nil
+}
+
+// welcome tells k once that they are in, if they can be reached.
+func welcome(ctx context.Context, store Store, agent Agent, k Knock) error {
+	m, err := draft(ctx, store, agent, Notice{To: Address{Room: k.Address.Room}, Text: welcomeLine, Key: k.key("welcome")})
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreached) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	_, err = store.Accept(ctx, m, JoinRule{Duty: Tell})
+	return err
+}
+
+// key names what is said of k, without its code: keys are seen in logs.
+func (k Knock) key(what string) string { return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano()) }
+
+// askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
+// code.
+func (rt *Runtime) askOwners(ctx context.Context, k Knock) {
+	rooms, err := rt.ownersRooms(ctx)
+	if err != nil {
+		rt.cfg.Log.Warn("can't find out where to ask the owner whether to let somebody in", "account", k.ID, "err", err)
+	}
+	for owner, room := range rooms {
+		_, err := rt.Say(ctx, Notice{
+			To: Address{Room: room}, Key: k.key("knock"), Text: fmt.Sprintf(askLine, k.label(), k.Address.Connector),
+			Ask: &Question{
+				Options: []string{"Let them in", "No"}, For: []EntityID{owner}, Expires: k.Ends,
+				Chooser: letIn, Payload: k.Code + " " + string(k.ID),
+			},
+		})
+		if err != nil {
+			rt.cfg.Log.Warn("can't ask the owner whether to let somebody in", "account", k.ID, "err", err)
+		}
+	}
+}
+
+// ownersRooms are the direct chats of those who can let others in, as far as they are known.
+func (rt *Runtime) ownersRooms(ctx context.Context) (map[EntityID]RoomID, error) {
+	rooms := map[EntityID]RoomID{}
+	for id := range rt.cfg.Access.Owners {
+		room, err := rt.cfg.Store.DirectRoom(ctx, id)
+		if err == nil {
+			rooms[id] = room.ID
+		} else if !errors.Is(err, ErrNotFound) {
+			return rooms, err
+		}
+	}
+	if len(rt.cfg.Access.Owners) > 0 {
+		return rooms, nil
+	}
+	owner, err := rt.cfg.Store.Owner(ctx)
+	if err == nil {
+		rooms[owner.ID] = owner.Address.Room
+	}
+	return rooms, ignore(err, ErrNotFound)
+}
+
+const letIn = "let in"
+
+// doorman does what an owner chose for somebody at the door. The payload is their code and account.
+type doorman struct{ rt *Runtime }
+
+func (doorman) Name() string { return letIn }
+
+func (d doorman) Chosen(ctx context.Context, q Question) (string, error) {
+	if owns, err := d.rt.owns(ctx, q.By); err != nil || !owns {
+		return notYours, err // any more
+	}
+	code, id, _ := strings.Cut(q.Payload, " ")
+	var p Person
+	var err error
+	if q.Choice == 0 {
+		p, err = d.rt.LetIn(ctx, code)
+	} else {
+		err = d.rt.cfg.Store.TurnAway(ctx, code)
+	}
+	done := err == nil
+	if errors.Is(err, ErrNotFound) { // this was done before, or somebody was faster
+		p, err = d.rt.cfg.Store.Person(ctx, EntityID(id))
+	}
+	switch {
+	case ignore(err, ErrNotFound) != nil:
+		return "", err
+	case q.Choice != 0 && (done || err != nil):
+		return awayLine, nil
+	case q.Choice != 0:
+		return fmt.Sprintf(inLine, p.label()), nil
+	case err != nil:
+		return overNow, nil
+	}
+	return fmt.Sprintf(letInLine, p.label()), nil
+}
+
+// label names p for people: names are not unique, and anybody can take one, also one that would be a link.
+func (p Person) label() string {
+	name := Label(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("[]()<>*_~|`\\", r) {
+			return ' '
+		}
+		return r
+	}, p.Name))
+	if name == "" {
+		return string(p.ID)
+	}
+	return fmt.Sprintf("%s (%s)", name, p.ID)
+}

@@ -1,0 +1,221 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// atOlgas plays a story in which the owner was asked whether to let Eve in.
+func atOlgas(t *testing.T, play func(w *world, n *node, code string, q core.Question)) {
+	t.Helper()
+	pairing(t, true, func(w *world, n *node) {
+		n.writes("olga", "Hello")
+		code := w.code(n.writes("eve", "Hello"))
+		play(w, n, code, w.open("fake/olga"))
+		w.chat.seen = nil // the message of the question says more after its run has ended
+	})
+}
+
+// open is the one question that people are asked in a room.
+func (w *world) open(in core.RoomID) core.Question {
+	w.Helper()
+	all, err := w.store.OpenQuestions(w.Context(), in)
+	w.must(err)
+	if len(all) != 1 {
+		w.Fatalf("in %s people are asked %+v", in, all)
+	}
+	return all[0]
+}
+
+// reads counts how often a text can be seen.
+func (w *world) reads(text string) (n int) {
+	for _, line := range w.chat.visible() {
+		n += strings.Count(line, text)
+	}
+	return n
+}
+
+const (
+	asksForEve = "eve (eve) would like to talk with me on fake. Shall I let them in?"
+	eveIsIn    = "My owner has let you in"
+)
+
+// The owner is asked once, however often she knocks and whichever process asks. Yes lets her in, and she hears of it.
+func TestOwnerLetsIn(t *testing.T) {
+	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
+		if !slices.Equal(q.Options, []string{"Let them in", "No"}) || !slices.Equal(q.For, []core.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
+			w.Errorf("asked is %+v", q)
+		}
+		n.shutdown()
+		n = w.start()
+		time.Sleep(10 * time.Minute)
+		n.writes("eve", "Hello?")
+		if asked := w.reads(asksForEve); asked != 1 {
+			w.Errorf("the owner was asked %d times: %q", asked, w.chat.visible())
+		}
+		for who, want := range map[core.EntityID]string{"eve": "This is not for you to choose.", "ada": "This is not for you to choose."} {
+			if acc := n.tell(core.Choice(pressed(q, 0).by(who))); acc.Refused != want {
+				w.Errorf("%s is told %q", who, acc.Refused)
+			}
+		}
+		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), core.Completed, asksForEve+"\n\n→ **Let them in**\n\nI talk with eve (eve) now.")
+		time.Sleep(time.Second)
+		if w.reads(eveIsIn) != 1 {
+			w.Errorf("she reads %q", w.chat.visible())
+		}
+		if said := n.writes("eve", "And now?"); said != "You said: And now?" {
+			w.Errorf("then she reads %q", said)
+		}
+		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+			w.Errorf("the code is good for more: %q", said)
+		}
+	})
+}
+
+// No is silence for as long as the code would have been good, and no trace for anybody else.
+func TestOwnerTurnsAway(t *testing.T) {
+	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
+		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), core.Completed, asksForEve+"\n\n→ **No**\n\nThen they hear nothing more from me.")
+		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+			w.Errorf("her code is good: %q", said)
+		}
+		for range 5 {
+			time.Sleep(11 * time.Minute)
+			if said := n.writes("eve", "Hello?"); said != "" {
+				w.Errorf("she reads %q", said)
+			}
+		}
+		if asked := w.reads(asksForEve); asked != 1 {
+			w.Errorf("the owner was asked %d times", asked)
+		}
+		time.Sleep(5 * time.Minute)
+		if next := w.code(n.writes("eve", "Hello?")); next == code {
+			w.Error("the code has come back")
+		}
+		if asked := w.reads(asksForEve); asked != 2 {
+			w.Errorf("the owner was asked %d times", asked)
+		}
+	})
+}
+
+// A code by other means and the question are the same wish: whichever comes second changes nothing.
+func TestLetInByCodeWhileAsked(t *testing.T) {
+	for option, want := range map[int]string{0: "I talk with eve (eve) now.", 1: "I talk with eve (eve) already;"} {
+		atOlgas(t, func(w *world, n *node, code string, q core.Question) {
+			_, err := n.LetIn(w.Context(), code)
+			w.must(err)
+			_, said := w.ended(n.tell(core.Choice(pressed(q, option).by("olga"))))
+			if !strings.Contains(said, want) {
+				w.Errorf("the owner reads %q", said)
+			}
+			if said := n.writes("eve", "And now?"); said != "You said: And now?" || w.reads(eveIsIn) != 1 {
+				w.Errorf("she reads %q, %q", said, w.chat.visible())
+			}
+		})
+	}
+}
+
+// The question ends with the code, and who owns the agent no more decides nothing.
+func TestLetInEnds(t *testing.T) {
+	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+		n.shutdown()
+		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+		w.cfg.Access.People["olga"] = true
+		n = w.start()
+		if _, said := w.ended(n.tell(core.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not for you") {
+			w.Errorf("who owned it reads %q", said)
+		}
+		if _, err := w.store.Person(w.Context(), "eve"); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("she is in: %v", err)
+		}
+	})
+	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+		time.Sleep(time.Hour)
+		if acc := n.tell(core.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This is no longer open." {
+			w.Errorf("an hour later: %+v", acc)
+		}
+	})
+}
+
+// Who became the owner by the code is asked where they brought it, also after that was forgotten. Names are labels.
+func TestClaimedOwnerIsAsked(t *testing.T) {
+	pairing(t, false, func(w *world, n *node) {
+		code, err := n.OwnerCode(w.Context())
+		w.must(err)
+		n.writes("olga", code)
+		n.tell(core.Cleared{Room: "fake/olga"})
+		m := w.message("fake/eve", "eve", "Hello")
+		m.Name = "Your owner [here](http://evil)\n**approves**"
+		w.ended(n.submit(m))
+		q := w.open("fake/olga")
+		time.Sleep(10 * time.Second)
+		if w.reads("Your owner here http꞉//evil approves (eve) would like") != 1 {
+			w.Errorf("the owner reads %q", w.chat.visible())
+		}
+		w.ended(n.tell(core.Choice(pressed(q, 0).by("olga"))))
+		if _, err := w.store.Person(w.Context(), "eve"); err != nil {
+			w.Error(err)
+		}
+		w.accepted, w.chat.seen = nil, nil // some of it was forgotten
+	})
+}
+
+// A code brought where no runtime is: the next one tells the newcomer.
+func TestLetInWhileNothingRuns(t *testing.T) {
+	pairing(t, true, func(w *world, n *node) {
+		code := w.code(n.writes("eve", "Hello"))
+		n.shutdown()
+		_, err := core.LetIn(w.Context(), w.store, w.cfg.Agent, "what")
+		if !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("a wrong code: %v", err)
+		}
+		_, err = core.LetIn(w.Context(), w.store, w.cfg.Agent, code)
+		w.must(err)
+		w.start()
+		time.Sleep(10 * time.Second)
+		if w.reads(eveIsIn) != 1 {
+			w.Errorf("she reads %q", w.chat.visible())
+		}
+	})
+}
+
+// I14: the process dies before or behind any effect of the press. What was chosen is done, and she hears of it once.
+func TestCrashWhileLettingIn(t *testing.T) {
+	effects := 0
+	play := func(option, k int, behind bool) {
+		atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+			n.shutdown()
+			p, sound := &ports{}, w.cfg
+			p.wrap(&w.cfg)
+			first := w.start()
+			w.cfg = sound
+			p.dieAt(k, behind, first)
+			_, _ = first.Submit(w.Context(), core.Choice(pressed(q, option).by("olga")))
+			time.Sleep(time.Minute)
+			if k == 0 {
+				effects = len(p.names)
+			}
+			w.start().tell(core.Choice(pressed(q, option).by("olga")))
+			time.Sleep(time.Minute)
+			_, err := w.store.Person(w.Context(), "eve")
+			if in := err == nil; in != (option == 0) || w.reads(eveIsIn) != 1-option {
+				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.names, behind, in, w.chat.visible())
+			}
+		})
+	}
+	for option := range 2 {
+		play(option, 0, false)
+		if effects < 3 {
+			t.Fatalf("there were %d effects", effects)
+		}
+		for k := 1; k <= effects; k++ {
+			play(option, k, false)
+			play(option, k, true)
+		}
+	}
+}

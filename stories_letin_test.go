@@ -1,0 +1,108 @@
+package parley_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+
+	"parley/config"
+)
+
+// atTheDoor plays a story on every platform in which Ada owns the gateway, and has written to it once. Eve knocks.
+func atTheDoor(t *testing.T, play func(c *chat, w presser)) {
+	t.Helper()
+	onEach(t, nil, func(c *chat) {
+		c.shutdown()
+		c.cfg.Access.Allow.Users = nil
+		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+		c.start()
+		c.pass(10 * time.Second)
+		c.Say(Ada, c.ada, "Hello")
+		c.pass(time.Minute)
+		c.Say(Eve, c.Direct(Eve), "Hello")
+		c.pass(time.Minute)
+		w := c.World.(presser)
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Let them in", "No"}) {
+			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, Own(c, c.ada), c.log.String())
+		}
+		play(c, w)
+	})
+}
+
+// SE-07: the owner is asked in their own chat whether to let somebody in. Nobody else can press that; yes counts at once,
+// across a crash, and the newcomer hears of it.
+func TestOwnerIsAsked(t *testing.T) {
+	atTheDoor(t, func(c *chat, w presser) {
+		if own := Own(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
+			c.Errorf("the owner reads %q", own)
+		}
+		w.Press(Eve, c.ada, 0)
+		c.pass(time.Minute)
+		if told := w.Told(); len(told) != 1 || told[0] != "This is not for you to choose." {
+			c.Errorf("told was %q", told)
+		}
+		w.Press(Ada, c.ada, 0)
+		if said := c.hears(Eve); said != "My owner has let you in: from now on I answer you." {
+			c.Errorf("Eve reads %q", said)
+		}
+		if said := c.hears(Ada); !strings.Contains(said, "Let them in") || !strings.Contains(said, "I talk with") || len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("Ada reads %q", said)
+		}
+		c.asked(1)
+		c.Say(Eve, c.Direct(Eve), "And now?")
+		if said := c.hears(Eve); said != "You said: And now?" {
+			c.Errorf("Eve reads %q", said)
+		}
+	})
+}
+
+// No is silence, for as long as the code would have been good.
+func TestOwnerSaysNo(t *testing.T) {
+	atTheDoor(t, func(c *chat, w presser) {
+		w.Press(Ada, c.ada, 1)
+		c.pass(time.Minute)
+		heard := len(Own(c, c.Direct(Eve)))
+		c.pass(11 * time.Minute)
+		c.Say(Eve, c.Direct(Eve), "Hello?")
+		c.pass(time.Minute)
+		if got := len(Own(c, c.Direct(Eve))); got != heard {
+			c.Errorf("Eve reads %q", Own(c, c.Direct(Eve)))
+		}
+		if n := strings.Count(strings.Join(Own(c, c.ada), "\n"), "Shall I let them in?"); n != 1 {
+			c.Errorf("the owner was asked %d times", n)
+		}
+	})
+}
+
+// I14: the process dies between the press and what follows from it, at each of several moments; the next one does it.
+func TestCrashBetweenPressAndLetIn(t *testing.T) {
+	for at := 1; at <= 6; at++ {
+		atTheDoor(t, func(c *chat, w presser) {
+			f := &fuse{at: at, death: func() { c.node.store.die() }}
+			c.fuse = f.moment
+			if c.site.orphans {
+				c.orphans = 1
+			}
+			w.Press(Ada, c.ada, 0)
+			c.survive(f, 2*time.Minute)
+			c.fuse = nil
+			if f.n < 6 {
+				c.Errorf("there were %d moments", f.n)
+			}
+			told := 0
+			for _, text := range Own(c, c.Direct(Eve)) {
+				told += strings.Count(text, "has let you in")
+			}
+			if told != 1 {
+				c.Errorf("death at moment %d: Eve was told %d times: %q", at, told, Own(c, c.Direct(Eve)))
+			}
+			c.Say(Eve, c.Direct(Eve), "And now?")
+			if said := c.hears(Eve); said != "You said: And now?" {
+				c.Errorf("death at moment %d: Eve reads %q", at, said)
+			}
+		})
+	}
+}
