@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
 	"parley/core"
@@ -78,7 +78,7 @@ func tellIn(t *testing.T, prepare, play func(*story)) {
 		s.must(err)
 		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
 		cfg.Models.Large.Model = modelfake.DefaultModel
-		cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
+		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(t))
 		cfg.Web.Limits = config.Limits{}
 		s.cfg, s.secrets = cfg, []string{secretKey}
 		prepare(s)

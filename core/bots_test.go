@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/backends/sqlite"
+	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 )
 
@@ -40,7 +40,7 @@ func (r *relay) Observe(e core.Event) {
 // then is answered again.
 func TestTwoGatewaysInOneRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
-		store, err := sqlite.Open(w.Context(), filepath.Join(w.TempDir(), "other.db"), sqlite.Options{})
+		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlite.Options{})
 		w.must(err)
 		defer store.Close()
 		w.cfg.Access.Bots = core.BotsMention

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/backends/sqlite"
+	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 	"parley/internal/schema"
 	"parley/sim"
@@ -51,7 +51,7 @@ type world struct {
 func inWorld(t *testing.T, play func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "core.db"), sqlite.Options{})
+		s, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,6 +14,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/backends/sqlite"
+	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 	"parley/internal/schema"
 )
@@ -39,7 +39,7 @@ var (
 func inWorld(t *testing.T, play func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), sqlite.Options{})
+		store, err := sqlite.Open(t.Context(), sqlitetest.Path(t), sqlite.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
