@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -151,13 +152,15 @@ func TestLostRun(t *testing.T) {
 				if effect == "note text" || effect == "note acting" {
 					w.watched()
 				}
-				var lost bool
+				var lost atomic.Bool
 				p := &ports{fail: func(name string) error {
-					lost = lost || strings.HasPrefix(name, effect)
-					if lost && (strings.HasPrefix(name, "note") || name == "finish") {
+					if strings.HasPrefix(name, effect) {
+						lost.Store(true)
+					}
+					if lost.Load() && (strings.HasPrefix(name, "note") || name == "finish") {
 						return core.ErrLost
 					}
-					if lost && name == "start" {
+					if lost.Load() && name == "start" {
 						return core.ErrBusy
 					}
 					return nil
