@@ -3,6 +3,7 @@ package discord_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -97,14 +98,14 @@ func TestPressesAnsweredElsewhere(t *testing.T) {
 			if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
 				t.Fatal(err)
 			}
-			taken := 0
-			w.choose = func(context.Context, core.Choice) (core.Accepted, error) { taken++; return core.Accepted{}, nil }
+			var taken atomic.Int32
+			w.choose = func(context.Context, core.Choice) (core.Accepted, error) { taken.Add(1); return core.Accepted{}, nil }
 			w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress}, discordfake.ErrorCode(status, code, "no"))
 			all := w.fake.Messages(w.channel)
 			w.fake.Press(all[len(all)-1].ID, w.ann, offer.ID+":0")
 			time.Sleep(time.Second)
-			if taken != 1 {
-				t.Errorf("the choice was taken %d times", taken)
+			if n := taken.Load(); n != 1 {
+				t.Errorf("the choice was taken %d times", n)
 			}
 			w.say("and on it goes")
 			w.settle()
