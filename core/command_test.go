@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,9 +178,9 @@ func TestStopInTrouble(t *testing.T) {
 	for _, broken := range []string{"open", "stop"} {
 		t.Run(broken, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				down := false
+				var down atomic.Bool
 				p := &ports{fail: func(name string) error {
-					if down && name == broken {
+					if down.Load() && name == broken {
 						return errDown
 					}
 					return nil
@@ -189,11 +190,11 @@ func TestStopInTrouble(t *testing.T) {
 				w.model.queue([]step{write(fox), pause(time.Hour)})
 				acc := n.say("A")
 				time.Sleep(time.Second)
-				down = true
+				down.Store(true)
 				if _, err := n.Submit(w.Context(), w.message(room, "ada", "/stop")); err == nil {
 					w.Error("nothing is wrong")
 				}
-				down = false
+				down.Store(false)
 				w.wants(acc, core.Stopped, fox+"\n\n_(Stopped.)_")
 			})
 		})
