@@ -253,19 +253,24 @@ func TestCloseWaits(t *testing.T) {
 	}
 }
 
-// However much is stored, a prompt costs what it holds: it is read off the end of an index.
-func TestRecentReadsOnlyWhatItReturns(t *testing.T) {
+// However much is stored: a prompt is read off the end of an index, and a run finds what belongs to it without its room.
+func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-	rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+selectRecent, "room", core.Said, 7, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := collect(rows, func(r row) (step string, err error) {
-		var id, parent, unused int
-		return step, r.Scan(&id, &parent, &unused, &step)
-	})
-	if err != nil || len(plan) != 1 || !strings.Contains(plan[0], "USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)") {
-		t.Errorf("the plan is %q, %v", plan, err)
+	for query, want := range map[string]string{
+		selectRecent:                  "SEARCH memories USING INDEX memories_by_turn (room=? AND kind=? AND turn<?)",
+		selectRuns + "WHERE r.id = ?": "SEARCH m USING INDEX memories_of_run (room=? AND turn=?)",
+	} {
+		rows, err := s.writer.Query(`EXPLAIN QUERY PLAN `+query, make([]any, strings.Count(query, "?"))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := collect(rows, func(r row) (step string, err error) {
+			var id, parent, unused int
+			return step, r.Scan(&id, &parent, &unused, &step)
+		})
+		if err != nil || !slices.Contains(plan, want) || strings.Contains(strings.Join(plan, "\n"), "SCAN ") {
+			t.Errorf("the plan of %s is %q, %v", query, plan, err)
+		}
 	}
 }
 
