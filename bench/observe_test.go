@@ -13,6 +13,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/backends/sqlite"
+	"parley/connectors/web"
 	"parley/core"
 )
 
@@ -85,40 +86,54 @@ func observed(t *testing.T, deltas int) (c cost) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer store.Close()
+	t.Cleanup(func() { _ = store.Close() })
 	l := &listener{ended: make(chan struct{})}
-	rt, err := core.New(core.Config{
-		Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-		Models: core.Models{Large: scribe{deltas}}, Plugins: []core.Plugin{{Name: "bench", Actions: []core.Action{shelf{}}}},
-		Observers: []core.Observer{l}, Open: func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
-		Turns:  core.Turns{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
-		Access: core.Access{Open: map[string]bool{"bench": true}}, Log: slog.New(slog.DiscardHandler),
+	rt := agent(t, store, func(c *core.Config) {
+		c.Models.Large = scribe{deltas}
+		c.Plugins = []core.Plugin{{Name: "bench", Actions: []core.Action{shelf{}}}}
+		c.Observers = []core.Observer{l}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- rt.Run(ctx) }()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = rt.Submit(ctx, core.Message{
+	_, err = rt.Submit(t.Context(), core.Message{
 		Memory: core.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
-		Place:  core.Room{ID: "r", Kind: core.API, Connector: "bench"}, Address: core.Address{Connector: "bench", Room: "r"},
+		Place:  core.Room{ID: "r", Kind: core.API, Connector: web.Name}, Address: core.Address{Connector: web.Name, Room: "r"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-l.ended
 	runtime.ReadMemStats(&after)
-	stop()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
 	if least := len(strings.Repeat(delta(0).Text, deltas)) / 2; l.bytes < least {
 		t.Fatalf("it heard %d bytes of at least %d", l.bytes, least)
 	}
 	t.Logf("%d deltas: %d events with text, %d with parameters, %d allocations, %d bytes", deltas, l.chunks, l.parameters,
 		after.Mallocs-before.Mallocs, after.TotalAlloc-before.TotalAlloc)
 	return cost{allocs: after.Mallocs - before.Mallocs, memory: after.TotalAlloc - before.TotalAlloc}
+}
+
+// agent runs one over store, whose answers nobody posts, until the test ends.
+func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtime {
+	tb.Helper()
+	cfg := core.Config{
+		Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+		Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
+		Turns:  core.Turns{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
+		Access: core.Access{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
+	}
+	set(&cfg)
+	rt, err := core.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- rt.Run(ctx) }()
+	tb.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			tb.Error(err)
+		}
+	})
+	return rt
 }

@@ -39,6 +39,7 @@ bench() {
 bench '^BenchmarkReady$' 1x
 bench '^Benchmark(Disk|Admission)$' 200x
 bench '^BenchmarkThroughput$' 500x
+bench '^BenchmarkTurn$' 100x
 bench '^BenchmarkAnswer$' 200ms
 bench '^Benchmark(SlowStream|WholeGateway)$' 1x
 bench '^BenchmarkLatency(Direct)?$' 1x

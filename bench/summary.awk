@@ -4,7 +4,6 @@
 	sub(/^Benchmark/, "", name)
 	sub(/-[0-9]+$/, "", name)
 	for (i = 3; i < NF; i += 2) {
-		if ($(i + 1) ~ /^(B|allocs)\/op$/) continue
 		key = name " " $(i + 1)
 		if (!(key in n)) order[++keys] = key
 		# insert in order

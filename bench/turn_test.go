@@ -1,0 +1,108 @@
+//go:build unix
+
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"time"
+
+	"parley/backends/sqlite"
+	"parley/connectors/web"
+	"parley/core"
+	"parley/plugins/essentials"
+)
+
+// BenchmarkTurn is a turn without the time of a model: a question is stored, its prompt is made of what is stored and of
+// what the usual providers tell, a model answers at once, and the answer is stored.
+func BenchmarkTurn(b *testing.B) {
+	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+		for _, stored := range []struct {
+			name          string
+			conversations map[string]int
+		}{
+			{"rows=10", map[string]int{"c": 10}},
+			{"rows=1000/where=elsewhere", map[string]int{"c": 10, "other": 1000}},
+			{"rows=1000/where=here", map[string]int{"c": 1000}},
+			{"rows=100000/where=elsewhere", map[string]int{"c": 10, "other": 100_000}},
+			{"rows=100000/where=here", map[string]int{"c": 100_000}},
+		} {
+			b.Run(fmt.Sprintf("mode=%s/%s", cmp.Or(mode, "native"), stored.name), func(b *testing.B) {
+				t := newTalk(b, filled(b, stored.conversations), mode)
+				for range 32 { // then a prompt holds all that it may, wherever it began
+					t.ask(b)
+				}
+				b.ReportAllocs()
+				began := cpuTime(b)
+				for b.Loop() {
+					t.ask(b)
+				}
+				b.ReportMetric(float64(cpuTime(b)-began)/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
+}
+
+// talk is somebody who asks an agent one thing after the other, and hears when a turn has ended.
+type talk struct {
+	*core.Runtime
+	asked int
+	ended chan core.Status
+}
+
+// newTalk runs an agent over the database at path.
+func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
+	store, err := sqlite.Open(b.Context(), path, sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = store.Close() })
+	t := &talk{ended: make(chan core.Status, 1)}
+	t.Runtime = agent(b, store, func(c *core.Config) {
+		c.Models.Large = glib{text: map[core.GenerationMode]string{
+			core.Native: "Yes.", core.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
+		}[mode]}
+		c.Plugins = []core.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
+		c.Observers = []core.Observer{t}
+		c.Generation.Mode = mode
+	})
+	return t
+}
+
+// Observe implements [core.Observer].
+func (t *talk) Observe(e core.Event) {
+	if e, ok := e.(core.RunEnded); ok {
+		t.ended <- e.Status
+	}
+}
+
+// ask asks, and waits until the answer is stored.
+func (t *talk) ask(b *testing.B) {
+	t.asked++
+	room := roomOf("c")
+	_, err := t.Submit(b.Context(), core.Message{
+		Memory: core.Memory{
+			ID: core.MemoryID(fmt.Sprintf("%s/asked-%d", room, t.asked)), Room: room, Author: core.EntityID(room), Text: "Is it?", At: time.Now(),
+		},
+		Place: core.Room{ID: room, Kind: core.API, Connector: web.Name}, Address: core.Address{Connector: web.Name, Room: room},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if s := <-t.ended; s != core.Completed {
+		b.Fatalf("the run is %s", s)
+	}
+}
+
+// glib answers at once, always the same.
+type glib struct{ text string }
+
+// Generate implements [core.Model].
+func (g glib) Generate(context.Context, core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		_ = yield(core.Chunk{Text: g.text}, nil) && yield(core.Chunk{Finish: core.FinishStop}, nil)
+	}
+}
