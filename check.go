@@ -16,14 +16,15 @@ import (
 
 // Finding is what [Check] found out about one part of the configuration.
 type Finding struct {
-	Part string // as config.yaml calls it
-	OK   bool
-	Text string // what is there, or what is wrong and what to do
+	Part  string // as config.yaml calls it
+	OK    bool
+	Doubt bool   // it works, but perhaps not as it is meant to
+	Text  string // what is there, or what is wrong and what to do
 }
 
 // Check tries what cfg describes for real, as far as that disturbs nobody: it opens the store unless a running gateway
-// has it, asks Redis, has the model write one token, and logs in on the platforms. It takes as long as the slowest
-// answer, at most about half a minute.
+// has it, asks Redis, has the model write one token, asks the platforms about the bots, and looks whether anybody is
+// answered there. A part may take twenty seconds.
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	models := newModels(cfg, env)
@@ -32,12 +33,19 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
 		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
 		{"shared", func(ctx context.Context) (string, error) { return checkShared(ctx, cfg, env) }},
+		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
-	for _, p := range platforms(cfg, nil, env) {
+	on := platforms(cfg, nil, env)
+	for _, p := range on {
 		if c, ok := p.Connector.(connectors.Checker); ok {
-			parts = append(parts, part{"connectors." + p.Name(), c.Check})
+			parts = append(parts, part{"connectors." + p.Name(), func(ctx context.Context) (string, error) {
+				return checkPlatform(ctx, c, allEars(cfg.Access, p.Name()))
+			}})
 		}
+	}
+	if len(on) > 0 {
+		parts = append(parts, part{"owner", func(ctx context.Context) (string, error) { return checkOwner(ctx, cfg) }})
 	}
 	var all []Finding
 	for _, p := range parts {
@@ -46,17 +54,23 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
+// part is checked by a function that fails with a [doubt] where it is not sure that something is wrong.
 type part struct {
 	name  string
 	check func(context.Context) (string, error)
 }
+
+type doubt string
+
+func (d doubt) Error() string { return string(d) }
 
 func (p part) try(ctx context.Context) Finding {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	text, err := p.check(ctx)
 	if err != nil {
-		return Finding{Part: p.name, Text: err.Error()}
+		_, doubted := errors.AsType[doubt](err)
+		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: err.Error()}
 	}
 	return Finding{Part: p.name, OK: true, Text: text}
 }

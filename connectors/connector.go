@@ -39,8 +39,15 @@ type Fetcher interface {
 
 // Checker tries a connector's settings for real. A connector that lacks it is not checked.
 type Checker interface {
-	// Check returns what it found in one line, or an error that says the next step.
-	Check(ctx context.Context) (string, error)
+	// Check returns what it found, or an error that says the next step.
+	Check(ctx context.Context) (Checkup, error)
+}
+
+// Checkup is what a check has found.
+type Checkup struct {
+	Text string // in one line
+	// Unheard says what of groups the bot is not told, and how to change that; empty if it hears everything.
+	Unheard string
 }
 
 // Memo keeps what a connector must not forget when its process ends: little, and seldom written. Names begin with the

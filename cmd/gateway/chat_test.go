@@ -79,10 +79,7 @@ func TestChatWithTheRunningGateway(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	running := command(t, []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"})
-	file := []byte("web:\n  listen: " + address + "\n")
-	if err := os.WriteFile(filepath.Join(running.Dir, "config.yaml"), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	configure(t, running, "web:\n  listen: "+address+"\n")
 	g := start(t, running)
 	chat := command(t, nil, "chat", "-p", "hello")
 	chat.Dir = running.Dir

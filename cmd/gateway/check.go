@@ -20,7 +20,10 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 	problems := 0
 	for _, f := range parley.Check(ctx, cfg, parley.Env{Log: logger(cfg.Log)}) {
 		word := "ok   "
-		if !f.OK {
+		switch {
+		case f.Doubt:
+			word = "warn "
+		case !f.OK:
 			word = "FAIL "
 			problems++
 		}

@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"parley/connectors"
 )
 
 // Check implements [connectors.Checker].
-func (d *Discord) Check(ctx context.Context) (string, error) {
+func (d *Discord) Check(ctx context.Context) (found connectors.Checkup, err error) {
 	if d.client.wrong != nil {
-		return "", d.client.wrong
+		return found, d.client.wrong
 	}
 	defer d.client.http.CloseIdleConnections()
 	me, err := d.me(ctx)
 	if err != nil {
-		return "", advise(err)
+		return found, advise(err)
 	}
 	var gateway struct {
 		Limit struct {
@@ -24,15 +26,15 @@ func (d *Discord) Check(ctx context.Context) (string, error) {
 		} `json:"session_start_limit"`
 	}
 	if err := d.client.do(ctx, http.MethodGet, "gateway/bot", nil, &gateway); err != nil {
-		return "", advise(fmt.Errorf("ask for the gateway's address: %w", err))
+		return found, advise(fmt.Errorf("ask for the gateway's address: %w", err))
 	}
 	app := d.application(ctx)
-	line := fmt.Sprintf("%s has %d of %d logins left today; invite it with %s",
+	found.Text = fmt.Sprintf("%s has %d of %d logins left today; invite it with %s",
 		me.Name, gateway.Limit.Remaining, gateway.Limit.Total, app.invitation(me))
 	if !app.readsContent() {
-		line += "; the Message Content intent is off, so in servers it reads only what mentions it: switch it on at " + portal
+		found.Unheard = "the Message Content intent is off, so in servers it reads only what mentions it: switch it on at " + portal
 	}
-	return line, nil
+	return found, nil
 }
 
 // advise adds the next step.

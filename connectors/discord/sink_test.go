@@ -384,9 +384,9 @@ func TestBudgets(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	play(t, func(w *world) {
-		line, err := w.bot.Check(w.Context())
-		if err != nil || !strings.Contains(line, "1000 of 1000 logins") || !strings.Contains(line, "invite") {
-			t.Errorf("%q, %v", line, err)
+		found, err := w.bot.Check(w.Context())
+		if err != nil || !strings.Contains(found.Text, "1000 of 1000 logins") || !strings.Contains(found.Text, "invite") || found.Unheard != "" {
+			t.Errorf("%q, %v", found, err)
 		}
 	})
 	for _, o := range []discord.Options{{}, {Token: token, APIURL: "discord"}} {

@@ -386,16 +386,16 @@ func TestSaysWhoItIs(t *testing.T) {
 				t.Errorf("the log lacks %s", want)
 			}
 		}
-		line, err := r.another().Check(t.Context())
-		if err != nil || !strings.Contains(line, "https://t.me/parley_bot") || !strings.Contains(line, "/setprivacy") {
-			t.Errorf("%q, %v", line, err)
+		found, err := r.another().Check(t.Context())
+		if err != nil || !strings.Contains(found.Text, "https://t.me/parley_bot") || !strings.Contains(found.Unheard, "/setprivacy") {
+			t.Errorf("%q, %v", found, err)
 		}
 	})
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook()
-		line, err := r.bot.Check(t.Context())
-		if err != nil || strings.Contains(line, "/setprivacy") || !strings.Contains(line, "webhook") {
-			t.Errorf("%q, %v", line, err)
+		found, err := r.bot.Check(t.Context())
+		if err != nil || found.Unheard != "" || !strings.Contains(found.Text, "webhook") {
+			t.Errorf("%q, %v", found, err)
 		}
 		if r.Webhook() == "" {
 			t.Error("a check changes nothing")

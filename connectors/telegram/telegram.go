@@ -123,24 +123,27 @@ func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, 
 }
 
 // Check implements [connectors.Checker].
-func (t *Telegram) Check(ctx context.Context) (string, error) {
+func (t *Telegram) Check(ctx context.Context) (found connectors.Checkup, err error) {
 	if t.wrong != nil {
-		return "", t.wrong
+		return found, t.wrong
 	}
 	defer t.client.http.CloseIdleConnections()
 	me, err := t.me(ctx)
 	if err != nil {
-		return "", advise(err)
+		return found, advise(err)
 	}
 	hook, err := t.webhook(ctx)
 	if err != nil {
-		return "", advise(err)
+		return found, advise(err)
 	}
-	line := fmt.Sprintf("@%s answers at https://t.me/%s; %s", me.UserName, me.UserName, privacy(me))
+	found.Text = fmt.Sprintf("@%s answers at https://t.me/%s", me.UserName, me.UserName)
 	if hook != "" {
-		line += "; its webhook will be removed at the start, messages that wait are kept"
+		found.Text += "; its webhook will be removed at the start, messages that wait are kept"
 	}
-	return line, nil
+	if !me.CanReadAllGroupMessages {
+		found.Unheard = privacy(me)
+	}
+	return found, nil
 }
 
 // advise adds the next step.
@@ -160,8 +163,8 @@ func privacy(me tgbotapi.User) string {
 	if me.CanReadAllGroupMessages {
 		return "it sees every message of its groups"
 	}
-	return "privacy mode is on: of its groups it sees commands, mentions and replies to it. To change that, send " +
-		"/setprivacy to @BotFather, then remove the bot from the group and add it again"
+	return "privacy mode is on: of groups where it is no administrator it sees commands, mentions and replies to it. To " +
+		"change that, send /setprivacy to @BotFather, then remove the bot from the group and add it again"
 }
 
 func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {

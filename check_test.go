@@ -1,0 +1,172 @@
+package parley_test
+
+import (
+	"context"
+	"net"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley"
+	"parley/backends/sqlite"
+	"parley/config"
+	"parley/connectors/discord/discordfake"
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+)
+
+// checking is a configuration with both platforms, and what a check finds.
+type checking struct {
+	*testing.T
+	cfg config.Config
+}
+
+func newChecking(t *testing.T, telegram *telegramfake.Server, discord *discordfake.Server) *checking {
+	t.Helper()
+	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
+	if telegram != nil {
+		server := httptest.NewServer(telegram)
+		t.Cleanup(server.Close)
+		cfg.Connectors.Telegram.Token, cfg.Connectors.Telegram.APIURL = config.Secret(telegram.Token()), server.URL
+	}
+	if discord != nil {
+		server := httptest.NewServer(discord.Handler())
+		t.Cleanup(server.Close)
+		cfg.Connectors.Discord.Token, cfg.Connectors.Discord.APIURL = config.Secret(discord.Token()), server.URL
+	}
+	return &checking{t, cfg}
+}
+
+// finds is the only finding of a part.
+func (c *checking) finds(part string) (found parley.Finding) {
+	c.Helper()
+	n := 0
+	for _, f := range parley.Check(c.Context(), c.cfg, parley.Env{}) {
+		if f.Part == part {
+			found = f
+			n++
+		}
+	}
+	if n != 1 {
+		c.Fatalf("%d findings of %s", n, part)
+	}
+	return found
+}
+
+// Who wants the agent to follow a whole group is told what the platform keeps from it (TR-27, DR-19), and how to change that.
+// Nobody else is bothered.
+func TestCheckHearsGroups(t *testing.T) {
+	ambient := config.GroupAmbient
+	deaf := func() (*telegramfake.Server, *discordfake.Server) {
+		return telegramfake.New(), discordfake.New(discordfake.WithPrivileged(0))
+	}
+	hears := func() (*telegramfake.Server, *discordfake.Server) {
+		return telegramfake.New(telegramfake.WithReadAllGroupMessages()), discordfake.New()
+	}
+	for name, c := range map[string]struct {
+		bots     func() (*telegramfake.Server, *discordfake.Server)
+		edit     func(*config.Access)
+		telegram string // the key that is in doubt; empty for none
+		discord  string
+	}{
+		"mention_only":          {bots: deaf, edit: func(*config.Access) {}},
+		"ambient":               {deaf, func(a *config.Access) { a.Group = ambient }, "access.group", "access.group"},
+		"ambient, and it hears": {bots: hears, edit: func(a *config.Access) { a.Group = ambient }},
+		"ambient, but not there": {deaf, func(a *config.Access) {
+			a.Group, a.Rooms = ambient, []config.Chat{"telegram:-1001"}
+		}, "access.group", ""},
+		"always": {deaf, func(a *config.Access) { a.Always.Rooms = []config.Chat{"telegram:-1001"} }, "access.always.rooms", ""},
+		"in one place": {deaf, func(a *config.Access) {
+			a.Overrides = []config.Override{{Rooms: []config.Chat{"telegram:-1001"}}, {Worlds: []config.World{"discord:1"}, Group: &ambient}}
+		}, "", "access.overrides[1].group"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			telegram, discord := c.bots()
+			check := newChecking(t, telegram, discord)
+			c.edit(&check.cfg.Access)
+			for part, want := range map[string]struct{ key, next string }{
+				"connectors.telegram": {c.telegram, "/setprivacy"}, "connectors.discord": {c.discord, "https://discord.com/developers"},
+			} {
+				f := check.finds(part)
+				if !f.OK || f.Doubt != (want.key != "") || !strings.Contains(f.Text, want.key) || f.Doubt && !strings.Contains(f.Text, want.next) {
+					t.Errorf("%+v; want a doubt about %q", f, want.key)
+				}
+			}
+		})
+	}
+}
+
+// Bots that talk with nobody are the most usual mistake: the check says how to become the owner.
+func TestCheckOwner(t *testing.T) {
+	for name, c := range map[string]struct {
+		edit  func(*config.Config)
+		doubt bool
+		text  string
+	}{
+		"nobody yet":            {func(*config.Config) {}, true, "send the code"},
+		"nobody yet, and a few": {func(c *config.Config) { c.Access.Allow.Users = []config.Account{"telegram:1"} }, true, "send the code"},
+		"in the file":           {func(c *config.Config) { c.Owner = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
+		"a few": {func(c *config.Config) {
+			c.Access.Direct, c.Access.Allow.Roles = config.DirectAllowlist, []config.Role{"discord:3"}
+		}, false, "whom access allows"},
+		"nobody at all": {func(c *config.Config) { c.Access.Direct = config.DirectAllowlist }, true, "access.allow"},
+		"everybody":     {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "nobody else is let in"},
+		"who brought the code": {func(c *config.Config) {
+			store, err := sqlite.Open(context.Background(), strings.TrimPrefix(c.Store.Reveal(), "sqlite:"), sqlite.Options{})
+			if err != nil {
+				panic(err)
+			}
+			defer store.Close()
+			if _, err := store.Own(context.Background(), core.Person{ID: "telegram/7", Name: "Ada"}); err != nil {
+				panic(err)
+			}
+		}, false, "telegram:7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			check := newChecking(t, telegramfake.New(), nil)
+			c.edit(&check.cfg)
+			if f := check.finds("owner"); !f.OK || f.Doubt != c.doubt || !strings.Contains(f.Text, c.text) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// A gateway that could not listen is told so before it starts, but not because it runs already.
+func TestCheckListens(t *testing.T) {
+	check := newChecking(t, nil, nil)
+	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "127.0.0.1") {
+		t.Errorf("a free port: %+v", f)
+	}
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check.cfg.Web.Listen = other.Addr().String()
+	if f := check.finds("web"); f.OK || !strings.Contains(f.Text, "web.listen") {
+		t.Errorf("somebody else's port: %+v", f)
+	}
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	g, err := parley.New(check.cfg, parley.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- g.Run(ctx) }()
+	check.cfg.Web.Listen = g.Addr().String()
+	if f := check.finds("web"); !f.OK || !strings.Contains(f.Text, "running gateway") {
+		t.Errorf("its own port: %+v", f)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
