@@ -19,12 +19,23 @@ var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
 func delimiters(text string) *regexp.Regexp {
 	names := map[string]bool{}
 	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
-		names[regexp.QuoteMeta(found[1])] = true
+		names[found[1]] = true
 	}
 	if len(names) == 0 {
 		return nil
 	}
-	return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + strings.Join(slices.Sorted(maps.Keys(names)), "|") + `)\b)`)
+	return tags(slices.Sorted(maps.Keys(names))...)
+}
+
+// tags matches the tags of these names, also with spaces around them, and with what nobody sees between their letters (SE-09).
+// The names are plain ones.
+func tags(names ...string) *regexp.Regexp {
+	const unseen, around = `[\p{Cf}\p{Mn}]*`, `[\s\p{Cf}\p{Mn}]*`
+	var spelled []string
+	for _, n := range names {
+		spelled = append(spelled, strings.Join(strings.Split(n, ""), unseen))
+	}
+	return regexp.MustCompile(`(?i)<(` + around + `/?` + around + `(?:` + strings.Join(spelled, "|") + `)\b)`)
 }
 
 // guard makes text unable to begin or end a part of a prompt: what delimits parts is escaped in it (SE-08).

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
 
 	"parley/core/template"
@@ -166,4 +165,4 @@ func contextTurn(text string) Turn {
 	return Turn{Role: User, Aside: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }
 
-var contextTag = regexp.MustCompile(`(?i)<(\s*/?\s*context\b)`)
+var contextTag = tags("context")
