@@ -3,6 +3,7 @@ package parley_test
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -138,6 +139,10 @@ func TestProgressOnThePage(t *testing.T) {
 		}
 		if diff := cmp.Diff([]string{settling, playing}, lines[1].History); diff != "" {
 			t.Errorf("the trail of a reload: %s", diff)
+		}
+		end := strings.TrimSuffix(want[10], "}") + `,"at":` + strconv.Itoa(len(letMe)) + "}"
+		if len(lines[1].Tools) != 1 || string(lines[1].Tools[0]) != end {
+			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, end)
 		}
 		s.model.Queue(Script{Text("Welcome.")})
 		s.all(s.send(id, "k2", "Thanks"))

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -231,9 +232,16 @@ func limited(s string) string {
 	if len(s) <= maxResult {
 		return s
 	}
-	cut := maxResult
-	for cut > 0 && s[cut]&0xC0 == 0x80 { // not inside a rune
-		cut--
+	return cutAt(s, maxResult) + "\n[cut: the result was longer]"
+}
+
+// cutAt is s in at most n bytes.
+func cutAt(s string, n int) string {
+	if len(s) <= n {
+		return s
 	}
-	return s[:cut] + "\n[cut: the result was longer]"
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }

@@ -140,6 +140,9 @@ func (v View) Images() (all []string) {
 	return all
 }
 
+// between stands between two segments that say something.
+const between = "\n\n"
+
 // Text is all that the agent says: the segments in order, a blank line between those that say something.
 func (v View) Text() string {
 	if len(v.Segments) == 1 {
@@ -151,7 +154,7 @@ func (v View) Text() string {
 			continue
 		}
 		if b.Len() > 0 {
-			b.WriteString("\n\n")
+			b.WriteString(between)
 		}
 		b.WriteString(s.Text)
 	}

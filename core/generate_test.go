@@ -55,7 +55,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	dice := `{"sides":6,"note":"a, b"}`
 	modes := map[core.GenerationMode][][]step{
 		core.Native: {
-			append(letters("<think>a secret plan</think>Let me roll."), call(0, "c", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(core.FinishCalls)),
+			append(letters("<think>a secret plan</think>Let me roll."), call(0, "call-0", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(core.FinishCalls)),
 			append(letters("You got 4 & I am glad."), finish(core.FinishStop)),
 		},
 		core.XML: {

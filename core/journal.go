@@ -215,6 +215,7 @@ type Verdict struct {
 	Outcome Outcome
 	Text    string
 	History []string
+	Calls   []PastCall
 
 	Thought   string // as in [Memory], like those that follow
 	Actions   []string

@@ -96,6 +96,7 @@ type Memory struct {
 	Actions     []string    // the names of what it decided to do, in order; "REPLY" alone if it only answered
 	Providers   []string    // the names of those that it asked for more
 	History     []string    // what its actions said in turn, oldest first (actionCallbackHistory)
+	Calls       []PastCall  // of its actions, as people saw them end; no prompt tells of them
 	Interrupted bool        // it was cut off; the text ends with a short mark that says so
 	Failure     FailureKind // it tells of a failure; unless Interrupted, it is no part of the conversation
 }

@@ -54,12 +54,6 @@ func (ContentUpdated) answerEvent()  {}
 func (ToolUpdated) answerEvent()     {}
 func (MessagesChanged) answerEvent() {}
 
-// ToolBlock is what an observer is told of a call.
-type ToolBlock struct {
-	ID string
-	Tool
-}
-
 // mostFollowed is how many answers an observer may be behind with before it misses some.
 const mostFollowed = 64
 

@@ -147,12 +147,12 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.tell(run.Verdict.Text, run.Verdict.History)
+		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls)
 		return *run.Verdict, nil
 	case refused != nil:
-		x.answer.tell(run.Text, nil)
+		x.answer.tell(run.Text, nil, nil)
 	case run.Acting != "": // it may have happened, and must not happen again
-		x.answer.tell(run.Text, nil)
+		x.answer.tell(run.Text, nil, nil)
 		err = errCutOff
 	case run.Duty == Tell:
 		err = x.recite(x.work)
@@ -210,7 +210,7 @@ func (x *execution) verdict(err error) Verdict {
 		o.Offer = x.offering()
 	}
 	return Verdict{
-		Outcome: o, Text: v.Text(), History: v.History, Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
+		Outcome: o, Text: v.Text(), History: v.History, Calls: v.Calls(), Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
 		Files: len(v.Images()),
 	}
 }
@@ -258,7 +258,8 @@ func (x *execution) finish(v Verdict) error {
 	if v.Text != "" && !v.Outcome.Withdrawn {
 		out = Memory{
 			ID: x.run.Said(), Room: x.run.Room, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, Text: v.Text,
-			At: time.Now(), Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
+			At: time.Now(), Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Calls: v.Calls,
+			Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
 		}
 		if n := len(x.run.Inputs); n > 0 {
 			out.InReplyTo = x.run.Inputs[n-1]
@@ -289,14 +290,4 @@ func (x *execution) finish(v Verdict) error {
 	x.out = out
 	x.answer.End(v.Outcome)
 	return nil
-}
-
-// tell writes what an earlier holder said.
-func (a *Answer) tell(text string, history []string) {
-	a.mu.Lock()
-	a.history = history
-	a.mu.Unlock()
-	if text != "" {
-		a.Apply(Change{Kind: Text, Text: text})
-	}
 }

@@ -71,7 +71,7 @@ func (b *block) show(t Tool) {
 
 // complete gives a running or ended block its parameters.
 func (b *block) complete(t *Tool) {
-	if t.Result = limited(t.Result); t.Parameters == "" {
+	if t.Result = limited(clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
 	if t.CompactParams = b.tool.CompactParams; t.Parameters != b.tool.Parameters {

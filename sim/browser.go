@@ -73,6 +73,7 @@ type Line struct {
 	ID, Role, Text  string
 	ClientMessageID string
 	History         []string `json:"actionCallbackHistory"`
+	Tools           []json.RawMessage
 	Interrupted     bool
 	FailureKind     core.FailureKind
 }

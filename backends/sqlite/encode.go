@@ -35,6 +35,14 @@ func checkMemory(m core.Memory) error {
 	for _, f := range m.Files {
 		errs = append(errs, checkText(f.Ref, f.Name, f.Type, f.Title, f.Description, f.Text))
 	}
+	return errors.Join(append(errs, checkCalls(m.Calls))...)
+}
+
+func checkCalls(calls []core.PastCall) error {
+	var errs []error
+	for _, c := range calls {
+		errs = append(errs, checkText(c.ID, c.Name, c.Parameters, c.CompactParams, c.Result, c.ShortResult, c.Error))
+	}
 	return errors.Join(errs...)
 }
 
@@ -55,16 +63,17 @@ func checkNote(n core.Note) error {
 		if !v.Outcome.Done() {
 			errs = append(errs, errNoStatus)
 		}
-		errs = append(errs, checkText(v.Text, v.Thought), checkText(v.History...), checkText(v.Actions...), checkText(v.Providers...))
+		errs = append(errs, checkText(v.Text, v.Thought), checkCalls(v.Calls), checkText(v.History...), checkText(v.Actions...), checkText(v.Providers...))
 	}
 	return errors.Join(errs...)
 }
 
 // verdict is the form in which a [core.Verdict] is stored.
 type verdict struct {
-	Outcome core.Outcome `json:"outcome"`
-	Text    string       `json:"text,omitempty"`
-	History []string     `json:"history,omitempty"`
+	Outcome core.Outcome    `json:"outcome"`
+	Text    string          `json:"text,omitempty"`
+	History []string        `json:"history,omitempty"`
+	Calls   []core.PastCall `json:"calls,omitempty"`
 
 	Thought   string   `json:"thought,omitempty"`
 	Actions   []string `json:"actions,omitempty"`

@@ -68,23 +68,24 @@ func scanMemory(r row) (m core.Memory, err error) {
 	var c content
 	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, timeColumn{&m.At}, jsonColumn{&m.History},
 		&m.Interrupted, &m.Failure, jsonColumn{&c})
-	m.Files, m.Thought, m.Actions, m.Providers = c.Files, c.Thought, c.Actions, c.Providers
+	m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Files, c.Thought, c.Actions, c.Providers, c.Calls
 	return m, found(err)
 }
 
 // content is what of a memory is only read with it.
 type content struct {
-	Files     []core.File `json:"files,omitempty"`
-	Thought   string      `json:"thought,omitempty"`
-	Actions   []string    `json:"actions,omitempty"`
-	Providers []string    `json:"providers,omitempty"`
+	Files     []core.File     `json:"files,omitempty"`
+	Thought   string          `json:"thought,omitempty"`
+	Actions   []string        `json:"actions,omitempty"`
+	Providers []string        `json:"providers,omitempty"`
+	Calls     []core.PastCall `json:"calls,omitempty"`
 }
 
 func contentOf(m core.Memory) string {
-	if len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers) == 0 {
+	if len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
 		return ""
 	}
-	return toJSON(content{m.Files, m.Thought, m.Actions, m.Providers})
+	return toJSON(content{m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
 // Remember implements [core.Memories].

@@ -106,7 +106,7 @@ func openChat(t *testing.T) *pane {
 	}
 	p := &pane{t, filepath.Join(t.TempDir(), "tmux"), strings.ReplaceAll(t.Name(), "/", "-")}
 	c := exec.Command("tmux", "-S", p.socket, "-f", "/dev/null", "new-session", "-d", "-x", "72", "-y", "20",
-		"env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat; sleep 600")
+		"env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat; clear; echo AGAIN; env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat --continue; echo LEFT; sleep 600")
 	c.Dir = t.TempDir()
 	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	if out, err := c.CombinedOutput(); err != nil {
@@ -187,6 +187,12 @@ func TestChatInATerminal(t *testing.T) {
 	p.shows("(Stopped.)")
 	p.keys("hello", "Enter")
 	p.shows("I see 3 messages from you")
+	live := p.prompts(4)
 	p.keys("C-d")
-	p.want("end", func(s string) bool { return !strings.HasSuffix(strings.TrimRight(s, "\n "), "›") })
+	p.shows("AGAIN")
+	if _, again, _ := strings.Cut(p.prompts(4), "AGAIN\n"); strings.TrimSpace(again) != strings.TrimSpace(live) {
+		t.Errorf("the next time one sees\n%s\nand saw\n%s", again, live)
+	}
+	p.keys("C-d")
+	p.shows("LEFT")
 }

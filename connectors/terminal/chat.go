@@ -92,7 +92,7 @@ func (c *Chat) recall(before []Message) {
 			c.print("", prompt+harmless(m.Text), "")
 			continue
 		}
-		c.leave(&reply{text: m.Text, end: &Frame{Choices: m.Choices}})
+		c.leave(m.reply())
 	}
 	c.print("")
 }

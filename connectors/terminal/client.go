@@ -61,6 +61,13 @@ type Message struct {
 	Role    string      `json:"role"` // user or assistant
 	Text    string      `json:"text"`
 	Choices *core.Offer `json:"choices"`
+	Tools   []PastTool  `json:"tools"`
+}
+
+// PastTool is the last frame of a call, and how many bytes of the text stand above it.
+type PastTool struct {
+	Frame
+	At int `json:"at"`
 }
 
 // Open begins a conversation at the gateway whose address base is, or goes on with the one that is named, if the gateway

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -68,6 +69,28 @@ func TestCallKeepsItsPlace(t *testing.T) {
 	if got := l.lines(&r); !slices.Equal(got, []string{"Found it, at last", "", `✓ PLAY "title":"Song" ok`, "", "Below"}) {
 		t.Errorf("%q", got)
 	}
+}
+
+// What was said before stands there as it stood when it was said, with its calls.
+func TestHistoryIsWhatWasSeen(t *testing.T) {
+	var live reply
+	for _, f := range []Frame{
+		text("Let me see."), tool("start", "", ""), tool("running", "", ""), whole("Let me see.\n\nSearching…"), whole("Let me see.\n\nNow playing"),
+		tool("end", "done", ""), text("\n\nEnjoy."), {Type: "done", FullText: ptr("Let me see.\n\nNow playing\n\nEnjoy.")},
+	} {
+		live.take(f)
+	}
+	var m Message
+	if err := json.Unmarshal([]byte(`{"role":"assistant","text":"Let me see.\n\nNow playing\n\nEnjoy.","tools":[{"type":"tool","phase":"result",
+		"callId":"1","toolName":"PLAY","stage":"end","args":"{\"title\":\"Song\"}","shortResult":"done","at":11}]}`), &m); err != nil {
+		t.Fatal(err)
+	}
+	seen, again := look{width: 30}, look{width: 30}
+	if got, want := again.lines(m.reply()), seen.lines(&live); !slices.Equal(got, want) {
+		t.Errorf("one sees again\n%q\nwant\n%q", got, want)
+	}
+	m.Tools[0].At = 1000 // of a gateway that counts otherwise
+	again.lines(m.reply())
 }
 
 // SE-09: nothing that a model or a tool says steers the terminal, and no row is wider than it.

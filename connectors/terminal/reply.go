@@ -21,6 +21,17 @@ type call struct {
 	shown string // its parameters, for people
 }
 
+// reply is m as it was when it was made.
+func (m Message) reply() *reply {
+	r := &reply{end: &Frame{Choices: m.Choices}}
+	for _, t := range m.Tools {
+		r.text = m.Text[:min(max(t.At, 0), len(m.Text))]
+		r.tool(t.Frame)
+	}
+	r.text = m.Text
+	return r
+}
+
 // take adds what f tells.
 func (r *reply) take(f Frame) {
 	switch f.Type {

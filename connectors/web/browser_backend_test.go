@@ -130,7 +130,7 @@ func (r *reply) finishLocked(o core.Outcome, mark string) {
 	v := r.View()
 	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], core.Memory{
 		ID: core.MemoryID("run/" + r.question.ID), Room: r.question.Room, Author: "agent", Text: v.Text(), At: time.Now(),
-		InReplyTo: r.question.ID, History: v.History, Interrupted: o.Interrupted(), Failure: o.Failure,
+		InReplyTo: r.question.ID, History: v.History, Calls: v.Calls(), Interrupted: o.Interrupted(), Failure: o.Failure,
 	})
 	r.End(o)
 }

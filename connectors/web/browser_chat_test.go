@@ -13,6 +13,13 @@ import (
 const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
 	"```go\nfunc main() {\n\tfmt.Println(\"Hello, Parley\")\n}\n```\n\n| Step | Time |\n|---|--:|\n| Think | 0.8 s |\n| Act | 2.4 s |\n"
 
+// seen is all that a page shows of an answer, folded or not, but for its pictures and the button that was pressed.
+const seen = `(() => {
+	const copy = all('.answer')[0].cloneNode(true);
+	copy.querySelectorAll('.pictures, .code-head .icon').forEach((node) => node.remove());
+	return copy.outerHTML;
+})()`
+
 func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.shows("h2", "Hello, I’m Parley.")
@@ -61,9 +68,12 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.is(`all('.tool')[0].open = true`, "true")
 	p.is(`JSON.parse(all('.tool dd')[0].innerText).track`, "Dunes")
 
+	p.eval(`all('.tool')[0].open = false`)
+	live := p.eval(seen)
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1`)
 	p.shows(".answer .text", "Now playing Dunes")
+	p.is(seen, live)
 	p.shows(".trail summary", "2 steps")
 	p.is(`all('.trail')[0].open`, "false")
 	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "Looking up the track…|Now playing **Dunes**")

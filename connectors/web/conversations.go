@@ -65,9 +65,23 @@ type message struct {
 	ClientMessageID string           `json:"clientMessageId,omitempty"`
 	ReplyTo         string           `json:"replyToMessageId,omitempty"`
 	History         []string         `json:"actionCallbackHistory,omitempty"`
+	Tools           []pastTool       `json:"tools,omitempty"`
 	Interrupted     bool             `json:"interrupted,omitempty"`
 	FailureKind     core.FailureKind `json:"failureKind,omitempty"`
 	Choices         *core.Offer      `json:"choices,omitempty"` // what people may still choose from
+}
+
+// pastTool is the last frame of a call, and where it stands.
+type pastTool struct {
+	frame
+	At int `json:"at,omitempty"` // bytes of the text that stand above it
+}
+
+func pastTools(calls []core.PastCall) (out []pastTool) {
+	for _, c := range calls {
+		out = append(out, pastTool{toolFrame(c.ToolBlock), c.At})
+	}
+	return out
 }
 
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
@@ -89,7 +103,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	for _, m := range recent {
 		line := message{
 			ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
-			History: m.History, Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
+			History: m.History, Tools: pastTools(m.Calls), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
 		}
 		if m.Author != core.EntityID(w.opts.Agent.ID) {
 			line.Role, line.ClientMessageID = "user", strings.TrimPrefix(string(m.ID), string(room.ID)+"/")

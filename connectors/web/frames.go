@@ -131,23 +131,30 @@ func (e *encoder) say(f frame) []frame {
 }
 
 func (e *encoder) tool(c core.Change) (out []frame) {
-	t := c.Tool
-	f := frame{Type: "tool", Phase: "call", CallID: c.Call, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
-		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
-		Error: t.Error, Images: t.Images}
-	switch t.Stage {
+	f := toolFrame(core.ToolBlock{ID: c.Call, Tool: *c.Tool})
+	switch f.Stage {
 	case core.StageStart:
 		e.calls = append(e.calls, f)
 	case core.StageRunning:
-		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: t.Name})
+		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: f.ToolName})
 	case core.StageEnd:
 		e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
-		f.Phase = "result"
-		if !t.Success {
-			f.Phase = "error"
-		}
 	}
 	return append(out, f)
+}
+
+// toolFrame is one step of a call.
+func toolFrame(t core.ToolBlock) frame {
+	f := frame{Type: "tool", Phase: "call", CallID: t.ID, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
+		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
+		Error: t.Error, Images: t.Images}
+	if t.Stage == core.StageEnd {
+		f.Phase = "error"
+		if t.Success {
+			f.Phase = "result"
+		}
+	}
+	return f
 }
 
 func (e *encoder) done(run core.RunID, v core.View) frame {

@@ -79,6 +79,11 @@ func memoryWhole(t *testing.T, s store) {
 	out := answer(r, "it was cut …")
 	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
 	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
+	out.Calls = []core.PastCall{
+		{ToolBlock: core.ToolBlock{ID: "c1", Tool: core.Tool{Name: "ROLL", Stage: core.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
+			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}}},
+		{ToolBlock: core.ToolBlock{ID: "c2", Tool: core.Tool{Name: "PLAY", Stage: core.StageEnd, Error: "It failed."}}, At: 7},
+	}
 	s.finish(r, out)
 	all, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
 	s.must(err)
@@ -313,14 +318,14 @@ func (s store) carry(id core.RoomID, text string) error {
 
 	r := s.start(acc.Run, "owner")
 	s.same("the address", r.Address, in.Address)
-	r.Text, r.Acted, r.Verdict = text, text, &core.Verdict{Outcome: done, Text: text, History: []string{text, text}}
+	r.Text, r.Acted, r.Verdict = text, text, &core.Verdict{Outcome: done, Text: text, History: []string{text, text}, Calls: ended(text)}
 	if err := s.Note(ctx, r.ID, r.Epoch, core.Note{Text: r.Text, Acted: r.Acted, Verdict: r.Verdict}); err != nil {
 		return err
 	}
 	s.same("the run", s.runOf(acc), r)
 
 	out := answer(r, text)
-	out.History = []string{"first", text}
+	out.History, out.Calls = []string{"first", text}, ended(text)
 	if err := s.Finish(ctx, r.ID, r.Epoch, done, out); err != nil {
 		return err
 	}
@@ -328,4 +333,9 @@ func (s store) carry(id core.RoomID, text string) error {
 	s.must(err)
 	s.same("the answer", m, out)
 	return nil
+}
+
+// ended is a call that came to text.
+func ended(text string) []core.PastCall {
+	return []core.PastCall{{ToolBlock: core.ToolBlock{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Result: text}}, At: len(text)}}
 }

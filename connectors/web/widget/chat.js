@@ -254,6 +254,7 @@ export class Chat extends HTMLElement {
 
   #recall(message, asked) {
     const answer = this.#answer(asked);
+    for (const tool of message.tools ?? []) answer.frame(tool);
     answer.finish({ ...message, fullText: message.text });
     this.#offer(message.choices, answer);
     this.#known(message.id, answer);

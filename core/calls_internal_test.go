@@ -1,0 +1,71 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is remembered of an answer tells it again: the same text, with the calls where they stood.
+func TestTellAgain(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	texts := []string{"", "a", "one\n\ntwo", "🙂", "\n\n", "end\n"}
+	for range 500 {
+		var first, again Answer
+		for i := range random.IntN(8) {
+			call := fmt.Sprint(i)
+			switch text := texts[random.IntN(len(texts))]; random.IntN(3) {
+			case 0:
+				first.Apply(Change{Kind: Text, Step: i, Text: text})
+			case 1:
+				first.Apply(Change{Kind: ToolStage, Call: call, Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true, Result: text}})
+			case 2:
+				first.Apply(Change{Kind: ToolStage, Call: call, Tool: &Tool{Name: "PLAY", Stage: StageEnd, Error: "It failed."}})
+				first.Apply(Change{Kind: Callback, Call: call, Text: text})
+			}
+		}
+		v := first.View()
+		again.tell(v.Text(), v.History, v.Calls())
+		told := again.View()
+		if told.Text() != v.Text() {
+			t.Fatalf("%q became %q", v.Text(), told.Text())
+		}
+		if diff := cmp.Diff(v.Calls(), told.Calls()); diff != "" {
+			t.Fatalf("%q: %s", v.Text(), diff)
+		}
+	}
+}
+
+// LM-08: what is kept of calls is bounded, and can be stored whatever an action wrote.
+func TestCallsAreBounded(t *testing.T) {
+	var a Answer
+	for i := range 2 * mostCalls {
+		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8), Images: []string{"data:image/png;base64,AAAA"}}})
+	}
+	bytes := 0
+	calls := a.View().Calls()
+	for _, c := range calls {
+		bytes += len(c.Result)
+		if clean(c.Result) != c.Result || c.Images != nil {
+			t.Fatalf("call %s is kept as %.20q, with %d pictures", c.ID, c.Result, len(c.Images))
+		}
+	}
+	if len(calls) != mostCalls || bytes > maxCallsBytes || bytes < maxCallsBytes/2 {
+		t.Errorf("%d calls with %d bytes", len(calls), bytes)
+	}
+}
+
+// A text that somebody changed, or that never held the calls, is told as it is.
+func TestTellWhatDoesNotFit(t *testing.T) {
+	for _, at := range []int{-1, 1, 3, 5, 99} {
+		var a Answer
+		a.tell("one\n\ntwo", nil, []PastCall{{ToolBlock{"c", Tool{Name: "LOOK", Stage: StageEnd}}, at}})
+		if v := a.View(); v.Text() != "one\n\ntwo" || len(v.Calls()) != 1 {
+			t.Errorf("a call at %d: %q, %d calls", at, v.Text(), len(v.Calls()))
+		}
+	}
+}
