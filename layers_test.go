@@ -28,7 +28,7 @@ var layers = []layer{
 	{"core/scan", nil, nil},
 	{"core/coretest", []string{"core"}, []string{"pgregory.net/rapid", "github.com/google/go-cmp"}},
 	{"core/actiontest", []string{"core", "internal/schema"}, nil},
-	{"progressive", []string{"core"}, []string{"github.com/rivo/uniseg"}},
+	{"progressive", []string{"core", "progressive/markdown"}, []string{"github.com/rivo/uniseg"}},
 	{"progressive/markdown", []string{"core"}, []string{"github.com/rivo/uniseg", "github.com/yuin/goldmark"}},
 	{"progressive/progressivetest", []string{"core", "progressive"}, []string{"pgregory.net/rapid"}},
 	{"connectors", []string{"core", "progressive"}, nil},

@@ -3,6 +3,7 @@ package parley_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -216,6 +217,7 @@ const full = 1500
 // sights tells what people saw of a run, and takes its messages out of standing.
 func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
 	var texts []string
+	var files []File
 	var at time.Time
 	for _, s := range run.Shown {
 		m, ok := standing[s.ID]
@@ -224,6 +226,7 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 		}
 		delete(standing, s.ID)
 		texts = append(texts, withoutCalls(m.Text))
+		files = append(files, m.Files...)
 		for i, v := range m.Versions {
 			last := v.Text == m.Text
 			if i > 0 && !last {
@@ -243,13 +246,24 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 	case len(texts) == 0:
 		wrong = append(wrong, fmt.Sprintf("I2: nobody sees anything of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:
-		text := strings.Join(texts, "\n")
+		text := putBack(strings.Join(texts, "\n"), files)
 		if stored, ok := e.Stored(run.Said()); ok && bare(stored.Text) == bare(text) {
 			text = stored.Text // as people read it
 		}
 		e.Seen = append(e.Seen, sim.Sight{At: at, Reader: string(run.Room), Run: run.ID, Text: text, Last: true})
 	}
 	return wrong
+}
+
+// putBack puts code that stands in files where the lines about it stand.
+func putBack(text string, files []File) string {
+	for _, f := range files {
+		line := regexp.MustCompile("📎 `?" + regexp.QuoteMeta(f.Name) + "`?, [0-9]+ lines?")
+		if strings.HasPrefix(f.Type, "text/plain") {
+			text = line.ReplaceAllLiteralString(text, string(f.Data))
+		}
+	}
+	return text
 }
 
 // withoutCalls is a text without the lines about calls under it.

@@ -236,6 +236,9 @@ type Discord struct {
 	// How much people see of what the agent does beside what it says: a line for each call of an action.
 	// compact: while it writes. full: afterwards too. off: nothing.
 	Progress Progress `yaml:"progress" default:"compact"`
+	// Where code goes that would take more than two messages.
+	// message: into as many as it takes. file: below the answer, with a line in place of the code.
+	LongCode LongCode `yaml:"long_code" default:"message"`
 }
 
 // DiscordLimits bounds what is sent to Discord.
@@ -259,6 +262,9 @@ type Telegram struct {
 	// How much people see of what the agent does beside what it says: a line for each call of an action.
 	// compact: while it writes. full: afterwards too. off: nothing.
 	Progress Progress `yaml:"progress" default:"compact"`
+	// Where code goes that would take more than two messages.
+	// message: into as many as it takes. file: below the answer, with a line in place of the code.
+	LongCode LongCode `yaml:"long_code" default:"message"`
 }
 
 // TelegramLimits bounds what is sent to Telegram.

@@ -42,6 +42,17 @@ func (Progress) words() []string {
 	return []string{string(ProgressOff), string(ProgressCompact), string(ProgressFull)}
 }
 
+// LongCode says where very long code goes.
+type LongCode string
+
+// The places for very long code.
+const (
+	LongCodeMessage LongCode = "message"
+	LongCodeFile    LongCode = "file"
+)
+
+func (LongCode) words() []string { return []string{string(LongCodeMessage), string(LongCodeFile)} }
+
 // Generation says in which form a model answers.
 type Generation string
 

@@ -154,8 +154,8 @@ func (m *Message) failed(s step, err error) error {
 		log.Info("the user removed a part of the answer")
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
-		log.Warn("the platform refuses the file: people are told so")
-		h.plain = true
+		log.Warn("the platform refuses the file: there are words instead")
+		m.refused = append(m.refused, s.part.File.Name)
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
 		log.Warn("the platform can't read the markup: the part is sent plain")
@@ -185,6 +185,9 @@ func (m *Message) retry(s step, err error) error {
 		h.state = left
 	case h.state == unknown:
 		h.until = time.Time{} // it is not repeated any more
+	case s.part.File != nil:
+		log.Error("the file can't be posted: there are words instead")
+		m.refused = append(m.refused, s.part.File.Name)
 	default:
 		log.Error("the last word can't be shown")
 		return errNoMore

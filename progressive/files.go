@@ -3,6 +3,7 @@ package progressive
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func (m *Message) resumeFile(h core.Shown, run core.Run) {
 // planFiles is the first step that brings the files of an answer below it, each once. It never changes one: what is there
 // stays, also if an earlier holder posted it and nobody has its bytes any more. A create whose fate is unknown is repeated
 // only while its nonce is good (TR-12).
-func planFiles(have []shown, want []Part, now time.Time) (s step, ok bool) {
+func planFiles(have []shown, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
 		if h.stale && h.state == there {
 			return step{op: Delete, i: core.FirstFile + i}, true
@@ -89,7 +90,10 @@ func planFiles(have []shown, want []Part, now time.Time) (s step, ok bool) {
 		if i < len(have) {
 			h = have[i]
 		}
-		if h.plain {
+		if slices.Contains(refused, p.File.Name) {
+			if p.words() {
+				continue
+			}
 			p.File = nil
 		}
 		if h.state == absent || h.state == unknown && now.Before(h.until) {
@@ -99,10 +103,34 @@ func planFiles(have []shown, want []Part, now time.Time) (s step, ok bool) {
 	return step{}, false
 }
 
+// doubts has the words in the text that stand in a file of which nobody will ever know whether it was posted. It says
+// whether there is such a file more than before.
+func (m *Message) doubts(files []Part) (more bool) {
+	for i, p := range files {
+		h := m.part(core.FirstFile + i)
+		if p.words() && h.state == unknown && !time.Now().Before(h.until) && !slices.Contains(m.refused, p.File.Name) {
+			m.log.Warn("nobody knows whether the file was posted: what it holds goes into the text", "part", core.FirstFile+i)
+			m.refused, more = append(m.refused, p.File.Name), true
+		}
+	}
+	return more
+}
+
+// words says that p is a file with words of the answer.
+func (p Part) words() bool { return p.File != nil && p.Plain == "" }
+
 // missing counts the files of an answer that people may not see.
 func (m *Message) missing(want []Part) (n int) {
-	for i := range max(m.files, len(want)) {
-		if h := m.part(core.FirstFile + i); h.state == absent || h.state == unknown {
+	words := 0 // they come first
+	for words < len(want) && want[words].words() {
+		words++
+	}
+	for i := range max(words+m.pictures, len(want)) {
+		h := m.part(core.FirstFile + i)
+		if i < words && slices.Contains(m.refused, want[i].File.Name) {
+			continue
+		}
+		if h.state == absent || h.state == unknown {
 			n++
 		}
 	}

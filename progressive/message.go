@@ -29,11 +29,12 @@ type Message struct {
 	epoch   core.Epoch
 	last    Priority // of the last word
 
-	parts   []shown
-	below   []shown // the files, below them
-	files   int     // how many there are, as an earlier holder left word
-	resumed bool    // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
-	ended   bool
+	parts    []shown
+	below    []shown  // the files, below them
+	refused  []string // the names of those that the platform does not take
+	pictures int      // how many of them an earlier holder had and we have not
+	resumed  bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
+	ended    bool
 
 	seen      time.Time      // when there was something visible to show first
 	fresh     time.Time      // when the oldest was made that the reader does not see
@@ -58,7 +59,7 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 		m.window = k.NonceWindow()
 	}
 	if run.Verdict != nil {
-		m.files = run.Verdict.Files
+		m.pictures = run.Verdict.Files
 	}
 	for _, h := range run.Shown {
 		if h.Part >= core.FirstFile {
@@ -190,7 +191,7 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 // nextFile is the next change below a text that stands, or is taken back.
 func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, ok bool) {
 	if !withdrawn {
-		return planFiles(m.below, want, now)
+		return planFiles(m.below, want, m.refused, now)
 	}
 	if m.deleter != nil {
 		s, ok = takeBack(m.below, 0, now)
@@ -215,7 +216,10 @@ func (m *Message) mayPreview(now time.Time) bool {
 
 // render is what v becomes, without texts that nobody would see (ST-14).
 func (m *Message) render(v core.View) (texts, files []Part) {
-	texts, files = apart(m.sink.Render(v))
+	texts, files = apart(m.sink.Render(v, m.refused...))
+	if m.doubts(files) {
+		texts, files = apart(m.sink.Render(v, m.refused...))
+	}
 	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.reads(), 1) == 0 }), files
 }
 

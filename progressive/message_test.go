@@ -278,7 +278,7 @@ func TestInvisibleText(t *testing.T) {
 // holdsBack is a sink whose interim views leave out a last line that has not ended.
 type holdsBack struct{ progressivetest.Full }
 
-func (h holdsBack) Render(v core.View) []progressive.Part {
+func (h holdsBack) Render(v core.View, _ ...string) []progressive.Part {
 	parts := h.Full.Render(v)
 	if n := len(parts) - 1; n >= 0 && !v.Outcome.Done() && strings.HasSuffix(parts[n].Text, "|") {
 		parts[n].Text = parts[n].Text[:strings.LastIndex(parts[n].Text, "\n")]
@@ -415,7 +415,7 @@ type counting struct {
 	renders *int
 }
 
-func (c counting) Render(v core.View) []progressive.Part {
+func (c counting) Render(v core.View, _ ...string) []progressive.Part {
 	*c.renders++
 	return c.Full.Render(v)
 }

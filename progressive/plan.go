@@ -11,7 +11,6 @@ type shown struct {
 	whole   bool      // of an unknown one: it may be the whole part already
 	until   time.Time // the nonce is good until then; zero without nonces
 	refused string    // the text that the platform can't read: it is sent plain
-	plain   bool      // the file was refused: it is said instead
 	stale   bool      // the file belongs to an earlier answer of the run
 	again   bool      // it was sent again once, after the user had removed it
 }

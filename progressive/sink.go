@@ -18,9 +18,10 @@ import (
 // final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
 // any other error means that it certainly did not.
 type Sink interface {
-	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same view gives
-	// the same parts. It is called for interim views too.
-	Render(v core.View) []Part
+	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same arguments give
+	// the same parts. It is called for interim views too. Files that hold words of the answer have no Plain: of those
+	// named in refused, which the platform did not take, the words are in the text, and they are still among the parts.
+	Render(v core.View, refused ...string) []Part
 	// Post creates a message and returns its id. A nonce is always the same for one part of one run (another one is
 	// used only to send again what the user removed); where the platform knows nonces, one that was used before gives
 	// the message that has it already, with its old text, or [ErrGone] if that was removed.
@@ -62,7 +63,8 @@ type Learner interface {
 }
 
 // Part is one platform message: text, or a file. Files come below all text, once the answer has ended: each is posted
-// once and never changed. For one that the platform does not take, which is [ErrUnparsable], Plain is posted.
+// once and never changed. For one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there
+// is one; see [Sink].
 type Part struct {
 	File    *File       // nil is text
 	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup

@@ -116,7 +116,7 @@ type sink struct {
 	s scene
 }
 
-func (s *sink) Render(v core.View) []progressive.Part {
+func (s *sink) Render(v core.View, _ ...string) []progressive.Part {
 	return []progressive.Part{{Plain: v.Text()}}
 }
 

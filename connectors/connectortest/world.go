@@ -88,6 +88,7 @@ type Fault struct {
 	Dropped    bool          // not done, and the connection breaks
 	BadGateway bool          // not done: a proxy answers 502
 	Markup     bool          // refused because of its markup, on platforms that refuse any
+	Forbidden  bool          // refused: the bot has no right to it
 
 	Delay time.Duration // before it is done
 	Mute  time.Duration // after it was done, before the answer

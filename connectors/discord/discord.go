@@ -29,6 +29,7 @@ type Options struct {
 	Log  *slog.Logger // nil for none
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
+	LongCode progressive.LongCode // empty is [progressive.InMessages]
 }
 
 // Discord is one bot. It keeps no state on disk: what is written while no process runs is not answered.
@@ -40,6 +41,7 @@ type Discord struct {
 	token    string
 	log      *slog.Logger
 	progress progressive.Progress
+	code     progressive.LongCode
 
 	bot  account // once it is known; guarded by busy
 	busy chan struct{}
@@ -68,7 +70,7 @@ func New(o Options) *Discord {
 	}
 	d := &Discord{
 		client: newClient(o.Token, o.APIURL, o.Dial), files: files, dial: o.Dial, token: o.Token,
-		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress,
+		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode,
 	}
 	if o.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; make one at " + portal + " (your application, Bot, Reset Token)")
@@ -146,7 +148,7 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	return &sink{client: d.client, bot: me.ID, to: to, progress: d.progress}, nil
+	return &sink{client: d.client, bot: me.ID, to: to, prose: newProse(d.progress, d.code)}, nil
 }
 
 // me asks once who the bot is.

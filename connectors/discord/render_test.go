@@ -47,5 +47,5 @@ func TestGrowing(t *testing.T) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return render(newRenderer(), core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}, nil)
+	return newProse(progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
 }

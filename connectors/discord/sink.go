@@ -12,7 +12,6 @@ import (
 
 	"parley/core"
 	"parley/progressive"
-	"parley/progressive/markdown"
 )
 
 const (
@@ -61,9 +60,8 @@ type sink struct {
 	alone  bool // replies are refused here
 	closed bool // the bot may not write here: it is not asked again (DR-04)
 
-	progress progressive.Progress
-	renderer *markdown.Renderer
-	learned  *progressive.Learned // by the last request; nil if nothing
+	prose   *progressive.Prose
+	learned *progressive.Learned // by the last request; nil if nothing
 }
 
 var (
@@ -101,16 +99,8 @@ func (s *sink) Learned() (l progressive.Learned, ok bool) {
 }
 
 // Render implements [progressive.Sink].
-func (s *sink) Render(v core.View) []progressive.Part {
-	if s.renderer == nil {
-		s.renderer = newRenderer()
-	}
-	files, tooLarge := progressive.Files(v, mostFile)
-	parts := render(s.renderer, v, append(s.progress.Lines(v), tooLarge...))
-	if n := len(parts); n > 0 {
-		parts[n-1].Offer = v.Outcome.Offer
-	}
-	return append(parts, files...)
+func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
+	return s.prose.Parts(v, refused...)
 }
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.

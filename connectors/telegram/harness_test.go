@@ -197,7 +197,7 @@ func (r *rig) open(a core.Address) *sink {
 func (r *rig) private() (telegramfake.Chat, *sink) {
 	u := r.AddUser("Ada", "ada")
 	c := r.AddPrivate(u)
-	return c, &sink{telegram: r.bot, to: address{Chat: c.ID, Message: 1, Kind: private}}
+	return c, newSink(r.bot, address{Chat: c.ID, Message: 1, Kind: private})
 }
 
 func (r *rig) post(s *sink, markdown string) string {

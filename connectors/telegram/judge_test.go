@@ -145,7 +145,7 @@ func TestTransport(t *testing.T) {
 		"reset at once": func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNRESET },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &sink{telegram: New(Options{Token: telegramfake.DefaultToken, APIURL: "http://" + site, Dial: dial}), to: address{Chat: 5, Kind: private}}
+			s := newSink(New(Options{Token: telegramfake.DefaultToken, APIURL: "http://" + site, Dial: dial}), address{Chat: 5, Kind: private})
 			_, err := s.Post(t.Context(), part("x"), "")
 			wantError(t, err, nil)
 			if cause := (*net.OpError)(nil); name == "refused" && !errors.As(err, &cause) {

@@ -233,5 +233,5 @@ func FuzzRender(f *testing.F) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return render(newRenderer(), core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}, nil)
+	return newProse(false, progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
 }

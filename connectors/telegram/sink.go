@@ -11,7 +11,6 @@ import (
 
 	"parley/core"
 	"parley/progressive"
-	"parley/progressive/markdown"
 )
 
 // typingTime is how long clients show the sign (TR-30).
@@ -22,7 +21,11 @@ type sink struct {
 	telegram *Telegram
 	to       address
 	alone    bool // what we reply to is gone
-	renderer *markdown.Renderer
+	prose    *progressive.Prose
+}
+
+func newSink(t *Telegram, to address) *sink {
+	return &sink{telegram: t, to: to, prose: newProse(to.Kind != private && to.Message != 0, t.progress, t.code)}
 }
 
 var (
@@ -88,17 +91,8 @@ func (s *sink) bot() progressive.Scope {
 }
 
 // Render implements [progressive.Sink].
-func (s *sink) Render(v core.View) []progressive.Part {
-	if s.renderer == nil {
-		s.renderer = newRenderer()
-	}
-	files, tooLarge := progressive.Files(v, mostFile)
-	parts := render(s.renderer, v, append(s.telegram.progress.Lines(v), tooLarge...))
-	if len(parts) > 0 {
-		parts[0].ReplyTo = s.to.Kind != private && s.to.Message != 0
-		parts[len(parts)-1].Offer = v.Outcome.Offer
-	}
-	return append(parts, files...)
+func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
+	return s.prose.Parts(v, refused...)
 }
 
 // Post implements [progressive.Sink].

@@ -103,7 +103,7 @@ func TestWhereAnswersGo(t *testing.T) {
 }
 
 func TestOnlyTheFirstPartReplies(t *testing.T) {
-	s := &sink{telegram: New(Options{Token: telegramfake.DefaultToken}), to: address{Chat: -5, Message: 3, Kind: group}}
+	s := newSink(New(Options{Token: telegramfake.DefaultToken}), address{Chat: -5, Message: 3, Kind: group})
 	parts := s.Render(view(strings.Repeat("word ", 2000)))
 	for i, p := range parts {
 		if p.ReplyTo != (i == 0) {

@@ -30,6 +30,7 @@ type Options struct {
 	Log  *slog.Logger    // nil for none
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
+	LongCode progressive.LongCode // empty is [progressive.InMessages]
 }
 
 // Telegram is one bot. The server remembers which updates were confirmed.
@@ -41,6 +42,7 @@ type Telegram struct {
 	refused  refusals
 	log      *slog.Logger
 	progress progressive.Progress
+	code     progressive.LongCode
 }
 
 var (
@@ -51,7 +53,7 @@ var (
 
 // New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
 func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress}
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
@@ -119,7 +121,7 @@ func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, 
 	if err := t.moves.load(ctx); err != nil {
 		return nil, err
 	}
-	return &sink{telegram: t, to: own}, nil
+	return newSink(t, own), nil
 }
 
 // Check implements [connectors.Checker].

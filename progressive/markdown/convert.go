@@ -41,9 +41,9 @@ func (c *converter) block(n ast.Node, depth int) Block {
 		if n.Info != nil {
 			info = string(n.Info.Segment.Value(c.src))
 		}
-		return Code{strings.TrimSpace(info), c.source(n)}
+		return Code{Language: strings.TrimSpace(info), Text: c.source(n)}
 	case *ast.CodeBlock:
-		return Code{"", strings.TrimRight(c.source(n), "\n")}
+		return Code{Text: strings.TrimRight(c.source(n), "\n")}
 	case *ast.Blockquote:
 		return Quote{c.blocks(n, depth+1)}
 	case *ast.List:

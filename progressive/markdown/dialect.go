@@ -70,6 +70,7 @@ type Limits struct {
 	Length   int // in the dialect's units
 	Raw      int // bytes of what is written
 	Entities int // marks, as the platform cuts them where styles overlap
+	Code     int // of one block of code; what is longer is an [Attachment]
 }
 
 // Rendered is one part.

@@ -53,7 +53,10 @@ type (
 	}
 	Quote struct{ Blocks []Piece }
 	// Code is a block of code, without a newline at its end.
-	Code struct{ Language, Text string }
+	Code struct {
+		Language, Text string
+		nested         bool // it goes on from an item that was too long
+	}
 	// Table has as many cells in every row as in its head. A piece of a longer table repeats the head.
 	Table struct {
 		Align []Align

@@ -63,7 +63,7 @@ func (r *reader) read(s segment) []Piece {
 	r.work += len(s.text)
 	switch {
 	case s.mode == inCode:
-		return []Piece{{Code{s.language, s.text}, s.joint}}
+		return []Piece{{Code{s.language, s.text, s.nested}, s.joint}}
 	case s.mode == inMath:
 		return []Piece{{Math{s.text}, s.joint}}
 	case s.text == "":

@@ -21,29 +21,100 @@ type Renderer struct {
 	limits  Limits
 	text    string
 	stream  Stream
+	read    int // of the stream's stable pieces
+	long    longCode
 	layout  layout
+	ended   *ended
+}
+
+// ended is what a text without its long code came to.
+type ended struct {
+	kept  []string
+	parts []Rendered
+	files []Attachment
 }
 
 // NewRenderer returns a renderer into parts of a dialect within limits.
 func NewRenderer(d Dialect, l Limits) *Renderer {
-	return &Renderer{dialect: d, limits: l, layout: layout{d: d, l: l}}
+	r := &Renderer{dialect: d, limits: l}
+	r.begin()
+	return r
+}
+
+func (r *Renderer) begin() {
+	r.stream, r.text, r.read, r.ended = Stream{}, "", 0, nil
+	r.layout = layout{d: r.dialect, l: r.limits}
+	r.long = longCode{d: &r.dialect, most: r.limits.Code}
 }
 
 // Render renders text; whole says that nothing more will follow.
 func (r *Renderer) Render(text string, whole bool) []Rendered {
+	if whole {
+		parts, _ := r.Finish(text)
+		return parts
+	}
+	r.goOn(text)
+	d := r.stream.Interim()
+	r.settle(d)
+	return r.layout.parts(r.shorten(d))
+}
+
+// Finish renders a text of which nothing more will follow. Code that is too long is left to files, with a line for each in
+// the text; what belongs into a file with one of the names in kept stays in the text, too.
+func (r *Renderer) Finish(text string, kept ...string) ([]Rendered, []Attachment) {
+	if text != r.text {
+		r.goOn(text)
+	}
+	if r.ended == nil || !slices.Equal(r.ended.kept, kept) {
+		parts, files := r.finish(kept)
+		r.ended = &ended{kept, parts, files}
+	}
+	return r.ended.parts, r.ended.files
+}
+
+func (r *Renderer) finish(kept []string) ([]Rendered, []Attachment) {
+	d := r.stream.Whole()
+	if r.limits.Code > 0 {
+		if pieces, files := attach(d.Pieces, &r.dialect, r.limits.Code, kept); len(files) > 0 {
+			return Render(Document{Pieces: pieces, stable: len(pieces)}, r.dialect, r.limits), files
+		}
+	}
+	r.settle(d)
+	return r.layout.parts(r.shorten(d)), nil
+}
+
+// goOn reads what text goes on with.
+func (r *Renderer) goOn(text string) {
 	if !strings.HasPrefix(text, r.text) {
-		r.stream, r.text, r.layout = Stream{}, "", layout{d: r.dialect, l: r.limits}
+		r.begin()
 	}
 	r.stream.Append(text[len(r.text):])
-	r.text = text
-	doc := r.stream.Interim
-	if whole {
-		doc = r.stream.Whole
-	}
-	d := doc()
-	r.layout.read(d.Pieces[r.layout.pieces:d.stable])
-	return r.layout.parts(d)
+	r.text, r.ended = text, nil
 }
+
+// settle lays out the pieces of d that stay.
+func (r *Renderer) settle(d Document) {
+	stable := d.Pieces[r.read:d.stable]
+	r.read = d.stable
+	if r.limits.Code > 0 {
+		stable = r.long.all(stable)
+	}
+	r.layout.read(stable)
+}
+
+// shorten is what of d comes after the pieces that stay, without code that is too long.
+func (r *Renderer) shorten(d Document) Document {
+	d.Pieces, d.stable = d.Pieces[d.stable:], 0
+	if r.limits.Code > 0 {
+		tail, sure := r.long, r.long
+		d.Pieces = append(tail.all(d.Pieces), tail.end()...)
+		d.sure = sure.all(d.sure)
+	}
+	return d
+}
+
+// Fits says whether m is within the limits.
+func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.measure(m.Text, m.Plain)) }
 
 // Lines writes lines as they are, whatever marks are in them, in the dialect and plain: they are no Markdown. It knows no
 // limit.
@@ -67,12 +138,11 @@ type layout struct {
 	d Dialect
 	l Limits
 
-	full   []Rendered // parts
-	atoms  []atom     // after them
-	size   cost       // of atoms, at least
-	carry  carry
-	pieces int // that were read
-	work   int // atoms that were laid out or looked at
+	full  []Rendered // parts
+	atoms []atom     // after them
+	size  cost       // of atoms, at least
+	carry carry
+	work  int // atoms that were laid out or looked at
 }
 
 // read goes on with pieces that stay.
@@ -84,7 +154,6 @@ func (r *layout) read(pieces []Piece) {
 			r.size = r.size.plus(atoms[i].cost)
 		}
 		r.atoms = append(r.atoms, atoms...)
-		r.pieces++
 		if !r.l.within(r.size) {
 			r.full, r.atoms = r.pack(r.full, r.atoms, math.MaxInt, false)
 			r.size = cost{}

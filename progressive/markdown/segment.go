@@ -14,6 +14,7 @@ type segment struct {
 	joint    Joint
 	mode     mode
 	language string // of code
+	nested   bool   // it began in an item
 	head     string // lines that begin the table which text goes on with
 	number   int    // of the item, if there is one
 }
@@ -55,6 +56,7 @@ type state struct {
 	mark     string // closes the code or formula
 	language string
 	indent   int    // of the code
+	nested   bool   // it began in an item
 	inner    string // closes the code within an item
 	head     string // of the table
 	list     string // the mark of the list, which may go on

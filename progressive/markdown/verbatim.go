@@ -24,10 +24,10 @@ func (s *segmenter) verbatim(line string) {
 func (s *segmenter) flushCode() {
 	o := s.open
 	if o.read > 0 || o.joint == Apart {
-		s.emit(segment{text: s.code(), joint: o.joint, mode: inCode, language: o.language})
+		s.emit(segment{text: s.code(), joint: o.joint, mode: inCode, language: o.language, nested: o.nested})
 	}
 	s.skip(o.read)
-	s.open = state{mode: inCode, joint: NextLine, mark: o.mark, language: o.language, indent: o.indent}
+	s.open = state{mode: inCode, joint: NextLine, mark: o.mark, language: o.language, indent: o.indent, nested: o.nested}
 	s.from = s.open
 }
 
@@ -79,7 +79,7 @@ func (s *segmenter) overflow() {
 	s.open.joint = NextLine
 	switch {
 	case o.mode == inList && o.inner != "":
-		s.open = state{mode: inCode, mark: o.inner, language: o.language, indent: o.width, joint: Apart}
+		s.open = state{mode: inCode, mark: o.inner, language: o.language, indent: o.width, joint: Apart, nested: true}
 	case o.blanks > 0:
 		s.open.joint = Apart
 	}

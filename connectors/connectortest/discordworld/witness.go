@@ -31,6 +31,8 @@ func (w *World) Spoil(f connectortest.Fault) {
 		out = discordfake.DropBefore()
 	case f.BadGateway:
 		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
+	case f.Forbidden:
+		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
 	}
 	out.Delay, out.DelayAnswer = f.Delay, f.Mute
 	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth}, out)

@@ -21,8 +21,8 @@ func method(op progressive.Op) string {
 	}[op]
 }
 
-// photo is the method that posts a picture.
-const photo = "sendPhoto"
+// files are the methods that post one.
+var files = []string{"sendPhoto", "sendDocument"}
 
 // Spoil implements [connectortest.Weather].
 func (w *World) Spoil(f connectortest.Fault) {
@@ -30,16 +30,22 @@ func (w *World) Spoil(f connectortest.Fault) {
 		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, DelayAnswer: f.Mute, RetryAfter: int(f.Hold / time.Second),
 		Drop: f.Lost || f.Dropped, Apply: f.Lost, ParseError: f.Markup,
 	}
-	if f.File {
-		out.Method = photo
-	}
 	if f.In != "" {
 		out.Chat = chat(f.In).ID
 	}
 	if f.BadGateway {
 		out.Status = http.StatusBadGateway
 	}
-	w.Fake.Fault(out)
+	if f.Forbidden {
+		out.Status, out.Body = http.StatusBadRequest, `{"ok":false,"error_code":400,"description":"Bad Request: not enough rights to send documents to the chat"}`
+	}
+	if !f.File {
+		w.Fake.Fault(out)
+		return
+	}
+	for _, out.Method = range files {
+		w.Fake.Fault(out)
+	}
 }
 
 // ClearFaults implements [connectortest.Weather].
@@ -77,7 +83,7 @@ func (w *World) Requests() (all []sim.Request) {
 			continue
 		}
 		r := sim.Request{
-			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post) || q.Method == photo,
+			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post) || slices.Contains(files, q.Method),
 			Hold: time.Duration(q.RetryAfter) * time.Second,
 		}
 		if r.To.IsZero() {
@@ -99,7 +105,7 @@ func charged(name string) bool {
 			return true
 		}
 	}
-	return name == photo
+	return slices.Contains(files, name)
 }
 
 // Refused implements [connectortest.Witness].

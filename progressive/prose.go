@@ -1,0 +1,84 @@
+package progressive
+
+import (
+	"slices"
+	"strings"
+
+	"parley/core"
+	"parley/progressive/markdown"
+)
+
+// LongCode says where code goes that would take more than two messages of its own.
+type LongCode string
+
+// The places for long code.
+const (
+	InMessages LongCode = "message" // as many as it takes
+	InFile     LongCode = "file"    // below the answer, with a line in place of the code
+)
+
+// ProseOptions is how a platform shows answers.
+type ProseOptions struct {
+	Dialect  markdown.Dialect
+	Limits   markdown.Limits // of a message; Length must be one
+	MostFile int             // bytes
+	Reply    bool            // the first message stands below the question
+	Progress Progress
+	LongCode LongCode
+}
+
+// Prose makes the messages that an answer becomes, or will as far as it has come: of its Markdown, with lines and buttons
+// below, and its files. It remembers what it has done: each answer has one of its own. Not safe for concurrent use.
+type Prose struct {
+	ProseOptions
+	renderer *markdown.Renderer
+}
+
+// NewProse returns a maker of messages for one answer.
+func NewProse(o ProseOptions) *Prose {
+	if o.LongCode == InFile {
+		o.Limits.Code = 2 * o.Limits.Length
+	}
+	return &Prose{o, markdown.NewRenderer(o.Dialect, o.Limits)}
+}
+
+// Parts is what v becomes, as [Sink].Render wants it.
+func (p *Prose) Parts(v core.View, refused ...string) []Part {
+	done := v.Outcome.Done()
+	texts, code := p.text(v.Text(), done, refused)
+	pictures, tooLarge := Files(v, p.MostFile)
+	texts = Under(texts, append(p.Progress.Lines(v), tooLarge...), done, p.renderer.Lines, p.fits)
+	if n := len(texts); n > 0 {
+		texts[0].ReplyTo = p.Reply
+		texts[n-1].Offer = v.Outcome.Offer
+	}
+	return slices.Concat(texts, code, pictures)
+}
+
+// text is what the agent says, and the code that is too long for that.
+func (p *Prose) text(text string, whole bool, refused []string) (texts, files []Part) {
+	var parts []markdown.Rendered
+	var long []markdown.Attachment
+	if whole {
+		parts, long = p.renderer.Finish(text, refused...)
+	} else {
+		parts = p.renderer.Render(text, false)
+	}
+	for _, m := range parts {
+		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
+	}
+	if whole && len(texts) == 0 { // nothing but marks: as they were written
+		for _, piece := range Split(strings.TrimSpace(text), p.Limits.Length, UTF16Len) {
+			texts = append(texts, Part{Plain: piece})
+		}
+	}
+	for _, c := range long {
+		files = append(files, Part{File: &File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
+	}
+	return texts, files
+}
+
+// fits says whether a message is small enough.
+func (p *Prose) fits(m Part) bool {
+	return p.renderer.Fits(markdown.Rendered{Text: m.Text, Plain: m.Plain})
+}
