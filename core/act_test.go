@@ -88,7 +88,7 @@ func TestParametersAreChecked(t *testing.T) {
 	}
 }
 
-// An action's own limit counts, and one that does not heed it is left behind with what it goes on to say.
+// DI-07: an action's own limit counts, and one that does not heed it is left behind with what it goes on to say.
 func TestLimits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		free := make(chan struct{})

@@ -14,7 +14,8 @@ import (
 type model struct {
 	mu      sync.Mutex
 	scripts [][]step
-	play    func(core.Request) []step // what it says without a script; nil: what it was told
+	play    func(core.Request) []step      // what it says without a script; nil: what it was told
+	where   func(core.Request) core.RoomID // nil: the story asks in one room at a time
 	calls   []*modelCall
 }
 
@@ -126,10 +127,14 @@ func (m *model) asked() (all []modelCall) {
 	return all
 }
 
-// work is for the invariants. A story asks the model in one room at a time.
+// work is for the invariants.
 func (m *model) work() (all []sim.Work) {
 	for _, c := range m.asked() {
-		all = append(all, sim.Work{Room: room, From: c.From, To: c.To})
+		in := room
+		if m.where != nil {
+			in = m.where(c.Request)
+		}
+		all = append(all, sim.Work{Room: in, From: c.From, To: c.To})
 	}
 	return all
 }

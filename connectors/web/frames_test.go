@@ -221,7 +221,7 @@ func wantFrames(t *testing.T, want string, got []frame) {
 	}
 }
 
-// However real Markdown is cut into pieces, and wherever a reader looks, what it has read is exact: 10,000 times.
+// WB-04: however real Markdown is cut into pieces, and wherever a reader comes in, what it has read is exact: 10,000 times.
 func TestChunkings(t *testing.T) {
 	file, err := os.ReadFile("testdata/markdown.md")
 	if err != nil {

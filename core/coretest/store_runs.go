@@ -12,7 +12,7 @@ func runChecks() []storeCheck {
 		{"what is noted stays, and zero fields say nothing (IN-10)", noteAddsUp},
 		{"what is shown is known by part", noteShown},
 		{"a verdict is kept whole (DI-05)", noteVerdict},
-		{"an old epoch is fenced (IN-09)", epochFences},
+		{"an old epoch is fenced (IN-09, DI-01)", epochFences},
 		{"a run that ended is lost", finishedIsLost},
 		{"an unknown run is not found", unknownRun},
 		{"the end frees the room (IN-08)", finishFrees},

@@ -1,0 +1,54 @@
+package core_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// DI-15, I10: a room that somebody floods costs the others nothing, and rooms that are quiet again leave nothing behind.
+func TestHotRoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.model.play = func(core.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
+		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Turns[len(r.Turns)-1].Text) }
+		n := w.start()
+		idle := runtime.NumGoroutine()
+		var flood sync.WaitGroup
+		for range 30 {
+			m := w.message(room, "ada", string(room))
+			flood.Go(func() { n.flood(m) })
+		}
+		var others []core.Accepted
+		for i := range 10 {
+			in := fmt.Sprintf("fake/%d", i)
+			others = append(others, n.submit(w.message(core.RoomID(in), "ada", in)))
+		}
+		flood.Wait()
+		asked := time.Now()
+		for _, acc := range others {
+			w.wants(acc, core.Completed, fox)
+		}
+		if took := time.Since(asked); took > 15*time.Second {
+			w.Errorf("the others were answered after %v", took)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if now := runtime.NumGoroutine(); now > idle {
+			w.Errorf("%d goroutines are left of 11 rooms, beside the %d before", now-idle, idle)
+		}
+	})
+}
+
+// flood submits a message beside others.
+func (n *node) flood(m core.Message) {
+	acc, err := n.Submit(n.w.Context(), m)
+	if err != nil || acc.Run == "" {
+		n.w.Errorf("accepted as %+v, %v", acc, err)
+	}
+}
