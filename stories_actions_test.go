@@ -2,6 +2,8 @@ package parley_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -175,14 +177,33 @@ func TestGuestsHaveNoRights(t *testing.T) {
 func TestPicture(t *testing.T) {
 	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
 		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
-		events, err := s.send(s.open(), "m1", "draw a cup of tea").All()
-		s.must(err)
-		var pictures []string
-		for _, e := range events {
-			pictures = append(pictures, e.Images...)
+		id := s.open()
+		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(Picture(2, 2))
+		live := func(when string) {
+			events, err := s.send(id, "m1", "draw a cup of tea").All()
+			s.must(err)
+			var pictures []string
+			for _, e := range events {
+				pictures = append(pictures, e.Images...)
+			}
+			if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || pictures[0] != want {
+				t.Errorf("%s: %q with %q", when, got, pictures)
+			}
 		}
-		if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || !strings.HasPrefix(pictures[0], "data:image/png;base64,") {
-			t.Errorf("%q with %q", got, pictures)
+		live("at first")
+		live("once more")
+		s.crash()
+		s.start()
+		live("by another process")
+		lines, err := s.browser.Reload(s.Context(), id)
+		s.must(err)
+		var tool struct{ Images []string }
+		s.must(json.Unmarshal(lines[1].Tools[0], &tool))
+		if len(tool.Images) != 1 {
+			t.Fatalf("a reload shows %s", lines[1].Tools)
+		}
+		if got, err := s.browser.Picture(s.Context(), tool.Images[0]); err != nil || got != want {
+			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
 		}
 	})
 	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chat) {

@@ -39,6 +39,14 @@ func (rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.Response
 
 func (rooms) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) { return nil, nil }
 
+func (rooms) Memory(context.Context, core.MemoryID) (core.Memory, error) {
+	return core.Memory{}, core.ErrNotFound
+}
+
+func (rooms) Picture(context.Context, core.RunID, int) (core.Blob, error) {
+	return core.Blob{}, core.ErrNotFound
+}
+
 // answers are those of the conversations, by their names.
 type answers map[core.RunID]*core.Answer
 

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -217,15 +218,33 @@ const maxImage = 4 << 20
 // dataURLs are pictures as pages show them. What browsers might take for a program is left out, as is what is too large.
 func dataURLs(images []Blob) (urls []string) {
 	for _, b := range images {
-		switch kind := http.DetectContentType(b.Data); kind {
-		case "image/png", "image/jpeg", "image/gif", "image/webp":
-			if len(b.Data) <= maxImage {
-				urls = append(urls, "data:"+kind+";base64,"+base64.StdEncoding.EncodeToString(b.Data))
-			}
+		if kind := http.DetectContentType(b.Data); harmless(kind) && len(b.Data) <= maxImage {
+			urls = append(urls, dataURL(Blob{Type: kind, Data: b.Data}))
 		}
 	}
 	return urls
 }
+
+// harmless says of a type that browsers take it for a picture and nothing else.
+func harmless(kind string) bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
+}
+
+func dataURL(b Blob) string {
+	return "data:" + b.Type + base64Mark + base64.StdEncoding.EncodeToString(b.Data)
+}
+
+func fromDataURL(url string) (b Blob, ok bool) {
+	head, data, ok := strings.Cut(url, base64Mark)
+	if b.Type, _ = strings.CutPrefix(head, "data:"); !ok || !harmless(b.Type) {
+		return Blob{}, false
+	}
+	var err error
+	b.Data, err = base64.StdEncoding.DecodeString(data)
+	return b, err == nil
+}
+
+const base64Mark = ";base64,"
 
 // limited cuts a result that would crowd out the conversation.
 func limited(s string) string {

@@ -3,6 +3,8 @@ package core
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,17 +44,22 @@ func TestTellAgain(t *testing.T) {
 // LM-08: what is kept of calls is bounded, and can be stored whatever an action wrote.
 func TestCallsAreBounded(t *testing.T) {
 	var a Answer
+	picture := dataURL(Blob{Type: "image/png", Data: make([]byte, maxGallery/10)})
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", maxResult/8), Images: []string{"data:image/png;base64,AAAA"}}})
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8), Images: []string{picture, "no picture"}}})
 	}
+	var k keeper
 	bytes := 0
-	calls := a.View().Calls()
-	for _, c := range calls {
+	calls := k.keep(a.View())
+	for i, c := range calls {
 		bytes += len(c.Result)
-		if clean(c.Result) != c.Result || c.Images != nil {
-			t.Fatalf("call %s is kept as %.20q, with %d pictures", c.ID, c.Result, len(c.Images))
+		if clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Images, []string{strconv.Itoa(i)}) || i >= 7 && c.Images != nil {
+			t.Fatalf("call %d is kept as %.20q, with %q", i, c.Result, c.Images)
 		}
+	}
+	if len(k.pictures) != 7 {
+		t.Errorf("%d pictures are kept", len(k.pictures))
 	}
 	if len(calls) != mostCalls || bytes > maxCallsBytes || bytes < maxCallsBytes/2 {
 		t.Errorf("%d calls with %d bytes", len(calls), bytes)

@@ -15,6 +15,7 @@ type Store interface {
 	Directory
 	Notebook
 	Journal
+	Pictures
 	Questions
 	People
 	Ledger
@@ -124,6 +125,13 @@ type Journal interface {
 	Beat(ctx context.Context, owner string, until time.Time) error
 }
 
+// Pictures are what answers show beside their text.
+type Pictures interface {
+	// Picture returns the nth picture that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
+	// nothing that the run said is remembered any more.
+	Picture(ctx context.Context, run RunID, n int) (Blob, error)
+}
+
 // JoinRule says which messages become one run.
 type JoinRule struct {
 	NoRun    bool          // the message is only remembered
@@ -207,6 +215,8 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
+	// Pictures go with a verdict, in place of those of an earlier one; of each its type and its data are kept.
+	Pictures []Blob
 }
 
 // Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the
@@ -221,7 +231,7 @@ type Verdict struct {
 	Actions   []string
 	Providers []string
 
-	Files int // how many files stand below the text: they live no longer than the process that has them
+	Files int // how many files stand below the text, of which some may have been too large to remember
 }
 
 // FirstFile is the number of the first part that is a file, see [Shown]; parts of text count from 0.

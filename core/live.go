@@ -178,7 +178,7 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
-		a.tell(m.Text, m.History, m.Calls)
+		a.tell(m.Text, m.History, rt.pictured(ctx, run.ID, m.Calls))
 	}
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)

@@ -34,6 +34,8 @@ type execution struct {
 	acted  []Acted                 // the calls that have ended
 	trail  trail                   // how the answer came about
 
+	gallery []Blob // pictures that are remembered with the verdict
+
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids
 	offered *Offer            // what the answer asks
@@ -100,8 +102,8 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
 	stopNotes()
-	if err == nil && surface != nil && x.run.Verdict == nil {
-		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v}) })
+	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.gallery) > 0) {
+		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Pictures: x.gallery}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
 		hide(err)
@@ -147,7 +149,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls)
+		x.answer.tell(run.Verdict.Text, run.Verdict.History, x.pictured(x.life, run.ID, run.Verdict.Calls))
 		return *run.Verdict, nil
 	case refused != nil:
 		x.answer.tell(run.Text, nil, nil)
@@ -209,8 +211,11 @@ func (x *execution) verdict(err error) Verdict {
 	if o.Status == Completed {
 		o.Offer = x.offering()
 	}
+	var kept keeper
+	calls := kept.keep(v)
+	x.gallery = kept.pictures
 	return Verdict{
-		Outcome: o, Text: v.Text(), History: v.History, Calls: v.Calls(), Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
+		Outcome: o, Text: v.Text(), History: v.History, Calls: calls, Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers,
 		Files: len(v.Images()),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,6 +84,20 @@ func (b *Browser) Reload(ctx context.Context, conversation string) ([]Line, erro
 	var out struct{ Messages []Line }
 	err := b.call(ctx, http.MethodGet, "/api/conversations/"+conversation+"/messages", nil, &out)
 	return out.Messages, err
+}
+
+// Picture loads what a reload names, as a data: URL.
+func (b *Browser) Picture(ctx context.Context, address string) (string, error) {
+	resp, err := b.do(ctx, http.MethodGet, "/"+address, nil)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("GET %s: %d %s", address, resp.StatusCode, body)
+	}
+	return "data:" + resp.Header.Get("Content-Type") + ";base64," + base64.StdEncoding.EncodeToString(body), err
 }
 
 // Stop asks to stop what is being answered.

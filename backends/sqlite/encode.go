@@ -59,6 +59,9 @@ func checkNote(n core.Note) error {
 	for _, s := range n.Shown {
 		errs = append(errs, checkText(s.ID))
 	}
+	for _, b := range n.Pictures {
+		errs = append(errs, checkText(b.Type))
+	}
 	if v := n.Verdict; v != nil {
 		if !v.Outcome.Done() {
 			errs = append(errs, errNoStatus)

@@ -43,6 +43,9 @@ func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
 			_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role IN ('said', 'beside')`,
 				run.Room, run.Response)
 		}
+		if err == nil {
+			err = keepPictures(ctx, tx, id, nil)
+		}
 		return err
 	})
 	return wrap(err, "reopening the run %q", id)

@@ -152,6 +152,9 @@ func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n co
 	var v string
 	if n.Verdict != nil {
 		v = toJSON(verdict(*n.Verdict))
+		if err := keepPictures(ctx, tx, id, n.Pictures); err != nil {
+			return err
+		}
 	}
 	_, err = tx.ExecContext(ctx, `
 		UPDATE runs SET shown = ?,
@@ -199,8 +202,10 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return core.ErrLost
-	case err != nil || out.ID == "":
+	case err != nil:
 		return err
+	case out.ID == "":
+		return keepPictures(ctx, tx, id, nil)
 	case out.Room != room:
 		return fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
 	}
@@ -208,8 +213,11 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')
 			OR EXISTS (SELECT 1 FROM runs WHERE id = ?3 AND duty = ?4)`, room, turn, id, core.Carry).Scan(&asked)
-	if err != nil || !asked {
+	if err != nil {
 		return err
+	}
+	if !asked {
+		return keepPictures(ctx, tx, id, nil)
 	}
 	return remember(ctx, tx, out, turn, said)
 }

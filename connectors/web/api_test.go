@@ -39,6 +39,21 @@ func (s rooms) Recent(_ context.Context, _ core.RoomID, kind core.MemoryKind, _ 
 	return nil, s.broken
 }
 
+func (s rooms) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+	room, _, ok := strings.Cut(string(id), "#")
+	if !ok {
+		return core.Memory{}, core.ErrNotFound
+	}
+	return core.Memory{ID: id, Room: core.RoomID(room)}, s.broken
+}
+
+func (s rooms) Picture(_ context.Context, run core.RunID, n int) (core.Blob, error) {
+	if n != 0 {
+		return core.Blob{}, core.ErrNotFound
+	}
+	return core.Blob{Type: "image/png", Data: []byte(run)}, nil
+}
+
 // answers gives every run the same answer.
 type answers struct{ a *core.Answer }
 

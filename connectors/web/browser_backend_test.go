@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/base64"
 	"log/slog"
 	"net"
 	"sync"
@@ -54,6 +55,27 @@ func (b *backend) SaveRoom(_ context.Context, r core.Room) error {
 	b.rooms[r.ID] = r
 	return nil
 }
+
+func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, room := range b.said {
+		for _, m := range room {
+			if m.ID == id {
+				return m, nil
+			}
+		}
+	}
+	return core.Memory{}, core.ErrNotFound
+}
+
+// Picture is always the same one.
+func (b *backend) Picture(context.Context, core.RunID, int) (core.Blob, error) {
+	data, err := base64.StdEncoding.DecodeString(pixel)
+	return core.Blob{Type: "image/gif", Data: data}, err
+}
+
+const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
 
 func (b *backend) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) {
 	return nil, nil

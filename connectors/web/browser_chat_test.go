@@ -13,10 +13,10 @@ import (
 const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
 	"```go\nfunc main() {\n\tfmt.Println(\"Hello, Parley\")\n}\n```\n\n| Step | Time |\n|---|--:|\n| Think | 0.8 s |\n| Act | 2.4 s |\n"
 
-// seen is all that a page shows of an answer, folded or not, but for its pictures and the button that was pressed.
+// seen is all that a page shows of an answer, folded or not, but for the button that was pressed.
 const seen = `(() => {
 	const copy = all('.answer')[0].cloneNode(true);
-	copy.querySelectorAll('.pictures, .code-head .icon').forEach((node) => node.remove());
+	copy.querySelectorAll('.code-head .icon').forEach((node) => node.remove());
 	return copy.outerHTML;
 })()`
 
@@ -48,7 +48,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.is(`shown('.answer .text').includes('Looking')`, "false")
 	p.is(`all('.answer .text p').length`, "2")
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true,
-		Images: []string{"data:image/gif;base64,R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="}})
+		Images: []string{"data:image/gif;base64," + pixel}})
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.shows(".tool summary", "done in 2.4 s")
 	p.is(`all('.tool')[0].open`, "false")
@@ -73,6 +73,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.do(chromedp.Reload())
 	p.wait(`all('.answer').length === 1`)
 	p.shows(".answer .text", "Now playing Dunes")
+	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.is(seen, live)
 	p.shows(".trail summary", "2 steps")
 	p.is(`all('.trail')[0].open`, "false")

@@ -71,19 +71,6 @@ type message struct {
 	Choices         *core.Offer      `json:"choices,omitempty"` // what people may still choose from
 }
 
-// pastTool is the last frame of a call, and where it stands.
-type pastTool struct {
-	frame
-	At int `json:"at,omitempty"` // bytes of the text that stand above it
-}
-
-func pastTools(calls []core.PastCall) (out []pastTool) {
-	for _, c := range calls {
-		out = append(out, pastTool{toolFrame(c.ToolBlock), c.At})
-	}
-	return out
-}
-
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -103,7 +90,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	for _, m := range recent {
 		line := message{
 			ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
-			History: m.History, Tools: pastTools(m.Calls), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
+			History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
 		}
 		if m.Author != core.EntityID(w.opts.Agent.ID) {
 			line.Role, line.ClientMessageID = "user", strings.TrimPrefix(string(m.ID), string(room.ID)+"/")

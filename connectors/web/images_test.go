@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,4 +60,31 @@ func TestShelf(t *testing.T) {
 	if _, err := w.Fetch(t.Context(), core.File{Ref: "0/0"}, 4<<20); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("the oldest: %v", err)
 	}
+}
+
+// A picture of an answer is given to who knows its conversation, and is nothing but a picture there (SE-06).
+func TestPictures(t *testing.T) {
+	serve(t, nil, accept, func(client *http.Client, _ *core.Answer) {
+		for path, want := range map[string]int{
+			"/api/conversations/c/messages/web%2Fc%231/pictures/0":       http.StatusOK,
+			"/api/conversations/c/messages/web%2Fc%231/pictures/1":       http.StatusNotFound,
+			"/api/conversations/c/messages/web%2Fc%231/pictures/x":       http.StatusNotFound,
+			"/api/conversations/c/messages/web%2Fother%231/pictures/0":   http.StatusNotFound,
+			"/api/conversations/c/messages/nothing/pictures/0":           http.StatusNotFound,
+			"/api/conversations/unknown/messages/web%2Fc%231/pictures/0": http.StatusNotFound,
+		} {
+			resp, err := client.Get("http://127.0.0.1:8080" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode != want || err != nil {
+				t.Errorf("%s: %d %s, %v", path, resp.StatusCode, body, err)
+			} else if want == http.StatusOK && (string(body) != "web/c#1" || resp.Header.Get("Content-Type") != "image/png" ||
+				!strings.Contains(resp.Header.Get("Content-Security-Policy"), "sandbox") || resp.Header.Get("X-Content-Type-Options") != "nosniff") {
+				t.Errorf("%s: %q with %v", path, body, resp.Header)
+			}
+		}
+	})
 }

@@ -38,6 +38,8 @@ type ownedRun struct {
 	core.Run
 	owner  string
 	author core.EntityID // of its newest input
+	shows  []core.Blob
+	out    core.MemoryID // what it has said, if that was stored
 }
 
 func newStoreModel() *storeModel {
@@ -363,8 +365,24 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	}
 	slices.SortFunc(r.Shown, func(a, b core.Shown) int { return cmp.Compare(a.Part, b.Part) })
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
-	r.Verdict = cmp.Or(n.Verdict, r.Verdict)
+	if n.Verdict != nil {
+		r.Verdict, r.shows = n.Verdict, n.Pictures
+	}
 	return nil
+}
+
+func (s *storeModel) Picture(_ context.Context, id core.RunID, n int) (core.Blob, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	if r == nil || n < 0 || n >= len(r.shows) {
+		return core.Blob{}, core.ErrNotFound
+	}
+	remembered := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out })
+	if r.Outcome.Done() && !remembered {
+		return core.Blob{}, core.ErrNotFound
+	}
+	return r.shows[n], nil
 }
 
 func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
@@ -381,6 +399,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	if out.ID != "" && (len(r.Inputs) > 0 || r.Duty == core.Carry) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
 		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}})
+		r.out = out.ID
 	}
 	return nil
 }
@@ -411,7 +430,7 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	if r.Verdict != nil {
 		r.Text = r.Verdict.Text
 	}
-	r.Outcome, r.Verdict = core.Outcome{}, nil
+	r.Outcome, r.Verdict, r.shows, r.out = core.Outcome{}, nil, nil, ""
 	r.Epoch++
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
 		return m.Room == r.Room && m.Response == r.Response && m.Run == ""

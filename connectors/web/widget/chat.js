@@ -254,10 +254,20 @@ export class Chat extends HTMLElement {
 
   #recall(message, asked) {
     const answer = this.#answer(asked);
-    for (const tool of message.tools ?? []) answer.frame(tool);
+    for (const { images = [], ...tool } of message.tools ?? []) {
+      answer.frame(tool);
+      this.#show(images, answer, tool);
+    }
     answer.finish({ ...message, fullText: message.text });
     this.#offer(message.choices, answer);
     this.#known(message.id, answer);
+  }
+
+  // show gets the pictures of a call, which a live one had with it.
+  async #show(addresses, answer, tool) {
+    const { signal } = this.#life;
+    const images = await Promise.all(addresses.map((address) => this.#conversation.picture(address, signal).catch(() => null)));
+    if (images.length > 0 && !signal.aborted) answer.frame({ ...tool, images: images.filter(Boolean) });
   }
 
   #renew() {

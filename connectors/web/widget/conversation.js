@@ -40,6 +40,11 @@ export class Conversation {
     stored(() => localStorage.removeItem(this.#place));
   }
 
+  // picture returns one of those that messages name, as a data: URL.
+  picture(address, signal) {
+    return this.#gateway.picture(address, signal);
+  }
+
   async stop() {
     if (this.#id) await this.#gateway.stop(this.#id);
   }

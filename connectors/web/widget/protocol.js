@@ -30,6 +30,17 @@ export class Gateway {
     return (await (await this.#request('GET', `${path(id)}/messages`, undefined, signal)).json()).messages;
   }
 
+  // picture returns what is at an address that messages give, as a data: URL.
+  async picture(address, signal) {
+    const blob = await (await this.#request('GET', address, undefined, signal)).blob();
+    return new Promise((resolve, reject) => {
+      const reader = new FileReader();
+      reader.onload = () => resolve(reader.result);
+      reader.onerror = () => reject(reader.error);
+      reader.readAsDataURL(blob);
+    });
+  }
+
   // stop ends every answer that is being written in the conversation.
   async stop(id) {
     await this.#request('POST', `${path(id)}/stop`, {});
