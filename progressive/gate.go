@@ -134,11 +134,13 @@ func (g *MemoryGate) drop(w *waiter, now time.Time) {
 	}
 }
 
-func (g *MemoryGate) leave(w *waiter, err error) {
-	scope, until := g.settle(w, err)
+// leave says which scope err closes, and until when, if it does.
+func (g *MemoryGate) leave(w *waiter, err error) (closed Scope, until time.Time) {
+	closed, until = g.settle(w, err)
 	if g.holds != nil && time.Until(until) > longHold {
-		g.save(scope, until)
+		g.save(closed, until)
 	}
+	return closed, until
 }
 
 // settle counts what w has spent and learned. It returns which scope err closes, and until when, if it does.

@@ -16,6 +16,9 @@ type Ledger interface {
 	// Settle counts a booking from now on, or takes it back. A booking that is never settled counts for some time longer
 	// than a request may take.
 	Settle(ctx context.Context, b Booking, s Settlement) error
+	// Hold has scope closed until then for all who share the ledger, and at half its pace for some time after, also if the
+	// ledger is out of reach now, or forgets what it knew. It doesn't block.
+	Hold(scope Scope, until time.Time)
 	// Replicas is how many share the ledger, as far as is known, and whether it is in reach. It doesn't block.
 	Replicas() (n int, reached bool)
 }
@@ -60,9 +63,13 @@ type SharedGate struct {
 	whole time.Time // from then on budgets are ours to share again
 }
 
-// NewSharedGate returns a gate as [NewGate] does.
+// NewSharedGate returns a gate as [NewGate] does. The others who share the ledger obey the holds that it begins with.
 func NewSharedGate(l Ledger, budget func(Scope) Budget, options ...GateOption) *SharedGate {
-	return &SharedGate{local: NewGate(budget, options...), ledger: l}
+	g := &SharedGate{local: NewGate(budget, options...), ledger: l}
+	for name, until := range g.local.held {
+		l.Hold(name, until)
+	}
+	return g
 }
 
 // Enter implements [Gate].
@@ -77,7 +84,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 			return nil, err
 		}
 		if !reached {
-			return once(func(err error) { g.local.leave(w, err) }), nil
+			return once(func(err error) { g.close(w, err) }), nil
 		}
 		b, err := g.ledger.Book(context.WithoutCancel(ctx), g.local.claims(w))
 		switch {
@@ -122,7 +129,15 @@ func (g *SharedGate) leave(w *waiter, b Booking, err error) {
 		s.Scope, s.Left, s.After, s.Refused = w.named(slow.Scope), 0, max(slow.After, leastHold), true
 	}
 	_ = g.ledger.Settle(context.Background(), b, s) // it says itself that it is out of reach
-	g.local.leave(w, err)
+	g.close(w, err)
+}
+
+// close settles here, and keeps in the ledger what a refusal closed, or what is closed for long.
+func (g *SharedGate) close(w *waiter, err error) {
+	closed, until := g.local.leave(w, err)
+	if errors.As(err, &RetryAfter{}) || time.Until(until) > longHold {
+		g.ledger.Hold(closed, until)
+	}
 }
 
 // claims are what w wants of the ledger.

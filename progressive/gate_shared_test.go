@@ -2,6 +2,7 @@ package progressive_test
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,8 +17,18 @@ type ledger struct {
 	opens   time.Time
 	asked   int
 	settled []progressive.Settlement
+	held    map[progressive.Scope]time.Time
 	lost    error
 	n       int
+}
+
+func (l *ledger) Hold(scope progressive.Scope, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = map[progressive.Scope]time.Time{}
+	}
+	l.held[scope] = until
 }
 
 func (l *ledger) Book(_ context.Context, claims []progressive.Claim) (progressive.Booking, error) {
@@ -102,6 +113,47 @@ func TestSharedGateAlone(t *testing.T) {
 			}
 			if w := time.Since(begun); w != 0 {
 				t.Errorf("long after, six of six permits took %v", w)
+			}
+		})
+	}
+}
+
+// holds are those of an earlier life.
+type holds map[string]time.Time
+
+func (h holds) Holds(context.Context) (map[string]time.Time, error) { return h, nil }
+
+func (h holds) SaveHold(context.Context, string, time.Time) error { return nil }
+
+// I6: what is closed is closed for all replicas: what this one knew at its start, what the platform refused, with the
+// ledger or without, and what is empty for long.
+func TestSharedGateTellsHolds(t *testing.T) {
+	const long = 10 * time.Minute
+	for name, c := range map[string]struct {
+		lost error
+		left error
+		held bool
+	}{
+		"a refusal":                        {nil, progressive.RetryAfter{After: 30 * time.Second}, true},
+		"a refusal without the ledger":     {errDone, progressive.RetryAfter{After: 30 * time.Second}, true},
+		"nothing left for long":            {nil, progressive.Learned{After: long}, true},
+		"nothing left for a moment":        {nil, progressive.Learned{After: time.Second}, false},
+		"success":                          {nil, nil, false},
+		"another error without the ledger": {errDone, errDone, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := &ledger{n: 2, lost: c.lost}
+			remembering, err := progressive.Remembering(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := progressive.NewSharedGate(l, budgets(nil), remembering)
+			if until := l.held["old"]; time.Until(until) != long {
+				t.Errorf("%s: at the start the ledger is told %v", name, l.held)
+			}
+			enter(t, g, progressive.Final, c.left, "chat")
+			if until, ok := l.held["chat"]; ok != c.held || ok && time.Until(until) < 30*time.Second {
+				t.Errorf("%s: the ledger is told %v", name, l.held)
 			}
 		})
 	}

@@ -26,10 +26,13 @@ var (
 	gateSettleLua string
 	//go:embed gate_beat.lua
 	gateBeatLua string
+	//go:embed gate_hold.lua
+	gateHoldLua string
 
 	bookScript    = goredis.NewScript(gateTimeLua + gateLua)
 	settlesScript = goredis.NewScript(gateTimeLua + gateSettleLua)
 	beatScript    = goredis.NewScript(gateTimeLua + gateBeatLua)
+	holdScript    = goredis.NewScript(gateTimeLua + gateHoldLua)
 )
 
 const (
@@ -51,10 +54,12 @@ type Ledger struct {
 	booked atomic.Uint64
 	wanted chan struct{} // closed when this replica is to be counted
 	once   sync.Once
+	more   chan struct{} // there is something to tell
 
 	mu       sync.Mutex
 	replicas int
 	lost     bool
+	holds    map[progressive.Scope]time.Time // that are not over, as far as we know
 }
 
 var _ progressive.Ledger = (*Ledger)(nil)
@@ -62,7 +67,7 @@ var _ progressive.Ledger = (*Ledger)(nil)
 func newLedger(client *goredis.Client, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
 		client: client, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
-		wanted: make(chan struct{}), replicas: unknown,
+		wanted: make(chan struct{}), more: make(chan struct{}, 1), replicas: unknown, holds: map[progressive.Scope]time.Time{},
 	}
 }
 
@@ -111,12 +116,17 @@ func (l *Ledger) Settle(ctx context.Context, b progressive.Booking, s progressiv
 		}
 		args = append(args, s.Left, millis(s.After), slow.Milliseconds())
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := settlesScript.Run(ctx, l.client, keys, args...).Err(); err != nil {
+	if err := l.run(ctx, settlesScript, keys, args); err != nil {
 		return l.failed(fmt.Errorf("redis: settle a permit: %w", err))
 	}
 	return nil
+}
+
+// run runs a script whose reply says nothing.
+func (l *Ledger) run(ctx context.Context, script *goredis.Script, keys []string, args []any) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return script.Run(ctx, l.client, keys, args...).Err()
 }
 
 // Replicas implements [progressive.Ledger].
@@ -126,7 +136,8 @@ func (l *Ledger) Replicas() (n int, reached bool) {
 	return l.replicas, !l.lost
 }
 
-// keep counts this replica, and finds out when the server is back.
+// keep counts this replica, tells what is held, and finds out when the server is back. What is held is told before budgets
+// are shared again.
 func (l *Ledger) keep(ctx context.Context) {
 	select {
 	case <-l.wanted:
@@ -134,7 +145,11 @@ func (l *Ledger) keep(ctx context.Context) {
 		return
 	}
 	for {
-		n, err := l.beat(ctx)
+		err := l.tell(ctx)
+		n := 0
+		if err == nil {
+			n, err = l.beat(ctx)
+		}
 		if ctx.Err() != nil {
 			return
 		}
@@ -147,6 +162,7 @@ func (l *Ledger) keep(ctx context.Context) {
 		}
 		select {
 		case <-time.After(wait):
+		case <-l.more:
 		case <-ctx.Done():
 			return
 		}

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -38,11 +39,7 @@ func counted(t *testing.T, l *Ledger, want int, reached bool) {
 		if n, r := l.Replicas(); n == want && r == reached {
 			return nil
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-		}
-		return errors.New("not yet")
+		return notYet(ctx)
 	})
 }
 
@@ -127,5 +124,74 @@ func TestGateIsSlowAfterARefusal(t *testing.T) {
 	}
 	if b, err = two.Book(t.Context(), claims); err != nil || b.Wait <= 10*time.Second || b.Wait > 21*time.Second {
 		t.Errorf("asked to wait %v, %v", b.Wait, err)
+	}
+}
+
+// I6: what a replica knows to be closed is closed for all, also for one that has just begun: what it knew at its start,
+// what it was told while Redis was away, and both again when Redis has forgotten them.
+func TestGateHoldsOutliveRedis(t *testing.T) {
+	s := redistest.Start(t)
+	c := rawClient(t, s)
+	one := open(t, s.URL(), Options{}).Ledger()
+	reached(t, one, true)
+	one.Hold("start", time.Now().Add(time.Hour))
+	closed(t, s, "start")
+	s.Stop()
+	reached(t, one, false)
+	one.Hold("away", time.Now().Add(time.Hour))
+	one.Hold("away", time.Now().Add(time.Minute)) // the longest counts
+	s.Restart()
+	reached(t, one, true)
+	closed(t, s, "start", "away")
+	if err := c.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, s, "start", "away")
+	if ttl := c.PTTL(t.Context(), "parley:{gate}:state:away").Val(); ttl < 59*time.Minute || ttl > time.Hour+2*time.Minute {
+		t.Errorf("it is known for %v", ttl)
+	}
+	one.Hold("over", time.Now().Add(20*time.Millisecond))
+	eventually(t, "forget what is over", func(ctx context.Context) error {
+		if held := one.held(time.Now()); len(held) == 2 {
+			return nil
+		}
+		return notYet(ctx)
+	})
+}
+
+func reached(t *testing.T, l *Ledger, want bool) {
+	t.Helper()
+	eventually(t, "notice whether Redis is there", func(ctx context.Context) error {
+		if _, ok := l.Replicas(); ok == want {
+			return nil
+		}
+		return notYet(ctx)
+	})
+}
+
+// notYet has eventually try again in a moment.
+func notYet(ctx context.Context) error {
+	select {
+	case <-time.After(20 * time.Millisecond):
+	case <-ctx.Done():
+	}
+	return errors.New("not yet")
+}
+
+// closed waits until a new replica finds that these scopes are closed for long.
+func closed(t *testing.T, s *redistest.Server, scopes ...progressive.Scope) {
+	t.Helper()
+	l := open(t, s.URL(), Options{}).Ledger()
+	for _, scope := range scopes {
+		eventually(t, "find that "+string(scope)+" is closed", func(ctx context.Context) error {
+			b, err := l.Book(ctx, []progressive.Claim{{Scope: scope}})
+			switch {
+			case err != nil:
+				return err
+			case b.Wait < 59*time.Minute || b.Wait > time.Hour+time.Second:
+				return fmt.Errorf("closed for %v: %w", b.Wait, notYet(ctx))
+			}
+			return nil
+		})
 	}
 }
