@@ -180,3 +180,21 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 		}
 	})
 }
+
+// What a command is answered with has its own place.
+func TestTicketsOfCommands(t *testing.T) {
+	for duty, want := range map[core.Duty]progressive.Priority{
+		core.Obey: progressive.Aside, core.Carry: progressive.Aside, core.Tell: progressive.Final, core.Again: progressive.Final,
+	} {
+		tell(t, editing, func(s *story) {
+			h := &heard{Gate: s.gate}
+			s.gate, s.run.Duty = h, duty
+			s.show()
+			s.say(prose)
+			s.finish()
+			if got := h.tickets[len(h.tickets)-1].Priority; got != want {
+				t.Errorf("the last word of %v has priority %v, want %v", duty, got, want)
+			}
+		})
+	}
+}

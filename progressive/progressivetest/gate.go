@@ -23,6 +23,8 @@ func Gate(t *testing.T, replicas Replicas) {
 		"all scopes or none":    allOrNone,
 		"unused":                unused,
 		"kept for finals":       keptForFinals,
+		"order":                 order,
+		"nobody starves":        nobodyStarves,
 		"a hold is for all":     holdForAll,
 		"a hold ends":           holdEnds,
 		"learned":               learned,
