@@ -60,7 +60,7 @@ type chat struct {
 	ada, group Place
 
 	orphans int  // messages that belong to no run, as far as they can't be avoided
-	silence bool // people removed answers
+	silence bool // answers stand that are forgotten, or people removed some
 }
 
 // onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
@@ -277,7 +277,7 @@ func withoutCalls(text string) string {
 // bare is what remains of a text however it was marked up and cut.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("_*`\\ \n\t", r) {
+		if strings.ContainsRune("_*`\\-• \n\t", r) {
 			return -1
 		}
 		return r

@@ -9,23 +9,32 @@ import (
 	"parley/connectors/connectortest/discordworld"
 )
 
-// IN-12: a question that is edited soon after is answered again in the same message; a preview of its link is no edit.
+// A question that is edited soon after is answered again in the same message.
 func TestEditedQuestion(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onEach(t, nil, func(c *chat) {
 		c.Say(Ada, c.ada, "Say no")
 		c.want(c.ada, "You said: Say no")
-		question := c.Sees(c.ada)[0].ID
-		w.Fake.UserEdit(question, "Say hello")
-		c.pass(time.Minute)
-		c.want(c.ada, "You said: Say hello")
-		w.Fake.UserEdit(question, "Say goodbye")
-		w.Fake.Unfurl(question)
-		c.pass(time.Minute)
-		c.want(c.ada, "You said: Say goodbye")
+		question := c.Sees(c.ada)[0]
+		for _, now := range []string{"Say hello", "Say goodbye"} {
+			c.Edit(c.ada, question, now)
+			c.pass(time.Minute)
+			c.want(c.ada, "You said: "+now)
+		}
 		c.asked(3)
 		if n := len(c.Sees(c.ada)); n != 2 {
 			t.Errorf("there are %d messages", n)
 		}
+	})
+}
+
+// IN-12: a preview of its link is no edit of a question.
+func TestUnfurledQuestion(t *testing.T) {
+	onDiscord(t, func(c *chat, w *discordworld.World) {
+		c.Say(Ada, c.ada, "Say hello")
+		c.want(c.ada, "You said: Say hello")
+		w.Fake.Unfurl(c.Sees(c.ada)[0].ID)
+		c.pass(time.Minute)
+		c.asked(1)
 	})
 }
 

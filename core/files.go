@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,9 +59,15 @@ func spoken(text string, files []File) string {
 	return strings.Join(lines, "\n")
 }
 
-// words are what a model reads of m: its text, and what came with it.
+// maxQuoted is how much is kept of what a message replies to, in characters.
+const maxQuoted = 300
+
+// words are what a model reads of m: what it replies to, its text, and what came with it.
 func (m Memory) words() string {
-	lines := make([]string, 0, 1+len(m.Files))
+	lines := make([]string, 0, 2+len(m.Files))
+	if q := m.Quoted; q.Text != "" {
+		lines = append(lines, fmt.Sprintf("[In reply to %s: %s]", cmp.Or(q.Name, "a message"), q.Text))
+	}
 	if m.Text != "" {
 		lines = append(lines, m.Text)
 	}

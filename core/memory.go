@@ -88,6 +88,7 @@ type Memory struct {
 	Name      string // the author's name as it was shown then
 	Text      string
 	InReplyTo MemoryID // the message it answers; empty if none
+	Quoted    Quoted   // what that says, if people see it above this one
 	At        time.Time
 	Files     []File // what came with it
 
@@ -99,6 +100,12 @@ type Memory struct {
 	Calls       []PastCall  // of its actions, as people saw them end; no prompt tells of them
 	Interrupted bool        // it was cut off; the text ends with a short mark that says so
 	Failure     FailureKind // it tells of a failure; unless Interrupted, it is no part of the conversation
+}
+
+// Quoted is a message, or the part of one, that another replies to: the platform shows it there, however old it is.
+type Quoted struct {
+	Name string `json:"name,omitempty"` // its author's, as it is shown; empty unknown
+	Text string `json:"text,omitempty"`
 }
 
 // File is something attached to a message. What it holds is fetched when it is needed, by the connector whose Ref it is.

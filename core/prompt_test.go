@@ -160,6 +160,7 @@ func promptOf(t *testing.T, form, text, name string) (req core.Request) {
 		n := w.start()
 		m := w.message(group, "ada", text)
 		m.Addressed, m.Name, m.Place.Name = true, name, name
+		m.Quoted = core.Quoted{Name: name, Text: text}
 		m.Files = []core.File{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
 		w.ended(n.submit(m))
 		req = w.lastPrompt()

@@ -45,6 +45,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		return Accepted{}, err
 	}
 	m.Text, m.Name, m.Place.Name, m.Files = visible(m.Text), visible(m.Name), visible(m.Place.Name), cleanFiles(m.Files)
+	m.Quoted = Quoted{Label(m.Quoted.Name), oneLine(m.Quoted.Text, maxQuoted)}
 	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}

@@ -68,12 +68,13 @@ func scanMemory(r row) (m core.Memory, err error) {
 	var c content
 	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, timeColumn{&m.At}, jsonColumn{&m.History},
 		&m.Interrupted, &m.Failure, jsonColumn{&c})
-	m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Files, c.Thought, c.Actions, c.Providers, c.Calls
+	m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
 	return m, found(err)
 }
 
 // content is what of a memory is only read with it.
 type content struct {
+	Quoted    core.Quoted     `json:"quoted,omitzero"`
 	Files     []core.File     `json:"files,omitempty"`
 	Thought   string          `json:"thought,omitempty"`
 	Actions   []string        `json:"actions,omitempty"`
@@ -82,10 +83,10 @@ type content struct {
 }
 
 func contentOf(m core.Memory) string {
-	if len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
+	if m.Quoted == (core.Quoted{}) && len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
 		return ""
 	}
-	return toJSON(content{m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
+	return toJSON(content{m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
 // Remember implements [core.Memories].

@@ -53,6 +53,12 @@ type People interface {
 	Show(from Who, in Place, text string, f File)
 	// Twice has the platform tell the bot twice of what is said in say.
 	Twice(say func())
+	// Reply writes text as an answer to a message.
+	Reply(from Who, in Place, to Line, text string)
+	// Edit gives one's own message another text.
+	Edit(in Place, m Line, text string)
+	// React puts a sign on a message, or takes it away again.
+	React(from Who, in Place, m Line, emoji string, added bool)
 	// Remove takes a message away, as a person does who may.
 	Remove(in Place, m Line)
 }

@@ -52,9 +52,10 @@ type message struct {
 		Channel string `json:"channel_id"`
 		Message string `json:"message_id"`
 	} `json:"message_reference"`
-	Referenced *struct {
-		Author user `json:"author"`
-	} `json:"referenced_message"`
+	Referenced *message `json:"referenced_message"`
+	Forwarded  []struct {
+		Message message `json:"message"`
+	} `json:"message_snapshots"`
 	Flags       int          `json:"flags"`
 	Attachments []attachment `json:"attachments"`
 	Stickers    []struct {
@@ -109,7 +110,7 @@ func parseMessage(raw []byte) (message, error) {
 // and not empty, as others' messages are without the right to read contents (DR-19).
 func (m message) concerns(me string) bool {
 	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) &&
-		(strings.TrimSpace(m.Content) != "" || len(m.Attachments)+len(m.Stickers) > 0)
+		(m.content() != "" || len(m.Attachments)+len(m.Stickers) > 0)
 }
 
 // place is what is known of a channel.
@@ -162,6 +163,9 @@ func (m message) inbound(me string, p place) core.Inbound {
 	}
 	if r := m.Reference; r != nil && r.Type == replyReference && r.Message != "" {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
+		if q := m.Referenced; q != nil {
+			in.Quoted = core.Quoted{Name: q.Author.shown(q.Member), Text: q.text(me)}
+		}
 	}
 	in.Address = core.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, Own: own}
 	return in
@@ -177,12 +181,23 @@ func (m message) addressed(me string) bool {
 	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
 }
 
+// content is what somebody wrote, or passed on.
+func (m message) content() string {
+	all := []string{strings.TrimSpace(m.Content)}
+	for _, f := range m.Forwarded {
+		if text := strings.TrimSpace(f.Message.Content); text != "" {
+			all = append(all, "*Forwarded:* "+text)
+		}
+	}
+	return strings.TrimSpace(strings.Join(all, "\n"))
+}
+
 var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
 
 // text is the content as people read it: who is mentioned has a name. A mention of us at the beginning only calls us,
 // and is left out, unless it is all there is.
 func (m message) text(me string) string {
-	rest := strings.TrimSpace(m.Content)
+	rest := m.content()
 	if rest == "" {
 		return m.stickers()
 	}

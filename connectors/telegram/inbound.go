@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -34,7 +35,10 @@ type newerMessage struct {
 	SenderBusinessBot  *tgbotapi.User `json:"sender_business_bot"`
 	BusinessConnection string         `json:"business_connection_id"`
 	GuestQuery         string         `json:"guest_query_id"`
-	Chat               struct {
+	Quote              struct {
+		Text string `json:"text"` // the part of the message replied to that somebody chose, be it in another chat
+	} `json:"quote"`
+	Chat struct {
 		Forum bool `json:"is_forum"`
 	} `json:"chat"`
 }
@@ -78,7 +82,10 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	if r := answered(m, topic); r != nil {
 		in.InReplyTo = s.memory(m.Chat.ID, r.MessageID)
+		in.Quoted.Text, _ = said(r)
+		_, in.Quoted.Name = authorOf(r)
 	}
+	in.Quoted.Text = cmp.Or(newer.Quote.Text, in.Quoted.Text)
 	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title
 	in.Addressed = s.addressed(m, topic)
 	in.Address = core.Address{

@@ -34,6 +34,21 @@ const (
 	ours      = `{"id":42,"is_bot":true,"first_name":"P","username":"parley_bot"}`
 )
 
+// What a message replies to comes with it: the message, or the part of one that somebody chose, which may stand elsewhere.
+func TestQuoted(t *testing.T) {
+	reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `,"text":"Because it is so."}`
+	for fields, want := range map[string]core.Quoted{
+		`"text":"hello"`: {},
+		reply:            {Name: "P", Text: "Because it is so."},
+		reply + `,"quote":{"text":"it is so","position":8}`:                   {Name: "P", Text: "it is so"},
+		`"text":"why?","external_reply":{},"quote":{"text":"a","position":8}`: {Text: "a"},
+	} {
+		if got := read(t, inGroup, fields).(core.Message).Quoted; got != want {
+			t.Errorf("%s: %+v", fields, got)
+		}
+	}
+}
+
 func TestMessage(t *testing.T) {
 	got := read(t, inPrivate, `"text":"hello","reply_to_message":{"message_id":3,"date":1,"chat":`+inPrivate+`}`)
 	m, ok := got.(core.Message)

@@ -74,6 +74,7 @@ func recentRoom(t *testing.T, s store) {
 func memoryWhole(t *testing.T, s store) {
 	in := message("room", 1)
 	in.Files = []core.File{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
+	in.Quoted = core.Quoted{Name: "Bob", Text: "said so"}
 	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	r := s.start(s.accept(in, alone).Run, "owner")
 	out := answer(r, "it was cut …")

@@ -98,5 +98,20 @@ func (w *World) Twice(say func()) {
 	say()
 }
 
+// Reply implements [connectortest.People].
+func (w *World) Reply(from connectortest.Who, in connectortest.Place, to connectortest.Line, text string) {
+	w.say(from, in, text, discordfake.ReplyTo(to.ID))
+}
+
+// Edit implements [connectortest.People].
+func (w *World) Edit(_ connectortest.Place, m connectortest.Line, text string) {
+	w.Fake.UserEdit(m.ID, text)
+}
+
+// React implements [connectortest.People].
+func (w *World) React(from connectortest.Who, _ connectortest.Place, m connectortest.Line, emoji string, added bool) {
+	w.Fake.React(m.ID, w.users[from], emoji, added)
+}
+
 // Remove implements [connectortest.People].
 func (w *World) Remove(_ connectortest.Place, m connectortest.Line) { w.Fake.UserDelete(m.ID) }

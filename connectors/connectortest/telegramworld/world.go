@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -113,13 +114,37 @@ func (w *World) Twice(say func()) {
 	w.Fake.Redeliver(all[len(all)-1].ID)
 }
 
+// Reply implements [connectortest.People].
+func (w *World) Reply(from connectortest.Who, in connectortest.Place, to connectortest.Line, text string) {
+	w.Send(from, in, text, telegramfake.ReplyTo(w.message(in, to).ID))
+}
+
+// Edit implements [connectortest.People].
+func (w *World) Edit(in connectortest.Place, m connectortest.Line, text string) {
+	w.Fake.UserEdit(w.message(in, m), text)
+}
+
+// React implements [connectortest.People].
+func (w *World) React(from connectortest.Who, in connectortest.Place, m connectortest.Line, emoji string, added bool) {
+	var old, now []string
+	if added {
+		now = []string{emoji}
+	} else {
+		old = []string{emoji}
+	}
+	w.Fake.React(w.message(in, m), w.users[from], old, now)
+}
+
 // Remove implements [connectortest.People].
 func (w *World) Remove(in connectortest.Place, m connectortest.Line) {
-	for _, there := range w.Fake.Messages(chat(in)) {
-		if messageID(there.Chat, there.ID) == m.ID {
-			w.Fake.UserDelete(there)
-		}
-	}
+	w.Fake.UserDelete(w.message(in, m))
+}
+
+// message is m as the server knows it.
+func (w *World) message(in connectortest.Place, m connectortest.Line) telegramfake.Message {
+	all := w.Fake.Messages(chat(in))
+	i := slices.IndexFunc(all, func(there telegramfake.Message) bool { return messageID(there.Chat, there.ID) == m.ID })
+	return all[i]
 }
 
 func (w *World) visit(in connectortest.Place) {
