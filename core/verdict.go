@@ -1,0 +1,133 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
+func (x *execution) verdict(err error) Verdict {
+	o := Outcome{Status: statusOf(err)}
+	if o.Status == Failed || o.Status == TimedOut {
+		o.Failure = failureKind(err)
+		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
+	}
+	v := x.answer.View()
+	alone := v.Text() == ""
+	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
+	muted := o.Failure != "" && x.fromBot(x.life)
+	o.Withdrawn = muted && alone || x.leavesNothing(o.Status, v)
+	if m := mark(o, err, alone); m != "" && !o.Withdrawn && !muted {
+		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
+		v = x.answer.View()
+	}
+	if o.Status == Completed {
+		o.Offer = x.offering()
+	}
+	var kept keeper
+	calls := kept.keep(v)
+	x.gallery = kept.pictures
+	return Verdict{
+		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
+		Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers, Files: len(v.Images()),
+	}
+}
+
+// little is how much text may vanish when a run is superseded, in characters.
+const little = 24
+
+// leavesNothing says that what was shown of an answer that was cut off is taken back.
+func (x *execution) leavesNothing(s Status, v View) bool {
+	switch s {
+	case Superseded: // of which nobody has read more than a few words
+		return x.posts && !x.seen() || said(v) < little
+	case Stopped: // because the question was taken back, or the agent thrown out
+		return x.unasked() || x.expelled(x.life, x.run)
+	}
+	return false
+}
+
+// unasked says that all that the run answers was taken back.
+func (x *execution) unasked() bool {
+	var run Run
+	err := x.persist(x.life, func() (err error) {
+		run, err = x.cfg.Store.Run(x.life, x.run.ID)
+		return err
+	})
+	return err == nil && len(run.Inputs) == 0
+}
+
+// said counts what the model has written, in characters. Statuses don't count.
+func said(v View) (n int) {
+	for _, s := range v.Segments {
+		if s.Call == "" {
+			n += utf8.RuneCountInString(s.Text)
+		}
+	}
+	return n
+}
+
+// statusOf sorts the ways in which a run ends.
+func statusOf(err error) Status {
+	switch {
+	case err == nil:
+		return Completed
+	case errors.Is(err, errNothingToSay):
+		return Ignored
+	case errors.Is(err, ErrSuperseded):
+		return Superseded
+	case errors.Is(err, ErrStopped):
+		return Stopped
+	case errors.Is(err, ErrTimeout):
+		return TimedOut
+	}
+	return Failed
+}
+
+// remembered is what is kept of what the run said; zero if nothing is.
+func (x *execution) remembered(v Verdict) Memory {
+	if v.Text == "" || v.Outcome.Withdrawn {
+		return Memory{}
+	}
+	m := Memory{
+		ID: x.run.Said(), Room: x.run.Room, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, At: time.Now(),
+		Text: v.Text, Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Calls: v.Calls,
+		Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
+	}
+	if n := len(x.run.Inputs); n > 0 {
+		m.InReplyTo = x.run.Inputs[n-1]
+	}
+	if x.run.Duty.Aside() {
+		m.Kind = Aside
+	}
+	if x.run.Duty == Tell { // its input is the draft of what it says
+		m.InReplyTo = x.run.Address.ReplyTo
+	}
+	return m
+}
+
+// finish ends the run and stores what it said, then ends the answer for those who watch it.
+func (x *execution) finish(v Verdict) error {
+	out := x.remembered(v)
+	if err := x.withdraw(v.Outcome); err != nil {
+		return fmt.Errorf("finish %s: %w", x.run.ID, err)
+	}
+	err := x.persist(x.life, func() error {
+		if err := x.rememberSilence(v); err != nil {
+			return err
+		}
+		return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
+	})
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", x.run.ID, err)
+	}
+	if out.ID != "" {
+		x.emit(MessageSent{x.info, out})
+	}
+	x.emit(ended(x.info, v.Outcome))
+	x.out = out
+	x.answer.End(v.Outcome)
+	return nil
+}
