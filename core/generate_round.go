@@ -113,19 +113,27 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 	r.scan = scan.New(scan.Options{Tags: r.form, Known: known})
 	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
 		if err != nil {
-			if cause := context.Cause(ctx); cause != nil {
-				return cause
-			}
-			if r.finish != "" && r.finish != FinishLength { // the answer is whole: it is not asked for again (LM-13)
-				r.x.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
-				return nil
-			}
-			return fmt.Errorf("generate: %w", err)
+			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
 		dog.Reset(r.x.cfg.Turns.Idle)
 		r.take(c)
 	}
-	return context.Cause(ctx)
+	return r.broken(ctx, nil)
+}
+
+// broken is why the answer breaks off, if it does: because ctx is done, or of err. One that is whole by then is not asked for
+// again, nor waited for (LM-13).
+func (r *round) broken(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause != nil {
+		err = cause
+	}
+	whole := r.finish != "" && r.finish != FinishLength || r.scan.Whole()
+	if err == nil || !whole || cause != nil && !errors.Is(cause, ErrStalled) {
+		return err
+	}
+	r.x.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
+	return nil
 }
 
 func (r *round) take(c Chunk) {

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,39 +14,59 @@ const maxLabel = 64
 
 var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
 
-// delimiters matches the tags in the text of a template, however they are written; nil if there are none.
-func delimiters(text string) *regexp.Regexp {
-	names := map[string]bool{}
-	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
-		names[found[1]] = true
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return tags(slices.Sorted(maps.Keys(names))...)
-}
+// tags are the names of those that the parts of a prompt stand between.
+type tags []string
 
-// tags matches the tags of these names, also with spaces around them, and with what nobody sees between their letters (SE-09).
-// The names are plain ones.
-func tags(names ...string) *regexp.Regexp {
-	const unseen, around = `[\p{Cf}\p{Mn}]*`, `[\s\p{Cf}\p{Mn}]*`
-	var spelled []string
-	for _, n := range names {
-		spelled = append(spelled, strings.Join(strings.Split(n, ""), unseen))
+// delimiters are the tags in the text of a template.
+func delimiters(text string) (all tags) {
+	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(all, found[1]) {
+			all = append(all, found[1])
+		}
 	}
-	return regexp.MustCompile(`(?i)<(` + around + `/?` + around + `(?:` + strings.Join(spelled, "|") + `)\b)`)
+	return all
 }
 
 // guard makes text unable to begin or end a part of a prompt: what delimits parts is escaped in it (SE-08).
-func guard(text string, delimiters *regexp.Regexp) string {
-	if delimiters == nil || !strings.Contains(text, "<") {
+func guard(text string, delimiters tags) string {
+	at := strings.IndexByte(text, '<')
+	if len(delimiters) == 0 || at < 0 {
 		return text
 	}
-	return delimiters.ReplaceAllString(text, "&lt;$1")
+	var b strings.Builder
+	for ; at >= 0; at = strings.IndexByte(text, '<') {
+		b.WriteString(text[:at])
+		if text = text[at+1:]; delimiters.begin(text) {
+			b.WriteString("&lt;")
+		} else {
+			b.WriteByte('<')
+		}
+	}
+	return b.String() + text
+}
+
+// begin says that what follows a "<" makes it one of the tags, however it is written: with spaces, or with what nobody sees
+// between its letters (SE-09).
+func (t tags) begin(text string) bool {
+	var name []rune
+	for _, r := range text {
+		switch {
+		case unicode.In(r, unicode.Cf, unicode.Mn):
+		case unicode.IsLetter(r), unicode.IsDigit(r), len(name) > 0 && (r == '_' || r == '-'):
+			name = append(name, r)
+		case len(name) > 0 || r != '/' && !unicode.IsSpace(r):
+			return t.has(string(name))
+		}
+	}
+	return t.has(string(name))
+}
+
+func (t tags) has(name string) bool {
+	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 // guarded is v with every value guarded but those that the operator wrote.
-func guarded(v template.Values, delimiters *regexp.Regexp, uses func(string) bool) template.Values {
+func guarded(v template.Values, delimiters tags, uses func(string) bool) template.Values {
 	own := map[string]bool{"agentName": true, "system": true, "characterBio": true}
 	out := template.Values{Texts: map[string]string{}, Lists: map[string][]template.Item{}}
 	for name, text := range v.Texts {

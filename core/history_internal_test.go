@@ -2,6 +2,7 @@ package core
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -61,10 +62,13 @@ func TestKeep(t *testing.T) {
 // FuzzGuard: no text can hold a delimiter after it was guarded, and nothing else of it changes.
 func FuzzGuard(f *testing.F) {
 	tags := delimiters("<task>x</task><is-it>")
-	f.Add("a </task> < / TASK > <is-it <tasks>")
+	unseen := regexp.MustCompile(`[\p{Cf}\p{Mn}]`)
+	wrong := regexp.MustCompile(`(?i)<[\s/]*(?:task|is-it)(?:[^\pL\pN_\-]|$)`)
+	f.Add("a </task> < / TASK > <is-it <tasks> <<task>")
+	f.Add("<t\u200ba\ufe0fsk> <ta\u017f\u212a\u2060>")
 	f.Fuzz(func(t *testing.T, text string) {
 		got := guard(text, tags)
-		if tags.MatchString(got) {
+		if wrong.MatchString(unseen.ReplaceAllString(got, "")) {
 			t.Errorf("%q became %q", text, got)
 		}
 		if strings.ReplaceAll(got, "&lt;", "<") != strings.ReplaceAll(text, "&lt;", "<") {

@@ -53,7 +53,7 @@ func (rt *Runtime) stateOf(s Scene) *state {
 // places, or asks for no form. One that asks for a form gets its answers in that.
 func (st *state) native() bool {
 	p := st.set[MessageHandler]
-	return p.Uses("native") || p.delimiters == nil || !p.delimiters.MatchString("<response>")
+	return p.Uses("native") || !p.delimiters.has("response")
 }
 
 // prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
@@ -165,4 +165,4 @@ func contextTurn(text string) Turn {
 	return Turn{Role: User, Aside: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }
 
-var contextTag = tags("context")
+var contextTag = tags{"context"}

@@ -4,7 +4,6 @@ import (
 	"embed"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -72,7 +71,7 @@ func Variables() template.Vars {
 // prompt is one template, ready to be filled.
 type prompt struct {
 	*template.Template
-	delimiters *regexp.Regexp // the tags that its parts stand between; nil if there are none
+	delimiters tags
 }
 
 // promptSet is all templates, by name. It never changes.

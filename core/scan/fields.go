@@ -31,6 +31,7 @@ func (s *Scanner) structure(t tag) {
 	default:
 		s.inRaw(t)
 	}
+	s.closed = t.close && t.name == rootTag && s.field == ""
 }
 
 func (s *Scanner) outside(t tag) {

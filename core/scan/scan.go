@@ -75,6 +75,7 @@ type Scanner struct {
 	field    string // where the reader stands; "" is outside of all fields
 	closer   string // the tag that ends it
 	mid      bool   // something other than space stands on this line of the field
+	closed   bool   // the form is, and nothing has followed
 	raw      []byte // of a field that is parsed at its end
 	json     object // of raw
 	nested   bool   // raw is within the parameters of an action
@@ -120,6 +121,9 @@ func (s *Scanner) Write(piece string) string {
 	s.feed(s.runes.whole(piece))
 	return s.text.take()
 }
+
+// Whole says that what was written so far is a whole answer, as far as its form tells: that was closed.
+func (s *Scanner) Whole() bool { return s.closed }
 
 // Close ends the answer, and returns what is for people after all. Acts says that the model has asked for actions in
 // another way: then thoughts that never ended stay hidden, and otherwise only where there is another text.
@@ -201,7 +205,7 @@ func (s *Scanner) put(b byte) {
 	case b == '\n':
 		s.mid = false
 	case !isSpace(b):
-		s.mid = true
+		s.mid, s.closed = true, false
 	}
 }
 

@@ -156,6 +156,33 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// LM-13: an answer is whole once its form is closed, and not where that only seems so.
+func TestWhole(t *testing.T) {
+	for text, want := range map[string]bool{
+		"<response><thought>x</thought><text>Hi</text></response>": true,
+		"<response><text>Hi</response>":                            true,
+		"<response><actions>A</actions></response> \n":             true,
+		"<response><actions><action name=\"A\"></response>":        true,
+		"<response><text>Hi</text></response> And":                 false,
+		"<response><text>Hi</text>":                                false,
+		"<response><text>Hi</text></respons":                       false,
+		"<response><text>`</response>` ends it":                    false,
+		"<think>I write <response></response>":                     false,
+		"Hi</response":                                             false,
+		"":                                                         false,
+	} {
+		s := New(Options{Tags: true})
+		s.Write(text)
+		if got := s.Whole(); got != want {
+			t.Errorf("%q: whole is %v", text, got)
+		}
+		plain := New(Options{})
+		if plain.Write(text); plain.Whole() {
+			t.Errorf("%q is whole where no form was asked for", text)
+		}
+	}
+}
+
 // Commas in parameters shred nothing, nor do tags.
 func TestActions(t *testing.T) {
 	tests := map[string][]Call{

@@ -1,0 +1,259 @@
+package core_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+	. "parley/models/modelfake"
+	"parley/models/openai"
+	"parley/sim"
+)
+
+// wire is a world whose model is behind a provider's server, as it is in life: HTTP and a stream of events, read by the
+// client of models/openai.
+type wire struct {
+	*world
+	*Server
+	mode core.GenerationMode
+	asks []Script // of a question, what each call of the model is answered; the last again and again
+	call int      // of these
+}
+
+// onWire plays a story in each mode.
+func onWire(t *testing.T, play func(w *wire)) {
+	t.Helper()
+	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+		t.Run("mode="+string(mode), func(t *testing.T) { inMode(t, mode, play) })
+	}
+}
+
+// inMode plays a story, and wants every request to be one that providers take.
+func inMode(t *testing.T, mode core.GenerationMode, play func(w *wire)) {
+	t.Helper()
+	inWorld(t, func(in *world) {
+		w := &wire{world: in, mode: mode}
+		w.cfg.Generation.Mode = mode
+		w.Server = New(Options{Choose: func(Request) Script {
+			w.call++
+			return w.asks[min(w.call, len(w.asks))-1]
+		}})
+		network := sim.NewNet()
+		l, err := network.Listen("tcp", "model.test:80")
+		w.must(err)
+		w.Cleanup(w.Serve(l))
+		m := openai.New(openai.Options{BaseURL: "http://model.test/v1", Model: DefaultModel, Dial: network.Dial})
+		w.Cleanup(func() { _ = m.Close() })
+		w.cfg.Models.Large = m
+		play(w)
+		for _, r := range w.Rejected() {
+			w.Errorf("request %d is refused: %s", r.Number, r.Rejected)
+		}
+		w.noTags()
+	})
+}
+
+// asked asks something that the model answers with these scripts, and returns how that ends after how many calls.
+func (w *wire) asked(n *node, scripts ...Script) (o core.Outcome, said string, calls int) {
+	w.Helper()
+	w.asks, w.call = scripts, 0
+	o, said = w.ended(n.say("Count"))
+	return o, said, w.call
+}
+
+// goesOn wants the next turn to be like any other.
+func (w *wire) goesOn(n *node) {
+	w.Helper()
+	if o, said, calls := w.asked(n, Script{w.says("Good.")}); o.Status != core.Completed || said != "Good." || calls != 1 {
+		w.Errorf("the next turn is %+v after %d calls: %q", o, calls, said)
+	}
+}
+
+// says is the step of an answer.
+func (w *wire) says(text string, by ...Pieces) Step {
+	if w.mode == core.XML {
+		return Text("<response><thought>a secret</thought><actions>REPLY</actions><text>"+text+"</text></response>", by...)
+	}
+	return Text("<think>a secret</think>"+text, by...)
+}
+
+// LM-01, LM-02, LM-03, LM-13: whatever happens before whichever event, no text is repeated, an answer that is whole is
+// not asked for again, and the next turn is like any other.
+func TestFaultBeforeEachEvent(t *testing.T) {
+	const whole = "One two three."
+	for name, fault := range map[string]Step{
+		"cut": Cut(), "error": ErrorEvent("overloaded", "inner text"), "silence": Comments(30 * time.Second),
+	} {
+		t.Run(name, func(t *testing.T) {
+			onWire(t, func(w *wire) {
+				n, good := w.start(), Script{w.says(whole, ByBytes(18))}
+				_, _, _ = w.asked(n, good)
+				events := w.Requests()[0].Events
+				said := events - 1 // the finish reason; the closing tag of the form says it before
+				if w.mode == core.XML {
+					said--
+				}
+				for at := range events + 1 {
+					o, text, calls := w.asked(n, append(Script{After(at, fault)}, good...), good)
+					before := fmt.Sprintf("before event %d of %d, after %d calls, it ends with %+v: %q", at, events, calls, o, text)
+					seen, partial := strings.CutSuffix(text, mark(o.Failure))
+					silent := name == "silence"
+					switch {
+					case at >= said && (text != whole || calls != 1):
+						w.Error("it was all said", before)
+					case at >= said:
+					case silent != (o.Failure == core.GenerationTimeout):
+						w.Error("only silence takes too long", before)
+					case o.Failure == "" && (text != whole || calls != 2):
+						w.Error("nothing was to be seen yet", before)
+					case o.Failure != "" && (calls != 1 || partial != o.Partial || partial && !strings.HasPrefix(whole, strings.TrimSpace(seen))):
+						w.Error("what was seen stays, once", before)
+					case o.Failure != "" && !silent && !partial:
+						w.Error("nothing was to be seen, and it was not tried again", before)
+					}
+				}
+				w.goesOn(n)
+			})
+		})
+	}
+}
+
+// mark is what people read of a failure at the end of a text.
+func mark(k core.FailureKind) string { return "_(" + k.Sentence() + ")_" }
+
+// LM-01, LM-06, LM-07, LM-08: ends that are no answer are tried again only where that helps, told in a sentence, and no part of
+// what follows.
+func TestEndsOnTheWire(t *testing.T) {
+	tooLong := Status(http.StatusBadRequest, `{"error":{"code":"context_length_exceeded","message":"inner text"}}`)
+	filtered := Status(http.StatusBadRequest, `{"error":{"code":"content_filter","message":"inner text"}}`)
+	const cutOff = "_(The provider's content filter ended the answer here.)_"
+	cases := map[string]struct {
+		scripts []Script // before a good one
+		calls   int
+		failure core.FailureKind
+		said    string // for those that are no failure
+		least   time.Duration
+	}{
+		"429":                       {[]Script{{RateLimit(0)}}, 2, "", "Good.", 0},
+		"429, with a time":          {[]Script{{RateLimit(20 * time.Second)}}, 2, "", "Good.", 20 * time.Second},
+		"429, with too long a time": {[]Script{{RateLimit(time.Hour)}}, 1, core.RateLimited, "", 0},
+		"503":                       {[]Script{{Status(503, "")}}, 2, "", "Good.", 0},
+		"503, with a time":          {[]Script{{Status(503, "", "Retry-After", "9")}}, 2, "", "Good.", 9 * time.Second},
+		"529":                       {[]Script{{Status(StatusOverloaded, "")}}, 2, "", "Good.", 0},
+		"529 for ever":              {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, core.ProviderIssue, "", 0},
+		"busy, empty, busy":         {[]Script{{RateLimit(0)}, {}, {RateLimit(0)}}, 3, core.RateLimited, "", 0},
+		"empty":                     {[]Script{{}}, 2, "", "Good.", 0},
+		"empty twice":               {[]Script{{}, {}}, 2, core.ProviderIssue, "", 0},
+		"only reasoning":            {[]Script{{Reasoning("hm")}, {Reasoning("hm")}}, 2, core.ProviderIssue, "", 0},
+		"only usage":                {[]Script{{ReportUsage(1, 0), Finish("")}}, 2, "", "Good.", 0},
+		"only [DONE]":               {[]Script{{NoChoices(), Finish("")}}, 2, "", "Good.", 0},
+		"filtered in the text":      {[]Script{{Text("Well"), Finish("content_filter")}}, 1, "", "Well\n\n" + cutOff, 0},
+		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, "", cutOff, 0},
+		"the question is filtered":  {[]Script{{filtered}}, 1, "", cutOff, 0},
+		"too long a conversation":   {[]Script{{tooLong}}, 1, core.ConversationTooLong, "", 0},
+	}
+	onWire(t, func(w *wire) {
+		n := w.start()
+		for name, c := range cases {
+			before, begun := len(w.Requests()), time.Now()
+			o, said, calls := w.asked(n, append(c.scripts, Script{w.says("Good.")})...)
+			if c.failure != "" {
+				c.said = c.failure.Sentence()
+			}
+			if said != c.said || o.Failure != c.failure || calls != c.calls || time.Since(begun) < c.least {
+				w.Errorf("%s: after %d calls and %v it is %+v: %q", name, calls, time.Since(begun), o, said)
+			}
+			w.goesOn(n)
+			next := string(w.Requests()[before+calls].Raw)
+			if c.failure != "" && strings.Contains(next, c.said) || strings.Contains(next, "inner text") {
+				w.Errorf("%s: a failure is part of the next prompt: %s", name, next)
+			}
+		}
+	})
+}
+
+// LM-04: parameters that are cut anywhere, however the answer then ends, are never used.
+func TestCutParametersOnTheWire(t *testing.T) {
+	const whole = `{"path":"/tmp/x","force":{"yes":true}}`
+	ends := map[string][]Step{
+		"tool_calls": {Finish("tool_calls")}, "length": {Finish("length")}, "stop": {Finish("stop")}, "no reason": {Finish("")}, "a cut": {Cut()},
+	}
+	onWire(t, func(w *wire) {
+		remove := &action{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
+		w.plug(remove)
+		n := w.start()
+		for name, end := range ends {
+			for cut := 0; cut < len(whole); cut += 6 {
+				broken := ToolCall("c", "DELETE", whole[:cut], ByBytes(7))
+				if w.mode == core.XML {
+					broken = Text(`<response><actions><action name="DELETE"><params>` + whole[:cut])
+				}
+				o, said, _ := w.asked(n, append(Script{broken}, end...), Script{w.says("Well.")})
+				if remove.times() > 0 || !o.Done() {
+					w.Fatalf("%q, then %s: it was used, and ends with %+v, %q", whole[:cut], name, o, said)
+				}
+			}
+		}
+		w.goesOn(n)
+	})
+}
+
+// LM-05: whatever a model calls, and however, it is told what came of it, and the run goes on.
+func TestOddCallsOnTheWire(t *testing.T) {
+	cases := map[string]struct {
+		native, form Step
+		made         int
+	}{
+		"no name":           {ToolCall("a", "", "{}"), Text(`<response><actions><action name=""><params>{}</params></action></actions></response>`), 0},
+		"a name of its own": {ToolCall("a", "FLY", "{}"), Text("<response><actions>FLY</actions></response>"), 0},
+		"null":              {NullCall("a", "DO"), Text("<response><actions>DO</actions><params>null</params></response>"), 1},
+		"a list":            {ToolCall("a", "DO", "[]"), Text(`<response><actions><action name="DO"><params>[]</params></action></actions></response>`), 0},
+		"one id twice": {Interleaved(Whole, Call{ID: "a", Name: "DO", Arguments: "{}"}, Call{ID: "a", Name: "DO", Arguments: "{}"}),
+			Text("<response><actions>DO, DO</actions></response>"), 2},
+		"no id":      {ToolCall("", "DO", "{}"), Text("<response><action>DO</action></response>"), 1},
+		"no choices": {NoChoices(), Text(""), 0},
+	}
+	onWire(t, func(w *wire) {
+		do := &action{name: "DO"}
+		w.plug(do)
+		n := w.start()
+		for name, c := range cases {
+			odd, before := c.native, do.times()
+			if w.mode == core.XML {
+				odd = c.form
+			}
+			o, said, calls := w.asked(n, Script{odd}, Script{w.says("Well.")})
+			if made := do.times() - before; said != "Well." || calls != 2 || made != c.made {
+				w.Errorf("%s: after %d calls and %d actions it is %+v: %q", name, calls, made, o, said)
+			}
+		}
+		w.goesOn(n)
+	})
+}
+
+// LM-09: wherever in a turn with an action a process dies, what comes next is a request that providers take.
+func TestCrashOnTheWire(t *testing.T) {
+	for k, effects := 0, 1; k <= effects; k++ {
+		inMode(t, core.Native, func(w *wire) {
+			w.plug(&action{name: "WRITE", effect: core.Writes, do: lasts(time.Second)})
+			w.asks = []Script{{Text("I write."), ToolCall("c", "WRITE", "{}")}, {Text("Written.")}}
+			p, sound := &ports{}, w.cfg
+			p.wrap(&w.cfg)
+			first := w.start()
+			w.cfg = sound
+			p.dieAt(k, false, first)
+			m := w.message(room, "ada", "Write")
+			_, _ = first.Submit(w.Context(), m) // an error makes the platform deliver it again
+			time.Sleep(time.Minute)
+			p.mu.Lock()
+			effects = max(effects, len(p.names))
+			p.mu.Unlock()
+			second := w.start()
+			w.ended(second.submit(m))
+			w.goesOn(second)
+		})
+	}
+}
