@@ -35,6 +35,7 @@ func TestCommonMark(t *testing.T) {
 	for _, e := range examples {
 		doc := markdown.Parse(e.Markdown)
 		check(t, doc, 64)
+		check(t, doc, 64+37*e.Example%500)
 		for cut := range len(e.Markdown) {
 			check(t, markdown.Interim(e.Markdown[:cut]), 64)
 		}

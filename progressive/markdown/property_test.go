@@ -183,7 +183,7 @@ func adversarial(n int) []string {
 	var all []string
 	for _, s := range []string{"**", "*a ", "**a ", "[", "[a](", "![", "]", "`a``", "`", "<", "<a:", "~~", "_a_", "*_", "&", "\\", "> ", ">", "- ",
 		"1. ", "www.", "a@b.", "|", "||", "\\|", "#", "```\n", "$$\n", "\\(", "🏴\U000e0067", "\u0301", "\xf0", "- a\n", "a|b\n", "> a\n\n", " ", "\t", "\n",
-		"x", "字"} {
+		"x", "字", "- _a\n", "- - - a\n", ">>>> a\n", "````\n```\n", "`` ` ``` ", "|a|b|\n|-|-|\n", "a\n-\n", "a **b _c "} {
 		all = append(all, strings.Repeat(s, n))
 	}
 	return append(all, "|a|\n|-|\n"+strings.Repeat("|", n), "|a|\n|-|\n"+strings.Repeat("|`\\|`|\n", n))

@@ -142,7 +142,8 @@ type layout struct {
 	atoms []atom     // after them
 	size  cost       // of atoms, at least
 	carry carry
-	work  int // atoms that were laid out or looked at
+	spare []atom // room for those of a piece
+	work  int    // atoms that were laid out or looked at
 }
 
 // read goes on with pieces that stay.
@@ -155,7 +156,9 @@ func (r *layout) read(pieces []Piece) {
 		}
 		r.atoms = append(r.atoms, atoms...)
 		if !r.l.within(r.size) {
-			r.full, r.atoms = r.pack(r.full, r.atoms, math.MaxInt, false)
+			var rest []atom
+			r.full, rest = r.pack(r.full, r.atoms, math.MaxInt, false)
+			r.atoms = append(r.atoms[:0], rest...)
 			r.size = cost{}
 			for i := range r.atoms {
 				r.size = r.size.plus(r.atoms[i].cost)
@@ -164,15 +167,16 @@ func (r *layout) read(pieces []Piece) {
 	}
 }
 
-// lay lays out a piece.
+// lay lays out a piece. The atoms are good until the next one.
 func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
-	f := flow{d: &r.d, l: r.l, carry: c, goesOn: p.Joint != Apart && cuttable(p.Block)}
+	f := flow{d: &r.d, l: r.l, atoms: r.spare[:0], carry: c, goesOn: p.Joint != Apart && cuttable(p.Block)}
 	f.joint(p.Joint)
 	f.block(p.Block)
 	if r.d.Width > 0 {
 		f.wrap()
 	}
 	r.work += len(f.atoms)
+	r.spare = f.atoms
 	return f.atoms, f.carry
 }
 

@@ -28,24 +28,36 @@ func long(kind string, n int) string {
 func TestWorkIsLinear(t *testing.T) {
 	const size, delta = 200_000, 4
 	for _, kind := range []string{"blocks", "code", "list", "loose", "table", "quote", "paragraph", "cjk", "letters"} {
-		text := long(kind, size)
 		for _, every := range []int{1000, 50_000} { // deltas for one view
-			r := markdown.NewRenderer(markdown.Light(), markdown.Limits{Length: 1900})
-			views := 0
-			for i := every * delta; i < len(text); i += every * delta {
-				r.Render(text[:i], false)
-				views++
-			}
-			r.Render(text, true)
-			parsed, atoms := r.Work()
-			const open = 3 * 8 << 10 // an open piece, read twice, and what is behind a part
-			if most := 2*len(text) + (views+1)*open; parsed > most {
-				t.Errorf("%s: %d views parsed %d bytes, more than %d", kind, views, parsed, most)
-			}
-			if most := 4*len(text) + (views+1)*open; atoms > most {
-				t.Errorf("%s: %d views laid out %d atoms, more than %d", kind, views, atoms, most)
-			}
+			checkWork(t, markdown.Light(), long(kind, size), every*delta)
 		}
+	}
+}
+
+// The same for what nobody writes, in every dialect.
+func TestAdversarialWorkIsLinear(t *testing.T) {
+	for i, text := range adversarial(40_000) {
+		checkWork(t, dialects()[i%4].d, text[:40_000], 3000)
+	}
+}
+
+// checkWork shows text at every so many bytes.
+func checkWork(t *testing.T, d markdown.Dialect, text string, every int) {
+	t.Helper()
+	r := markdown.NewRenderer(d, markdown.Limits{Length: 1900, Entities: 90})
+	views := 0
+	for i := every; i < len(text); i += every {
+		r.Render(text[:i], false)
+		views++
+	}
+	r.Render(text, true)
+	parsed, atoms := r.Work()
+	const open = 3 * 8 << 10 // an open piece, read twice, and what is behind a part
+	if most := 2*len(text) + (views+1)*open; parsed > most {
+		t.Errorf("%.20q: %d views parsed %d bytes, more than %d", text, views, parsed, most)
+	}
+	if most := 4*len(text) + (views+1)*open; atoms > most {
+		t.Errorf("%.20q: %d views laid out %d atoms, more than %d", text, views, atoms, most)
 	}
 }
 
