@@ -1,6 +1,8 @@
 package parley_test
 
 import (
+	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,7 +25,21 @@ func (c *chat) hears(who Who) string {
 	return own[len(own)-1]
 }
 
-// A new gateway knows nobody. Whoever brings the code of its log to a bot is the owner, and lets others in by theirs; that
+// localPage is what the page of this machine is told of the owner's code.
+func (c *chat) localPage() string {
+	c.Helper()
+	r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+"/local/owner", nil)
+	c.must(err)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := c.browser.HTTP.Do(r)
+	c.must(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	c.must(err)
+	return string(body)
+}
+
+// A new gateway knows nobody. Whoever brings the code of its log, or of its page, to a bot is the owner, and lets others in by theirs; that
 // outlives it. Nobody else has cost anything.
 func TestChatPairing(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
@@ -32,6 +48,9 @@ func TestChatPairing(t *testing.T) {
 		c.start()
 		c.pass(10 * time.Second)
 		ownerCode := codes.FindString(c.log.String())
+		if shown := codes.FindString(c.localPage()); shown != ownerCode {
+			t.Errorf("the page shows %q, the log %q", shown, ownerCode)
+		}
 		c.Say(Eve, c.Direct(Eve), "Hello")
 		if said := c.hears(Eve); !strings.Contains(said, "can't talk with anybody yet") {
 			t.Errorf("without an owner a stranger reads %q", said)
@@ -39,6 +58,9 @@ func TestChatPairing(t *testing.T) {
 		c.Say(Ada, c.ada, ownerCode)
 		if said := c.hears(Ada); !strings.Contains(said, "my owner now") {
 			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
+		}
+		if shown := c.localPage(); shown != "" {
+			t.Errorf("the page of a gateway with an owner shows %q", shown)
 		}
 		c.Say(Eve, c.Direct(Eve), "Hello?")
 		code := codes.FindString(c.hears(Eve))

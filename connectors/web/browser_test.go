@@ -254,6 +254,7 @@ func TestBrowser(t *testing.T) {
 		})
 	}
 	t.Run("too much", func(t *testing.T) { playTooMuch(t, newTab(t, ctx)) })
+	t.Run("the owner's code", func(t *testing.T) { playOwner(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })
 	t.Run("embedded", func(t *testing.T) { playEmbedded(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })

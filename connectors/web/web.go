@@ -51,6 +51,9 @@ type Options struct {
 	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
 	Local      http.Handler
 	LocalToken string
+	// OwnerCode is what the page shows on this machine: it makes an owner of whoever sends it to a bot. Empty where nobody is
+	// awaited; nil is the same.
+	OwnerCode func(context.Context) (string, error)
 	// Suggestions are first messages that the empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -143,6 +146,7 @@ func (w *Web) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.Handle("/api/", w.guard.api(api))
 	mux.Handle(LocalPath, w.local())
+	mux.HandleFunc("GET "+LocalPath+"owner", w.owner)
 	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions)))
 	return w.guard.host(mux)
 }

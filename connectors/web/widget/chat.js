@@ -1,4 +1,4 @@
-// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element.
+// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element. What it holds stands below its head.
 
 import { Conversation, newKey } from './conversation.js';
 import { button, el, followViewport } from './dom.js';
@@ -47,7 +47,7 @@ export class Chat extends HTMLElement {
   }
 
   #build() {
-    const chat = el('div', { class: 'chat', hidden: true }, this.#header(), this.#main(), this.#composer());
+    const chat = el('div', { class: 'chat', hidden: true }, this.#header(), el('slot'), this.#main(), this.#composer());
     const show = () => {
       chat.hidden = false;
       if (this.hasAttribute('autofocus')) this.focus();
