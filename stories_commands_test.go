@@ -47,7 +47,7 @@ func TestNewOnTheWeb(t *testing.T) {
 	})
 }
 
-// What the agent offers is chosen with a button, on each platform, and by writing it on the web; the model goes on with that.
+// What the agent offers is chosen with a button, or by writing it, and then there are no buttons; the model goes on with that.
 func TestChooseOption(t *testing.T) {
 	script := Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
 	onEach(t, nil, func(c *chat) {
@@ -66,6 +66,14 @@ func TestChooseOption(t *testing.T) {
 		}
 		if got := c.prompt(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
 			c.Errorf("the model was asked %s", got)
+		}
+		c.model.Queue(script, Script{Text("Assam it is.")})
+		c.Say(Ada, c.ada, "more tea please")
+		c.pass(time.Minute)
+		c.Say(Ada, c.ada, "1")
+		c.pass(time.Minute)
+		if own := Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("in writing: %q; the buttons are %q", own, w.Buttons(c.ada))
 		}
 	})
 	tell(t, nil, func(s *story) {
@@ -89,7 +97,8 @@ type presser interface {
 	Told() []string
 }
 
-// SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, and not after a stop.
+// SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, not after a stop, and not
+// after their time. What can't be pressed any more goes: at once, or when somebody tries.
 func TestNewInAGroup(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
 		w := c.World.(presser)
@@ -118,8 +127,19 @@ func TestNewInAGroup(t *testing.T) {
 		c.pass(time.Minute)
 		c.Mention(Ada, c.group, "/stop")
 		c.pass(time.Minute)
-		w.Press(Ada, c.group, 0)
+		if got := w.Buttons(c.group); len(got) != 0 {
+			c.Errorf("after a stop the buttons are %q", got)
+		}
+		c.Mention(Ada, c.group, "/new")
+		c.pass(2 * time.Hour)
+		lines = c.Sees(c.group)
+		question := lines[len(lines)-1].Text
+		w.Press(Bob, c.group, 0)
 		c.pass(time.Minute)
+		lines = c.Sees(c.group)
+		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
+			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)
+		}
 		if told := w.Told(); len(told) != 4 || told[2] != "This is no longer open." || told[3] != "This is no longer open." {
 			c.Errorf("told was %q", told)
 		}

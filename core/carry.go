@@ -8,7 +8,7 @@ import (
 )
 
 // carry does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
-// with what was chosen.
+// with what was chosen, if anything was.
 func (x *execution) carry(ctx context.Context) error {
 	var q Question
 	var asked string
@@ -21,13 +21,16 @@ func (x *execution) carry(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what was chosen: %w", err)
 	}
+	if x.posts && asked != "" {
+		x.answer.Apply(Change{Kind: Text, Text: asked})
+	}
+	if q.By == "" {
+		return x.spoken()
+	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {
 		x.cfg.Log.Error("what was chosen could not be done", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
-	}
-	if x.posts && asked != "" {
-		x.answer.Apply(Change{Kind: Text, Text: asked})
 	}
 	mark := "→ **" + q.Options[q.Choice] + "**"
 	if !x.run.Kind.Private() && q.Name != "" {
@@ -43,12 +46,12 @@ func (x *execution) carry(ctx context.Context) error {
 const notDone = "That did not work. Please try again."
 
 // questionText is what people read above the options.
-func (x *execution) questionText(ctx context.Context, q Question) (string, error) {
-	run, err := x.cfg.Store.Run(ctx, q.Run)
+func (rt *Runtime) questionText(ctx context.Context, q Question) (string, error) {
+	run, err := rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
 		return run.verdictText(), err
 	}
-	m, err := x.cfg.Store.Memory(ctx, run.Said())
+	m, err := rt.cfg.Store.Memory(ctx, run.Said())
 	return m.Text, ignore(err, ErrNotFound)
 }
 

@@ -31,7 +31,8 @@ type Question struct {
 	ID   string `json:"id"` // random, all that a button carries
 	Run  RunID  `json:"run"`
 	Room RoomID `json:"room"`
-	// Once somebody has chosen, what, who, and the run that carries it out.
+	// Once somebody has chosen, what, who, and the run that carries it out. Where the question was closed without a choice, By
+	// is empty, and the run only takes the options away.
 	Choice  int      `json:"choice,omitempty"`
 	By      EntityID `json:"by,omitempty"`
 	Name    string   `json:"name,omitempty"`
@@ -141,7 +142,12 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 		return Accepted{Refused: overNow}, nil
 	case err != nil:
 		return Accepted{}, fmt.Errorf("choose: %w", err)
-	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options):
+	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.Carrier != "":
+		return Accepted{Refused: overNow}, nil
+	case !q.Open(time.Now()):
+		if err := rt.retire(ctx, q); err != nil {
+			rt.cfg.Log.Warn("options that are over can't be taken away", "question of", q.Run, "err", err)
+		}
 		return Accepted{Refused: overNow}, nil
 	case !slices.Contains(q.For, c.Author):
 		return Accepted{Refused: notYours}, nil
@@ -166,6 +172,26 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 	}
 	rt.wakeLane(lane{q.Room, true})
 	return acc, nil
+}
+
+// retire closes q without a choice. Where it stands in messages of its own, they lose the options.
+func (rt *Runtime) retire(ctx context.Context, q Question) error {
+	asker, err := rt.cfg.Store.Run(ctx, q.Run)
+	if err != nil {
+		return err
+	}
+	asked, err := rt.questionText(ctx, q)
+	if err != nil {
+		return err
+	}
+	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" {
+		return rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
+	}
+	if _, err := rt.cfg.Store.Retire(ctx, q.ID); err != nil {
+		return ignore(err, ErrLost) // somebody was faster
+	}
+	rt.wakeLane(lane{q.Room, true})
+	return nil
 }
 
 // pressed takes a button. Where that says something, what is accepted is the message.
@@ -202,7 +228,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 			return Accepted{}, false, nil
 		}
 		if q.Chooser == AsMessage { // which it is already
-			if err := rt.cfg.Store.Withdraw(ctx, q.Room, q.Run); err != nil {
+			if err := rt.retire(ctx, q); err != nil {
 				return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 			}
 			return Accepted{}, false, nil

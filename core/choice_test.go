@@ -92,18 +92,19 @@ func TestChoiceFailsClosed(t *testing.T) {
 		before func(w *world, n *node, q core.Question)
 		press  func(q core.Question) press
 		told   string
+		closed bool // the buttons go
 	}{
-		"another user":       {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose."},
-		"a stranger":         {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose."},
-		"another room":       {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open."},
-		"unknown":            {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open."},
-		"no such option":     {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open."},
-		"an option below":    {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open."},
-		"expired":            {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open."},
-		"after a stop":       {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open."},
-		"after it was clear": {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open."},
+		"another user":       {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose.", false},
+		"a stranger":         {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose.", false},
+		"another room":       {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open.", false},
+		"unknown":            {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open.", false},
+		"no such option":     {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open.", false},
+		"an option below":    {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open.", false},
+		"expired":            {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open.", true},
+		"after a stop":       {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open.", true},
+		"after it was clear": {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open.", true},
 		"not invited any more": {func(w *world, _ *node, _ core.Question) { delete(w.cfg.Access.People, "ada") }, nil,
-			"I only talk with people my owner has invited."},
+			"I only talk with people my owner has invited.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inChoice(t, func(w *world, n *node, chooser *chooser, q core.Question) {
@@ -120,6 +121,9 @@ func TestChoiceFailsClosed(t *testing.T) {
 				}
 				if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
 					w.Errorf("the chat shows %q", got)
+				}
+				if q, err := w.store.Question(w.Context(), q.ID); err == nil && (q.Carrier != "") != c.closed {
+					w.Errorf("its buttons are taken away by %q", q.Carrier)
 				}
 			})
 		})

@@ -138,8 +138,14 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 			err = fmt.Errorf("stop %s: %w", room, err)
 		}
 	}()
-	if err := rt.cfg.Store.Withdraw(ctx, room, ""); err != nil {
+	asked, err := rt.cfg.Store.OpenQuestions(ctx, room)
+	if err != nil {
 		return err
+	}
+	for _, q := range asked {
+		if err := rt.retire(ctx, q); err != nil {
+			return err
+		}
 	}
 	open, err := rt.cfg.Store.OpenRuns(ctx, room)
 	if err != nil || len(open) == 0 {

@@ -81,6 +81,9 @@ type Questions interface {
 	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
 	// input of a run with the duty [Carry], which goes on in the conversation, and with the messages, of the run that asked.
 	Choose(ctx context.Context, id string, option int, in Memory) (Accepted, error)
+	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
+	// run as Choose does, without an input, to take the options away.
+	Retire(ctx context.Context, id string) (Accepted, error)
 	// Withdraw closes the open questions of room, or the one of a run of it.
 	Withdraw(ctx context.Context, room RoomID, run RunID) error
 }

@@ -139,6 +139,7 @@ func TestLetInEnds(t *testing.T) {
 		if acc := n.tell(core.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This is no longer open." {
 			w.Errorf("an hour later: %+v", acc)
 		}
+		time.Sleep(time.Minute) // the buttons go
 	})
 }
 

@@ -118,6 +118,10 @@ func (s *portStore) TurnAway(ctx context.Context, code string) error {
 	return act(s.p, "turn away", func() error { return s.Store.TurnAway(ctx, code) })
 }
 
+func (s *portStore) Retire(ctx context.Context, id string) (core.Accepted, error) {
+	return effect(s.p, "retire", func() (core.Accepted, error) { return s.Store.Retire(ctx, id) })
+}
+
 func (s *portStore) Choose(ctx context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
 	return effect(s.p, "choose", func() (core.Accepted, error) { return s.Store.Choose(ctx, id, option, in) })
 }

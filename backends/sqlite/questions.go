@@ -108,14 +108,42 @@ func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memor
 }
 
 func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory) (core.Accepted, error) {
-	acc := core.Accepted{Memory: in.ID}
 	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 	switch {
 	case errors.Is(err, core.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
-		return acc, core.ErrLost
+		return core.Accepted{}, core.ErrLost
 	case err != nil:
-		return acc, err
+		return core.Accepted{}, err
 	}
+	q.Choice, q.By, q.Name = option, in.Author, in.Name
+	acc, err := carryOn(ctx, tx, q)
+	if err != nil {
+		return core.Accepted{}, err
+	}
+	acc.Memory = in.ID
+	return acc, remember(ctx, tx, in, acc.Response, input)
+}
+
+// Retire implements [core.Questions].
+func (s *Store) Retire(ctx context.Context, id string) (acc core.Accepted, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
+		if errors.Is(err, core.ErrNotFound) {
+			return core.ErrLost
+		} else if err != nil {
+			return err
+		}
+		acc, err = carryOn(ctx, tx, q)
+		return err
+	})
+	if err != nil {
+		return core.Accepted{}, wrap(err, "retiring the question %q", id)
+	}
+	return acc, nil
+}
+
+// carryOn opens the run that goes on from the question q, with the messages of the run that asked.
+func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
 	}
@@ -124,14 +152,11 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memo
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
 		SELECT ?, room, ?, kind, address, ?, ?, ?, ?, shown FROM runs WHERE id = ?`,
-		acc.Run, acc.Response, in.Author, now, now, core.Carry, q.Run)
+		acc.Run, acc.Response, q.By, now, now, core.Carry, q.Run)
 	if err != nil {
 		return acc, err
 	}
-	q.Carrier, q.Choice, q.By, q.Name = acc.Run, option, in.Author, in.Name
-	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.Carrier, toJSON(q), id)
-	if err != nil {
-		return acc, err
-	}
-	return acc, remember(ctx, tx, in, acc.Response, input)
+	q.Carrier = acc.Run
+	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.Carrier, toJSON(q), q.ID)
+	return acc, err
 }

@@ -77,15 +77,31 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 		return core.Accepted{}, core.ErrLost
 	}
 	q := &s.asked[i]
-	asker := s.find(q.Run)
-	turn := s.nextTurn(q.Room)
-	r := &ownedRun{author: in.Author, Run: core.Run{
-		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: asker.Address,
-		Inputs: []core.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: slices.Clone(asker.Shown),
-	}}
-	s.runs = append(s.runs, r)
-	q.Carrier, q.Choice, q.By, q.Name = r.ID, option, in.Author, in.Name
-	acc := core.Accepted{Memory: in.ID, Run: r.ID, Response: turn}
+	q.Choice, q.By, q.Name = option, in.Author, in.Name
+	acc := s.carryOn(q, in.ID)
+	acc.Memory = in.ID
 	s.said = append(s.said, storedMemory{in, acc})
 	return acc, nil
+}
+
+func (s *storeModel) Retire(_ context.Context, id string) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id && q.Carrier == "" })
+	if i < 0 {
+		return core.Accepted{}, core.ErrLost
+	}
+	return s.carryOn(&s.asked[i]), nil
+}
+
+func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Accepted {
+	asker := s.find(q.Run)
+	turn := s.nextTurn(q.Room)
+	r := &ownedRun{author: q.By, Run: core.Run{
+		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: asker.Address,
+		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: slices.Clone(asker.Shown),
+	}}
+	s.runs = append(s.runs, r)
+	q.Carrier = r.ID
+	return core.Accepted{Run: r.ID, Response: turn}
 }

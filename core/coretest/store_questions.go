@@ -11,6 +11,7 @@ func questionChecks() []storeCheck {
 	return []storeCheck{
 		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
 		{"what is over can't be chosen (SE-07)", chooseLate},
+		{"what nobody has chosen from is closed once, and goes on without a choice", retireOnce},
 		{"a run has one question, the newest, until it is answered", askAgain},
 		{"a notice is stored with its question", askWith},
 		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
@@ -92,6 +93,36 @@ func chooseLate(t *testing.T, s store) {
 	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
 	_, err := s.Choose(t.Context(), "two", 0, pick("press"))
 	s.must(err)
+}
+
+func retireOnce(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
+	q := question(r, "q")
+	s.must(s.Ask(t.Context(), q))
+	s.must(s.Withdraw(t.Context(), "room", ""))
+	acc, err := s.Retire(t.Context(), "q")
+	s.must(err)
+	run := s.runOf(acc)
+	if run.Duty != core.Carry || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
+		t.Errorf("it goes on with %+v", run)
+	}
+	got, err := s.QuestionOf(t.Context(), acc.Run)
+	s.must(err)
+	if got.Carrier != acc.Run || got.By != "" {
+		t.Errorf("the question is now %+v", got)
+	}
+	for _, id := range []string{"q", "unknown"} {
+		_, err = s.Retire(t.Context(), id)
+		s.fails(err, core.ErrLost)
+	}
+	_, err = s.Choose(t.Context(), "q", 0, pick("press"))
+	s.fails(err, core.ErrLost)
+	s.must(s.Ask(t.Context(), question(s.opened("room", 2), "chosen")))
+	_, err = s.Choose(t.Context(), "chosen", 0, pick("press"))
+	s.must(err)
+	_, err = s.Retire(t.Context(), "chosen")
+	s.fails(err, core.ErrLost)
 }
 
 func askAgain(t *testing.T, s store) {
