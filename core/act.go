@@ -5,26 +5,15 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 )
 
-const (
-	actLimit  = time.Minute     // how long an action may take that says nothing of it
-	lingers   = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
-	maxResult = 64 << 10        // bytes of a result that the model is given and that are stored (LM-08)
-)
-
-var (
-	errPanic = errors.New("the action broke")
-	errSlow  = errors.New("the action took too long")
-)
+const maxResult = 64 << 10 // bytes of a result that the model is given and that are stored (LM-08)
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (x *execution) tools() (specs []ActionSpec) {
@@ -59,7 +48,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		}
 	}
 	x.stage(c, Tool{Stage: StageRunning, Parameters: string(params)})
-	r, failure := x.do(ctx, t, x.call(ctx, c, params))
+	r, failure := x.perform(ctx, t, c, params)
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
@@ -162,54 +151,6 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 		return nil, nil, "The parameters are wrong: " + err.Error()
 	}
 	return t, params, ""
-}
-
-// do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
-// left behind: nobody can end it, and nobody waits for it.
-func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
-	limit := t.spec.Limit
-	if limit == 0 {
-		limit = actLimit
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
-	defer cancel()
-	type outcome struct {
-		Result
-		error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		defer func() {
-			if p := recover(); p != nil {
-				o = outcome{error: fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())}
-			}
-			done <- o
-		}()
-		o.Result, o.error = t.Act(ctx, c)
-	}()
-	select {
-	case o := <-done:
-		return o.Result, o.error
-	case <-ctx.Done():
-	}
-	select {
-	case o := <-done:
-		return o.Result, o.error
-	case <-time.After(lingers):
-		return Result{}, fmt.Errorf("left behind: %w", context.Cause(ctx))
-	}
-}
-
-// forModel is what the model is told of an action's error: it may repeat it to people, so no stack.
-func forModel(err error) string {
-	switch {
-	case errors.Is(err, errPanic):
-		return errPanic.Error()
-	case errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded):
-		return errSlow.Error()
-	}
-	return err.Error()
 }
 
 // maxImage is how large a picture of an action may be, in bytes: it travels with the changes of its answer.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 )
@@ -87,6 +88,17 @@ type (
 	RoomJoined struct{ Room Room }
 	// RoomLeft is one that it had to leave. Runs there end.
 	RoomLeft struct{ Room RoomID }
+	// ActionStarted is a call of an action that is about to be made. A call that names no action, or has the wrong parameters,
+	// never starts.
+	ActionStarted struct{ ActionInfo }
+	// ActionCompleted is its end, well or not: one for each ActionStarted.
+	ActionCompleted struct {
+		ActionInfo
+		Duration time.Duration
+		Status   Status // [Completed], [Failed], or why the run was cut off meanwhile
+		Result   Result // of a completed one; do not change
+		Err      string // what the model is told of another
+	}
 	// ModelUsed is one call of a model that has come to its end, well or not.
 	ModelUsed struct {
 		RunInfo
@@ -113,6 +125,8 @@ func (WorldConnected) event() string       { return "WORLD_CONNECTED" }
 func (WorldLeft) event() string            { return "WORLD_LEFT" }
 func (RoomJoined) event() string           { return "ROOM_JOINED" }
 func (RoomLeft) event() string             { return "ROOM_LEFT" }
+func (ActionStarted) event() string        { return "ACTION_STARTED" }
+func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
 func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // received is the event of m.
@@ -131,6 +145,14 @@ type RunInfo struct {
 	Entity  EntityID  // who wrote that message; empty if the store did not say in time
 	Start   time.Time // when this process took it on
 	Source  string    // the connector
+}
+
+// ActionInfo says which call an event is about.
+type ActionInfo struct {
+	RunInfo
+	Call       string          // its id, as people see it in the trail
+	Action     string          // as its spec names it
+	Parameters json.RawMessage // do not change
 }
 
 // RunEnd says how a run ended.

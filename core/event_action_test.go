@@ -1,0 +1,147 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// actions are the words of what was heard of calls, in order: STARTED, and the status with which they were completed.
+func (d *diary) actions() (words []string) {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.all {
+		switch e := e.(type) {
+		case core.ActionStarted:
+			words = append(words, e.Call+" STARTED")
+		case core.ActionCompleted:
+			words = append(words, e.Call+" "+string(e.Status))
+		}
+	}
+	return words
+}
+
+// Every call that was started is completed once, on every path; one that never started is not heard of.
+func TestActionEvents(t *testing.T) {
+	ends := func(err error) func(context.Context, *core.Call) (core.Result, error) {
+		return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, err }
+	}
+	heeds := func(ctx context.Context, _ *core.Call) (core.Result, error) {
+		<-ctx.Done()
+		return core.Result{}, context.Cause(ctx)
+	}
+	after := func(do func(w *world, n *node)) func(*world, *node) core.Accepted {
+		return func(w *world, n *node) core.Accepted {
+			acc := n.say("go")
+			time.Sleep(10 * time.Second)
+			do(w, n)
+			return acc
+		}
+	}
+	say := func(_ *world, n *node) core.Accepted { return n.say("go") }
+	const started = "c STARTED"
+	for name, c := range map[string]struct {
+		action *action
+		params string
+		play   func(*world, *node) core.Accepted
+		want   []string
+	}{
+		"well":     {&action{}, "{}", say, []string{started, "c completed"}},
+		"fails":    {&action{do: ends(errors.New("out of tea"))}, "{}", say, []string{started, "c failed"}},
+		"panics":   {&action{do: func(context.Context, *core.Call) (core.Result, error) { panic("no tea") }}, "{}", say, []string{started, "c failed"}},
+		"too slow": {&action{do: heeds, limit: time.Second}, "{}", say, []string{started, "c failed"}},
+		"left behind": {&action{do: func(context.Context, *core.Call) (core.Result, error) {
+			time.Sleep(70 * time.Second)
+			return core.Result{}, nil
+		}}, "{}", say, []string{started, "c failed"}},
+		"quiet":       {&action{quiet: true}, "{}", say, []string{started, "c completed"}},
+		"wrong":       {&action{}, "[", say, nil},
+		"stopped":     {&action{do: heeds}, "{}", after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c stopped"}},
+		"superseded":  {&action{do: heeds}, "{}", after(func(w *world, n *node) { w.ended(n.say("no, wait")) }), []string{started, "c superseded"}},
+		"out of time": {&action{do: heeds, limit: time.Hour}, "{}", say, []string{started, "c timeout"}},
+		"writes, though it is stopped": {&action{do: lasts(30 * time.Second), effect: core.Writes}, "{}",
+			after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c completed"}},
+		"shut down, and adopted": {&action{do: heeds, limit: time.Hour}, "{}", after(func(w *world, n *node) { n.shutdown(); w.start() }),
+			[]string{started, "c failed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				d := &diary{}
+				w.cfg.Observers = []core.Observer{d}
+				w.cfg.Turns.Limit = 2 * time.Minute
+				a := c.action
+				a.name = "TEA"
+				w.plug(a)
+				w.model.queue([]step{call(0, "c", "TEA", c.params)})
+				w.ended(c.play(w, w.start()))
+				time.Sleep(10 * time.Second) // for what is left behind
+				if got := d.actions(); !slices.Equal(got, c.want) {
+					w.Errorf("heard %q; want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// What is said of a call is what it was asked, how long it took, and what came of it.
+func TestActionEventsSayWhatHappened(t *testing.T) {
+	inWorld(t, func(w *world) {
+		d := &diary{}
+		w.cfg.Observers = []core.Observer{d}
+		w.plug(&action{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &action{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) {
+			return core.Result{Text: "half"}, errors.New("it is broken")
+		}})
+		w.model.queue([]step{call(0, "a", "like", `{"what":"tea"}`), call(1, "b", "BREAK", "{}")})
+		acc := w.start().say("go")
+		w.ended(acc)
+		synctest.Wait()
+		var ends []core.ActionCompleted
+		for _, e := range d.all {
+			if e, ok := e.(core.ActionCompleted); ok {
+				ends = append(ends, e)
+			}
+		}
+		if len(ends) != 2 {
+			w.Fatalf("heard %+v", ends)
+		}
+		a, b := ends[0], ends[1]
+		if a.Run != acc.Run || a.Entity != "ada" || a.Action != "LIKE" || string(a.Parameters) != `{"what":"tea"}` || a.Duration != 3*time.Second ||
+			a.Result.Text != "done after a while" || a.Err != "" {
+			w.Errorf("of the first: %+v", a)
+		}
+		if b.Action != "BREAK" || b.Result.Text != "" || b.Err != "it is broken" {
+			w.Errorf("of the second: %+v", b)
+		}
+	})
+}
+
+// The page of the events has all of them, under both names.
+func TestEventsAreDocumented(t *testing.T) {
+	source, err := os.ReadFile("event.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../docs/events.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`func \((\w+)\) event\(\) string +\{ return "(\w+)" \}`).FindAllStringSubmatch(string(source), -1)
+	if rows := strings.Count(string(page), "\n| `"); len(names) == 0 || rows != len(names) {
+		t.Errorf("%d rows for %d events", rows, len(names))
+	}
+	for _, n := range names {
+		if !strings.Contains(string(page), fmt.Sprintf("\n| `%s` | `%s` |", n[2], n[1])) {
+			t.Errorf("docs/events.md lacks %s, %s", n[2], n[1])
+		}
+	}
+}

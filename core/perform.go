@@ -1,0 +1,84 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+const (
+	actLimit = time.Minute     // how long an action may take that says nothing of it
+	lingers  = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
+)
+
+var (
+	errPanic = errors.New("the action broke")
+	errSlow  = errors.New("the action took too long")
+)
+
+// perform runs an action, and tells observers of its start and of its end.
+func (x *execution) perform(ctx context.Context, t *tool, c ToolCall, params json.RawMessage) (Result, error) {
+	info, start := ActionInfo{x.info, c.ID, t.spec.Name, params}, time.Now()
+	x.emit(ActionStarted{info})
+	r, err := x.do(ctx, t, x.call(ctx, c, params))
+	end := ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: Completed, Result: r}
+	if err != nil {
+		end.Status, end.Result, end.Err = Failed, Result{}, forModel(err)
+	}
+	if cause := context.Cause(ctx); cause != nil && err != nil {
+		end.Status = statusOf(cause)
+	}
+	x.emit(end)
+	return r, err
+}
+
+// do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
+// left behind: nobody can end it, and nobody waits for it.
+func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
+	limit := t.spec.Limit
+	if limit == 0 {
+		limit = actLimit
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	defer cancel()
+	type outcome struct {
+		Result
+		error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		var o outcome
+		defer func() {
+			if p := recover(); p != nil {
+				o = outcome{error: fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())}
+			}
+			done <- o
+		}()
+		o.Result, o.error = t.Act(ctx, c)
+	}()
+	select {
+	case o := <-done:
+		return o.Result, o.error
+	case <-ctx.Done():
+	}
+	select {
+	case o := <-done:
+		return o.Result, o.error
+	case <-time.After(lingers):
+		return Result{}, fmt.Errorf("left behind: %w", context.Cause(ctx))
+	}
+}
+
+// forModel is what the model is told of an action's error: it may repeat it to people, so no stack.
+func forModel(err error) string {
+	switch {
+	case errors.Is(err, errPanic):
+		return errPanic.Error()
+	case errors.Is(err, errSlow), errors.Is(err, context.DeadlineExceeded):
+		return errSlow.Error()
+	}
+	return err.Error()
+}
