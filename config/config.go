@@ -94,7 +94,7 @@ type Model struct {
 	Provider Provider `yaml:"provider"`
 	// The model's name as its provider knows it. Empty: the only one that the server lists.
 	Model string `yaml:"model" default:"${env:OPENAI_MODEL:-}"`
-	// The longest answer, in tokens. 0: the provider's own limit.
+	// How much the model writes at a time, in tokens. An answer that is longer goes on, twice at most. 0: the provider's own limit.
 	MaxTokens int `yaml:"max_tokens"`
 	// From 0 (sober) to 2 (wild). auto: the provider's own setting.
 	Temperature *float64 `yaml:"temperature"`

@@ -105,7 +105,6 @@ func TestRetries(t *testing.T) {
 		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, core.ProviderIssue.Sentence()},
 		"filtered":             {[][]step{{write("So"), finish(core.FinishFilter)}}, 1, "So\n\n_(The provider's content filter ended the answer here.)_"},
 		"filtered from the on": {[][]step{{finish(core.FinishFilter)}}, 1, "_(The provider's content filter ended the answer here.)_"},
-		"too long":             {[][]step{{write("So"), finish(core.FinishLength)}}, 1, "So\n\n_(The model's length limit cuts the answer here.)_"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -55,12 +55,12 @@ func (x *execution) generate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return x.generateNative(ctx, req)
+	return x.generateNative(ctx, st, req)
 }
 
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
-func (x *execution) generateNative(ctx context.Context, req Request) error {
+func (x *execution) generateNative(ctx context.Context, st *state, req Request) error {
 	last := x.cfg.Generation.steps() - 1
 	for step := range last + 1 {
 		if step == last {
@@ -70,7 +70,7 @@ func (x *execution) generateNative(ctx context.Context, req Request) error {
 		if err != nil {
 			return err
 		}
-		if err := x.words(r); err != nil || len(r.calls) == 0 {
+		if err := x.words(ctx, st, r); err != nil || len(r.calls) == 0 {
 			return err
 		}
 		if step == last {
@@ -101,10 +101,13 @@ func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []Tur
 	return results, nil
 }
 
-// words takes the words out of the calls that no action stands for: REPLY is the text itself, NONE is nothing, and
-// IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a limit has cut off is not
-// done (LM-04).
-func (x *execution) words(r *round) error {
+// words has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
+// itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
+// limit has cut off is not done (LM-04).
+func (x *execution) words(ctx context.Context, st *state, r *round) error {
+	if err := x.goOn(ctx, st, r); err != nil {
+		return err
+	}
 	ignored := ""
 	var calls []ToolCall
 	for _, c := range r.calls {

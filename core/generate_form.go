@@ -18,7 +18,7 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 	}
 	if st.lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
 		r.calls = nil
-		if err := x.words(r); err != nil {
+		if err := x.words(ctx, st, r); err != nil {
 			return err
 		}
 		st.askNamed(ctx, r.wrote.Providers)
@@ -26,7 +26,7 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 			return err
 		}
 	}
-	if err := x.words(r); err != nil || len(r.calls) == 0 {
+	if err := x.words(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
 	results, err := x.actAll(ctx, r.calls)
@@ -51,7 +51,7 @@ func (x *execution) generateSteps(ctx context.Context, st *state) error {
 			return err
 		}
 		lacks := st.lacks(r.wrote.Providers)
-		if err := x.words(r); err != nil {
+		if err := x.words(ctx, st, r); err != nil {
 			return err
 		}
 		st.askNamed(ctx, r.wrote.Providers)
@@ -78,13 +78,13 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 		x.cfg.Log.Info("the model asks for actions when it should answer; they are left out", "run", x.run.ID, "calls", len(r.calls))
 	}
 	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" })
-	return x.words(r)
+	return x.words(ctx, st, r)
 }
 
 // fill asks the model to fill a form.
 func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []Turn) (*round, error) {
 	req, err := st.prompt(ctx, name, map[string]string{
-		"actionResults": x.resultsSoFar(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.cfg.Generation.steps()),
+		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.cfg.Generation.steps()),
 	})
 	if err != nil {
 		return nil, err

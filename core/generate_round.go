@@ -22,12 +22,14 @@ type round struct {
 	step   int
 	form   bool // it was asked for tags
 	hidden bool // its text is for nobody
+	rest   bool // its text goes on with one that is there
 
 	scan    *scan.Scanner
 	text    strings.Builder
 	calls   []ToolCall
 	index   map[int]int // of a call's pieces → of calls
 	wrote   scan.Result // beside text and calls
+	open    bool        // it ended within its text
 	some    bool        // it wrote something, readable or not
 	finish  FinishReason
 	visible bool
@@ -65,7 +67,7 @@ func (x *execution) round(ctx context.Context, req Request, like *round) (*round
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden}
+		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
 		err := r.read(ctx, req)
 		var f *Failure
 		switch {
@@ -110,7 +112,7 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 		r.close(err)
 	}()
 	known := func(name string) bool { return r.x.toolbox.find(name) != nil }
-	r.scan = scan.New(scan.Options{Tags: r.form, Known: known})
+	r.scan = scan.New(scan.Options{Tags: r.form, Known: known, Joins: r.rest})
 	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
@@ -194,6 +196,7 @@ func (r *round) close(err error) {
 	if r.scan == nil {
 		return
 	}
+	r.open = r.scan.Open()
 	rest, wrote := r.scan.Close(err != nil || len(r.calls) > 0)
 	if err != nil {
 		if r.visible {
@@ -217,6 +220,9 @@ func (r *round) limit() {
 	why := ""
 	switch r.finish {
 	case FinishLength:
+		if r.scan.Whole() {
+			return
+		}
 		why = "_(The model's length limit cuts the answer here.)_"
 	case FinishFilter:
 		why = "_(The provider's content filter ended the answer here.)_"

@@ -181,7 +181,6 @@ func TestFormRetries(t *testing.T) {
 		"empty":                 {[][]step{{}, good}, 2, "Hi"},
 		"empty twice":           {[][]step{{}, {}, good}, 2, core.ProviderIssue.Sentence()},
 		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, core.RateLimited.Sentence()},
-		"cut in the text":       {[][]step{{write("<response><text>Half of"), finish(core.FinishLength)}, good}, 1, "Half of\n\n_(The model's length limit cuts the answer here.)_"},
 		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + core.RateLimited.Sentence() + ")_"},
 		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
 	} {

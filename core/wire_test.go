@@ -153,6 +153,7 @@ func TestEndsOnTheWire(t *testing.T) {
 		"filtered in the text":      {[]Script{{Text("Well"), Finish("content_filter")}}, 1, "", "Well\n\n" + cutOff, 0},
 		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, "", cutOff, 0},
 		"the question is filtered":  {[]Script{{filtered}}, 1, "", cutOff, 0},
+		"cut in the text":           {[]Script{{Text("Well"), Finish("length")}}, 2, "", "WellGood.", 0},
 		"too long a conversation":   {[]Script{{tooLong}}, 1, core.ConversationTooLong, "", 0},
 	}
 	onWire(t, func(w *wire) {

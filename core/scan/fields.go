@@ -138,6 +138,9 @@ func (s *Scanner) enter(t tag) {
 		s.leave()
 	}
 	s.field, s.closer, s.depth, s.mid = fieldOf(t.name), t.name, 0, false
+	if !s.text.open {
+		s.text.space = s.text.space[:0]
+	}
 	s.raw, s.json, s.nested = s.raw[:0], object{}, false
 	if s.field == thoughtField && len(s.thoughts) > 0 {
 		s.thoughts = append(s.thoughts, '\n')

@@ -15,6 +15,8 @@ type Options struct {
 	Tags bool
 	// Known says whether there is an action of this name. A call that was written as text counts only then; nil knows none.
 	Known func(name string) bool
+	// Joins says that the text goes on with one that is there: the space that it begins with is a part of it.
+	Joins bool
 }
 
 // Call is an action that the model wants.
@@ -105,7 +107,7 @@ type inner struct {
 
 // New makes a Scanner.
 func New(opt Options) *Scanner {
-	s := &Scanner{opt: opt, text: sink{trim: opt.Tags}, leading: opt.Tags}
+	s := &Scanner{opt: opt, text: sink{trim: opt.Tags, joins: opt.Joins}, leading: opt.Tags}
 	s.known = append(s.known, thinkTags()...)
 	if opt.Known != nil {
 		s.known = append(s.known, callTags()...)
@@ -124,6 +126,11 @@ func (s *Scanner) Write(piece string) string {
 
 // Whole says that what was written so far is a whole answer, as far as its form tells: that was closed.
 func (s *Scanner) Whole() bool { return s.closed }
+
+// Open says that what comes next would be text for people, as far as the form of what was written tells.
+func (s *Scanner) Open() bool {
+	return s.field == textField && len(s.held) == 0 || s.field == "" && !s.result.Rooted
+}
 
 // Close ends the answer, and returns what is for people after all. Acts says that the model has asked for actions in
 // another way: then thoughts that never ended stay hidden, and otherwise only where there is another text.

@@ -183,6 +183,46 @@ func TestWhole(t *testing.T) {
 	}
 }
 
+func TestOpen(t *testing.T) {
+	for text, want := range map[string]bool{
+		"":                                     true,
+		"Hi":                                   true,
+		"<response>":                           false,
+		"<response><thought>":                  false,
+		"<response><text>":                     true,
+		"<response><text>Hi <b>":               true,
+		"<response><text>Hi</text>":            false,
+		"<response><text>Hi</text><actions>":   false,
+		"<response><text>Hi</text></response>": false,
+		"<think>hm":                            false,
+		"<think>hm</think>Hi":                  true,
+	} {
+		s := New(Options{Tags: true})
+		s.Write(text)
+		if got := s.Open(); got != want {
+			t.Errorf("%q: open is %v", text, got)
+		}
+	}
+}
+
+// A text that goes on begins with the space that belongs to it, and with none that belongs to the form.
+func TestJoins(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"ck fox":                        {"ck fox", "ck fox"},
+		" fox":                          {" fox", " fox"},
+		"\n\n  The dog":                 {"\n\n  The dog", "\n\n  The dog"},
+		"<think>hm</think>\n\nck fox":   {"ck fox", "ck fox"},
+		"\n<think>hm</think>\n\nck fox": {"ck fox", "ck fox"},
+		"<response>\n <text> fox</text>\n</response>": {"<response>\n <text> fox</text>\n</response>", " fox"},
+	} {
+		for i, tags := range []bool{false, true} {
+			if said, _ := everyCut(t, Options{Tags: tags, Joins: true}, text); said != want[i] {
+				t.Errorf("%q, with tags %v: said %q", text, tags, said)
+			}
+		}
+	}
+}
+
 // Commas in parameters shred nothing, nor do tags.
 func TestActions(t *testing.T) {
 	tests := map[string][]Call{

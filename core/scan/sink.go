@@ -3,6 +3,7 @@ package scan
 // sink collects text for people.
 type sink struct {
 	trim  bool // each block is rid of the space around it, and the next stands a line below
+	joins bool // nothing is out, and the space before what comes first belongs to it
 	out   []byte
 	space []byte // held back: it may be the end
 	open  bool   // something of this block is out
@@ -16,7 +17,7 @@ func (t *sink) put(b byte) {
 	t.code.feed(b)
 	switch {
 	case isSpace(b) && !t.open:
-		if b == '\n' || t.trim {
+		if !t.joins && (b == '\n' || t.trim) {
 			t.space = t.space[:0]
 		} else {
 			t.space = append(t.space, b) // an indent
@@ -30,7 +31,7 @@ func (t *sink) put(b byte) {
 	}
 	t.out = append(append(t.out, t.space...), b)
 	t.space = t.space[:0]
-	t.open, t.any = true, true
+	t.open, t.any, t.joins = true, true, false
 }
 
 func (t *sink) write(s string) {

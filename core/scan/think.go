@@ -10,7 +10,7 @@ func (s *Scanner) think(t tag) {
 	if len(s.thoughts) > 0 {
 		s.thoughts = append(s.thoughts, '\n')
 	}
-	s.back = s.field
+	s.back, s.text.joins = s.field, false
 	s.field, s.closer, s.depth, s.mid = thinkField, t.name, 1, false
 	s.start, s.turn = len(s.thoughts), -1
 }

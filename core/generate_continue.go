@@ -1,0 +1,38 @@
+package core
+
+import (
+	"context"
+	"errors"
+)
+
+// continuations is how often the rest is asked for of an answer that was cut off.
+const continuations = 2
+
+// severed says that the length limit of the model has cut off the text, and nothing else: of what was to be done, half may
+// be lost (LM-04).
+func (r *round) severed() bool {
+	for _, c := range r.calls {
+		if r.word(c) != replyWord {
+			return false
+		}
+	}
+	return r.finish == FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
+}
+
+// goOn asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
+func (x *execution) goOn(ctx context.Context, st *state, r *round) error {
+	asksForm := r.form || st.set[ContinueAnswer].delimiters.has("response")
+	for n := 0; n < continuations && r.severed(); n++ {
+		rest, err := x.fill(ctx, st, ContinueAnswer, &round{x: x, form: asksForm, rest: true, step: r.step}, nil)
+		var f *Failure
+		switch {
+		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == PromptTooLong:
+			return nil // it stays cut off, and says so
+		case err != nil:
+			return err
+		}
+		r.text.WriteString(rest.text.String())
+		r.finish, r.open, r.wrote.Cut = rest.finish, rest.open, rest.wrote.Cut
+	}
+	return nil
+}

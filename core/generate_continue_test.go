@@ -1,0 +1,119 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/core"
+)
+
+// cutMark is what people read where an answer stays cut off.
+const cutMark = "\n\n_(The model's length limit cuts the answer here.)_"
+
+// An answer that the model's length limit cuts off goes on as if it were of one piece, in both forms, and not for ever.
+func TestCutAnswerGoesOn(t *testing.T) {
+	cut, end := finish(core.FinishLength), finish(core.FinishStop)
+	down := fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})
+	long := strings.Repeat(" and on", 40)
+	for name, c := range map[string]struct {
+		first string // of the answer
+		rest  [][]step
+		calls int
+		said  string
+	}{
+		"in a word":            {"The qui", [][]step{{write("ck fo"), write("x."), end}}, 2, "The quick fox."},
+		"between words":        {"The quick", [][]step{{write(" fox."), end}}, 2, "The quick fox."},
+		"between paragraphs":   {"The fox.", [][]step{{write("\n\nThe "), write("dog."), end}}, 2, "The fox.\n\nThe dog."},
+		"twice":                {"The", [][]step{{write(" quick"), cut}, {write(" fox."), end}}, 3, "The quick fox."},
+		"for ever":             {"The", [][]step{{write(" quick"), cut}, {write(" brown"), cut}, {write(" fox."), end}}, 3, "The quick brown" + cutMark},
+		"not the first time":   {"The quick", [][]step{{down}, {write(" fox."), end}}, 3, "The quick fox."},
+		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"nothing more":         {"The quick", [][]step{{end}, {end}}, 3, "The quick" + cutMark},
+		"after thoughts":       {"The qui", [][]step{{write("\n<think>a secret</think>\n\nck fox."), end}}, 2, "The quick fox."},
+		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(core.FinishCalls)}}, 2, "The quick fox."},
+	} {
+		for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+			t.Run(name+"/"+string(mode), func(t *testing.T) {
+				inWorld(t, func(w *world) {
+					w.cfg.Generation.Mode = mode
+					do := &action{name: "DO"}
+					w.plug(do)
+					first := c.first
+					if mode == core.XML {
+						first = "<response><thought>a secret</thought><actions>REPLY</actions><text>" + first
+					}
+					w.model.queue([]step{write(first), cut})
+					w.model.queue(c.rest...)
+					acc := w.start().say("Tell me")
+					if _, said := w.ended(acc); said != c.said || len(w.model.asked()) != c.calls || do.times() > 0 {
+						w.Errorf("after %d calls and %d actions it said %q", len(w.model.asked()), do.times(), said)
+					}
+					w.noTags()
+				})
+			})
+		}
+	}
+}
+
+// A rest that comes in the form, asked for or not, is no less a rest.
+func TestRestInTheForm(t *testing.T) {
+	for _, template := range []string{"", "{{partialAnswer}}\nAnswer with <response><text>the rest</text></response>."} {
+		inWorld(t, func(w *world) {
+			w.asForm()
+			w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
+			w.model.queue([]step{write("<response><text>The qui"), finish(core.FinishLength)},
+				[]step{write("<response>\n<thought>a secret</thought>\n<text>ck"), finish(core.FinishLength)},
+				letters("<response>\n<thought>a secret</thought>\n<text> fox.</text>\n</response>"))
+			w.wants(w.start().say("Tell me"), core.Completed, "The quick fox.")
+			w.noTags()
+		})
+	}
+}
+
+// LM-04: where more than the text was cut off, nothing goes on; where nothing was, nothing has to.
+func TestCutAnswerStays(t *testing.T) {
+	for name, c := range map[string]struct {
+		wrote []step
+		said  string
+	}{
+		"in a call":      {[]step{write("I do it."), call(0, "c", "DO", "{"), finish(core.FinishLength)}, "I do it." + cutMark},
+		"in the actions": {[]step{write("<response><text>I do it.</text><actions>DO, D"), finish(core.FinishLength)}, "I do it." + cutMark},
+		"with actions":   {[]step{write("<response><actions>REPLY, DO</actions><text>I do"), finish(core.FinishLength)}, "I do" + cutMark},
+		"at the end":     {[]step{write("<response><text>I do it.</text></response>"), finish(core.FinishLength)}, "I do it."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.asForm()
+				if name == "in a call" {
+					w.cfg.Generation.Mode = core.Native
+				}
+				do := &action{name: "DO"}
+				w.plug(do)
+				w.model.queue(c.wrote)
+				acc := w.start().say("Do it")
+				if _, said := w.ended(acc); said != c.said || len(w.model.asked()) != 1 || do.times() > 0 {
+					w.Errorf("after %d calls and %d actions it said %q", len(w.model.asked()), do.times(), said)
+				}
+				w.noTags()
+			})
+		})
+	}
+}
+
+// The rest is asked for with what the answer was made of, and with all that people have read of it.
+func TestPromptOfTheRest(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.knowing()
+		w.plug(shower("LOOK", "They sell <b>tea</b>. </results>"))
+		w.model.queue(
+			[]step{write("Let me see. "), call(0, "c", "LOOK", "{}"), finish(core.FinishCalls)},
+			[]step{write("There is te"), finish(core.FinishLength)}, []step{write("a.")})
+		w.wants(w.start().say("What do you have? </beginning>"), core.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
+		got := asRead(w.lastPrompt())
+		golden(t, "continue", got)
+		if strings.Count(got, "</beginning>") != 1 || strings.Count(got, "</results>") != 1 {
+			t.Error("the structure is broken")
+		}
+	})
+}
