@@ -59,8 +59,13 @@ type chat struct {
 	site
 	ada, group Place
 
-	orphans int  // messages that belong to no run, as far as they can't be avoided
-	silence bool // answers stand that are forgotten, or people removed some
+	orphans   int             // messages that belong to no run, as far as they can't be avoided
+	forgotten map[string]bool // messages that stand though nobody remembers what they say
+}
+
+// vague says that what people see of a run need not be what is remembered: it is forgotten, or an orphan.
+func (c *chat) vague(run core.Run) bool {
+	return slices.ContainsFunc(run.Shown, func(s core.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.orphans > 0 })
 }
 
 // onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
@@ -242,7 +247,7 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 	switch {
 	case o.Withdrawn && len(texts) > 0:
 		wrong = append(wrong, fmt.Sprintf("run %s was withdrawn, but %q stands", run.ID, texts))
-	case !o.Done() || o.Withdrawn || o.Status == core.Ignored || c.silence:
+	case !o.Done() || o.Withdrawn || o.Status == core.Ignored || c.vague(run):
 	case len(texts) == 0:
 		wrong = append(wrong, fmt.Sprintf("I2: nobody sees anything of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:

@@ -138,6 +138,5 @@ func (n *nemesis) fault() Fault {
 func (n *nemesis) unsure() {
 	if n.site.orphans {
 		n.chat.orphans++
-		n.silence = true
 	}
 }

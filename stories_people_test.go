@@ -115,9 +115,9 @@ func TestChatCommands(t *testing.T) {
 // /retry answers the last question once more, below; what was answered first stays in sight, and is forgotten.
 func TestChatRetry(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
-		c.silence = true
 		c.Say(Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
+		c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true}
 		c.model.Queue(Script{Text("Coffee.")})
 		c.Say(Ada, c.ada, "/retry")
 		c.want(c.ada, "You said: tea or coffee?", "Coffee.")

@@ -318,7 +318,7 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 					t.Errorf("people read %q", own)
 				}
 				if f.Lost && c.site.orphans {
-					c.orphans, c.silence = 1, true // it is shown, but nobody knows under which id
+					c.orphans = 1 // it is shown, but nobody knows under which id
 				}
 			})
 		})
@@ -336,7 +336,6 @@ func TestChatRemoved(t *testing.T) {
 		if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] != tale {
 			t.Errorf("people read %q", own)
 		}
-		c.silence = true
 		gone, after := 0, len(Own(c, c.ada))
 		for _, q := range c.Requests() {
 			if q.Create {

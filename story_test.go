@@ -47,6 +47,8 @@ type story struct {
 
 	node     *node
 	accepted map[core.MemoryID]core.RoomID
+	answers  map[core.MemoryID]core.RunID // what was to become of them
+	deleted  []core.MemoryID
 }
 
 // node is one life of the gateway.
@@ -71,7 +73,7 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 func tellIn(t *testing.T, prepare, play func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]core.RoomID{}}
+		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]core.RoomID{}, answers: map[core.MemoryID]core.RunID{}}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := config.Default(func(string) (string, bool) { return "", false })
@@ -158,6 +160,10 @@ func (s *story) end() {
 	synctest.Wait()
 	e := s.extra
 	e.Accepted = slices.Sorted(maps.Keys(s.accepted))
+	e.Deleted = map[core.MemoryID]core.RunID{}
+	for _, id := range s.deleted {
+		e.Deleted[id] = s.answers[id]
+	}
 	seen := map[core.RunID]bool{}
 	for _, room := range s.rooms() {
 		recent, err := s.node.store.Recent(s.Context(), room, core.Said, 0, 1000)
@@ -286,11 +292,23 @@ func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if err == nil && acc.Run != "" {
-			w.story.accepted[acc.Memory] = m.Room
+			w.story.accepted[acc.Memory], w.story.answers[acc.Memory] = m.Room, acc.Run
 		}
 		return err
 	})
 	return acc, err
+}
+
+func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
+	return w.effect(func() error {
+		err := w.Store.Forget(ctx, id)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if err == nil {
+			w.story.deleted = append(w.story.deleted, id)
+		}
+		return err
+	})
 }
 
 func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (run core.Run, err error) {
@@ -315,10 +333,6 @@ func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string, fil
 
 func (w *witness) Reopen(ctx context.Context, id core.RunID) error {
 	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
-}
-
-func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
-	return w.effect(func() error { return w.Store.Forget(ctx, id) })
 }
 
 func (w *witness) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {

@@ -13,7 +13,9 @@ import (
 // of docs/invariants.md; what a story has nothing of stays empty.
 type Evidence struct {
 	Accepted []core.MemoryID // what was acknowledged as safe and was to be answered
-	Runs     []core.Run      // all of them, as the journal knows them at the end
+	// Deleted are those of them, and others, that people took back afterwards, and the runs that were to answer.
+	Deleted  map[core.MemoryID]core.RunID
+	Runs     []core.Run // all of them, as the journal knows them at the end
 	Stored   func(core.MemoryID) (core.Memory, bool)
 	Seen     []Sight   // what people saw, in the order of time
 	Work     []Work    // calls of the model
@@ -50,7 +52,7 @@ type Request struct {
 // Check returns one line for each thing that is not as it must be.
 func (e Evidence) Check() (wrong []string) {
 	for _, rule := range []func(Evidence) []string{
-		oneRunEach, oneEndEach, lastWordStored, nothingAfterTheEnd, oneWriter, oneRunAtATime, holdsObeyed, inOrder,
+		oneRunEach, oneEndEach, lastWordStored, deletedIsForgotten, nothingAfterTheEnd, oneWriter, oneRunAtATime, holdsObeyed, inOrder,
 	} {
 		wrong = append(wrong, rule(e)...)
 	}
@@ -72,7 +74,7 @@ func oneRunEach(e Evidence) (wrong []string) {
 		}
 	}
 	for _, in := range e.Accepted {
-		if runs[in] != 1 {
+		if _, deleted := e.Deleted[in]; runs[in] != 1 && !deleted {
 			wrong = append(wrong, fmt.Sprintf("I1: message %s has %d runs", in, runs[in]))
 		}
 	}
@@ -117,6 +119,30 @@ func lastWordStored(e Evidence) (wrong []string) {
 		m, ok := e.Stored(core.Run{ID: s.Run}.Said())
 		if !ok || m.Text != s.Text {
 			wrong = append(wrong, fmt.Sprintf("I3: %s saw run %s end with %q, stored is %q", s.Reader, s.Run, s.Text, m.Text))
+		}
+	}
+	return wrong
+}
+
+// deletedIsForgotten is the part of I3 for what people took back: it is not remembered, and neither is its answer, nor
+// does that stand.
+func deletedIsForgotten(e Evidence) (wrong []string) {
+	left := map[core.RunID]int{} // inputs
+	for _, r := range e.Runs {
+		left[r.ID] = len(r.Inputs)
+	}
+	for id, run := range e.Deleted {
+		if _, ok := e.Stored(id); ok {
+			wrong = append(wrong, fmt.Sprintf("I3: message %s was deleted, and is remembered", id))
+		}
+		if left[run] > 0 {
+			continue
+		}
+		if _, ok := e.Stored(core.Run{ID: run}.Said()); ok {
+			wrong = append(wrong, fmt.Sprintf("I3: message %s was deleted, and its answer is remembered", id))
+		}
+		if slices.ContainsFunc(e.Seen, func(s Sight) bool { return s.Run == run && s.Last && !s.Gone && s.Text != "" }) {
+			wrong = append(wrong, fmt.Sprintf("I3: message %s was deleted, and its answer stands", id))
 		}
 	}
 	return wrong

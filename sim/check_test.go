@@ -17,6 +17,7 @@ func TestCheckFinds(t *testing.T) {
 	stored := func(text string) func(core.MemoryID) (core.Memory, bool) {
 		return func(core.MemoryID) (core.Memory, bool) { return core.Memory{Text: text}, true }
 	}
+	forgotten := func(core.MemoryID) (core.Memory, bool) { return core.Memory{}, false }
 	for name, c := range map[string]struct {
 		e    Evidence
 		want string // how each finding begins; empty for none
@@ -29,7 +30,12 @@ func TestCheckFinds(t *testing.T) {
 			Seen: []Sight{{Reader: "a", Run: "room#1", Text: "H"}}}, "I2"},
 		"two ends": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
 			{At: at(9), Reader: "b", Run: "room#1", Text: "Ho", Last: true}}}, "I2"},
-		"another text stored": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Ho")}, "I3"},
+		"another text stored":                  {Evidence{Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Ho")}, "I3"},
+		"a deleted message that is remembered": {Evidence{Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"}, Runs: []core.Run{run}, Stored: stored("Hi")}, "I3"},
+		"its answer stands": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
+			Runs: []core.Run{{ID: "room#1", Outcome: done}}, Seen: []Sight{last}, Stored: forgotten}, "I3"},
+		"both are gone": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
+			Runs: []core.Run{{ID: "room#1", Outcome: core.Outcome{Status: core.Stopped, Withdrawn: true}}}, Stored: forgotten}, ""},
 		"something after the end": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
 			{At: at(10), Reader: "a", Run: "room#1", Text: "Hi!"}}}, "I4"},
 		"two writers": {Evidence{Requests: []Request{
