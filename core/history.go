@@ -85,16 +85,24 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 	return c
 }
 
-// lastLines is the end of a text, in at most limit tokens.
-func lastLines(text string, limit int) string {
-	lines := strings.SplitAfter(text, "\n")
-	for i, line := range slices.Backward(lines) {
-		if limit -= tokens(line); limit < 0 {
-			if i == len(lines)-1 {
-				return cutTo(line, limit+tokens(line))
-			}
-			return strings.Join(lines[i+1:], "")
+// lastMessages is the end of a transcript, in at most limit tokens: its last messages, or the beginning of the last one.
+func lastMessages(transcript string, limit int) string {
+	from := len(transcript)
+	for from > 0 {
+		at := lineBefore(transcript, from)
+		for at > 0 && strings.HasPrefix(transcript[at:], "  ") { // it belongs to the line above
+			at = lineBefore(transcript, at)
 		}
+		message := transcript[at:from]
+		if cost := tokens(message); cost > limit && from == len(transcript) {
+			return cutTo(message, limit)
+		} else if limit -= cost; limit < 0 {
+			break
+		}
+		from = at
 	}
-	return text
+	return transcript[from:]
 }
+
+// lineBefore is where the line begins that ends before at.
+func lineBefore(text string, at int) int { return strings.LastIndexByte(text[:at-1], '\n') + 1 }

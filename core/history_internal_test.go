@@ -59,6 +59,26 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// A transcript loses its oldest messages, each with all its lines, and never the beginning of the last one.
+func TestLastMessages(t *testing.T) {
+	const a, b, c = "a: one\n  two\n  \n  three\n", "b: four\n", "c: five\n  six\n  seven"
+	last, two := tokens(c), tokens(b)+tokens(c)
+	for limit, want := range map[int]string{
+		1000: a + b + c, two + tokens(a): a + b + c, two + tokens(a) - 1: b + c, two: b + c, two - 1: c, last: c,
+	} {
+		if got := lastMessages(a+b+c, limit); got != want {
+			t.Errorf("in %d tokens it is %q", limit, got)
+		}
+	}
+	long := "a: one\nb: " + strings.Repeat("long\n  ", 100)
+	if got := lastMessages(long, 20); !strings.HasPrefix(got, "b: long\n") || !strings.HasSuffix(got, cutMark) || tokens(got) > 20 {
+		t.Errorf("a long message is %q", got)
+	}
+	if got := lastMessages("", 10); got != "" {
+		t.Errorf("nothing is %q", got)
+	}
+}
+
 // FuzzGuard: no text can hold a delimiter after it was guarded, and nothing else of it changes.
 func FuzzGuard(f *testing.F) {
 	tags := delimiters("<task>x</task><is-it>")

@@ -44,6 +44,8 @@ type ProviderSpec struct {
 type Fragment struct {
 	Text   string            // for the prompt; what people wrote stands there as [Label] and [Quote] make it
 	Values map[string]string // variables for templates, by the names that the spec lists
+	// Transcript stands below the text, as [Scene.Transcript] makes it: where it is too long, the oldest messages are left out.
+	Transcript string
 }
 
 // Scene is the turn that providers, evaluators and actions are asked about.

@@ -286,6 +286,27 @@ func TestPromptFits(t *testing.T) {
 	})
 }
 
+// Where the conversation is text in the prompt, it too loses its oldest, and never what is asked.
+func TestFormPromptFits(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.asForm()
+		w.knowing()
+		n := w.start()
+		w.model.play = func(core.Request) []step { return []step{write("<response><text>ok</text></response>")} }
+		for i := range 30 {
+			w.wants(n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 300))), core.Completed, "ok")
+		}
+		last := w.lastPrompt().Turns[0].Text
+		if !strings.Contains(last, "# Conversation\n") || !strings.Contains(last, "ada: number 29 word") || strings.Contains(last, "ada: number 0 word") {
+			w.Errorf("the prompt has not the end of the conversation:\n%s", last)
+		}
+		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), core.Completed, "ok")
+		if last := w.lastPrompt().Turns[0].Text; !strings.Contains(last, "ada: end word") || len(last) > 32_000*4 {
+			w.Errorf("the prompt has %d characters and not the beginning of the question", len(last))
+		}
+	})
+}
+
 // What no longer fits is summed up once, in the background, and stands in the next prompts; what was changed or deleted is in no summary.
 func TestSummary(t *testing.T) {
 	inWorld(t, func(w *world) {

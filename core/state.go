@@ -100,8 +100,12 @@ func (s ProviderSpec) feeds(t *template.Template) bool {
 func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
 	var texts []string
 	for _, t := range st.told {
-		if text := strings.TrimSpace(t.Text); text != "" && pick(t.spec) {
-			texts = append(texts, cutTo(text, limit))
+		text := cutTo(strings.TrimSpace(t.Text), limit)
+		if t.Transcript != "" {
+			text += "\n" + lastMessages(t.Transcript, share/2*limit)
+		}
+		if text != "" && pick(t.spec) {
+			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, "\n\n")
@@ -114,7 +118,7 @@ func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
-		"recentMessages": lastLines(s.Transcript(), share/2*limit),
+		"recentMessages": lastMessages(s.Transcript(), share/2*limit),
 		"messageText":    Quote(cutTo(s.Message.words(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}

@@ -21,7 +21,7 @@ func recentMessages(_ context.Context, s core.Scene) (core.Fragment, error) {
 	if text == "" {
 		return core.Fragment{}, nil
 	}
-	return core.Fragment{Text: "# Conversation\nThe last message is the newest.\n" + text}, nil
+	return core.Fragment{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
 }
 
 // mostDetails is of how many people in a group is told what was noted of them, beside who asks.
