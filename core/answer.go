@@ -16,7 +16,7 @@ type Answer struct {
 	segs    []*segment
 	open    map[key]*segment
 	log     []entry // in order of end; neighbouring text of one segment is one entry
-	history []string
+	history sayings
 	outcome Outcome
 	lost    bool
 	seen    seen
@@ -94,17 +94,17 @@ func (a *Answer) apply(c Change) {
 	case Text:
 		a.grow(entry{end: c.End, seg: s, grown: s.text, change: Change{Kind: Text, Step: c.Step, Call: c.Call}}, c.Text)
 		if c.Call != "" {
-			a.record(c.Text)
+			a.history.add(c.Text)
 		}
 	case Callback:
 		a.replace(s, c)
-		a.record(c.Text)
+		a.history.add(c.Text)
 	case ToolStage:
 		a.move(s, c)
 	case Ended:
 		a.outcome = *c.Outcome
 		if c.History != nil {
-			a.history = c.History
+			a.history = sayings{texts: c.History}
 		}
 		a.log = append(a.log, entry{end: c.End, change: Change{Kind: Ended, Outcome: c.Outcome}})
 		close(a.endedLocked())
@@ -171,13 +171,6 @@ func (a *Answer) replace(s *segment, c Change) {
 	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call}})
 }
 
-// record adds to the trail.
-func (a *Answer) record(said string) {
-	if said = strings.TrimSpace(said); said != "" && (len(a.history) == 0 || a.history[len(a.history)-1] != said) {
-		a.history = append(a.history, said)
-	}
-}
-
 // after finds the first entry that ends after at.
 func (a *Answer) after(at Cursor) int {
 	i, _ := slices.BinarySearchFunc(a.log, at, func(e entry, at Cursor) int {
@@ -232,7 +225,7 @@ func (a *Answer) read(e entry, at Cursor) Change {
 	case c.Kind == Callback:
 		c.Text = e.seg.said
 	case c.Kind == Ended:
-		c.History = slices.Clip(a.history)
+		c.History = a.history.list()
 	}
 	return c
 }
@@ -245,7 +238,7 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: slices.Clip(a.history), Outcome: a.outcome}
+	v := View{At: a.at, History: a.history.list(), Outcome: a.outcome}
 	for _, s := range a.segs {
 		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String()})
 	}

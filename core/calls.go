@@ -100,7 +100,7 @@ func (rt *Runtime) pictured(ctx context.Context, run RunID, calls []PastCall) []
 // tell writes what an earlier holder said: the calls stand where they stood among the text.
 func (a *Answer) tell(text string, history []string, calls []PastCall) {
 	a.mu.Lock()
-	a.history = history
+	a.history = sayings{texts: history}
 	a.mu.Unlock()
 	step, told := 0, 0
 	say := func(upTo int) {
