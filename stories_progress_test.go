@@ -14,6 +14,7 @@ import (
 	. "parley/connectors/connectortest"
 	"parley/core"
 	. "parley/models/modelfake"
+	"parley/progressive"
 )
 
 // withMusic lets the agent play two tracks: one is there after five seconds, the other never.
@@ -197,6 +198,53 @@ func TestEndingsWithACall(t *testing.T) {
 				if diff := cmp.Diff(c.want, got); diff != "" {
 					t.Error(diff)
 				}
+			})
+		})
+	}
+}
+
+// ST-21: a chat that can't be written to any more takes nobody's time: the call in flight ends, nothing is asked of the model
+// or the platform again, and what was said is remembered. Whoever writes there later is answered.
+func TestEndingsWithoutAChat(t *testing.T) {
+	for name, fault := range map[string]Fault{
+		"barred":   {Op: progressive.Edit, Barred: true},
+		"vanished": {Op: progressive.Edit, Vanished: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(cfg *config.Config) {
+				withMusic(cfg)
+				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff // else it is found out sooner
+			}, func(c *chat) {
+				c.music()
+				c.silence = true // people read less than is remembered
+				c.model.Queue(plays("endless")[0])
+				c.Say(Ada, c.ada, "Play something")
+				c.read(c.ada, letMe)
+				c.Spoil(fault)
+				c.pass(10 * time.Second)
+				room := c.rooms()[0]
+				open, err := c.node.store.OpenRuns(c.Context(), room)
+				c.must(err)
+				if len(open) > 0 {
+					c.Fatalf("there is work left: %+v", open)
+				}
+				said, err := c.node.store.Recent(c.Context(), room, core.Said, 0, 1)
+				c.must(err)
+				m := said[0]
+				if !m.Interrupted || !strings.HasPrefix(m.Text, letMe) || !strings.HasSuffix(m.Text, "_(Stopped.)_") || len(m.Calls) != 1 ||
+					m.Calls[0].Stage != core.StageEnd || m.Calls[0].Error != "It was interrupted." {
+					c.Errorf("remembered is %+v", m)
+				}
+				before := len(c.Requests())
+				c.pass(time.Hour)
+				if n := len(c.Requests()); n != before {
+					c.Errorf("%d requests after the end", n-before)
+				}
+				c.asked(1)
+				c.ClearFaults()
+				c.model.Queue(Script{Text("Here I am.")})
+				c.Say(Ada, c.ada, "Are you there?")
+				c.read(c.ada, "Here I am.")
 			})
 		})
 	}

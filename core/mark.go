@@ -1,10 +1,14 @@
 package core
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	errNothingToSay = errors.New("nothing to say")
 	errCutOff       = errors.New("the process died while an action wrote")
+	errUnshown      = fmt.Errorf("the conversation can't be written to any more: %w", ErrStopped)
 )
 
 // Steps of text that no round of the model wrote come after all rounds.

@@ -92,7 +92,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	defer hide(nil)
 	shown := make(chan error, 1)
 	if surface != nil {
-		go func() { shown <- surface.Show(show, x.answer, x.noteShown) }()
+		go func() { shown <- x.show(show, surface) }()
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
@@ -117,6 +117,15 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 		x.cfg.Log.Error("the last word could not be shown", "run", x.run.ID, "err", err)
 	}
 	return x.finish(v)
+}
+
+// show returns what surface says at last. If it gives up before the end, nobody sees what is still being made: that ends too.
+func (x *execution) show(ctx context.Context, surface Surface) error {
+	err := surface.Show(ctx, x.answer, x.noteShown)
+	if err == nil && !x.answer.View().Outcome.Done() {
+		x.quit(errUnshown)
+	}
+	return err
 }
 
 // claim takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run

@@ -18,7 +18,7 @@ func (x *execution) verdict(err error) Verdict {
 	alone := v.Text() == ""
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && x.fromBot(x.life)
-	o.Withdrawn = muted && alone || x.leavesNothing(o.Status, v)
+	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
 	if m := mark(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()

@@ -95,6 +95,8 @@ type Fault struct {
 	BadGateway bool          // not done: a proxy answers 502
 	Markup     bool          // refused because of its markup, on platforms that refuse any
 	Forbidden  bool          // refused: the bot has no right to it
+	Barred     bool          // refused for good, like all further ones: the bot may not write there any more
+	Vanished   bool          // the same: there is no such room any more
 
 	Delay time.Duration // before it is done
 	Mute  time.Duration // after it was done, before the answer

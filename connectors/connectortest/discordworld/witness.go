@@ -33,9 +33,17 @@ func (w *World) Spoil(f connectortest.Fault) {
 		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
 	case f.Forbidden:
 		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
+	case f.Barred:
+		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
+	case f.Vanished:
+		out = discordfake.ErrorCode(http.StatusNotFound, 10003, "Unknown Channel")
+	}
+	times := 1
+	if f.Barred || f.Vanished {
+		times = -1
 	}
 	out.Delay, out.DelayAnswer = f.Delay, f.Mute
-	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth}, out)
+	w.Fake.Fault(discordfake.Match{Route: route(f.Op), Channel: string(f.In), Skip: f.Nth, Times: times}, out)
 }
 
 // ClearFaults implements [connectortest.Weather]. The fake lifts its holds too.

@@ -36,6 +36,14 @@ func (w *World) Spoil(f connectortest.Fault) {
 	if f.BadGateway {
 		out.Status = http.StatusBadGateway
 	}
+	switch {
+	case f.Barred:
+		out.Times, out.Status = -1, http.StatusForbidden
+		out.Body = `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the supergroup chat"}`
+	case f.Vanished:
+		out.Times, out.Status = -1, http.StatusBadRequest
+		out.Body = `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`
+	}
 	if f.Forbidden {
 		out.Status, out.Body = http.StatusBadRequest, `{"ok":false,"error_code":400,"description":"Bad Request: not enough rights to send documents to the chat"}`
 	}
