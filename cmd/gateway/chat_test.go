@@ -3,11 +3,14 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,6 +94,47 @@ func TestChatWithTheRunningGateway(t *testing.T) {
 	if code := g.wait(t); code != 0 {
 		t.Errorf("the gateway ended with %d", code)
 	}
+}
+
+// A script is told where the pictures of an answer are, and so is who reads the events.
+func TestChatWithPictures(t *testing.T) {
+	fake := modelfake.New(modelfake.Options{})
+	server := httptest.NewServer(fake)
+	defer server.Close()
+	model := []string{"OPENAI_BASE_URL=" + server.URL + "/v1", "OPENAI_MODEL=m"}
+	running := command(t, model)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	file := "web:\n  listen: " + address + "\nmodels:\n  image:\n    model: brush\n"
+	if err := os.WriteFile(filepath.Join(running.Dir, "config.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, running)
+	for _, args := range [][]string{{"chat", "-p", "draw"}, {"chat", "--json", "-p", "draw"}} {
+		fake.Queue(modelfake.Script{modelfake.ToolCall("c", "GENERATE_IMAGE", `{"prompt":"tea"}`)}, modelfake.Script{modelfake.Text("Here it is.")})
+		chat := command(t, model, args...)
+		chat.Dir = running.Dir
+		out, err := chat.CombinedOutput()
+		at := regexp.MustCompile(`api/conversations/[^"\s]+/pictures/0`).Find(out)
+		if code := status(t, err); code != 0 || at == nil {
+			t.Fatalf("%q ended with %d and wrote %s", args, code, out)
+		}
+		resp, err := http.Get("http://" + address + "/" + string(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !bytes.Equal(picture, modelfake.Picture(2, 2)) {
+			t.Errorf("at %s there is %q, %v", at, picture, err)
+		}
+	}
+	_ = g.Process.Signal(syscall.SIGTERM)
+	g.wait(t)
 }
 
 // pane is a terminal with a chat in it, driven by tmux.

@@ -52,7 +52,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	c.shown = screen{out: c.Out}
 
 	c.print(c.Welcome, "Ctrl-C stops an answer, Ctrl-D leaves.")
-	c.recall(before[max(0, len(before)-recalled):])
+	c.recall(ctx, before[max(0, len(before)-recalled):])
 	for {
 		text, err := c.read()
 		if errors.Is(err, io.EOF) {
@@ -86,13 +86,13 @@ func (c *Chat) read() (string, error) {
 }
 
 // recall shows what was said before.
-func (c *Chat) recall(before []Message) {
+func (c *Chat) recall(ctx context.Context, before []Message) {
 	for _, m := range before {
 		if m.Role == "user" {
 			c.print("", prompt+harmless(m.Text), "")
 			continue
 		}
-		c.leave(m.reply())
+		c.leave(ctx, m.reply())
 	}
 	c.print("")
 }
@@ -119,7 +119,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 
 	c.print("")
 	r, err := c.follow(ctx, text)
-	c.leave(r)
+	c.leave(ctx, r)
 	c.print("")
 	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
 		return nil
@@ -193,10 +193,11 @@ func (c *Chat) draw(l *look, r *reply) *look {
 }
 
 // leave shows r for the last time.
-func (c *Chat) leave(r *reply) {
+func (c *Chat) leave(ctx context.Context, r *reply) {
 	if r.end == nil {
 		r.end = &Frame{}
 	}
+	r.pictures = c.Client.pictures(ctx, r.end.Images)
 	c.shown.finish(c.look().lines(r))
 	if why := r.end.NoResponse; why != "" && r.text == "" {
 		c.print("(" + why + ")")

@@ -36,6 +36,9 @@ func (l *look) lines(r *reply) (all []string) {
 		}
 		all = append(all, more...)
 	}
+	if len(r.pictures) > 0 {
+		all = append(append(all, ""), l.pictures(r.pictures)...)
+	}
 	if offer := r.offer(); offer != "" {
 		all = append(all, "")
 		for line := range strings.SplitSeq(harmless(offer), "\n") {

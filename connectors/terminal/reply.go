@@ -11,6 +11,8 @@ type reply struct {
 	calls []call
 	kind  string // of the last status
 	end   *Frame
+
+	pictures []Picture // at the end
 }
 
 // call is one use of a tool.
@@ -29,6 +31,9 @@ func (m Message) reply() *reply {
 		r.tool(t.Frame)
 	}
 	r.text = m.Text
+	for _, t := range m.Tools {
+		r.end.Images = append(r.end.Images, t.Images...)
+	}
 	return r
 }
 

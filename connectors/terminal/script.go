@@ -44,6 +44,9 @@ func (s Script) Ask(ctx context.Context, text string) error {
 		return nil
 	}
 	said := r.text
+	for n, p := range s.Client.pictures(ctx, r.end.Images) {
+		said += "\n\n" + p.label(n) + ": " + p.URL
+	}
 	if offer := r.offer(); offer != "" {
 		said += "\n\n" + offer
 	}

@@ -32,7 +32,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, acc, false)
+		w.stream(rw, r, room.ID, acc, false)
 	}
 }
 

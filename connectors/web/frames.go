@@ -27,7 +27,7 @@ type frame struct {
 	Result          string     `json:"result,omitempty"`
 	ShortResult     string     `json:"shortResult,omitempty"`
 	Error           string     `json:"error,omitempty"`
-	Images          []string   `json:"images,omitempty"`
+	Images          []string   `json:"images,omitempty"` // data: URLs; of done, and on a reload, addresses below the gateway's
 
 	MessageID   string           `json:"messageId,omitempty"` // done
 	AgentName   string           `json:"agentName,omitempty"`
@@ -45,6 +45,7 @@ const firstSnapshot = 2048
 // encoder turns what changes in an answer into frames. It holds what the reader has seen, and no text of its own.
 type encoder struct {
 	agent  string
+	room   core.RoomID
 	legacy bool // every frame of text holds the whole
 
 	seen    core.View
@@ -71,7 +72,7 @@ func (e *encoder) restart() (out []frame) {
 		out = append(out, frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd,
 			Error: "A restart cut this off."})
 	}
-	*e = encoder{agent: e.agent, legacy: e.legacy, joining: true, status: e.status}
+	*e = encoder{agent: e.agent, room: e.room, legacy: e.legacy, joining: true, status: e.status}
 	return out
 }
 
@@ -164,7 +165,11 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	if o.Withdrawn || o.Status == core.Ignored || text == "" {
 		text, f.NoResponse = "", string(o.Status)
 	} else {
-		f.MessageID, f.History, f.Choices = string(core.Run{ID: run}.Said()), v.History, o.Offer
+		said := core.Run{ID: run}.Said()
+		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer
+		for _, c := range v.Calls() {
+			f.Images = append(f.Images, pictureAddresses(e.room, said, c)...)
+		}
 	}
 	f.FullText = &text
 	return f

@@ -19,18 +19,19 @@ type pastTool struct {
 func pastTools(m core.Memory) (out []pastTool) {
 	for _, c := range m.Calls {
 		t := pastTool{toolFrame(c.ToolBlock), c.At}
-		t.Images = nil
-		for _, n := range c.Images {
-			t.Images = append(t.Images, pictureAddress(m, n))
-		}
+		t.Images = pictureAddresses(m.Room, m.ID, c)
 		out = append(out, t)
 	}
 	return out
 }
 
-func pictureAddress(m core.Memory, n string) string {
-	conversation := strings.TrimPrefix(string(m.Room), Name+"/")
-	return "api/conversations/" + url.PathEscape(conversation) + "/messages/" + url.PathEscape(string(m.ID)) + "/pictures/" + n
+// pictureAddresses are those of the pictures of a call.
+func pictureAddresses(room core.RoomID, id core.MemoryID, c core.PastCall) (all []string) {
+	conversation := strings.TrimPrefix(string(room), Name+"/")
+	for _, n := range c.Images {
+		all = append(all, "api/conversations/"+url.PathEscape(conversation)+"/messages/"+url.PathEscape(string(id))+"/pictures/"+n)
+	}
+	return all
 }
 
 // picture gives one that an answer shows.
@@ -56,6 +57,7 @@ func (w *Web) picture(rw http.ResponseWriter, r *http.Request) {
 	default:
 		h := rw.Header()
 		h.Set("Content-Type", b.Type)
+		h.Set("Content-Length", strconv.Itoa(len(b.Data)))              // for those who only ask how large it is
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold
 		_, _ = rw.Write(b.Data)                                         // the reader has gone: nobody to tell
 	}

@@ -81,7 +81,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	default:
 		w.streams.Add(1)
 		defer w.streams.Done()
-		w.stream(rw, r, acc, q.StreamProtocol == "legacy")
+		w.stream(rw, r, room.ID, acc, q.StreamProtocol == "legacy")
 	}
 }
 
@@ -117,7 +117,7 @@ func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refu
 func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
 
 // stream follows the answer of a run until its end, the reader's, or the gateway's.
-func (w *Web) stream(rw http.ResponseWriter, r *http.Request, acc core.Accepted, legacy bool) {
+func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, acc core.Accepted, legacy bool) {
 	out := newSSE(rw)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -130,7 +130,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, acc core.Accepted,
 	}()
 	err := out.start()
 	if err == nil {
-		err = w.follow(ctx, out, acc, legacy)
+		err = w.follow(ctx, out, room, acc, legacy)
 	}
 	switch {
 	case err == nil:
@@ -144,8 +144,8 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, acc core.Accepted,
 	}
 }
 
-func (w *Web) follow(ctx context.Context, out *sse, acc core.Accepted, legacy bool) error {
-	enc := encoder{agent: w.opts.Agent.Name, legacy: legacy, joining: acc.Duplicate}
+func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.Accepted, legacy bool) error {
+	enc := encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, joining: acc.Duplicate}
 	if err := out.frames(enc.thinking()); err != nil {
 		return err
 	}
