@@ -235,3 +235,70 @@ func playOwner(t *testing.T, p *tab) {
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
 	p.is(`all('.owner').length`, "0")
 }
+
+// transfer is a DataTransfer with pictures of one pixel, and whatever else.
+const transfer = `(() => {
+	const bytes = Uint8Array.from(atob('` + pixel + `'), (c) => c.charCodeAt(0));
+	const transfer = new DataTransfer();
+	for (const name of names) {
+		const picture = name.endsWith('.gif');
+		transfer.items.add(new File([picture ? bytes : 'milk'], name, { type: picture ? 'image/gif' : 'text/plain' }));
+	}
+	return transfer;
+})()`
+
+func playPictures(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	drop := func(names string) {
+		t.Helper()
+		p.wait(fmt.Sprintf(`(() => {
+			const names = %s;
+			all('.chat')[0].dispatchEvent(new DragEvent('drop', { dataTransfer: %s, bubbles: true, cancelable: true }));
+			return true;
+		})()`, names, transfer))
+	}
+	drop(`['a.gif', 'notes.txt', 'b.gif']`)
+	p.wait(`all('.attached li').length === 2 && all('.attached img').every((img) => img.naturalWidth === 1)`)
+	p.wait(`(all('.attached [aria-label="Remove a.gif"]')[0].click(), all('.attached li').length === 1)`)
+	p.wait(`(() => {
+		const names = ['c.gif'];
+		all('textarea')[0].dispatchEvent(new ClipboardEvent('paste', { clipboardData: ` + transfer + `, bubbles: true, cancelable: true }));
+		return true;
+	})()`)
+	p.wait(`all('.attached li').length === 2`)
+	p.wait(`(() => {
+		const names = ['d.gif', 'e.gif', 'f.gif'];
+		const input = all('input[type=file]')[0];
+		input.files = ` + transfer + `.files;
+		input.dispatchEvent(new Event('change'));
+		return true;
+	})()`)
+	p.shows(".notice", "A message may have 4 pictures.")
+	p.is(`all('.attached img').map((img) => img.alt).join()`, "b.gif,c.gif,d.gif,e.gif")
+	drop(`['notes.txt']`)
+	p.shows(".notice", "4 pictures")
+	p.is(`getComputedStyle(all('.send')[0]).opacity`, "1")
+	p.shots("attached")
+	p.enter() // pictures alone
+	r := g.next(t)
+	if len(r.question.Files) != 4 || r.question.Files[1].Name != "c.gif" || r.question.Files[1].Type != "image/gif" || r.question.Text != "Please describe the attached image." {
+		t.Errorf("sent %+v", r.question)
+	}
+	p.wait(`all('.attached li').length === 0`)
+	r.finish(completed, "Four dots.")
+	p.shows(".answer .text", "Four dots.")
+	p.shows(".question .files", "c.gif")
+	p.shots("sent")
+	asked := `all('.question')[0].outerHTML`
+	live := p.eval(asked)
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	p.is(asked, live)
+
+	drop(`['notes.txt']`)
+	p.shows(".notice", "“notes.txt” can’t be sent")
+	p.send("just text")
+	if r := g.next(t); len(r.question.Files) != 0 || r.question.Text != "just text" {
+		t.Errorf("sent %+v", r.question)
+	}
+}

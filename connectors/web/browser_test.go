@@ -246,6 +246,7 @@ func TestBrowser(t *testing.T) {
 		"silent line":    playSilent,
 		"reload":         playReload,
 		"scrolling":      playScrolling,
+		"pictures":       playPictures,
 		"markdown":       playMarkdown,
 	} {
 		t.Run(name, func(t *testing.T) {

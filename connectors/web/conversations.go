@@ -64,6 +64,7 @@ type message struct {
 	Timestamp       int64            `json:"timestamp"` // milliseconds since 1970
 	ClientMessageID string           `json:"clientMessageId,omitempty"`
 	ReplyTo         string           `json:"replyToMessageId,omitempty"`
+	Files           []attached       `json:"files,omitempty"` // what came with it
 	History         []string         `json:"actionCallbackHistory,omitempty"`
 	Tools           []pastTool       `json:"tools,omitempty"`
 	Interrupted     bool             `json:"interrupted,omitempty"`
@@ -94,6 +95,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 		}
 		if m.Author != core.EntityID(w.opts.Agent.ID) {
 			line.Role, line.ClientMessageID = "user", strings.TrimPrefix(string(m.ID), string(room.ID)+"/")
+			line.Files = attachedTo(m)
 		}
 		out = append(out, line)
 	}
@@ -132,7 +134,7 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	if wait == 0 {
 		return true
 	}
-	rw.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	retryLater(rw, wait)
 	fail(rw, http.StatusTooManyRequests, "That was a lot at once. Please wait a moment.")
 	return false
 }
@@ -140,12 +142,16 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 // broken answers a request that failed for a reason of ours: the log gets it, people a sentence.
 func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	if errors.Is(err, core.ErrShutdown) {
-		rw.Header().Set("Retry-After", "1")
+		retryLater(rw, time.Second)
 		fail(rw, http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
 		return
 	}
 	w.opts.Log.Error("a web request failed", "what", what, "err", err)
 	fail(rw, http.StatusServiceUnavailable, "The gateway could not store this. Please try again.")
+}
+
+func retryLater(rw http.ResponseWriter, wait time.Duration) {
+	rw.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 }
 
 func reply(rw http.ResponseWriter, status int, body any) {

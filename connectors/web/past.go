@@ -34,6 +34,20 @@ func pictureAddresses(room core.RoomID, id core.MemoryID, c core.PastCall) (all 
 	return all
 }
 
+// attached is a file that somebody sent along: its name is all that stays of it here.
+type attached struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+	Size int64  `json:"size,omitempty"`
+}
+
+func attachedTo(m core.Memory) (all []attached) {
+	for _, f := range m.Files {
+		all = append(all, attached{f.Name, f.Type, f.Size})
+	}
+	return all
+}
+
 // picture gives one that an answer shows.
 func (w *Web) picture(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)

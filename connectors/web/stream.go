@@ -54,26 +54,20 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
-	q, err := readQuestion(rw, r)
-	if err != nil {
-		fail(rw, err.status, err.sentence)
+	q, files, ok := w.take(rw, r, room.ID)
+	if !ok {
 		return
 	}
-	id := core.MemoryID(string(room.ID) + "/" + q.ClientMessageID)
-	files, err := w.shelve(id, q.Images)
-	if err != nil {
-		fail(rw, err.status, err.sentence)
-		return
-	}
-	acc, serr := w.submit(r.Context(), core.Message{
+	id := q.id(room.ID)
+	acc, err := w.submit(r.Context(), core.Message{
 		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
 		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: w.payer(r)},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {
-	case serr != nil:
-		w.broken(rw, "take a message", serr)
+	case err != nil:
+		w.broken(rw, "take a message", err)
 	case acc.Altered:
 		reply(rw, http.StatusConflict, map[string]any{
 			"error": "This message was sent before with another text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
@@ -83,6 +77,32 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		defer w.streams.Done()
 		w.stream(rw, r, room.ID, acc, q.StreamProtocol == "legacy")
 	}
+}
+
+func (q question) id(room core.RoomID) core.MemoryID {
+	return core.MemoryID(string(room) + "/" + q.ClientMessageID)
+}
+
+// take reads a message and keeps its pictures, or answers the request.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, room core.RoomID) (q question, files []core.File, ok bool) {
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		leave, ok := w.uploads.enter(w.guard.client(r))
+		if !ok {
+			retryLater(rw, largeWait)
+			fail(rw, http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment.")
+			return q, nil, false
+		}
+		defer leave()
+	}
+	q, no := readQuestion(rw, r)
+	if no == nil {
+		files, no = w.shelve(q.id(room), q.Images)
+	}
+	if no != nil {
+		fail(rw, no.status, no.sentence)
+		return q, nil, false
+	}
+	return q, files, true
 }
 
 // refusal answers a request that can't be taken.

@@ -72,6 +72,7 @@ type Web struct {
 	guard    guard
 	messages *limiter
 	openings *limiter
+	uploads  uploads
 	shelf    shelf
 	leaving  chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
 	streams  sync.WaitGroup

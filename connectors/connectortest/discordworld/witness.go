@@ -31,9 +31,7 @@ func (w *World) Spoil(f connectortest.Fault) {
 		out = discordfake.DropBefore()
 	case f.BadGateway:
 		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
-	case f.Forbidden:
-		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
-	case f.Barred:
+	case f.Forbidden, f.Barred:
 		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
 	case f.Vanished:
 		out = discordfake.ErrorCode(http.StatusNotFound, 10003, "Unknown Channel")

@@ -1,11 +1,13 @@
 // <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element. What it holds stands below its head.
 
+import { Attachments } from './attachments.js';
 import { Conversation, newKey } from './conversation.js';
 import { button, el, followViewport } from './dom.js';
 import { Answer, question } from './message.js';
 import { Gateway } from './protocol.js';
 
 const home = new URL('.', import.meta.url).href;
+const wordless = 'Please describe the attached image.'; // what pictures alone ask, as the gateway has it
 const near = 48; // pixels from the end that still count as being there
 
 export class Chat extends HTMLElement {
@@ -18,6 +20,7 @@ export class Chat extends HTMLElement {
   #stuck = true; // the end is in sight, and stays so
   #countdown;
   #unfollow = () => {};
+  #attached = new Attachments((text) => this.#tell(text), () => this.focus());
   #log;
   #empty;
   #scroller;
@@ -48,12 +51,16 @@ export class Chat extends HTMLElement {
 
   #build() {
     const chat = el('div', { class: 'chat', hidden: true }, this.#header(), el('slot'), this.#main(), this.#composer());
+    const sheets = ['chat.css', 'pictures.css'];
+    let missing = sheets.length;
     const show = () => {
+      if (--missing > 0) return;
       chat.hidden = false;
       if (this.hasAttribute('autofocus')) this.focus();
     };
-    const style = el('link', { rel: 'stylesheet', href: `${home}chat.css`, load: show, error: show });
-    this.attachShadow({ mode: 'open' }).append(style, chat);
+    this.#attached.listen(chat);
+    const styles = sheets.map((name) => el('link', { rel: 'stylesheet', href: home + name, load: show, error: show }));
+    this.attachShadow({ mode: 'open' }).append(...styles, chat);
     const follow = new ResizeObserver(() => this.#follow());
     follow.observe(this.#log);
     follow.observe(this.#scroller);
@@ -87,6 +94,7 @@ export class Chat extends HTMLElement {
     this.#input = el('textarea', {
       rows: '1', dir: 'auto', maxlength: '32000', placeholder: `Message ${this.#agent}`, 'aria-label': `Message ${this.#agent}`,
       enterkeyhint: 'send', keydown: (event) => this.#key(event), input: () => this.#fit(),
+      paste: (event) => this.#attached.paste(event),
     });
     this.#stop = button('stop', 'Stop the answer', () => this.#halt(), { class: 'icon stop', hidden: true });
     const send = button('send', 'Send', null, { type: 'submit', class: 'icon send' });
@@ -94,7 +102,8 @@ export class Chat extends HTMLElement {
       event.preventDefault();
       this.#submit();
     };
-    return el('form', { class: 'composer', submit }, this.#notice, el('div', { class: 'box' }, this.#input, this.#stop, send));
+    return el('form', { class: 'composer', submit }, this.#notice, this.#attached.element,
+      el('div', { class: 'box' }, this.#attached.button, this.#input, this.#stop, send));
   }
 
   #key(event) {
@@ -104,9 +113,10 @@ export class Chat extends HTMLElement {
     this.#submit();
   }
 
-  #submit() {
-    const text = this.#input.value.trim();
-    if (!text || !this.#send(text)) return;
+  async #submit() {
+    const images = await this.#attached.take();
+    const text = this.#input.value.trim() || (images.length > 0 ? wordless : '');
+    if (!text || !this.#send(text, images)) return this.#attached.restore(images);
     this.#input.value = '';
     this.#fit();
   }
@@ -116,22 +126,22 @@ export class Chat extends HTMLElement {
     this.#input.style.height = `${this.#input.scrollHeight}px`;
   }
 
-  // send shows text and asks for its answer. It refuses while the history is not there yet.
-  #send(text) {
+  // send shows a message and asks for its answer. It refuses while the history is not there yet.
+  #send(text, images = []) {
     if (!this.#ready) return false;
     this.#tell('');
-    const asked = question(text);
+    const asked = question(text, images);
     this.#log.append(asked);
     this.#empty.hidden = true;
-    this.#ask(text, newKey(), asked);
+    this.#ask({ text, images }, newKey(), asked);
     this.#toEnd();
     this.focus();
     return true;
   }
 
-  async #ask(text, key, asked) {
+  async #ask(message, key, asked) {
     const leaving = new AbortController();
-    const answer = this.#answer(text);
+    const answer = this.#answer(message);
     const turn = {
       signal: AbortSignal.any([leaving.signal, this.#life.signal]),
       frame: (frame) => this.#frame(turn, answer, frame),
@@ -148,17 +158,18 @@ export class Chat extends HTMLElement {
     this.#busy();
     answer.say('Thinking…');
     try {
-      await this.#conversation.ask(turn, text, key);
+      await this.#conversation.ask(turn, message, key);
     } catch (refusal) {
       answer.element.remove();
-      this.#refused(refusal, text, asked);
+      this.#refused(refusal, message, asked);
     }
     this.#turns.delete(turn);
     this.#busy();
   }
 
-  #answer(text) {
-    const answer = new Answer(this.#agent, () => this.#send(text));
+  // answer is an empty one. message is what it answers, if that is known.
+  #answer(message) {
+    const answer = new Answer(this.#agent, () => message && this.#send(message.text, message.images));
     this.#log.append(answer.element);
     return answer;
   }
@@ -194,8 +205,9 @@ export class Chat extends HTMLElement {
     this.#answers.set(id, answer);
   }
 
-  #refused(refusal, text, asked) {
+  #refused(refusal, { text, images }, asked) {
     asked.remove();
+    if (images) this.#attached.restore(images);
     this.#input.value = [text, this.#input.value].filter(Boolean).join('\n');
     this.#fit();
     if (refusal.status === 404) {
@@ -244,11 +256,11 @@ export class Chat extends HTMLElement {
     this.#ready = true;
     let asked;
     for (const message of messages) {
-      if (message.role !== 'user') this.#recall(message, asked?.message.text);
-      else this.#log.append((asked = { message, node: question(message.text) }).node);
+      if (message.role !== 'user') this.#recall(message, asked?.message);
+      else this.#log.append((asked = { message, node: question(message.text, message.files) }).node);
     }
     this.#empty.hidden = messages.length > 0;
-    if (messages.at(-1)?.role === 'user') this.#ask(asked.message.text, asked.message.clientMessageId, asked.node);
+    if (messages.at(-1)?.role === 'user') this.#ask({ text: asked.message.text }, asked.message.clientMessageId, asked.node);
     this.#toEnd();
   }
 

@@ -49,23 +49,23 @@ export class Conversation {
     if (this.#id) await this.#gateway.stop(this.#id);
   }
 
-  // ask sends text and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
+  // ask sends a message and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
   // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
   // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message. Messages
   // arrive in the order in which they were written.
-  async ask(turn, text, key) {
+  async ask(turn, message, key) {
     const before = this.#taken;
     let taken;
     this.#taken = new Promise((resolve) => { taken = resolve; });
     await before;
     try {
-      await this.#follow(turn, text, key, taken);
+      await this.#follow(turn, message, key, taken);
     } finally {
       taken();
     }
   }
 
-  async #follow(turn, text, key, taken) {
+  async #follow(turn, message, key, taken) {
     let accepted = false;
     const heard = () => {
       accepted = true;
@@ -75,7 +75,7 @@ export class Conversation {
       let wait = backOff(tries);
       try {
         const id = await this.#open();
-        for await (const frame of this.#gateway.ask(id, text, key, turn.signal, heard)) {
+        for await (const frame of this.#gateway.ask(id, message, key, turn.signal, heard)) {
           if (frame.type === 'reconnect') {
             wait = frame.after;
             break;

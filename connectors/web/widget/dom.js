@@ -15,6 +15,7 @@ export function el(tag, attributes = {}, ...children) {
 const strokes = {
   send: ['M12 19V5', 'M5 12l7-7 7 7'],
   stop: ['M7 7h10v10H7z'],
+  clip: ['M20 11.5l-8.2 8.2a5 5 0 0 1-7.1-7.1l8.2-8.2a3.4 3.4 0 0 1 4.8 4.8l-8.2 8.1a1.7 1.7 0 0 1-2.4-2.4l7.6-7.5'],
   plus: ['M12 5v14', 'M5 12h14'],
   close: ['M6 6l12 12', 'M18 6L6 18'],
   copy: ['M9 9h11v11H9z', 'M5 15H4V4h11v1'],

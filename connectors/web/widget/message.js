@@ -4,8 +4,10 @@ import { copyButton, el, icon } from './dom.js';
 import { Markdown } from './markdown.js';
 
 // question shows what a person wrote, as it was typed.
-export function question(text) {
-  return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text));
+export function question(text, files = []) {
+  const names = files.map(({ name }) => el('li', { dir: 'auto' }, icon('clip'), name || 'picture'));
+  return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text),
+    names.length > 0 ? el('ul', { class: 'files', 'aria-label': 'Attached' }, ...names) : '');
 }
 
 // Pictures come with the stream; nothing is loaded from elsewhere.

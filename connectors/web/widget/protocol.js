@@ -48,10 +48,10 @@ export class Gateway {
 
   // ask sends a message and yields the frames of its answer until the stream ends. The same key again joins the same
   // answer. It throws a Refusal, or what the network throws. accepted() is called when the gateway has the message.
-  async* ask(id, text, key, signal, accepted) {
+  async* ask(id, message, key, signal, accepted) {
     const watch = new Watch(signal);
     try {
-      const question = { text, clientMessageId: key, streamProtocol: 'delta-v2' };
+      const question = { ...message, clientMessageId: key, streamProtocol: 'delta-v2' };
       const response = await this.#request('POST', `${path(id)}/messages/stream`, question, watch.signal);
       accepted();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
