@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -179,13 +180,17 @@ func TestPicture(t *testing.T) {
 		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
 		id := s.open()
 		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(Picture(2, 2))
+		var named []string // by the last frame
 		live := func(when string) {
 			events, err := s.send(id, "m1", "draw a cup of tea").All()
 			s.must(err)
 			var pictures []string
 			for _, e := range events {
-				pictures = append(pictures, e.Images...)
+				if e.Type == "tool" {
+					pictures = append(pictures, e.Images...)
+				}
 			}
+			named = events[len(events)-1].Images
 			if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || pictures[0] != want {
 				t.Errorf("%s: %q with %q", when, got, pictures)
 			}
@@ -199,8 +204,8 @@ func TestPicture(t *testing.T) {
 		s.must(err)
 		var tool struct{ Images []string }
 		s.must(json.Unmarshal(lines[1].Tools[0], &tool))
-		if len(tool.Images) != 1 {
-			t.Fatalf("a reload shows %s", lines[1].Tools)
+		if len(tool.Images) != 1 || !slices.Equal(tool.Images, named) {
+			t.Fatalf("a reload shows %s, and was told of %q", lines[1].Tools, named)
 		}
 		if got, err := s.browser.Picture(s.Context(), tool.Images[0]); err != nil || got != want {
 			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
