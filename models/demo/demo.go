@@ -1,5 +1,5 @@
 // Package demo is a model without a model: it needs no key and no network, says so, and shows what the gateway can do.
-// What it answers follows from the request alone.
+// What it answers follows from the request alone, in the form that is asked for.
 package demo
 
 import (
@@ -25,7 +25,8 @@ func New() *Model { return &Model{} }
 // Generate implements [core.Model].
 func (*Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
-		r := answer(req)
+		talk, f := unfold(req)
+		r := answer(talk).inTags(f)
 		for _, c := range r.chunks() {
 			if err := pause(ctx); err != nil {
 				yield(core.Chunk{}, err)

@@ -1,0 +1,120 @@
+package demo
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"parley/core"
+)
+
+// form is what the answer to a prompt has to look like.
+type form int
+
+const (
+	spoken  form = iota // text, and calls of actions
+	tagged              // text and the names of actions, between tags
+	decided             // one action, or that all is done, between tags
+)
+
+// task begins a prompt that is one text, and names the agent.
+var task = regexp.MustCompile(`^<task>(?:Write the next message|Decide the next step|Write the answer) of (.+?) (?:in this|towards an|to the) `)
+
+// unfold makes of a prompt that is one text, as core's templates have it, one in which the conversation, the actions and
+// their results have places of their own. Another one stays as it is.
+func unfold(req core.Request) (core.Request, form) {
+	if len(req.Turns) == 0 {
+		return req, spoken
+	}
+	text := req.Turns[0].Text
+	agent := task.FindStringSubmatch(text)
+	if agent == nil || !strings.Contains(text, "<response>") {
+		return req, spoken
+	}
+	talk := core.Request{Turns: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
+	for name := range strings.FieldsFuncSeq(part(text, "<actionNames>\n", "</actionNames>"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+		talk.Tools = append(talk.Tools, core.ActionSpec{Name: name})
+	}
+	talk.Turns = append(talk.Turns, resultOf(part(text, "<results>\n", "\n</results>"))...)
+	if strings.Contains(text, "<isFinish>") {
+		return talk, decided
+	}
+	return talk, tagged
+}
+
+// part is what stands between two marks in text, or "".
+func part(text, from, to string) string {
+	_, rest, found := strings.Cut(text, from)
+	if !found {
+		return ""
+	}
+	inside, _, _ := strings.Cut(rest, to)
+	return inside
+}
+
+// spokenBy reads a transcript: a line for each message, its further lines indented.
+func spokenBy(agent, transcript string) (turns []core.Turn) {
+	for line := range strings.SplitSeq(transcript, "\n") {
+		if more, ok := strings.CutPrefix(line, "  "); ok && len(turns) > 0 {
+			turns[len(turns)-1].Text += "\n" + more
+			continue
+		}
+		name, text, ok := strings.Cut(line, ": ")
+		switch {
+		case !ok || strings.HasPrefix(line, "("): // a summary of what was said before
+		case name == agent:
+			turns = append(turns, core.Turn{Role: core.Assistant, Text: text})
+		default:
+			turns = append(turns, core.Turn{Role: core.User, Text: text})
+		}
+	}
+	return turns
+}
+
+// resultOf reads what the last action came to, such as ROLL_DICE {"sides":6}: 4.
+func resultOf(lines string) []core.Turn {
+	all := strings.Split(lines, "\n")
+	last := len(all) - 1
+	for last > 0 && strings.HasPrefix(all[last], "  ") {
+		last--
+	}
+	name, rest, ok := strings.Cut(strings.Join(all[last:], "\n"), " ")
+	if !ok {
+		return nil
+	}
+	parameters := json.NewDecoder(strings.NewReader(rest))
+	if err := parameters.Decode(new(json.RawMessage)); err != nil {
+		return nil
+	}
+	text := strings.TrimPrefix(rest[parameters.InputOffset():], ": ")
+	return []core.Turn{
+		{Role: core.Assistant, Calls: []core.ToolCall{{ID: "demo", Name: name}}},
+		{Role: core.ToolRole, Call: "demo", Text: strings.ReplaceAll(text, "\n  ", "\n")},
+	}
+}
+
+const thought = "<response>\n<thought>I am a demo, and have none.</thought>\n"
+
+// inTags is r in the form that was asked for.
+func (r reply) inTags(f form) reply {
+	actions, parameters := "REPLY", "{}"
+	if r.call != nil {
+		actions, parameters = "REPLY, "+r.call.Name, fmt.Sprintf("{%q:%s}", r.call.Name, r.call.Parameters)
+	}
+	switch {
+	case f == spoken:
+		return r
+	case f == tagged:
+		r.text = thought + "<actions>" + actions + "</actions>\n<providers></providers>\n<params>" + parameters + "</params>\n<text>" + r.text
+		if r.failure == nil {
+			r.text += "</text>\n</response>"
+		}
+	case r.call != nil:
+		r.text = thought + fmt.Sprintf("<action>%s</action>\n<parameters>%s</parameters>\n<isFinish>false</isFinish>\n</response>", r.call.Name, r.call.Parameters)
+	default:
+		r.text = thought + "<isFinish>true</isFinish>\n</response>"
+	}
+	r.call = nil
+	return r
+}
