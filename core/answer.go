@@ -153,6 +153,9 @@ func (a *Answer) move(s *segment, c Change) {
 		s.tool.Parameters = s.parameters.String()
 		return
 	}
+	if t.Images == nil {
+		t.Images = s.tool.Images
+	}
 	s.tool = t
 	a.log = append(a.log, entry{end: c.End, seg: s, change: c})
 }

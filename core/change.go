@@ -46,14 +46,15 @@ type Tool struct {
 	Stage Stage  `json:"stage"`
 	// Parameters are JSON, complete from StageRunning on. A view also has them while they are being written; a change of
 	// StageStreaming has only ParametersChunk, which is added to them.
-	Parameters      string   `json:"parameters,omitempty"`
-	ParametersChunk string   `json:"parametersChunk,omitempty"`
-	CompactParams   string   `json:"compactParams,omitempty"` // the parameters in one line, for people
-	Result          string   `json:"result,omitempty"`
-	ShortResult     string   `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
-	Success         bool     `json:"success,omitempty"`
-	Error           string   `json:"error,omitempty"`  // a sentence, for people
-	Images          []string `json:"images,omitempty"` // data: URLs
+	Parameters      string `json:"parameters,omitempty"`
+	ParametersChunk string `json:"parametersChunk,omitempty"`
+	CompactParams   string `json:"compactParams,omitempty"` // the parameters in one line, for people
+	Result          string `json:"result,omitempty"`
+	ShortResult     string `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
+	Success         bool   `json:"success,omitempty"`
+	Error           string `json:"error,omitempty"` // a sentence, for people
+	// Images are data: URLs. A view has all that the call shows; of a change, nil leaves them as they are.
+	Images []string `json:"images,omitzero"`
 }
 
 // Status is how a run ended.

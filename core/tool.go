@@ -24,7 +24,8 @@ type block struct {
 	quiet   bool // nobody is to see it
 
 	mu         sync.Mutex
-	tool       Tool // as it was shown last
+	tool       Tool     // as it was shown last
+	pictures   []string // that the action shows now
 	parameters partialjson.Reader
 	spoke      bool
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
@@ -71,6 +72,9 @@ func (b *block) show(t Tool) {
 
 // complete gives a running or ended block its parameters.
 func (b *block) complete(t *Tool) {
+	if len(t.Images) > 0 {
+		t.Images = slices.Concat(b.pictures, t.Images)
+	}
 	if t.Result = limited(clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
@@ -94,6 +98,20 @@ func (b *block) running(short string) {
 	}
 }
 
+// picture shows pictures in place of those before.
+func (b *block) picture(urls []string) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.tool; t.Stage == StageRunning && !b.over() && len(urls)+len(b.pictures) > 0 {
+		b.pictures = urls
+		t.Images = append([]string{}, urls...) // none, but not nil: those before go
+		b.apply(t)
+	}
+}
+
 // say shows what the call says, and returns where the answer stands then; 0 if nobody listens.
 func (b *block) say(c Change) Cursor {
 	if b == nil {
@@ -113,7 +131,9 @@ func (b *block) say(c Change) Cursor {
 }
 
 func (b *block) apply(t Tool) {
-	if b.tool = t; b.quiet {
+	b.tool = t
+	b.tool.Images = nil // told once
+	if b.quiet {
 		return
 	}
 	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t})

@@ -43,7 +43,16 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
 	p.shows(".status", "Running PLAY_DEMO…")
+	sketch := core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`, Images: []string{"data:image/gif;base64," + pixel}}
+	r.tool("1", sketch)
+	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
+	sketch.Images = nil // nothing new
+	r.tool("1", sketch)
+	sketch.Images = []string{}
 	r.callback("1", "Looking up the track…")
+	p.is(`all('.pictures img').length`, "1")
+	r.tool("1", sketch)
+	p.wait(`all('.pictures img').length === 0`)
 	p.shows(".answer .text", "Looking up the track…")
 	p.shots("streaming")
 	r.callback("1", "Now playing **Dunes**")

@@ -27,7 +27,7 @@ type frame struct {
 	Result          string     `json:"result,omitempty"`
 	ShortResult     string     `json:"shortResult,omitempty"`
 	Error           string     `json:"error,omitempty"`
-	Images          []string   `json:"images,omitempty"` // data: URLs; of done, and on a reload, addresses below the gateway's
+	Images          []string   `json:"images,omitzero"` // data: URLs; of done, and on a reload, addresses below the gateway's
 
 	MessageID   string           `json:"messageId,omitempty"` // done
 	AgentName   string           `json:"agentName,omitempty"`

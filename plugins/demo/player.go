@@ -35,7 +35,7 @@ func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	if err := c.Read(&parameters); err != nil {
 		return core.Result{}, err
 	}
-	return play(ctx, parameters.Title, c.Update)
+	return play(ctx, parameters.Title, func(text string) { c.Update(text) })
 }
 
 // play shows one status after the other.
