@@ -1,14 +1,18 @@
 package parley_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram/telegramfake"
+	. "parley/models/modelfake"
 )
 
 // TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
@@ -50,5 +54,29 @@ func TestTelegramThrownOut(t *testing.T) {
 		}
 		c.Say(Ada, c.ada, "Hi")
 		c.want(c.ada, "You said: Hi")
+	})
+}
+
+// The owner has the agent post in a channel for announcements: once, in its own words, and with nothing of where it was asked.
+func TestPostInAnnouncements(t *testing.T) {
+	onDiscord(t, func(c *chat, w *discordworld.World) {
+		c.shutdown()
+		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+		c.start()
+		news := Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), "news"))
+		c.pass(10 * time.Second)
+		c.Say(Ada, news, "We open on Monday.")
+		c.pass(time.Minute)
+		c.model.Queue(Script{ToolCall("c1", "CREATE_POST", `{"room":"#news","topic":"tea"}`)},
+			Script{Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, Script{Text("It is out.")})
+		c.Say(Ada, c.ada, "Post something about tea, my darling")
+		c.rest()
+		c.want(c.ada, "It is out.")
+		if got := Own(c, news); !slices.Equal(got, []string{"The kettle **sings**."}) {
+			t.Errorf("posted is %q", got)
+		}
+		if p := string(c.model.Requests()[1].Raw); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
+			t.Errorf("who writes the post is told %s", p)
+		}
 	})
 }

@@ -46,6 +46,11 @@ func (s *Server) AddChannel(guildID, name string) string {
 	return s.addChannel(guildID, name, TypeText)
 }
 
+// AddNews adds a channel for announcements.
+func (s *Server) AddNews(guildID, name string) string {
+	return s.addChannel(guildID, name, TypeNews)
+}
+
 // AddForum adds a forum, which takes threads but no messages (50008).
 func (s *Server) AddForum(guildID, name string) string {
 	return s.addChannel(guildID, name, TypeForum)

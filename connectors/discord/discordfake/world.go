@@ -12,6 +12,7 @@ type ChannelType int
 const (
 	TypeText   ChannelType = 0
 	TypeDM     ChannelType = 1
+	TypeNews   ChannelType = 5 // announcements
 	TypeThread ChannelType = 11
 	TypeForum  ChannelType = 15
 )
