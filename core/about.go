@@ -78,6 +78,9 @@ func (x *execution) status(ctx context.Context) (string, error) {
 		}
 		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
 	}
+	if left := x.Counts().String(); left != "" {
+		lines = append(lines, "- Turns went without, since the start: "+left)
+	}
 	if v := x.cfg.About.Version; v != "" {
 		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 )
 
@@ -19,23 +18,6 @@ const (
 // [Runtime.Run] waits for.
 type asides struct {
 	busy map[RoomID]bool // under the runtime's lock; at most asideSlots
-}
-
-// counts are what [Runtime.Counts] tells.
-type counts struct{ undecided, providers, evaluators, skipped atomic.Uint64 }
-
-// Counts says how often something was left out that a turn can do without.
-type Counts struct {
-	Undecided  uint64 // questions whether to answer whose answer could not be read
-	Providers  uint64 // providers that failed, broke or were late
-	Evaluators uint64 // evaluators and summaries that failed or broke
-	Skipped    uint64 // those that found no free hands
-}
-
-// Counts is what was counted since the start.
-func (rt *Runtime) Counts() Counts {
-	c := &rt.counts
-	return Counts{c.undecided.Load(), c.providers.Load(), c.evaluators.Load(), c.skipped.Load()}
 }
 
 // aside does something of a room that nobody waits for, unless there is too much of that already. It is called while the room

@@ -251,7 +251,14 @@ func TestProvidersFailAlone(t *testing.T) {
 		if c := n.Counts().Providers; c != 3 {
 			w.Errorf("%d providers were left out", c)
 		}
+		const counted = "3 providers failed or were late"
+		if _, said := w.ended(n.say("/status")); !strings.Contains(said, "\n- Turns went without, since the start: "+counted) {
+			w.Errorf("the status is %q", said)
+		}
 		time.Sleep(3 * time.Second) // the deaf one returns
+		if n.shutdown(); !strings.Contains(w.log.String(), `what="`+counted+`"`) {
+			w.Error("the log does not end with it")
+		}
 	})
 }
 

@@ -154,6 +154,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-idle:
 			rt.watching.Wait()
 			rt.leave()
+			if left := rt.Counts().String(); left != "" {
+				rt.cfg.Log.Info("turns went without something since the start", "what", left)
+			}
 			return nil
 		}
 	}
