@@ -56,7 +56,7 @@ var steps = map[string]struct {
 var (
 	half = prose[:43]
 	most = prose[:60]
-	two  = progressive.Split(prose, 82, progressive.UTF16Len)
+	two  = progressivetest.Split(prose, 82)
 )
 
 // streamed shows half, then most, then the end comes.

@@ -119,6 +119,22 @@ func (m *Message) doubts(files []Part) (more bool) {
 // words says that p is a file with words of the answer.
 func (p Part) words() bool { return p.File != nil && p.Plain == "" }
 
+// reportMissing tells the operator what may not have reached the reader.
+func (m *Message) reportMissing(v core.View) {
+	if v.Outcome.Withdrawn {
+		return
+	}
+	texts, files := m.render(v)
+	if n := m.missing(files); n > 0 {
+		m.log.Error("files of the answer may not have been shown: the process that had them is gone, or the platform did not say", "files", n)
+	}
+	for i := range texts {
+		if h := m.part(i); h.state == absent || h.state == unknown {
+			m.log.Error("a part of the answer may not have been shown", "part", i)
+		}
+	}
+}
+
 // missing counts the files of an answer that people may not see.
 func (m *Message) missing(want []Part) (n int) {
 	words := 0 // they come first

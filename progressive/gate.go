@@ -28,7 +28,7 @@ type MemoryGate struct {
 	scopes map[Scope]*scope
 	held   map[Scope]time.Time // of scopes that nobody has named yet
 	share  int                 // of how many equals this gate is one
-	wakes  wakes               // the scopes where time alone changes something
+	wakes  pile[*scope]        // the scopes where time alone changes something
 	timer  *time.Timer
 	armed  time.Time // what the timer is set to; zero if it is not
 	turn   uint64
@@ -234,54 +234,4 @@ func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 		g.scopes[name] = s
 	}
 	return s
-}
-
-// schedule says when s is to be looked at again: when its first may go, or when it can be forgotten.
-func (g *MemoryGate) schedule(s *scope, now time.Time) {
-	wake := time.Time{}
-	switch {
-	case len(s.queue) > 0:
-		if at, ok := s.opens(s.queue[0]); ok {
-			wake = later(at, now)
-		}
-	case s.users == 0:
-		if wake = s.idle(); !wake.After(now) {
-			delete(g.scopes, s.name)
-			wake = time.Time{}
-		}
-	}
-	g.wakes.set(s, wake)
-	g.setTimer(now)
-}
-
-func (g *MemoryGate) setTimer(now time.Time) {
-	next := time.Time{}
-	if len(g.wakes) > 0 {
-		next = g.wakes[0].wake
-	}
-	if next.Equal(g.armed) {
-		return
-	}
-	g.armed = next
-	switch {
-	case next.IsZero():
-		g.timer.Stop()
-	case g.timer == nil:
-		g.timer = time.AfterFunc(next.Sub(now), g.tick)
-	default:
-		g.timer.Reset(next.Sub(now))
-	}
-}
-
-func (g *MemoryGate) tick() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	now := time.Now()
-	g.armed = time.Time{}
-	for len(g.wakes) > 0 && !g.wakes[0].wake.After(now) {
-		s := g.wakes[0]
-		g.wakes.set(s, time.Time{})
-		g.advance(s, now)
-	}
-	g.setTimer(now)
 }

@@ -281,22 +281,6 @@ func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
 
 var errDue = errors.New("it is time to look again")
 
-// reportMissing tells the operator what may not have reached the reader.
-func (m *Message) reportMissing(v core.View) {
-	if v.Outcome.Withdrawn {
-		return
-	}
-	texts, files := m.render(v)
-	if n := m.missing(files); n > 0 {
-		m.log.Error("files of the answer may not have been shown: the process that had them is gone, or the platform did not say", "files", n)
-	}
-	for i := range texts {
-		if h := m.part(i); h.state == absent || h.state == unknown {
-			m.log.Error("a part of the answer may not have been shown", "part", i)
-		}
-	}
-}
-
 func (m *Message) nonce(i int, again bool) string {
 	if i >= core.FirstFile { // of each holder's own: after a file was taken back, another may have its place
 		return fmt.Sprintf("%s/files.%d/%d", m.run, m.epoch, i-core.FirstFile)

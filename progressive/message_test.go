@@ -242,7 +242,7 @@ func TestLongAnswer(t *testing.T) {
 		s.show()
 		s.stream(strings.Repeat(prose+" ", 5), 100*time.Millisecond)
 		s.finish()
-		want := progressive.Split(s.a.View().Text(), 100, progressive.UTF16Len)
+		want := progressivetest.Split(s.a.View().Text(), 100)
 		s.wantShown(want...)
 		if n := s.count(progressive.Post); n != len(want) {
 			t.Errorf("%d posts for %d parts", n, len(want))

@@ -101,7 +101,7 @@ func (s script) has(faults ...string) bool {
 // judge says what is wrong with what the reader sees at last. Where nobody can know whether a message was created, or
 // a user interferes, it is enough that no part is shown twice.
 func (s script) judge(final string, chat *progressivetest.Chat) (problems []string) {
-	want, got := progressive.Split(final, s.Max, progressive.UTF16Len), chat.Shown()
+	want, got := progressivetest.Split(final, s.Max), chat.Shown()
 	deaf := s.has("ambiguous", "silent") || s.dies()
 	switch {
 	case s.Sink == "nonced" && !s.has("forbidden", "gone"), !deaf && !s.has("forbidden", "gone"):

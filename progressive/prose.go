@@ -2,7 +2,6 @@ package progressive
 
 import (
 	"slices"
-	"strings"
 
 	"parley/core"
 	"parley/progressive/markdown"
@@ -64,13 +63,11 @@ func (p *Prose) text(text string, whole bool, refused []string) (texts, files []
 	} else {
 		parts = p.renderer.Render(text, false)
 	}
+	if whole && len(parts) == 0 { // nothing but marks
+		parts = p.renderer.Verbatim(text)
+	}
 	for _, m := range parts {
 		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
-	}
-	if whole && len(texts) == 0 { // nothing but marks: as they were written
-		for _, piece := range Split(strings.TrimSpace(text), p.Limits.Length, UTF16Len) {
-			texts = append(texts, Part{Plain: piece})
-		}
 	}
 	for _, c := range long {
 		files = append(files, Part{File: &File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})

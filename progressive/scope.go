@@ -20,7 +20,7 @@ type scope struct {
 	resets   time.Time              // until then the platform lets in no more than
 	allowed  int                    // so many
 	nextSign time.Time
-	queue    queue // whom this scope stops
+	queue    pile[*waiter] // whom this scope stops
 
 	wake  time.Time
 	index int // among the wakes; -1 if nothing will happen by time alone
@@ -134,6 +134,11 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
+// before says that s is to be looked at sooner than o.
+func (s *scope) before(o *scope) bool { return s.wake.Before(o.wake) }
+
+func (s *scope) place() *int { return &s.index }
+
 // waiter is a ticket on its way in.
 type waiter struct {
 	Ticket
@@ -217,70 +222,9 @@ func (w *waiter) before(o *waiter) bool {
 	return w.turn < o.turn
 }
 
+func (w *waiter) place() *int { return &w.index }
+
 func (w *waiter) unpark() {
 	heap.Remove(&w.at.queue, w.index)
 	w.at = nil
-}
-
-// queue is a heap: the first is whoever goes first.
-type queue []*waiter
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i].before(q[j]) }
-func (q queue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-func (q *queue) Push(x any) {
-	w := x.(*waiter)
-	w.index = len(*q)
-	*q = append(*q, w)
-}
-
-func (q *queue) Pop() any {
-	n := len(*q) - 1
-	w := (*q)[n]
-	(*q)[n] = nil
-	*q = (*q)[:n]
-	return w
-}
-
-// wakes is a heap of scopes by the time they are to be looked at.
-type wakes []*scope
-
-func (h wakes) Len() int           { return len(h) }
-func (h wakes) Less(i, j int) bool { return h[i].wake.Before(h[j].wake) }
-func (h wakes) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-
-func (h *wakes) Push(x any) {
-	s := x.(*scope)
-	s.index = len(*h)
-	*h = append(*h, s)
-}
-
-func (h *wakes) Pop() any {
-	n := len(*h) - 1
-	s := (*h)[n]
-	(*h)[n] = nil
-	*h = (*h)[:n]
-	s.index = -1
-	return s
-}
-
-// set moves s to its place, or takes it out if wake is zero.
-func (h *wakes) set(s *scope, wake time.Time) {
-	s.wake = wake
-	switch {
-	case wake.IsZero() && s.index >= 0:
-		heap.Remove(h, s.index)
-	case wake.IsZero():
-	case s.index >= 0:
-		heap.Fix(h, s.index)
-	default:
-		heap.Push(h, s)
-	}
 }

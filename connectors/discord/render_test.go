@@ -6,6 +6,7 @@ import (
 
 	"parley/core"
 	"parley/progressive"
+	"parley/progressive/markdown"
 )
 
 // DR-07: whatever the text, every part fits, and its code blocks are closed.
@@ -20,7 +21,7 @@ func FuzzRender(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for i, p := range rendered(s) {
-			if n := progressive.UTF16Len(p.Text); n > mostText {
+			if n := markdown.UTF16(p.Text); n > mostText {
 				t.Errorf("part %d has %d units", i, n)
 			}
 			if p.ReplyTo != (i == 0) {

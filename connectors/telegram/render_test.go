@@ -11,10 +11,11 @@ import (
 	"parley/connectors/telegram/telegramfake"
 	"parley/core"
 	"parley/progressive"
+	"parley/progressive/markdown"
 )
 
 func TestRender(t *testing.T) {
-	for name, c := range map[string]struct{ markdown, html string }{
+	for name, c := range map[string]struct{ source, html string }{
 		"words":              {"hello", "hello"},
 		"escapes":            {`a < b && c > "d"`, "a &lt; b &amp;&amp; c &gt; &quot;d&quot;"},
 		"references":         {"&lt;b&gt; &amp; &#65;&nbsp;\\*x\\*", "&lt;b&gt; &amp; A\u00a0*x*"},
@@ -55,11 +56,11 @@ func TestRender(t *testing.T) {
 		"broken utf-8":       {"a\xffb", "a\uFFFDb"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			parts := rendered(c.markdown)
+			parts := rendered(c.source)
 			if len(parts) != 1 || parts[0].Text != c.html {
 				t.Errorf("got  %+v\nwant %q", parts, c.html)
 			}
-			checkParts(t, c.markdown, parts)
+			checkParts(t, c.source, parts)
 		})
 	}
 	for _, nothing := range []string{"", " \n"} {
@@ -68,31 +69,31 @@ func TestRender(t *testing.T) {
 		}
 	}
 	for _, marks := range []string{"```\n```", "#"} { // not even an answer of nothing but marks is swallowed
-		if parts := rendered(marks); len(parts) != 1 || parts[0].Plain != marks || parts[0].Text != "" {
+		if parts := rendered(marks); len(parts) != 1 || parts[0].Plain != marks {
 			t.Errorf("%q becomes %+v", marks, parts)
 		}
 	}
 }
 
 // checkParts holds parts against the server's own rules (TR-04, TR-05, TR-09).
-func checkParts(t *testing.T, markdown string, parts []progressive.Part) {
+func checkParts(t *testing.T, source string, parts []progressive.Part) {
 	t.Helper()
 	for i, p := range parts {
 		if p.Text == "" { // it is sent as it is
-			if n := progressive.UTF16Len(p.Plain); n > mostText {
+			if n := markdown.UTF16(p.Plain); n > mostText {
 				t.Errorf("part %d has %d units", i, n)
 			}
 			continue
 		}
 		shown, entities, err := telegramfake.ParseHTML(p.Text)
 		if err != nil {
-			t.Errorf("part %d of %q: %v\n%s", i, markdown, err, p.Text)
+			t.Errorf("part %d of %q: %v\n%s", i, source, err, p.Text)
 			continue
 		}
 		if shown != p.Plain {
-			t.Errorf("part %d of %q shows %q, plain is %q", i, markdown, shown, p.Plain)
+			t.Errorf("part %d of %q shows %q, plain is %q", i, source, shown, p.Plain)
 		}
-		if n := progressive.UTF16Len(shown); n > mostText {
+		if n := markdown.UTF16(shown); n > mostText {
 			t.Errorf("part %d shows %d units", i, n)
 		}
 		if len(p.Text) > mostRaw || len(entities) > mostEntities {
@@ -133,19 +134,19 @@ func TestRenderGolden(t *testing.T) {
 // TR-04
 func TestLengths(t *testing.T) {
 	for name, unit := range map[string]string{"ASCII": "a", "CJK": "语", "emoji": "😀", "family": "👨‍👩‍👧", "markup": "<", "quotes": `"`} {
-		units := progressive.UTF16Len(unit)
+		units := markdown.UTF16(unit)
 		for _, n := range []int{mostText - units, mostText, mostText + units, 4095, 4096, 4097, 20000} {
-			markdown := strings.Repeat(unit, n/units)
-			parts := rendered(markdown)
+			source := strings.Repeat(unit, n/units)
+			parts := rendered(source)
 			checkParts(t, name, parts)
-			if want := (progressive.UTF16Len(markdown) + mostText - 1) / mostText; len(parts) < want || len(parts) > want+1 {
+			if want := (markdown.UTF16(source) + mostText - 1) / mostText; len(parts) < want || len(parts) > want+1 {
 				t.Errorf("%s: %d units in %d parts", name, n, len(parts))
 			}
 			joined := ""
 			for _, p := range parts {
 				joined += p.Plain
 			}
-			if joined != markdown {
+			if joined != source {
 				t.Errorf("%s: %d units: something is lost", name, n)
 			}
 		}
@@ -158,8 +159,8 @@ func TestSplitsWhatGrows(t *testing.T) {
 	list := strings.Repeat("1. x\n   - [ ] y\n", 240)
 	raw := strings.Repeat("\"&<>", 970)
 	links := strings.Repeat("[a](http://a.b/"+strings.Repeat("语", 1250)+") ", 12)
-	for name, markdown := range map[string]string{"table": table, "list": list, "raw": raw, "links": links} {
-		parts := rendered(markdown)
+	for name, source := range map[string]string{"table": table, "list": list, "raw": raw, "links": links} {
+		parts := rendered(source)
 		checkParts(t, name, parts)
 		if name != "raw" && name != "list" && len(parts) < 2 {
 			t.Errorf("%s is not split", name)
@@ -219,14 +220,14 @@ func FuzzRender(f *testing.F) {
 		f.Add(s, 1)
 		f.Add(strings.Repeat(s, 40), 3)
 	}
-	f.Fuzz(func(t *testing.T, markdown string, step int) {
-		if len(markdown) > 20000 {
+	f.Fuzz(func(t *testing.T, source string, step int) {
+		if len(source) > 20000 {
 			t.Skip("long enough is short enough")
 		}
-		checkParts(t, markdown, rendered(markdown))
-		step = max(1, step%97, len(markdown)/40)
-		for n := step; n < len(markdown); n += step {
-			checkParts(t, markdown[:n], rendered(markdown[:n]))
+		checkParts(t, source, rendered(source))
+		step = max(1, step%97, len(source)/40)
+		for n := step; n < len(source); n += step {
+			checkParts(t, source[:n], rendered(source[:n]))
 		}
 	})
 }

@@ -65,3 +65,27 @@ func TestLightEscapes(t *testing.T) {
 		}
 	}
 }
+
+// What is shown as it was written reads so in every dialect, within limits.
+func TestVerbatim(t *testing.T) {
+	l := markdown.Limits{Length: 64, Raw: 512, Entities: 40}
+	for _, text := range []string{"***", "- - -", "#", "```\n```", "~~~", ">", "||||", "[]()", "$$", "* * *\n\n* * *", strings.Repeat("**", 200)} {
+		for _, d := range dialects() {
+			var read strings.Builder
+			for _, p := range markdown.NewRenderer(d.d, l).Verbatim(text) {
+				d.judge(t, p, l)
+				read.WriteString(p.Plain)
+				if d.name != "light" {
+					continue
+				}
+				again := markdown.Render(markdown.Parse(p.Text), markdown.Plain(), markdown.Limits{})
+				if len(again) != 1 || strings.TrimSpace(again[0].Plain) != strings.TrimSpace(p.Plain) {
+					t.Errorf("%q is written %q, which reads %q", text, p.Text, again)
+				}
+			}
+			if squeezed(read.String()) != squeezed(text) {
+				t.Errorf("%s: %q reads %q", d.name, text, read.String())
+			}
+		}
+	}
+}

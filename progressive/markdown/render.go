@@ -116,21 +116,23 @@ func (r *Renderer) shorten(d Document) Document {
 // Fits says whether m is within the limits.
 func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.measure(m.Text, m.Plain)) }
 
-// Lines writes lines as they are, whatever marks are in them, in the dialect and plain: they are no Markdown. It knows no
-// limit.
+// Verbatim renders text as it is, whatever marks are in it: it is no Markdown.
+func (r *Renderer) Verbatim(text string) []Rendered {
+	l := layout{d: r.dialect, l: r.limits}
+	return l.parts(verbatim(text))
+}
+
+// Lines writes lines as they are, as Verbatim does. It knows no limit.
 func (r *Renderer) Lines(lines []string) (text, plain string) {
-	var words []Inline
-	for i, line := range lines {
-		if i > 0 {
-			words = append(words, Break{})
-		}
-		words = append(words, Text(line))
-	}
 	l := layout{d: r.dialect}
-	for _, p := range l.parts(Document{Pieces: []Piece{{Block: Paragraph{Text: words}}}}) {
+	for _, p := range l.parts(verbatim(strings.Join(lines, "\n"))) {
 		return p.Text, p.Plain
 	}
 	return "", ""
+}
+
+func verbatim(text string) Document {
+	return Document{Pieces: []Piece{{Block: Paragraph{lines(text)}}}}
 }
 
 // layout is what was laid out of the pieces that stay.

@@ -17,7 +17,7 @@ import (
 // Chat is one conversation. Set its exported fields before the first request.
 type Chat struct {
 	Name    string
-	Max     int           // the limit of one message, in UTF-16 units; 0 is none
+	Max     int           // the limit of one message, in bytes; 0 is none
 	Latency time.Duration // of a request: half on the way there, half on the way back
 	Window  time.Duration // how long a nonce is known
 	Typed   time.Duration // how long a typing sign stays
@@ -80,11 +80,26 @@ func (c *Chat) Render(v core.View, _ ...string) (parts []progressive.Part) {
 	if limit == 0 {
 		limit = len(text)
 	}
-	for i, t := range progressive.Split(text, limit, progressive.UTF16Len) {
+	for i, t := range Split(text, limit) {
 		parts = append(parts, progressive.Part{Text: t, Plain: t, ReplyTo: i == 0})
 	}
 	files, _ := progressive.Files(v, 1<<20)
 	return append(parts, files...)
+}
+
+// Split cuts text after words, where there are any, into parts of at most limit bytes.
+func Split(text string, limit int) (parts []string) {
+	for len(text) > limit {
+		n := strings.LastIndexByte(text[:limit], ' ') + 1
+		if n == 0 {
+			n = limit
+		}
+		parts, text = append(parts, text[:n]), text[n:]
+	}
+	if text != "" {
+		parts = append(parts, text)
+	}
+	return parts
 }
 
 // Scopes are the chat and the bot.

@@ -57,7 +57,7 @@ func (c *Chat) check(r Request) {
 		c.problem("an edit makes a file of %s", r.ID)
 	}
 	text := says(r.Part)
-	if n := progressive.UTF16Len(text); c.Max > 0 && n > c.Max {
+	if n := len(text); c.Max > 0 && n > c.Max {
 		c.problem("I7: %s of %d units", r.Op, n)
 	}
 	if strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }) == "" {

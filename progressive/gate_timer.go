@@ -1,0 +1,70 @@
+package progressive
+
+import (
+	"container/heap"
+	"time"
+)
+
+// schedule says when s is to be looked at again: when its first may go, or when it can be forgotten.
+func (g *MemoryGate) schedule(s *scope, now time.Time) {
+	wake := time.Time{}
+	switch {
+	case len(s.queue) > 0:
+		if at, ok := s.opens(s.queue[0]); ok {
+			wake = later(at, now)
+		}
+	case s.users == 0:
+		if wake = s.idle(); !wake.After(now) {
+			delete(g.scopes, s.name)
+			wake = time.Time{}
+		}
+	}
+	g.wakeAt(s, wake)
+	g.setTimer(now)
+}
+
+// wakeAt has s looked at then, or not by time alone if wake is zero.
+func (g *MemoryGate) wakeAt(s *scope, wake time.Time) {
+	s.wake = wake
+	switch {
+	case wake.IsZero() && s.index >= 0:
+		heap.Remove(&g.wakes, s.index)
+	case wake.IsZero():
+	case s.index >= 0:
+		heap.Fix(&g.wakes, s.index)
+	default:
+		heap.Push(&g.wakes, s)
+	}
+}
+
+func (g *MemoryGate) setTimer(now time.Time) {
+	next := time.Time{}
+	if len(g.wakes) > 0 {
+		next = g.wakes[0].wake
+	}
+	if next.Equal(g.armed) {
+		return
+	}
+	g.armed = next
+	switch {
+	case next.IsZero():
+		g.timer.Stop()
+	case g.timer == nil:
+		g.timer = time.AfterFunc(next.Sub(now), g.tick)
+	default:
+		g.timer.Reset(next.Sub(now))
+	}
+}
+
+func (g *MemoryGate) tick() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.armed = time.Time{}
+	for len(g.wakes) > 0 && !g.wakes[0].wake.After(now) {
+		s := g.wakes[0]
+		g.wakeAt(s, time.Time{})
+		g.advance(s, now)
+	}
+	g.setTimer(now)
+}
