@@ -4,6 +4,7 @@ package progressivetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,6 +160,9 @@ func (c *Chat) arrive(r *Request, f Fault, apply func(*Request) error) {
 		if f.Err == nil {
 			r.Err = err
 		}
+	}
+	if r.Nonce != "" && errors.Is(f.Err, progressive.ErrGone) { // so it was there
+		c.messages = append(c.messages, &message{nonce: r.Nonce, created: time.Now(), gone: true})
 	}
 	if m := c.find(r.ID); m != nil && (r.Err != nil || f.Silent || c.Window > 0 && c.posted(*r)) {
 		m.unsure = true
