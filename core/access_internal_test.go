@@ -77,3 +77,44 @@ func TestOverrideDecides(t *testing.T) {
 		}
 	}
 }
+
+// Every word of access with every other, in each kind of room and place, for friends and strangers, addressed or not.
+func TestEveryWordOfAccess(t *testing.T) {
+	for _, d := range []DirectAccess{"", DirectOpen, DirectAllowlist, DirectPairing, DirectOff} {
+		for _, g := range []GroupAccess{"", GroupMentionOnly, GroupAmbient, GroupOff} {
+			for _, listen := range []string{"", "a:1", "a:9", "b:1"} {
+				cfg := Config{Access: Access{Direct: d, Group: g, People: map[EntityID]bool{"ada": true}}}
+				if listen != "" {
+					cfg.Access.Listen.Chats = map[string]bool{listen: true}
+				}
+				for _, kind := range []RoomKind{Direct, VoiceDirect, Group, VoiceGroup, Thread} {
+					for _, author := range []EntityID{"ada", "eve"} {
+						for _, addressed := range []bool{false, true} {
+							m := Message{Memory: Memory{Text: "It rains."}, Place: Room{Kind: kind, Connector: "a", Chats: []string{"2", "1"}}, Addressed: addressed}
+							private, friend, listens := kind.Private(), author == "ada", listen == "" || listen == "a:1"
+							want := no
+							switch {
+							case private && d == DirectOff, !private && (g == GroupOff || !listens):
+							case !friend && !(private && d == DirectOpen):
+								want = maybe // if the owner lets them in
+							case private, addressed:
+								want = yes
+							case g == GroupAmbient:
+								want = maybe // if the model says so
+							default:
+								want = aside
+							}
+							got := cfg.Access.invited(m.Place, author, nil)
+							if got == yes {
+								got = cfg.decide(m, Normal)
+							}
+							if got != want {
+								t.Errorf("direct %q, group %q, listening to %q: %s in %s, addressed %v: %d; want %d", d, g, listen, author, kind, addressed, got, want)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -51,31 +51,20 @@ func TestWhoIsAnswered(t *testing.T) {
 	}
 }
 
-// Every word of access, for each kind of room, author, message and chat: who is answered, who is told no, and what the
-// model is asked.
+// What people read is what access says, for each kind of room, author and message: every two words of it come together in one
+// of the worlds. TestEveryWordOfAccess has them all.
 func TestAccess(t *testing.T) {
-	type answer string
-	const nothing, told, answered answer = "nothing", "told no", "answered"
-	private := func(d core.DirectAccess, friend bool) answer {
-		switch {
-		case d == core.DirectOff:
-			return nothing
-		case d == core.DirectOpen || friend:
-			return answered
-		}
-		return told
-	}
-	inGroup := func(g core.GroupAccess, friend, addressed, listed bool) answer {
-		if g != core.GroupOff && friend && listed && (addressed || g == core.GroupAmbient) {
-			return answered
-		}
-		return nothing
-	}
-	for _, d := range []core.DirectAccess{"", core.DirectOpen, core.DirectAllowlist, core.DirectOff} {
-		for _, g := range []core.GroupAccess{"", core.GroupMentionOnly, core.GroupAmbient, core.GroupOff} {
-			for _, chats := range []map[string]bool{nil, {"fake:here": true}, {"fake:there": true}, {"other:here": true}} {
+	direct := []core.DirectAccess{"", core.DirectOpen, core.DirectAllowlist, core.DirectOff}
+	groups := []core.GroupAccess{"", core.GroupMentionOnly, core.GroupAmbient, core.GroupOff}
+	for i, g := range groups {
+		for j, listen := range []string{"", "fake:here", "fake:there", "other:here"} {
+			d := direct[(i+j)%len(direct)]
+			t.Run(fmt.Sprintf("direct %q, group %q, listening to %q", d, g, listen), func(t *testing.T) {
 				inWorld(t, func(w *world) {
-					w.cfg.Access.Direct, w.cfg.Access.Group, w.cfg.Access.Listen.Chats = d, g, chats
+					w.cfg.Access.Direct, w.cfg.Access.Group = d, g
+					if listen != "" {
+						w.cfg.Access.Listen.Chats = map[string]bool{listen: true}
+					}
 					w.model.play = func(r core.Request) []step { // it wants to answer everything
 						if r.System == "" {
 							return []step{write("RESPOND")}
@@ -83,39 +72,68 @@ func TestAccess(t *testing.T) {
 						return []step{write("You said: " + r.Turns[len(r.Turns)-1].Text)}
 					}
 					n := w.start()
-					for _, in := range []core.RoomID{room, group} {
-						for _, author := range []core.EntityID{"ada", "eve"} {
-							for _, addressed := range []bool{false, true} {
-								m := w.message(in, author, "Hello")
-								if in == room { // each stranger's room is their own
-									m.Room += core.RoomID("/"+string(author)) + core.RoomID(m.ID[len(m.ID)-1:])
-									m.Place.ID, m.Address.Room = m.Room, m.Room
-								}
-								m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
-								want := private(d, author == "ada")
-								if in == group {
-									want = inGroup(g, author == "ada", addressed, chats == nil || chats["fake:here"])
-								}
-								got := nothing
-								acc, err := n.Submit(w.Context(), m)
-								w.must(err)
-								if acc.Run != "" {
-									_, said := w.ended(acc)
-									got = told
-									if strings.HasPrefix(said, "You said: ") {
-										got = answered
-									}
-								}
-								if got != want {
-									w.Errorf("direct %q, group %q, chats %v: %s in %s, addressed %v: %s; want %s", d, g, chats, author, in, addressed, got, want)
-								}
+					for _, friend := range []bool{true, false} {
+						for _, addressed := range []bool{false, true} {
+							want := inPrivate(d, friend)
+							if got := n.reads(room, friend, addressed); got != want {
+								w.Errorf("in private, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
+							}
+							want = inGroup(g, friend, addressed, listen == "" || listen == "fake:here")
+							if got := n.reads(group, friend, addressed); got != want {
+								w.Errorf("in a group, a friend %v, addressed %v: %s; want %s", friend, addressed, got, want)
 							}
 						}
 					}
 				})
-			}
+			})
 		}
 	}
+}
+
+// reaction is what becomes of a message.
+type reaction string
+
+const nothing, told, answered reaction = "nothing", "told no", "answered"
+
+func inPrivate(d core.DirectAccess, friend bool) reaction {
+	switch {
+	case d == core.DirectOff:
+		return nothing
+	case d == core.DirectOpen || friend:
+		return answered
+	}
+	return told
+}
+
+func inGroup(g core.GroupAccess, friend, addressed, listens bool) reaction {
+	if g != core.GroupOff && friend && listens && (addressed || g == core.GroupAmbient) {
+		return answered
+	}
+	return nothing
+}
+
+// reads says what a friend or a stranger reads who writes something.
+func (n *node) reads(in core.RoomID, friend, addressed bool) reaction {
+	n.w.Helper()
+	author := core.EntityID("eve")
+	if friend {
+		author = "ada"
+	}
+	m := n.w.message(in, author, "Hello")
+	if in == room { // each stranger's room is their own
+		m.Room += core.RoomID(fmt.Sprintf("/%s%d", author, n.w.messages))
+		m.Place.ID, m.Address.Room = m.Room, m.Room
+	}
+	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
+	acc, err := n.Submit(n.w.Context(), m)
+	n.w.must(err)
+	if acc.Run == "" {
+		return nothing
+	}
+	if _, said := n.w.ended(acc); !strings.HasPrefix(said, "You said: ") {
+		return told
+	}
+	return answered
 }
 
 // A group is overheard: what was said without addressing the agent is part of the next prompt, with names.
