@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Access says who is answered where, as far as the configuration does; whom the owner lets in is in the store. Its zero
@@ -146,12 +147,15 @@ func (a Access) invited(r Room, author EntityID, roles []string) decision {
 	case r.Kind.Private() && a.Direct == DirectOpen, a.Owners[author], a.People[author], a.Guests.hold(r):
 		return yes
 	}
-	for _, role := range roles {
-		if a.Roles[r.Connector+":"+role] {
-			return yes
-		}
+	if a.role(r, roles) {
+		return yes
 	}
 	return maybe
+}
+
+// role says whether one of an author's roles in r is listed.
+func (a Access) role(r Room, roles []string) bool {
+	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
 }
 
 // invited says whether the agent works for author in r.
@@ -169,6 +173,8 @@ func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
 	case m.Bot && (rt.cfg.Access.Bots != BotsMention || !m.Addressed || m.Place.Kind.Private()):
 		return false, nil // I13
 	case m.Place.Kind.Private():
+		return !rt.cfg.Access.off(m.Place), nil
+	case m.Address.Known == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
 		return !rt.cfg.Access.off(m.Place), nil
 	}
 	return rt.invited(ctx, m.Place, m.Author, m.Roles)

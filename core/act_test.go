@@ -347,16 +347,19 @@ func TestToolsOfPlaces(t *testing.T) {
 func TestRights(t *testing.T) {
 	for name, c := range map[string]struct {
 		owners, people, letIn []core.EntityID
+		roles                 []string
 		owner, allowed        bool
 	}{
-		"a guest":            {nil, nil, nil, false, false},
-		"listed":             {nil, []core.EntityID{"ada"}, nil, false, true},
-		"let in":             {nil, nil, []core.EntityID{"ada"}, false, true},
-		"the owner":          {[]core.EntityID{"ada"}, nil, nil, true, true},
-		"somebody else owns": {[]core.EntityID{"bob"}, nil, nil, false, false},
+		"a guest":            {nil, nil, nil, nil, false, false},
+		"listed":             {nil, []core.EntityID{"ada"}, nil, nil, false, true},
+		"let in":             {nil, nil, []core.EntityID{"ada"}, nil, false, true},
+		"by a role":          {nil, nil, nil, []string{"other", "friend"}, false, true},
+		"by another role":    {nil, nil, nil, []string{"other"}, false, false},
+		"the owner":          {[]core.EntityID{"ada"}, nil, nil, nil, true, true},
+		"somebody else owns": {[]core.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
 		inWorld(t, func(w *world) {
-			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[core.EntityID]bool{}, People: map[core.EntityID]bool{}}
+			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[core.EntityID]bool{}, People: map[core.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
 			for _, id := range c.owners {
 				w.cfg.Access.Owners[id] = true
 			}
@@ -372,7 +375,9 @@ func TestRights(t *testing.T) {
 				return core.Result{}, nil
 			}})
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
-			w.wants(w.start().say("I am the owner"), core.Completed, "Well.")
+			m := w.message(room, "ada", "I am the owner")
+			m.Roles, m.Address.Known = c.roles, "ada" // only the runtime says that
+			w.wants(w.start().submit(m), core.Completed, "Well.")
 			if seen.Owner != c.owner || seen.Allowed != c.allowed {
 				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
 			}

@@ -110,6 +110,9 @@ func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
 	}
 	to := run.Address
 	to.Payer = q.By
+	if to.Known != q.By {
+		to.Known = ""
+	}
 	return a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 

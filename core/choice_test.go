@@ -254,6 +254,84 @@ func TestActionAsks(t *testing.T) {
 	}
 }
 
+// Who is known by a role has it with what they write and press. What they chose is answered like what they wrote; others may
+// not lean on it.
+func TestRoleChooses(t *testing.T) {
+	for name, c := range map[string]struct {
+		roles []string
+		want  string
+	}{"with the role": {[]string{"friend"}, "You said: Rita: Sencha"}, "without it": {nil, ""}} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
+				var allowed []bool
+				w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+					allowed = append(allowed, c.Scene.Allowed)
+					c.Update("Which?")
+					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+				}})
+				w.model.queue([]step{call(0, "a", "ASK", "{}")})
+				n := w.start()
+				m := w.message(group, "rita", "tea")
+				m.Addressed, m.Roles = true, []string{"friend"}
+				asked := n.submit(m)
+				w.wants(asked, core.Completed, "Which?")
+				p := pressed(w.question(asked), 1).by("rita")
+				p.Room, p.Roles = group, c.roles
+				acc := n.tell(core.Choice(p))
+				if c.want == "" {
+					if acc.Refused != "I only talk with people my owner has invited." {
+						w.Errorf("%+v", acc)
+					}
+					return
+				}
+				w.wants(acc, core.Completed, c.want)
+				time.Sleep(time.Minute)
+				if !slices.Equal(allowed, []bool{true}) {
+					w.Errorf("known: %v", allowed)
+				}
+				w.chat.seen = nil
+			})
+		})
+	}
+}
+
+// A role is its owner's alone: a turn that answers others too is one of guests.
+func TestRoleAmongOthers(t *testing.T) {
+	for _, last := range []core.EntityID{"rita", "gus"} {
+		inWorld(t, func(w *world) {
+			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.Places{Chats: map[string]bool{"fake:here": true}}
+			w.cfg.Turns.Group = core.Collect
+			var seen core.Scene
+			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				seen = c.Scene
+				return core.Result{}, nil
+			}})
+			w.model.queue([]step{pause(time.Minute), write(fox)}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
+			n := w.start()
+			says := func(author core.EntityID) core.Accepted {
+				m := w.message(group, author, "Hello")
+				m.Addressed, m.Place.Chats = true, []string{"here"}
+				if author == "rita" {
+					m.Roles = []string{"friend"}
+				}
+				return n.submit(m)
+			}
+			says("gus")
+			time.Sleep(time.Second)
+			first := core.EntityID("gus")
+			if last == "gus" {
+				first = "rita"
+			}
+			says(first)
+			w.wants(says(last), core.Completed, "Well.")
+			if !seen.Several() || seen.Allowed {
+				w.Errorf("%s last: several %v, known %v", last, seen.Several(), seen.Allowed)
+			}
+		})
+	}
+}
+
 // A question that is none fails the call, and one of a turn that is cut off is not asked (SE-07).
 func TestActionAsksInVain(t *testing.T) {
 	inWorld(t, func(w *world) {

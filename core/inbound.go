@@ -76,7 +76,7 @@ func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
 		r.Address = m.Address
-		r.Address.ReplyTo, r.Address.Payer = "", ""
+		r.Address.ReplyTo, r.Address.Payer, r.Address.Known = "", "", ""
 	}
 	return r
 }

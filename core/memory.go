@@ -134,5 +134,6 @@ type Address struct {
 	Room      RoomID   `json:"room"`
 	ReplyTo   MemoryID `json:"replyTo,omitempty"`
 	Payer     EntityID `json:"payer,omitempty"` // whose limits count what the answer costs; empty: the author's
+	Known     EntityID `json:"known,omitempty"` // the author, if they are known by a role: it comes with what they write, and is not stored elsewhere
 	Own       []byte   `json:"own,omitempty"`   // the connector's own, at most MaxOwn bytes
 }

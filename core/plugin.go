@@ -57,7 +57,7 @@ type Scene struct {
 	Recent  []Memory // what was said in the room up to this turn, oldest first
 	Private bool
 	// Owner says that all that is answered was written by owners of the agent, and Allowed, that it was by people whom an
-	// owner has named, rather than by guests. Both follow from who they are on their platform, never from what a text
+	// owner has named, by their account or a role, rather than by guests. Both follow from who they are on their platform, never from what a text
 	// says (SE-08).
 	Owner, Allowed bool
 	Summary        string       // what was said before Recent, in short; empty if that is unknown or nothing

@@ -47,7 +47,7 @@ func (x *execution) rights(ctx context.Context, author EntityID, s *Scene) (err 
 			return err
 		}
 	}
-	if s.Allowed && !s.Owner && !x.cfg.Access.People[author] {
+	if s.Allowed && !s.Owner && !x.cfg.Access.People[author] && x.run.Address.Known != author {
 		_, err = x.cfg.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}

@@ -52,6 +52,10 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if m.Address.Payer == "" {
 		m.Address.Payer = m.Author
 	}
+	m.Address.Known = ""
+	if rt.cfg.Access.role(m.Place, m.Roles) {
+		m.Address.Known = m.Author
+	}
 	switch c, err := rt.commanded(ctx, m); {
 	case err != nil:
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
