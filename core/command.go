@@ -129,8 +129,8 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 	return rt.stop(ctx, c.Room)
 }
 
-// stop ends every turn of room, on all replicas, also those that wait, and what was asked there is not open any more. If the store or the tracker can't be reached, at
-// least what runs here ends, and the error asks for the rest to be tried again.
+// stop ends every turn of room, on all replicas, also those that wait, and what was asked there is not open any more. If the
+// store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
 func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 	defer func() {
 		if err != nil {
@@ -152,7 +152,24 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 		return err
 	}
 	defer rt.wake(room)
-	return rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response)
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response); err != nil {
+		return err
+	}
+	return rt.dropWaiting(ctx, open)
+}
+
+// dropWaiting ends the turns among open that nobody has started: what comes next would join them, and never be answered.
+func (rt *Runtime) dropWaiting(ctx context.Context, open []Run) error {
+	for _, r := range open {
+		if r.Epoch > 0 || !r.Duty.claims() {
+			continue
+		}
+		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, Outcome{Status: Stopped, Withdrawn: true}, Memory{})
+		if ignore(err, ErrLost) != nil { // else it was started meanwhile, and hears of the stop
+			return err
+		}
+	}
+	return nil
 }
 
 // obey carries a command out: what it has to say is the answer.

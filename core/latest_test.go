@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -174,4 +175,42 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 			}
 		})
 	})
+}
+
+// IN-08: what is said right after a stop is answered: it joins no turn that the stop has ended before its time.
+func TestSaidAfterAStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns  core.Turns
+		before int // messages that are being answered, or wait
+	}{
+		"collected":    {core.Turns{Direct: core.Collect}, 2},
+		"in a window":  {core.Turns{Direct: core.Supersede, Window: 5 * time.Second}, 1},
+		"queued":       {core.Turns{Direct: core.Queue}, 3},
+		"one by one":   {core.Turns{Direct: core.Supersede}, 1},
+		"nothing open": {core.Turns{Direct: core.Collect}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct, w.cfg.Turns.Window = c.turns.Direct, c.turns.Window
+				n, other := w.start(), w.start()
+				w.model.queue([]step{write(fox), pause(time.Minute)})
+				var stopped []core.Accepted
+				for range c.before {
+					stopped = append(stopped, n.say("No"))
+					time.Sleep(time.Second)
+				}
+				w.model.forget()
+				other.stop(room)
+				o, said := w.ended(n.say("Yes"))
+				if o != done || !strings.Contains(said, "Yes") {
+					w.Errorf("it ended as %+v and said %q", o, said)
+				}
+				for _, acc := range stopped {
+					if o, _ := w.ended(acc); o.Status != core.Stopped {
+						w.Errorf("before that: %+v", o)
+					}
+				}
+			})
+		})
+	}
 }
