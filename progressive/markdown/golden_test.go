@@ -39,6 +39,25 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// Code that is too long, while it is written and when it has ended.
+func TestGoldenOfLongCode(t *testing.T) {
+	text := "Put this into a file:\n\n" + fenced("go", program(40)) + "\n\n1. Build it.\n2. Run it."
+	l := markdown.Limits{Length: 700, Entities: 90, Code: 1000}
+	for _, d := range dialects() {
+		r := markdown.NewRenderer(d.d, l)
+		var b strings.Builder
+		for _, at := range []int{600, 2000, len(text) - 8} {
+			fmt.Fprintf(&b, "%d bytes\n════════════════\n%s\n", at, join(r.Render(text[:at], false)))
+		}
+		parts, files := r.Finish(text)
+		fmt.Fprintf(&b, "the end\n════════════════\n%s\n", join(parts))
+		for _, f := range files {
+			fmt.Fprintf(&b, "%s has %d bytes\n", f.Name, len(f.Text))
+		}
+		golden(t, "longcode."+d.name, b.String())
+	}
+}
+
 func join(parts []markdown.Rendered) string {
 	var b strings.Builder
 	for i, p := range parts {

@@ -53,6 +53,7 @@ func (c *longCode) add(p Piece) (shown []Piece) {
 	c.block.long = true
 	c.names = append(slices.Clip(c.names), c.block.name)
 	if code.Text = c.d.fitting(code.Text, room); code.Text != "" {
+		code.Text += "…"
 		shown = append(shown, Piece{code, p.Joint})
 	}
 	return shown
