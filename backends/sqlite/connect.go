@@ -66,7 +66,7 @@ func connect(path string, o Options, param string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(connector), nil
+	return sql.OpenDB(preparing{connector}), nil
 }
 
 //go:embed migrations/*.sql
