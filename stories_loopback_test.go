@@ -17,6 +17,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/models/modelfake"
+	"parley/sim"
 )
 
 // bell rings when something was logged or answered: that is when it is worth looking again.
@@ -64,7 +65,7 @@ func TestLoopback(t *testing.T) {
 			cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
 			cfg.Access.Allow.Users = []config.Account{config.Account(w.Account(Ada))}
 			p.use(&cfg, w, server.URL)
-			var log lockedBuffer
+			var log sim.Log
 			g, err := parley.New(cfg, parley.Env{Log: slog.New(slog.NewTextHandler(io.MultiWriter(&log, changed), nil))})
 			must(err)
 			ctx, stop := context.WithCancel(t.Context())

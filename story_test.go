@@ -1,7 +1,6 @@
 package parley_test
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -38,7 +37,7 @@ type story struct {
 	model   *modelfake.Server
 	browser *sim.Browser
 	cfg     config.Config
-	log     lockedBuffer
+	log     sim.Log
 	extra   sim.Evidence // what other fakes have to tell
 	secrets []string
 	servers []string                       // that a crash cuts off, beside the model
@@ -348,21 +347,4 @@ func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error
 		return err
 	}
 	return w.Store.Beat(ctx, owner, until)
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

@@ -1,14 +1,12 @@
 package core_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +36,7 @@ type world struct {
 	bus     core.Bus
 	model   *model
 	chat    *chat
-	log     *lockedBuffer
+	log     *sim.Log
 	cfg     core.Config // what the next node gets
 
 	nodes    []*node
@@ -56,7 +54,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &lockedBuffer{}, written: map[core.RoomID]bool{}}
+		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &sim.Log{}, written: map[core.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: core.Models{Large: w.model},
@@ -241,21 +239,4 @@ func (n *node) follow(id core.RunID) ([]core.Change, core.View, error) {
 		cs, at = a.Since(at)
 		all = append(all, cs...)
 	}
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }

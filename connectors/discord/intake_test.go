@@ -130,8 +130,8 @@ func TestFetchFails(t *testing.T) {
 		w.fake.CutGateway()
 		time.Sleep(time.Minute)
 		w.wantTexts("one", "two")
-		if strings.Contains(w.logged(), "may be lost") {
-			t.Error(w.logged())
+		if strings.Contains(w.log.String(), "may be lost") {
+			t.Error(w.log.String())
 		}
 	})
 }

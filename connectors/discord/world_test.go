@@ -1,7 +1,6 @@
 package discord_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -37,22 +36,9 @@ type world struct {
 	heard  []core.Inbound
 	fail   func(core.Inbound) error
 	choose func(context.Context, core.Choice) (core.Accepted, error)
-	log    bytes.Buffer
+	log    sim.Log
 	cancel context.CancelFunc
 	ended  chan error
-}
-
-// Write keeps the log.
-func (w *world) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.log.Write(p)
-}
-
-func (w *world) logged() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.log.String()
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -100,7 +86,7 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 		go func() { served <- w.fake.Serve(l) }()
 		w.bot = discord.New(discord.Options{
 			Token: token, APIURL: "http://" + l.Addr().String(), Dial: w.net.Dial,
-			Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Log: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		})
 		tell(w)
 		w.stop()
@@ -119,7 +105,7 @@ func (w *world) check() {
 	if p := w.fake.Pings(); len(p) > 0 {
 		w.Errorf("I11: pings %+v", p)
 	}
-	if found := sim.Leak("the log", w.logged(), token); len(found) > 0 {
+	if found := sim.Leak("the log", w.log.String(), token); len(found) > 0 {
 		w.Errorf("I9: %v", found)
 	}
 }
@@ -130,7 +116,7 @@ func (w *world) start() {
 	w.launch()
 	w.settle()
 	if w.fake.Sessions() != 1 {
-		w.Fatalf("not connected: %s", w.logged())
+		w.Fatalf("not connected: %s", w.log.String())
 	}
 }
 
@@ -273,7 +259,7 @@ func (w *world) count(r discordfake.Route) (n int) {
 
 func (w *world) wantLogged(words ...string) {
 	w.Helper()
-	log := w.logged()
+	log := w.log.String()
 	for _, s := range words {
 		if !strings.Contains(log, s) {
 			w.Errorf("%q is not in the log:\n%s", s, log)

@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -28,30 +27,12 @@ type rig struct {
 	t      *testing.T
 	net    *sim.Net
 	bot    *Telegram
-	log    *lines
+	log    *sim.Log
 	take   func(core.Inbound) error // what the handler answers; nil takes everything
 	choose func(context.Context, core.Choice) (core.Accepted, error)
 
 	mu  sync.Mutex
 	got []core.Inbound
-}
-
-// lines is a log that may be read while it is written.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }
 
 // bubble runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
@@ -65,7 +46,7 @@ func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option)
 		opts = append(opts, telegramfake.WithSpec(spec))
 	}
 	synctest.Test(t, func(t *testing.T) {
-		r := &rig{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &lines{}}
+		r := &rig{Server: telegramfake.New(opts...), t: t, net: sim.NewNet(), log: &sim.Log{}}
 		r.serve()
 		r.bot = r.another()
 		f(t, r)
