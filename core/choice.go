@@ -136,30 +136,11 @@ func (x *execution) withdraw(o Outcome) error {
 
 // choose takes what somebody chose. What is not theirs to choose, or is over, changes nothing, and they are told so.
 func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted, error) {
-	q, err := rt.cfg.Store.Question(ctx, c.Question)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return Accepted{Refused: overNow}, nil
-	case err != nil:
-		return Accepted{}, fmt.Errorf("choose: %w", err)
-	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.Carrier != "":
-		return Accepted{Refused: overNow}, nil
-	case !q.Open(time.Now()):
-		if err := rt.retire(ctx, q); err != nil {
-			rt.cfg.Log.Warn("options that are over can't be taken away", "question of", q.Run, "err", err)
-		}
-		return Accepted{Refused: overNow}, nil
-	case !slices.Contains(q.For, c.Author):
-		return Accepted{Refused: notYours}, nil
-	}
-	room, err := rt.cfg.Store.Room(ctx, q.Room)
+	q, refused, err := rt.asked(ctx, c)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
-	}
-	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil {
-		return Accepted{}, fmt.Errorf("choose: %w", err)
-	} else if !in {
-		return Accepted{Refused: notInvited}, nil
+	} else if refused != "" {
+		return Accepted{Refused: refused}, nil
 	}
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
 		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: q.Options[c.Option],
@@ -174,7 +155,35 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 	return acc, nil
 }
 
-// retire closes q without a choice. Where it stands in messages of its own, they lose the options.
+// asked finds the question that c answers, or says why c answers none. Whoever tries one that is over takes its options away.
+func (rt *Runtime) asked(ctx context.Context, c Choice) (q Question, refused string, err error) {
+	q, err = rt.cfg.Store.Question(ctx, c.Question)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return q, overNow, nil
+	case err != nil:
+		return q, "", err
+	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.Carrier != "":
+		return q, overNow, nil
+	case !q.Open(time.Now()):
+		if err := rt.retire(ctx, q); err != nil {
+			rt.cfg.Log.Warn("options that are over can't be taken away", "question of", q.Run, "err", err)
+		}
+		return q, overNow, nil
+	case !slices.Contains(q.For, c.Author):
+		return q, notYours, nil
+	}
+	room, err := rt.cfg.Store.Room(ctx, q.Room)
+	if err != nil {
+		return q, "", err
+	}
+	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || in {
+		return q, "", err
+	}
+	return q, notInvited, nil
+}
+
+// retire closes q without a choice. Where it stands in messages of its own that can be reached, they lose the options.
 func (rt *Runtime) retire(ctx context.Context, q Question) error {
 	asker, err := rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil {
@@ -184,7 +193,7 @@ func (rt *Runtime) retire(ctx context.Context, q Question) error {
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" {
+	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" || rt.expelled(ctx, asker) {
 		return rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := rt.cfg.Store.Retire(ctx, q.ID); err != nil {

@@ -94,15 +94,16 @@ func TestChoiceFailsClosed(t *testing.T) {
 		told   string
 		closed bool // the buttons go
 	}{
-		"another user":       {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose.", false},
-		"a stranger":         {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose.", false},
-		"another room":       {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open.", false},
-		"unknown":            {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open.", false},
-		"no such option":     {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open.", false},
-		"an option below":    {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open.", false},
-		"expired":            {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open.", true},
-		"after a stop":       {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open.", true},
-		"after it was clear": {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open.", true},
+		"another user":        {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose.", false},
+		"a stranger":          {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose.", false},
+		"another room":        {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open.", false},
+		"unknown":             {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open.", false},
+		"no such option":      {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open.", false},
+		"an option below":     {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open.", false},
+		"expired":             {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open.", true},
+		"after a stop":        {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open.", true},
+		"after it was clear":  {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open.", true},
+		"where it is no more": {func(_ *world, n *node, _ core.Question) { n.tell(core.Left{Room: room}) }, nil, "This is no longer open.", false},
 		"not invited any more": {func(w *world, _ *node, _ core.Question) { delete(w.cfg.Access.People, "ada") }, nil,
 			"I only talk with people my owner has invited.", false},
 	} {
