@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (w *Web) owner(rw http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	var code string
 	private := len(w.opts.Origins)+len(w.opts.Proxies) == 0
-	if private && w.opts.OwnerCode != nil && here(r) && r.Header.Get("Sec-Fetch-Site") == "same-origin" {
+	if private && w.opts.OwnerCode != nil && here(r) && slices.Equal(r.Header.Values("Sec-Fetch-Site"), []string{"same-origin"}) {
 		var err error
 		if code, err = w.opts.OwnerCode(r.Context()); err != nil {
 			w.opts.Log.Warn("can't find out who the owner is", "err", err)

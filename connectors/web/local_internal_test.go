@@ -80,6 +80,7 @@ func TestOwnerCode(t *testing.T) {
 		"a program":              {want: 204},
 		"another site":           {header: with("Sec-Fetch-Site", "cross-site"), want: 204},
 		"another port":           {header: with("Sec-Fetch-Site", "same-site"), want: 204},
+		"of two minds":           {header: http.Header{"Sec-Fetch-Site": {"same-origin", "cross-site"}}, want: 204},
 		"typed into the browser": {header: with("Sec-Fetch-Site", "none"), want: 204},
 		"with an origin":         {header: with("Origin", "https://evil.example"), want: 204},
 		"with its own origin":    {header: with("Origin", "http://"+here), want: 204},
