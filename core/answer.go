@@ -160,18 +160,19 @@ func (a *Answer) move(s *segment, c Change) {
 	a.log = append(a.log, entry{end: c.End, seg: s, change: c})
 }
 
-// replace drops what c makes old: what the call said before, except its first callback, which keeps its place.
+// replace drops what c makes old: what the call said before, except its first callback, which keeps its place, and what was
+// important.
 func (a *Answer) replace(s *segment, c Change) {
 	if s.first == 0 {
 		s.first = c.End
 	} else {
 		i := a.after(max(s.first, s.last-1))
-		a.log = append(a.log[:i], slices.DeleteFunc(a.log[i:], func(e entry) bool { return e.seg == s && e.change.Kind != ToolStage })...)
+		a.log = append(a.log[:i], slices.DeleteFunc(a.log[i:], func(e entry) bool { return e.seg == s && e.change.Kind != ToolStage && e.change.Important == "" })...)
 	}
 	s.text = &strings.Builder{}
 	s.text.WriteString(c.Text)
 	s.said, s.last = c.Text, c.End
-	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call}})
+	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call, Important: c.Important}})
 }
 
 // after finds the first entry that ends after at.
@@ -186,8 +187,8 @@ func (a *Answer) after(at Cursor) int {
 }
 
 // Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, and so are
-// neighbouring pieces of parameters; of each call only the place and the newest callback are given, with what was added
-// to that; and nothing else is left out. A reader who comes from another
+// neighbouring pieces of parameters; of each call only the place, the newest callback and important ones are given, with what
+// was added to the newest; and nothing else is left out. A reader who comes from another
 // replica may be ahead of this one: it gets nothing until that has caught up.
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()

@@ -42,18 +42,19 @@ func (c *Call) Read(into any) error {
 
 // Update shows text, and pictures, in place of what this call said and showed before, below what is already written. In
 // chats pictures come with the end; the last ones stay, above those of the result.
-func (c *Call) Update(text string, pictures ...Blob) { c.update(text, pictures) }
+func (c *Call) Update(text string, pictures ...Blob) { c.update(Change{Text: text}, pictures) }
 
-func (c *Call) update(text string, pictures []Blob) Cursor {
+func (c *Call) update(said Change, pictures []Blob) Cursor {
 	c.block.picture(dataURLs(pictures))
-	return c.block.say(Change{Kind: Callback, Text: clean(text)})
+	said.Kind, said.Text, said.Important = Callback, clean(said.Text), clean(said.Important)
+	return c.block.say(said)
 }
 
 // UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
 // [ErrUnseen] when the platform takes too long, and with the cause of ctx.
 func (c *Call) UpdateAndWait(ctx context.Context, text string, pictures ...Blob) ([]Shown, error) {
-	at := c.update(text, pictures)
+	at := c.update(Change{Text: text}, pictures)
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)
 	}

@@ -8,14 +8,16 @@ type Cursor uint64
 
 // Change is one step of an answer. It is what answers, the bus and live streams have in common.
 type Change struct {
-	End     Cursor   `json:"end"` // where the answer stands after it; the answer sets it where the writer left it 0
-	Kind    Kind     `json:"kind"`
-	Step    int      `json:"step,omitempty"`    // the round of the model that wrote it: of Text, and of ToolStage
-	Call    string   `json:"call,omitempty"`    // of Callback and ToolStage, and of Text that a call adds to what it says
-	Text    string   `json:"text,omitempty"`    // Text: what is added; Callback: what the call now says
-	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
-	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
-	History []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
+	End  Cursor `json:"end"` // where the answer stands after it; the answer sets it where the writer left it 0
+	Kind Kind   `json:"kind"`
+	Step int    `json:"step,omitempty"` // the round of the model that wrote it: of Text, and of ToolStage
+	Call string `json:"call,omitempty"` // of Callback and ToolStage, and of Text that a call adds to what it says
+	Text string `json:"text,omitempty"` // Text: what is added; Callback: what the call now says
+	// Important is the text of a Callback that people had better know also where nothing can be shown in place.
+	Important string   `json:"important,omitempty"`
+	Tool      *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
+	Outcome   *Outcome `json:"outcome,omitempty"` // of Ended
+	History   []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
 }
 
 // Kind is the kind of a [Change].

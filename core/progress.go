@@ -36,14 +36,14 @@ func (p *Progress) Update(text string) {
 	}
 }
 
-// Important says what people had better know even if it is soon over.
+// Important says what people had better know even if it is soon over, and where nothing can be shown in place.
 func (p *Progress) Important(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.over {
 		p.stop()
 		p.shown = true
-		p.call.Update(text)
+		p.call.update(Change{Text: text, Important: text}, nil)
 	}
 }
 

@@ -57,3 +57,27 @@ func TestProgress(t *testing.T) {
 		})
 	}
 }
+
+// Where nothing is shown before the end, what is important is told, and nothing else; however slow the reader is.
+func TestImportantIsNotLost(t *testing.T) {
+	var a core.Answer
+	p := core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil))
+	p.Important("this costs money")
+	p.Update("buying")
+	p.Important("one is left")
+	p.Update("paying")
+	p.Complete("bought")
+	var told []string
+	cs, _ := a.Since(0)
+	for _, c := range cs {
+		if c.Important != "" {
+			told = append(told, c.Important)
+		}
+	}
+	if diff := cmp.Diff([]string{"this costs money", "one is left"}, told); diff != "" {
+		t.Error(diff)
+	}
+	if got := a.View().Text(); got != "bought" {
+		t.Errorf("at last it says %q", got)
+	}
+}

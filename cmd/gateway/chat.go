@@ -109,6 +109,9 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error
 		}
 	}
 	script := terminal.Script{Client: client, Out: os.Stdout, JSON: c.JSON}
+	if !c.JSON {
+		script.Notes = os.Stderr
+	}
 	switch atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())); {
 	case c.Prompt != "":
 		return script.Ask(ctx, c.Prompt)

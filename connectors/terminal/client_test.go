@@ -180,3 +180,20 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("after the end: %d, %v", n, err)
 	}
 }
+
+// Who can't be shown a text that changes is told what is important, beside the answer.
+func TestScriptTellsWhatIsImportant(t *testing.T) {
+	g := newGateway(t, frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"token","text":"buying\u001b[2J"}`,
+		`data: {"type":"status","kind":"update","text":"this costs money\u001b[2J"}`, `data: {"type":"done","fullText":"bought"}`))
+	c, err := Open(t.Context(), g.URL, "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, notes strings.Builder
+	if err := (Script{Client: c, Out: &out, Notes: &notes}).Ask(t.Context(), "Hi"); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "bought\n" || notes.String() != "this costs money[2J\n" {
+		t.Errorf("it wrote %q, and beside it %q", out.String(), notes.String())
+	}
+}

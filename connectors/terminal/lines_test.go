@@ -75,14 +75,14 @@ func TestCallKeepsItsPlace(t *testing.T) {
 func TestHistoryIsWhatWasSeen(t *testing.T) {
 	var live reply
 	for _, f := range []Frame{
-		text("Let me see."), tool("start", "", ""), tool("running", "", ""), whole("Let me see.\n\nSearching…"), whole("Let me see.\n\nNow playing"),
-		tool("end", "done", ""), text("\n\nEnjoy."), {Type: "done", FullText: ptr("Let me see.\n\nNow playing\n\nEnjoy.")},
+		text("Let me see.\n\nOne moment."), tool("start", "", ""), tool("running", "", ""), whole("Let me see.\n\nOne moment.\n\nSearching…"), whole("Let me see.\n\nOne moment.\n\nNow playing"),
+		tool("end", "done", ""), text("\n\nEnjoy."), {Type: "done", FullText: ptr("Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.")},
 	} {
 		live.take(f)
 	}
 	var m Message
-	if err := json.Unmarshal([]byte(`{"role":"assistant","text":"Let me see.\n\nNow playing\n\nEnjoy.","tools":[{"type":"tool","phase":"result",
-		"callId":"1","toolName":"PLAY","stage":"end","args":"{\"title\":\"Song\"}","shortResult":"done","at":11}]}`), &m); err != nil {
+	if err := json.Unmarshal([]byte(`{"role":"assistant","text":"Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.","tools":[{"type":"tool","phase":"result",
+		"callId":"1","toolName":"PLAY","stage":"end","args":"{\"title\":\"Song\"}","shortResult":"done","at":24}]}`), &m); err != nil {
 		t.Fatal(err)
 	}
 	seen, again := look{width: 30}, look{width: 30}

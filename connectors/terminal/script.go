@@ -13,7 +13,8 @@ import (
 type Script struct {
 	Client *Client
 	Out    io.Writer
-	JSON   bool // every frame of the answer, one in a line; else its text, once it is whole
+	Notes  io.Writer // gets what actions take for important, at once; nil is nobody
+	JSON   bool      // every frame of the answer, one in a line; else its text, once it is whole
 }
 
 // ErrNoAnswer is what an answer is that failed or never came; the rest of the error says why, for people.
@@ -27,6 +28,9 @@ func (s Script) Ask(ctx context.Context, text string) error {
 			return err
 		}
 		r.take(f)
+		if s.Notes != nil && f.Type == "status" && f.Kind == "update" && f.Text != nil {
+			_, _ = fmt.Fprintln(s.Notes, harmless(*f.Text)) // nobody reads it: the answer is worth more
+		}
 		if s.JSON {
 			if _, err := fmt.Fprintf(s.Out, "%s\n", f.raw); err != nil {
 				return fmt.Errorf("write the answer: %w", err)

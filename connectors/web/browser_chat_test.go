@@ -49,11 +49,12 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	sketch.Images = nil // nothing new
 	r.tool("1", sketch)
 	sketch.Images = []string{}
-	r.callback("1", "Looking up the track…")
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking up the track…", Important: "Looking up the track…"})
 	p.is(`all('.pictures img').length`, "1")
 	r.tool("1", sketch)
 	p.wait(`all('.pictures img').length === 0`)
 	p.shows(".answer .text", "Looking up the track…")
+	p.is(`shown(".status").includes("update")`, "false")
 	p.shots("streaming")
 	r.callback("1", "Now playing **Dunes**")
 	p.wait(`shown('.answer .text strong') === 'Dunes'`)

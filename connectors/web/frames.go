@@ -14,7 +14,7 @@ type frame struct {
 	Text     *string `json:"text,omitempty"`     // token: what is added
 	FullText *string `json:"fullText,omitempty"` // token: all there is, in place of what was; done: the whole answer
 
-	Kind       string `json:"kind,omitempty"` // status: thinking, running_action, streaming
+	Kind       string `json:"kind,omitempty"` // status: thinking, running_action, streaming; update, with what is important as its text
 	ActionName string `json:"actionName,omitempty"`
 
 	Phase           string     `json:"phase,omitempty"` // tool: call, result, error
@@ -90,6 +90,9 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 	for i, c := range changes {
 		if c.Kind == core.ToolStage {
 			out = append(out, e.tool(c)...)
+		}
+		if c.Important != "" {
+			out = append(out, frame{Type: "status", Kind: "update", Text: &c.Important})
 		}
 		if i == last && (added != "" || replaced) {
 			joins := e.joining && added != ""

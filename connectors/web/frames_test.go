@@ -250,3 +250,22 @@ func TestChunkings(t *testing.T) {
 		}
 	}
 }
+
+// What is important is told on its own, for who shows nothing before the end, and changes nothing about the text.
+func TestImportantFrames(t *testing.T) {
+	a, enc, p := &core.Answer{}, encoder{}, &page{}
+	a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "this costs money", Important: "this costs money"})
+	a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "bought"})
+	changes, view := a.Read(0)
+	var told []string
+	fs := enc.encode("run", changes, view)
+	p.read(t, fs)
+	for _, f := range fs {
+		if f.Type == "status" && f.Kind == "update" {
+			told = append(told, *f.Text)
+		}
+	}
+	if len(told) != 1 || told[0] != "this costs money" || p.text != "bought" {
+		t.Errorf("told %q, the text is %q", told, p.text)
+	}
+}

@@ -48,7 +48,7 @@ export class Answer {
   // frame takes one event of the stream.
   frame(frame) {
     switch (frame.type) {
-      case 'status': this.say(statusText(frame)); break;
+      case 'status': if (frame.kind !== 'update') this.say(statusText(frame)); break; // an update is in the text
       case 'token': this.#grow(frame); break;
       case 'tool': this.#tool(frame); break;
       case 'done': this.finish(frame); break;
