@@ -187,9 +187,9 @@ func (a *Answer) after(at Cursor) int {
 }
 
 // Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, and so are
-// neighbouring pieces of parameters; of each call only the place, the newest callback and important ones are given, with what
-// was added to the newest; and nothing else is left out. A reader who comes from another
-// replica may be ahead of this one: it gets nothing until that has caught up.
+// neighbouring pieces of parameters; of each call only the place, the newest callback with what was added to it, and important
+// ones are given; and nothing else is left out. A reader who comes from another replica may be ahead of this one: it gets
+// nothing until that has caught up.
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -42,7 +42,7 @@ type keeper struct {
 func (k *keeper) keep(v View) (all []PastCall) {
 	above := 0
 	for _, s := range v.Segments {
-		if s.Call != "" && s.Tool.Name != "" && len(all) < mostCalls {
+		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
 			all = append(all, PastCall{ToolBlock{s.Call, k.tool(s.Tool)}, above})
 		}
 		if s.Text != "" {
@@ -113,6 +113,7 @@ func (a *Answer) tell(text string, history []string, calls []PastCall) {
 		if parts(text, c.At) {
 			say(c.At)
 		}
+		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &Tool{Name: c.Name, Stage: StageStart}})
 		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &c.Tool})
 	}
 	say(len(text))

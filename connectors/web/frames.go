@@ -170,8 +170,10 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	} else {
 		said := core.Run{ID: run}.Said()
 		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer
-		for _, c := range v.Calls() {
-			f.Images = append(f.Images, pictureAddresses(e.room, said, c)...)
+		if len(v.Images()) > 0 { // most answers have none
+			for _, c := range v.Calls() {
+				f.Images = append(f.Images, pictureAddresses(e.room, said, c)...)
+			}
 		}
 	}
 	f.FullText = &text
