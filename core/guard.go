@@ -112,9 +112,9 @@ func Quote(text string) string {
 }
 
 // breaks gives all ends of lines one form.
-func breaks(s string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n").Replace(s)
-}
+func breaks(s string) string { return lineEnds.Replace(s) }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
 
 // Excerpt is text, or its first limit characters and a mark that there were more.
 func Excerpt(text string, limit int) string {

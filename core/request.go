@@ -36,7 +36,7 @@ type span struct{ from, to int }
 // draft is the prompt with what each provider told in at most limit tokens.
 func (st *state) draft(limit int) (Request, span) {
 	p := st.set[MessageHandler]
-	v := st.values(func(s ProviderSpec) bool { return s.Stable }, limit)
+	v := st.values(p, func(s ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
 	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.scene.Actions}
 	if st.scene.Summary != "" {

@@ -69,7 +69,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 		req.System = st.scene.Agent.System
 	}
 	for fragments := limit / share; ; fragments /= 2 {
-		v := st.values(func(ProviderSpec) bool { return true }, fragments)
+		v := st.values(p, func(ProviderSpec) bool { return true }, fragments)
 		maps.Copy(v.Texts, more)
 		text := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
 		if tokens(req.System)+tokens(text) <= limit {
@@ -111,19 +111,22 @@ func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// values are the variables of all templates. Only those who are picked tell something in the variable providers.
-func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values {
+// values are the variables of templates, for p: the conversation stands only in those that use it. Only those who are picked
+// tell something in the variable providers.
+func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) template.Values {
 	s := st.scene
 	c := s.Agent.Character
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
-		"recentMessages": lastMessages(s.Transcript(), share/2*limit),
-		"messageText":    Quote(cutTo(s.Message.words(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
+		"messageText": Quote(cutTo(s.Message.words(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
 	if !s.Private {
 		texts["group"] = "yes"
+	}
+	if p.Uses("recentMessages") {
+		texts["recentMessages"] = lastMessages(s.Transcript(), share/2*limit)
 	}
 	for _, t := range st.told {
 		for _, name := range t.spec.Values {
@@ -136,13 +139,15 @@ func (st *state) values(pick func(ProviderSpec) bool, limit int) template.Values
 	for _, a := range s.Actions {
 		lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
 	}
-	for _, p := range st.rt.sources {
-		if p.spec.Dynamic {
-			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": p.spec.Name, "description": p.spec.Description})
+	for _, source := range st.rt.sources {
+		if source.spec.Dynamic {
+			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": source.spec.Name, "description": source.spec.Description})
 		}
 	}
 	for _, m := range s.Recent {
-		lists["messages"] = append(lists["messages"], template.Item{"name": Label(m.Name), "text": Quote(m.words())})
+		if p.Uses("messages") {
+			lists["messages"] = append(lists["messages"], template.Item{"name": Label(m.Name), "text": Quote(m.words())})
+		}
 	}
 	return template.Values{Texts: texts, Lists: lists}
 }
