@@ -50,7 +50,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.Turns{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
-			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Roles: map[string]bool{"fake:guest": true}},
+			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Guests: core.Places{Worlds: map[core.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})
 		w.must(err)
@@ -77,7 +77,7 @@ func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accep
 	id := core.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
 	acc, err := w.rt.Submit(w.Context(), core.Message{
 		Memory: core.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: text, At: time.Now()},
-		Place:  in, Address: core.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true, Roles: []string{"guest"},
+		Place:  in, Address: core.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true,
 	})
 	w.must(err)
 	time.Sleep(time.Minute)
