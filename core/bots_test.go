@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,7 @@ import (
 type relay struct {
 	from core.EntityID
 	to   *core.Runtime
-	said int
+	said atomic.Int64
 }
 
 func (r *relay) Observe(e core.Event) {
@@ -27,8 +28,7 @@ func (r *relay) Observe(e core.Event) {
 	if !ok {
 		return
 	}
-	r.said++
-	id := core.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said))
+	id := core.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said.Add(1)))
 	_, _ = r.to.Submit(context.Background(), core.Message{
 		Memory:  core.Memory{ID: id, Room: group, Author: r.from, Name: string(r.from), Text: sent.Message.Text, At: time.Now()},
 		Place:   core.Room{ID: group, Kind: core.Group, Connector: "fake"},
@@ -63,17 +63,17 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		back.to = n.Runtime
 		n.addressed("Talk to each other")
 		time.Sleep(10 * time.Second)
-		said := toOther.said + back.said
+		said := toOther.said.Load() + back.said.Load()
 		if said < 3 || said > 8 {
 			w.Errorf("they said %d things", said)
 		}
 		time.Sleep(time.Hour)
-		if more := toOther.said + back.said - said; more != 0 {
+		if more := toOther.said.Load() + back.said.Load() - said; more != 0 {
 			w.Errorf("%d more in an hour without a person", more)
 		}
 		w.ended(n.addressed("And again"))
 		time.Sleep(10 * time.Second)
-		if again := toOther.said + back.said - said; again < 3 || again > 8 {
+		if again := toOther.said.Load() + back.said.Load() - said; again < 3 || again > 8 {
 			w.Errorf("then they said %d things", again)
 		}
 	})

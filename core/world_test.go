@@ -194,6 +194,7 @@ func (w *world) wants(acc core.Accepted, want core.Status, text string) {
 // end ends the nodes and holds what they left behind against the invariants.
 func (w *world) end() {
 	w.Helper()
+	synctest.Wait() // for what was done beside the story
 	for _, n := range w.nodes {
 		n.kill()
 		<-n.ended
