@@ -10,7 +10,7 @@ go test -race -gcflags='modernc.org/...=-d=checkptr=0' -count=1 -timeout 20m -v 
 status=$?
 grep -E '^(ok|FAIL|panic:|\?|---\s*FAIL|===\s*NAME)|^\s*--- (FAIL|SKIP)' "$out" | grep -v 'no test files'
 if [ $status -ne 0 ]; then
-	grep -nE -A40 '^\s*--- FAIL|^panic:|DATA RACE|\[build failed\]|^# ' "$out" | head -300
+	grep -nE -B25 -A15 '^\s*--- FAIL|^panic:|DATA RACE|\[build failed\]|^# ' "$out" | head -400
 fi
 passed=$(grep -cE '^\s*--- PASS' "$out")
 failed=$(grep -cE '^\s*--- FAIL' "$out")
