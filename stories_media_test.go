@@ -110,6 +110,29 @@ func TestDocumentIsRead(t *testing.T) {
 	})
 }
 
+// Later prompts hold the beginning of a long document. The model asks for the rest, and only then has it.
+func TestDocumentIsReadOn(t *testing.T) {
+	onEach(t, withSenses, func(c *chat) {
+		long := strings.Repeat("Line after line. ", 400) + "The treasure is below the oak."
+		c.model.Queue(
+			modelfake.Script{modelfake.Text("Kept.")},
+			modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)},
+			modelfake.Script{modelfake.Text("Below the oak.")})
+		c.Show(Ada, c.group, "Keep it", File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
+		c.rest()
+		c.Mention(Ada, c.group, "Where is the treasure?")
+		c.rest()
+		all := c.model.Requests()
+		before, after := string(all[len(all)-2].Raw), string(all[len(all)-1].Raw)
+		if !strings.Contains(before, "Line after line.") || strings.Contains(before, "below the oak") || !strings.Contains(after, "below the oak") {
+			c.Errorf("the model was told %s\nand then %s", before, after)
+		}
+		if own := Own(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
+			c.Errorf("people read %q", own)
+		}
+	})
+}
+
 // What is spoken is answered as if it were written, and remembered as what was said.
 func TestVoiceIsHeard(t *testing.T) {
 	onEach(t, withSenses, func(c *chat) {

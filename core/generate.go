@@ -178,6 +178,10 @@ func (t *trail) add(r *round) {
 		if known := r.x.toolbox.find(name); known != nil {
 			name = known.spec.Name
 		}
+		if name == inquiryName {
+			t.Providers = append(t.Providers, inquired(c.Parameters)...)
+			continue
+		}
 		t.Actions = append(t.Actions, name)
 	}
 	t.Providers = append(t.Providers, r.wrote.Providers...)

@@ -235,6 +235,38 @@ func TestFormAsksProviders(t *testing.T) {
 	})
 }
 
+// Natively a model asks the same providers with a call, of which nobody sees anything. Who can't be named is an error, and
+// where there is nobody to ask no such call is offered.
+func TestNativeAsksProviders(t *testing.T) {
+	inWorld(t, func(w *world) {
+		weather := provider{core.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains in Rome."}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Providers: []core.Provider{weather, says("TIDE", "high")}}}
+		w.model.queue(
+			[]step{write("Let me see."), call(0, "a", "ASK_PROVIDERS", `{"names":["WEATHER"]}`), call(1, "b", "ASK_PROVIDERS", `{"names":["TIDE"]}`)},
+			[]step{write("It rains.")})
+		n := w.start()
+		acc := n.say("How is the weather?")
+		w.wants(acc, core.Completed, "Let me see.\n\nIt rains.")
+		calls := w.model.asked()
+		if offer := calls[0].Tools; len(offer) != 1 || !strings.Contains(offer[0].Description, "- WEATHER: the weather in Rome") || strings.Contains(calls[0].texts()[0], "Rome") {
+			w.Errorf("offered was %+v, and told %q", offer, calls[0].texts())
+		}
+		told := calls[1].texts()
+		if len(told) < 2 || told[len(told)-2] != "It rains in Rome." || !strings.HasPrefix(told[len(told)-1], "Error: The parameters are wrong") {
+			w.Errorf("then the model was told %q", told)
+		}
+		if m := w.remembered(acc); !slices.Contains(m.Providers, "WEATHER") || slices.Contains(m.Actions, "ASK_PROVIDERS") || len(m.Calls) != 0 {
+			w.Errorf("remembered is %+v", m)
+		}
+		n.shutdown()
+		w.cfg.Plugins[0].Providers = w.cfg.Plugins[0].Providers[1:]
+		w.wants(w.start().say("And now?"), core.Completed, "You said: And now?")
+		if offer := w.lastPrompt().Tools; len(offer) != 0 {
+			w.Errorf("then offered was %+v", offer)
+		}
+	})
+}
+
 // Actions happen in their order; what they show is enough where they have nothing to tell the model.
 func TestFormActions(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -28,7 +28,7 @@ type Provider interface {
 type ProviderSpec struct {
 	Name        string // in capitals, as "TIME"
 	Description string // of a dynamic one: for the model, which may ask for it
-	Dynamic     bool   // asked only when the answer names it
+	Dynamic     bool   // asked only when the model wants it: a form names it, and natively there is a call for that
 	// Stable says that it tells the same in every turn of a room, but for rare changes: it then stands before the
 	// conversation, where the caches of model providers hold.
 	Stable bool
@@ -56,6 +56,9 @@ type Scene struct {
 	Message Memory   // the newest that is answered
 	Recent  []Memory // what was said in the room up to this turn, oldest first
 	Private bool
+	// Attached are the messages of the room's latest that have files, oldest first, with all that was read of these: Recent may
+	// hold the beginnings alone, or not the message any more.
+	Attached []Memory
 	// Owner says that all that is answered was written by owners of the agent, and Allowed, that it was by people whom an
 	// owner has named, by their account or a role, rather than by guests. Both follow from who they are on their platform, never from what a text
 	// says (SE-08).

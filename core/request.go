@@ -38,7 +38,7 @@ func (st *state) draft(limit int) (Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
-	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.scene.Actions}
+	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
 		req.Turns = append(req.Turns, contextTurn("What was said before, in short:\n"+cutTo(st.scene.Summary, limit)))
 	}

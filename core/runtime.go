@@ -103,6 +103,9 @@ func New(cfg Config) (*Runtime, error) {
 	if rt.sources, err = newSources(cfg.Plugins); err != nil {
 		return nil, err
 	}
+	if err := rt.inquire(); err != nil {
+		return nil, fmt.Errorf("the dynamic providers: %w", err)
+	}
 	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
 		return nil, err
 	}

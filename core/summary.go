@@ -24,6 +24,11 @@ func (x *execution) remind(ctx context.Context) {
 			s.Summary, summed = n.Text, n.Last
 		}
 	}
+	for _, m := range s.Recent {
+		if len(m.Files) > 0 {
+			s.Attached = append(s.Attached, m)
+		}
+	}
 	longest := limits.Prompt / 2 / max(1, len(s.inputs))
 	c := keep(s.Recent, s.asked(), summed, limits.History, longest)
 	s.Recent, x.lost = c.kept, c.lost && limits.Summaries

@@ -110,7 +110,7 @@ func (t *tool) takes() bool {
 
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *tool, s Scene) bool {
-	if only := rt.cfg.Access.override(s.Room).Tools; only != nil &&
+	if only := rt.cfg.Access.override(s.Room).Tools; only != nil && t.spec.Name != inquiryName &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.find(name) == t }) {
 		return false
 	}

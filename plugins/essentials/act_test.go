@@ -27,7 +27,8 @@ func TestOffered(t *testing.T) {
 			{tea, "bob", append(append([]string{"IGNORE", "STOP"}, rooms...), "SEND_MESSAGE", "CHOOSE_OPTION", "UPDATE_ENTITY")},
 			{tea, "guest", append(append([]string{"IGNORE", "STOP"}, rooms...), "CHOOSE_OPTION")},
 		} {
-			if diff := cmp.Diff(c.want, w.tools(c.in, c.who)); diff != "" {
+			want := append(c.want, "ASK_PROVIDERS") // for what files say
+			if diff := cmp.Diff(want, w.tools(c.in, c.who)); diff != "" {
 				t.Errorf("%s in %s (-want +got):\n%s", c.who, c.in.ID, diff)
 			}
 		}

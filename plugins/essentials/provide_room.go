@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/core"
@@ -167,7 +168,7 @@ func actionState(lore Lore) func(context.Context, core.Scene) (core.Fragment, er
 // attachments tells everything that was read of the files.
 func attachments(_ context.Context, s core.Scene) (core.Fragment, error) {
 	var lines []string
-	for _, m := range s.Recent {
+	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
 		for _, f := range m.Files {
 			lines = append(lines, strings.Join([]string{core.Label(f.Name) + " from " + core.Label(m.Name), f.Title, f.Description, f.Text}, "\n"))
 		}

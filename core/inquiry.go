@@ -1,0 +1,76 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// inquiry is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
+type inquiry struct {
+	rt      *Runtime
+	sources []source // the dynamic ones
+}
+
+const inquiryName = "ASK_PROVIDERS"
+
+// inquire offers an inquiry if there is somebody to be asked.
+func (rt *Runtime) inquire() error {
+	q := inquiry{rt: rt}
+	for _, s := range rt.sources {
+		if s.spec.Dynamic {
+			q.sources = append(q.sources, s)
+		}
+	}
+	if len(q.sources) == 0 {
+		return nil
+	}
+	return rt.toolbox.add(q, rt.cfg.Schema)
+}
+
+// Spec implements [Action].
+func (q inquiry) Spec() ActionSpec {
+	description, names := "Tells you more, when you need it to answer:", []string{}
+	for _, s := range q.sources {
+		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "what it is called")
+		names = append(names, s.spec.Name)
+	}
+	parameters, _ := json.Marshal(map[string]any{ // strings: never fails
+		"type": "object", "required": []string{"names"},
+		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
+	})
+	return ActionSpec{Name: inquiryName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true}
+}
+
+// Offered implements [Offerer]: a form has a place of its own for the names.
+func (q inquiry) Offered(s Scene) bool {
+	return q.rt.cfg.Generation.Mode == Native && q.rt.stateOf(s).native()
+}
+
+// tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
+func (st *state) tools() []ActionSpec {
+	all := slices.Clone(st.scene.Actions)
+	if q := st.rt.toolbox.find(inquiryName); q != nil && st.rt.offers(q, st.scene) {
+		all = append(all, q.spec)
+	}
+	return all
+}
+
+// Act implements [Action].
+func (q inquiry) Act(ctx context.Context, c *Call) (Result, error) {
+	st := q.rt.stateOf(c.Scene)
+	st.askNamed(ctx, inquired(c.Parameters))
+	all := func(ProviderSpec) bool { return true }
+	return Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They have nothing to tell.")}, nil
+}
+
+// inquired are the names that an inquiry asks for.
+func inquired(parameters json.RawMessage) []string {
+	var p struct{ Names []string }
+	if json.Unmarshal(parameters, &p) != nil {
+		return nil
+	}
+	return slices.DeleteFunc(p.Names, func(n string) bool { return strings.TrimSpace(n) == "" })
+}
