@@ -28,7 +28,8 @@ type Env struct {
 	Rand   *rand.Rand // jitter
 	Log    *slog.Logger
 	// PDF takes the text out of what other people sent; nil leaves PDFs unread.
-	PDF func(ctx context.Context, document []byte) (string, error)
+	PDF       func(ctx context.Context, document []byte) (string, error)
+	Observers []core.Observer // hear what happens, beside those of plugins: for metrics
 	// Wrap stands between the runtime and its store; tests let processes die there.
 	Wrap func(core.Store) core.Store
 }
@@ -87,7 +88,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
-		Models: g.models.Models, Meter: meter, Plugins: plugins, Schema: schema.Compile, Open: open, About: about(g),
+		Models: g.models.Models, Meter: meter, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg), Recall: recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})

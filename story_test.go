@@ -38,6 +38,7 @@ type story struct {
 	browser *sim.Browser
 	cfg     config.Config
 	log     sim.Log
+	events  events
 	extra   sim.Evidence // what other fakes have to tell
 	secrets []string
 	servers []string                       // that a crash cuts off, beside the model
@@ -112,7 +113,7 @@ func (s *story) start() {
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.New(s.cfg, parley.Env{
-		Listen: s.net.Listen, Dial: n.dial(s.net), Log: log,
+		Listen: s.net.Listen, Dial: n.dial(s.net), Log: log, Observers: []core.Observer{&s.events},
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
 			return n.store

@@ -58,8 +58,7 @@ const (
 type Result struct {
 	Text  string // for the model
 	Short string // for people, one line
-	// Images are pictures for people: below the answer, each at most 4 MiB. They are not remembered: a page shows them only
-	// while the answer is made.
+	// Images are pictures for people: below the answer, each at most 4 MiB. They are remembered with it, up to 24 MiB.
 	Images []Blob
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.
