@@ -128,8 +128,9 @@ type Line struct {
 
 // Version is one state of a message; the first is what was posted.
 type Version struct {
-	At   time.Time
-	Text string
+	At    time.Time
+	Text  string
+	Files []File
 }
 
 // Own are the texts of the bot's messages that stand in a room now, oldest first.

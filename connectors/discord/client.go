@@ -17,7 +17,6 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"parley/connectors"
-	"parley/progressive"
 )
 
 const (
@@ -101,26 +100,6 @@ func unsent(dial connectors.Dialer) connectors.Dialer {
 		}
 		return c, nil
 	}
-}
-
-// upload is the body of a request with a file beside it.
-type upload struct {
-	payload any
-	file    progressive.File
-}
-
-// encode makes the body of a request, and says of what kind it is.
-func encode(in any) (kind string, body []byte, err error) {
-	switch in := in.(type) {
-	case nil:
-		return "", nil, nil
-	case upload:
-		return discordgo.MultipartBodyWithJSON(in.payload, []*discordgo.File{
-			{Name: in.file.Name, ContentType: in.file.Type, Reader: bytes.NewReader(in.file.Data)},
-		})
-	}
-	body, err = json.Marshal(in)
-	return "application/json", body, err
 }
 
 // do makes one request below the API's root. A nil in has no body, an [upload] a file; out may be nil. Its errors are errRevoked, [held],

@@ -111,10 +111,12 @@ type content struct {
 	Buttons  []row     `json:"components,omitempty"`
 }
 
-// edition is an edit: one that names no buttons would leave those that are there.
+// edition is an edit: one that names no buttons would leave those that are there. One that names files takes away all
+// others.
 type edition struct {
 	content
-	Buttons []row `json:"components"`
+	Buttons []row   `json:"components"`
+	Files   []named `json:"attachments,omitempty"`
 }
 
 // nobody is who may be pinged: an edit without it would ping everybody it names (DR-09, SE-01).
@@ -143,12 +145,6 @@ type reference struct {
 	Fail    bool   `json:"fail_if_not_exists"`
 }
 
-// named is a file that comes with a message, by its place in the request.
-type named struct {
-	Place string `json:"id"`
-	Name  string `json:"filename"`
-}
-
 func says(p progressive.Part) content {
 	if p.File != nil {
 		return content{}
@@ -169,17 +165,14 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 	}
 	var body any = in
 	if p.File != nil {
-		in.Files = []named{{"0", p.File.Name}}
-		body = upload{in, *p.File}
+		f := sendable(*p.File)
+		in.Files = f.named()
+		body = upload{in, f}
 	}
 	var out struct {
 		ID string `json:"id"`
 	}
-	err := s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out)
-	if r := (*refusal)(nil); p.File != nil && errors.As(err, &r) && !errors.Is(err, progressive.ErrGone) {
-		s.closed = false // it may be no more than files that are refused: the words instead find out
-		err = fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
-	}
+	err := s.judgeFile(p, s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out))
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}
@@ -188,7 +181,14 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 
 // Edit implements [progressive.Editor].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	return s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, edition{says(p), rows(p.Offer)}, nil)
+	in := edition{content: says(p), Buttons: rows(p.Offer)}
+	var body any = in
+	if p.File != nil {
+		f := sendable(*p.File)
+		in.Files = f.named()
+		body = upload{in, f}
+	}
+	return s.judgeFile(p, s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body, nil))
 }
 
 // Delete implements [progressive.Deleter].

@@ -57,16 +57,20 @@ func (w *World) Places() []connectortest.Place {
 // Sees implements [connectortest.Witness].
 func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 	for _, m := range w.Fake.Messages(string(in)) {
-		out := connectortest.Line{ID: m.ID, Own: m.ByBot, Text: m.Content}
-		for _, a := range m.Attachments {
-			out.Files = append(out.Files, connectortest.File{Name: a.Filename, Type: a.ContentType, Data: a.Data})
-		}
+		out := connectortest.Line{ID: m.ID, Own: m.ByBot, Text: m.Content, Files: files(m.Attachments)}
 		for _, v := range w.Fake.History(m.ID) {
 			if !v.Deleted {
-				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content})
+				out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Content, Files: files(v.Attachments)})
 			}
 		}
 		all = append(all, out)
+	}
+	return all
+}
+
+func files(of []discordfake.Attachment) (all []connectortest.File) {
+	for _, a := range of {
+		all = append(all, connectortest.File{Name: a.Filename, Type: a.ContentType, Data: a.Data})
 	}
 	return all
 }

@@ -17,18 +17,15 @@ const GetFile Route = "GET /attachments/{channel_id}/{attachment_id}/{filename}"
 const fileLife = 24 * time.Hour
 
 // fileURL is the address of an attachment as it is handed out now: signed, and good for a while.
-func (s *Server) fileURL(m *message, i int) string {
-	a := m.attachments[i]
+func (s *Server) fileURL(m *message, a Attachment) string {
 	if a.URL != "" {
 		return a.URL
 	}
 	now := time.Now()
-	path := fmt.Sprintf("/attachments/%s/%s/%s", m.channel.id, attachmentID(m, i), url.PathEscape(a.Filename))
+	path := fmt.Sprintf("/attachments/%s/%s/%s", m.channel.id, a.ID, url.PathEscape(a.Filename))
 	ex := strconv.FormatInt(now.Add(fileLife).Unix(), 16)
 	return fmt.Sprintf("http://%s%s?ex=%s&is=%s&hm=%s&", s.host, path, ex, strconv.FormatInt(now.Unix(), 16), signature(path, ex))
 }
-
-func attachmentID(m *message, i int) string { return m.id + strconv.Itoa(i) }
 
 // signature stands for the one that only Discord can make.
 func signature(path, ex string) string {
@@ -69,7 +66,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.Data) // a client that has left needs no answer
 }
 
-// file finds what an address names, if it is good and the message still there.
+// file finds what an address names, if it is good and the file still stands in a message.
 func (s *Server) file(u *url.URL) (Attachment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,9 +77,9 @@ func (s *Server) file(u *url.URL) (Attachment, bool) {
 		return Attachment{}, false
 	}
 	for _, m := range s.world.messages {
-		for i := range m.attachments {
-			if attachmentID(m, i) == parts[3] && !m.deleted {
-				return m.attachments[i], true
+		for _, a := range m.attachments {
+			if a.ID == parts[3] && !m.deleted {
+				return a, true
 			}
 		}
 	}

@@ -15,9 +15,10 @@ const (
 // FlagVoice marks a message that was spoken; its attachment is the sound.
 const FlagVoice = 1 << 13
 
-// Attachment is a file on a user's message. Without a URL it has one that serves Data, signed anew whenever the message is
+// Attachment is a file on a message. Without a URL it has one that serves Data, signed anew whenever the message is
 // handed out (DR-26).
 type Attachment struct {
+	ID          string // given when it comes to stand in a message
 	Filename    string
 	ContentType string
 	URL         string
@@ -136,10 +137,10 @@ func (s *Server) mentionedUsers(of mentions) []object {
 
 func (s *Server) attachmentObjects(m *message) []object {
 	out := []object{}
-	for i, a := range m.attachments {
-		at := s.fileURL(m, i)
+	for _, a := range m.attachments {
+		at := s.fileURL(m, a)
 		out = append(out, object{
-			"id": attachmentID(m, i), "filename": a.Filename, "content_type": a.ContentType,
+			"id": a.ID, "filename": a.Filename, "content_type": a.ContentType,
 			"url": at, "proxy_url": at, "size": cmp.Or(a.Size, len(a.Data)),
 		})
 	}

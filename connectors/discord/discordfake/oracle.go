@@ -45,13 +45,14 @@ type TypingMark struct {
 	User string
 }
 
-// Version is one text of a message and when it appeared. The last one of a
+// Version is one state of a message and when it appeared. The last one of a
 // deleted message has Deleted set and no content.
 type Version struct {
-	At      time.Time
-	Content string
-	Flags   int
-	Deleted bool
+	At          time.Time
+	Content     string
+	Flags       int
+	Attachments []Attachment
+	Deleted     bool
 }
 
 // Message is a message as users see it now.
@@ -139,7 +140,7 @@ func (s *Server) shown(m *message) Message {
 	return shown
 }
 
-// History returns every text a message has had, its deletion last.
+// History returns every state a message has had, its deletion last.
 func (s *Server) History(messageID string) []Version {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,7 +34,7 @@ func MentionBot() SayOption {
 
 // Attach adds files to the message.
 func Attach(files ...Attachment) SayOption {
-	return func(_ *Server, m *message, _ *string) { m.attachments = append(m.attachments, files...) }
+	return func(s *Server, m *message, _ *string) { m.attachments = append(m.attachments, s.receive(files)...) }
 }
 
 // Spoken makes the message a voice message; it needs its sound attached (DR-25).
@@ -51,7 +51,7 @@ func (s *Server) Say(channelID, userID, text string, opts ...SayOption) string {
 	for _, opt := range opts {
 		opt(s, m, &text)
 	}
-	m.versions = []Version{{At: time.Now(), Content: text}}
+	m.versions = []Version{{At: time.Now(), Content: text, Attachments: m.attachments}}
 	m.mentions = s.mentionsOf(m.channel, text, nil, s.replied(m))
 	s.post(m)
 	return m.id

@@ -17,12 +17,12 @@ type editForm struct {
 	Embeds          json.RawMessage  `json:"embeds"`
 	Components      json.RawMessage  `json:"components"`
 	StickerIDs      []string         `json:"sticker_ids"`
-	Attachments     []any            `json:"attachments"`
+	Attachments     []attachmentForm `json:"attachments"` // an empty list takes all away
 }
 
 func (f *editForm) check() *apiError {
-	if len(f.StickerIDs) > 0 || len(f.Attachments) > 0 {
-		return notModelled("stickers and attachments")
+	if len(f.StickerIDs) > 0 {
+		return notModelled("stickers")
 	}
 	if f.Flags != nil && *f.Flags&^editFlags != 0 {
 		return invalidForm("flags", "MESSAGE_FLAGS_INVALID", "a flag that cannot be set")
@@ -43,6 +43,9 @@ func (s *Server) editMessage(c *call) (int, any, *apiError) {
 		return 0, nil, e
 	}
 	next := *m // so that a refused edit changes nothing
+	if next.attachments, e = s.editAttachments(m.attachments, form.Attachments, c.files); e != nil {
+		return 0, nil, e
+	}
 	text, e := s.applyEdit(&next, &form)
 	if e != nil {
 		return 0, nil, e
@@ -115,7 +118,7 @@ func (s *Server) replied(m *message) *user {
 
 // revise shows a new version of a message.
 func (s *Server) revise(m *message, text string, effect mentions) {
-	m.versions = append(m.versions, Version{At: time.Now(), Content: text, Flags: m.flags})
+	m.versions = append(m.versions, Version{At: time.Now(), Content: text, Flags: m.flags, Attachments: m.attachments})
 	m.mentions = effect
 	s.emitMessage("MESSAGE_UPDATE", m, s.messageObject(m))
 }

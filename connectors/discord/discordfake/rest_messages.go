@@ -95,7 +95,7 @@ func (s *Server) createMessage(c *call) (int, any, *apiError) {
 
 // draft makes the bot's message out of a form, not yet posted.
 func (s *Server) draft(ch *channel, form *createForm, files []Attachment, now time.Time) (*message, *apiError) {
-	m := &message{channel: ch, author: s.bot, embeds: form.Embeds, components: form.Components, attachments: files}
+	m := &message{channel: ch, author: s.bot, embeds: form.Embeds, components: form.Components, attachments: s.receive(files)}
 	if string(form.Nonce) != "null" {
 		m.nonce = form.Nonce
 	}
@@ -114,7 +114,7 @@ func (s *Server) draft(ch *channel, form *createForm, files []Attachment, now ti
 	if form.Flags != nil {
 		m.flags = *form.Flags
 	}
-	m.versions = []Version{{At: now, Content: text, Flags: m.flags}}
+	m.versions = []Version{{At: now, Content: text, Flags: m.flags, Attachments: m.attachments}}
 	m.mentions = s.mentionsOf(ch, text, form.AllowedMentions, replied)
 	return m, nil
 }

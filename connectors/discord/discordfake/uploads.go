@@ -6,11 +6,15 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
-// maxFile is how large an attachment may be where nothing was bought for more (DR-07).
-const maxFile = 10 << 20
+const (
+	// maxFile is how large an attachment may be where nothing was bought for more (DR-07).
+	maxFile   = 10 << 20
+	mostFiles = 10
+)
 
 // attachmentForm names a file of the request by its place there.
 type attachmentForm struct {
@@ -21,7 +25,7 @@ type attachmentForm struct {
 
 // unpack takes a multipart body apart: the JSON stays as the body, each files[n] becomes an attachment.
 func (c *call) unpack(boundary string) *apiError {
-	if c.do.route != CreateMessage {
+	if c.do.route != CreateMessage && c.do.route != EditMessage {
 		return notModelled("multipart/form-data for " + string(c.do.route))
 	}
 	parts := multipart.NewReader(bytes.NewReader(c.body), boundary)
@@ -41,6 +45,8 @@ func (c *call) unpack(boundary string) *apiError {
 			payload = data
 		case p.FormName() != want || p.FileName() == "":
 			return invalidForm(p.FormName(), "UNKNOWN_FIELD", "want payload_json, then "+want+" with a filename")
+		case len(p.Header) != 2 || p.Header.Get("Content-Type") == "":
+			return invalidForm(want, "MULTIPART", fmt.Sprintf("has other headers than a file has (SE-05): %q", p.Header))
 		case len(data) > maxFile:
 			return refuse(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
 		default:
@@ -54,6 +60,15 @@ func (c *call) unpack(boundary string) *apiError {
 	return nil
 }
 
+// receive gives files their ids.
+func (s *Server) receive(files []Attachment) []Attachment {
+	files = slices.Clone(files)
+	for i := range files {
+		files[i].ID = s.nextID()
+	}
+	return files
+}
+
 // checkAttachments wants every file of the request named once, in order, and no other.
 func checkAttachments(named []attachmentForm, files []Attachment) *apiError {
 	if len(named) != len(files) {
@@ -65,4 +80,44 @@ func checkAttachments(named []attachmentForm, files []Attachment) *apiError {
 		}
 	}
 	return nil
+}
+
+// editAttachments is what stands in a message after an edit: all that is named, what stood there by its id and what came
+// now by its place in the request. Without any list all stays, and what came is added.
+func (s *Server) editAttachments(have []Attachment, named []attachmentForm, came []Attachment) ([]Attachment, *apiError) {
+	came = s.receive(came)
+	if named == nil {
+		return most(append(slices.Clone(have), came...))
+	}
+	var next []Attachment
+	used := map[string]bool{}
+	for _, a := range named {
+		stood := slices.IndexFunc(have, func(h Attachment) bool { return h.ID == a.ID })
+		place, err := strconv.Atoi(a.ID)
+		switch {
+		case used[a.ID]:
+			return nil, invalidForm("attachments", "ATTACHMENT_NOT_FOUND", a.ID+" is named twice")
+		case stood >= 0 && a.Filename == "":
+			next = append(next, have[stood])
+		case stood < 0 && err == nil && place >= 0 && place < len(came) && came[place].Filename == a.Filename:
+			next = append(next, came[place])
+		default:
+			return nil, invalidForm("attachments", "ATTACHMENT_NOT_FOUND", fmt.Sprintf("%q %q neither stands there nor came", a.ID, a.Filename))
+		}
+		used[a.ID] = true
+	}
+	for i := range came {
+		if !used[strconv.Itoa(i)] {
+			return nil, invalidForm("attachments", "ATTACHMENT_NOT_FOUND", fmt.Sprintf("files[%d] is not named", i))
+		}
+	}
+	return most(next)
+}
+
+// most are as many files as a message may have.
+func most(files []Attachment) ([]Attachment, *apiError) {
+	if len(files) > mostFiles {
+		return nil, invalidForm("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
+	}
+	return files, nil
 }
