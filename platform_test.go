@@ -235,7 +235,7 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 		for i, v := range m.Versions {
 			last := v.Text == m.Text
 			if i > 0 && !last {
-				before, now := withoutCalls(m.Versions[i-1].Text), withoutCalls(v.Text)
+				before, now := lasting(m.Versions[i-1].Text), lasting(v.Text)
 				if len(before) < full && len(now) < len(before) {
 					wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, before, now))
 				}
@@ -272,10 +272,17 @@ func putBack(text string, files []File) string {
 }
 
 // withoutCalls is a text without the lines about calls under it.
-func withoutCalls(text string) string {
+func withoutCalls(text string) string { return without(text, "⏳", "⚙️", "✅", "❌") }
+
+// lasting is a text without what may give way to something shorter: lines about calls, and statuses of the player.
+func lasting(text string) string { return without(withoutCalls(text), "✨", "🔁") }
+
+// without is a text without the lines that begin with one of these marks.
+func without(text string, marks ...string) string {
 	lines := strings.Split(text, "\n")
 	return strings.TrimRight(strings.Join(slices.DeleteFunc(lines, func(line string) bool {
-		return strings.HasPrefix(line, "⏳ ") || strings.HasPrefix(line, "⚙️ ") || strings.HasPrefix(line, "✅ ") || strings.HasPrefix(line, "❌ ")
+		mark, _, more := strings.Cut(line, " ")
+		return more && slices.Contains(marks, mark)
 	}), "\n"), "\n")
 }
 

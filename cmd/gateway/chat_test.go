@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -41,6 +42,33 @@ func TestChatForScripts(t *testing.T) {
 	}
 	if last.Type != "done" || !strings.Contains(last.FullText, "I see 2 messages from you") {
 		t.Errorf("at last it wrote %+v", last)
+	}
+}
+
+// A script is told on the way what is important, and nothing else, beside the answer.
+func TestChatTellsWhatIsImportant(t *testing.T) {
+	var asked atomic.Bool
+	music := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !asked.Swap(true) {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	defer music.Close()
+	fake := modelfake.New(modelfake.Options{})
+	fake.Queue(modelfake.Script{modelfake.ToolCall("c", "PLAY_MUSIC", `{"title":"so what"}`)}, modelfake.Script{modelfake.Text("Enjoy it.")})
+	model := httptest.NewServer(fake)
+	defer model.Close()
+	c := command(t, []string{"OPENAI_BASE_URL=" + model.URL + "/v1", "OPENAI_MODEL=m"}, "chat", "-p", "play")
+	configure(t, c, "plugins:\n  player:\n    urls: ["+music.URL+"/so_what.mp3?key=x]\n")
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if code := status(t, err); code != 0 || string(out) != "🎵 Now playing: **so what**\n\nEnjoy it.\n" {
+		t.Errorf("it ended with %d and wrote %q", code, out)
+	}
+	if s := stderr.String(); !strings.Contains(s, "🔁 The server of “so what” does not answer; I try once more…\n") || strings.Contains(s, "Setting up") {
+		t.Errorf("beside it, it wrote %q", s)
 	}
 }
 

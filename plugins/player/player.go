@@ -11,13 +11,9 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"time"
 
 	"parley/core"
 )
-
-// setUp is how long a track may take to be there.
-const setUp = 20 * time.Second
 
 // Options say where the music is.
 type Options struct {
@@ -91,37 +87,13 @@ func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	}
 	name := plain(found.title)
 	progress.Update("✨ Setting up " + name + "…")
-	if err := p.ready(ctx, *found); err != nil {
+	again := func() {
+		progress.Important("🔁 The server of “" + name + "” does not answer; I try once more…")
+	}
+	if err := p.ready(ctx, *found, again); err != nil {
 		progress.Fail("“" + name + "” can't be played right now.")
 		return core.Result{}, fmt.Errorf("set up %q: %w", found.title, err)
 	}
 	progress.Complete("🎵 Now playing: " + found.link())
 	return core.Result{Text: fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", found.title), Short: "it plays"}, nil
-}
-
-// ready makes sure that a track is there.
-func (p *player) ready(ctx context.Context, t track) error {
-	ctx, cancel := context.WithTimeout(ctx, setUp)
-	defer cancel()
-	if t.url == nil {
-		info, err := fs.Stat(p.folder, t.path)
-		if err == nil && info.Size() == 0 {
-			err = errors.New("the file is empty")
-		}
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url.String(), nil)
-	if err != nil {
-		return fmt.Errorf("ask for it: %w", err)
-	}
-	req.Header.Set("Range", "bytes=0-0") // that it is there is enough
-	resp, err := p.http.Do(req)
-	if err != nil {
-		return errors.Unwrap(err) // without the address, which may hold a secret
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusPartialContent {
-		return fmt.Errorf("the server answers %s", resp.Status)
-	}
-	return nil
 }

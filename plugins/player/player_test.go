@@ -1,20 +1,14 @@
 package player
 
 import (
-	"context"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core/actiontest"
-	"parley/sim"
 )
 
 func TestFind(t *testing.T) {
@@ -98,51 +92,4 @@ func TestPlayFromFolder(t *testing.T) {
 			t.Errorf("%s: %v\n%s", parameters, made.Err, diff)
 		}
 	}
-}
-
-func TestPlayFromAddress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		world := sim.NewNet()
-		l, err := world.Listen("tcp", "music.test:80")
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			switch r.URL.Path {
-			case "/slow.mp3":
-				select {
-				case <-time.After(time.Second):
-				case <-r.Context().Done():
-				}
-			case "/never.mp3":
-				<-r.Context().Done()
-			case "/gone.mp3":
-				http.NotFound(w, r)
-			}
-		})}
-		go func() { _ = server.Serve(l) }()
-		defer server.Close()
-		p, err := New(Options{
-			Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-				return world.Dial(ctx, network, address)
-			},
-			URLs: []string{"http://music.test/slow.mp3", "http://music.test/gone.mp3", "http://music.test/never.mp3"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for title, want := range map[string][]string{
-			"slow":  {"✨ Setting up slow…", "🎵 Now playing: [slow](http://music.test/slow.mp3)"},
-			"gone":  {"⚠️ “gone” can't be played right now."},
-			"never": {"✨ Setting up never…", "⚠️ “never” can't be played right now."},
-		} {
-			made := actiontest.Make(t, p.Actions[0], actiontest.Call{Parameters: `{"title":"` + title + `"}`})
-			if diff := cmp.Diff(want, made.Shown); diff != "" {
-				t.Errorf("%s: %v\n%s", title, made.Err, diff)
-			}
-			if made.Err != nil && strings.Contains(made.Err.Error(), "music.test") {
-				t.Errorf("the error tells where it is: %v", made.Err)
-			}
-		}
-	})
 }

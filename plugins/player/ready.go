@@ -1,0 +1,118 @@
+package player
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	setUp       = 20 * time.Second // how long a track may take to be there, the second try included
+	firstTry    = 8 * time.Second  // how long its server may take until it is asked once more
+	breath      = 2 * time.Second  // before that, unless the server says how long
+	mostPatient = 5                // seconds: a server that wants a longer pause is not asked again
+)
+
+// noAnswer is a failure that may be gone with the next try.
+type noAnswer struct {
+	error
+	pause time.Duration // before that
+}
+
+func (n noAnswer) Unwrap() error { return n.error }
+
+// ready makes sure that a track is there. A server that does not answer is asked once more: again is called before that.
+func (p *player) ready(ctx context.Context, t track, again func()) error {
+	if t.url == nil {
+		info, err := fs.Stat(p.folder, t.path)
+		if err == nil && info.Size() == 0 {
+			err = errors.New("the file is empty")
+		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, setUp)
+	defer cancel()
+	first, stop := context.WithTimeout(ctx, firstTry)
+	err := p.ask(first, t.url)
+	stop()
+	var silent noAnswer
+	if !errors.As(err, &silent) || ctx.Err() != nil {
+		return err
+	}
+	again()
+	select {
+	case <-time.After(silent.pause):
+		return p.ask(ctx, t.url)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ask asks a server whether a track is there. It fails with [noAnswer] if asking again may help.
+func (p *player) ask(ctx context.Context, at *url.URL) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return errors.New("its address can't be asked for")
+	}
+	req.Header.Set("Range", "bytes=0-0") // that it is there is enough
+	resp, err := p.http.Do(req)
+	switch {
+	case err != nil && (ctx.Err() != nil || passing(err)):
+		return noAnswer{bare(err), breath}
+	case err != nil:
+		return bare(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusPartialContent {
+		return nil
+	}
+	err = fmt.Errorf("the server answers %s", resp.Status)
+	if pause, ok := pauseAfter(resp); ok {
+		return noAnswer{err, pause}
+	}
+	return err
+}
+
+// passing says whether a request failed as it does while a server starts, or has too much to do.
+func passing(err error) bool {
+	var slow net.Error
+	return errors.As(err, &slow) && slow.Timeout() ||
+		slices.ContainsFunc([]error{syscall.ECONNREFUSED, syscall.ECONNRESET, io.EOF, io.ErrUnexpectedEOF}, func(e error) bool { return errors.Is(err, e) })
+}
+
+// pauseAfter is how long to wait after a refusal; ok is false if the next one would be the same. Retry-After may also be
+// a date (RFC 9110, section 10.2.3), which nobody sends for so short a pause.
+func pauseAfter(resp *http.Response) (pause time.Duration, ok bool) {
+	asked := resp.Header.Get("Retry-After")
+	busy, broken := resp.StatusCode == http.StatusTooManyRequests, resp.StatusCode >= http.StatusInternalServerError
+	if asked == "" {
+		return breath, broken
+	}
+	seconds, err := strconv.ParseUint(asked, 10, 16)
+	return time.Duration(seconds) * time.Second, (busy || broken) && err == nil && seconds <= mostPatient
+}
+
+// bare is why a request failed, without the address, which may hold a secret.
+func bare(err error) error {
+	var name *net.DNSError
+	var op *net.OpError
+	var request *url.Error
+	switch {
+	case errors.As(err, &name):
+		return errors.New(name.Err)
+	case errors.As(err, &op):
+		return op.Err
+	case errors.As(err, &request):
+		return request.Err
+	}
+	return err
+}
