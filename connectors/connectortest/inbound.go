@@ -134,7 +134,7 @@ func (r *rig) sayInTwoRooms() {
 func addressOpensElsewhere(r *rig) {
 	group := r.Group()
 	m := r.ask(group, "hello")
-	another := r.Connect()
+	another := r.connect()
 	here := r.bot
 	r.bot = another
 	id, err := r.open(m).Post(r.Context(), r.open(m).Render(view("good day"))[0], "nonce")

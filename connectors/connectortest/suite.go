@@ -18,19 +18,16 @@ import (
 	"parley/sim"
 )
 
-// Suite is what a platform must pass.
-type Suite struct {
-	// New makes a platform whose server listens on net. It is called once in each bubble.
-	New func(t *testing.T, net *sim.Net) Platform
-}
-
-// Platform is a connector and the world that it speaks to.
-type Platform interface {
-	World
+// Suite is what a connector must pass, in a world of type W.
+type Suite[W World] struct {
+	// At is where the platform's server listens.
+	At string
+	// New makes the world. It is called once in each bubble.
+	New func() (W, error)
 	// Connect makes another process of the one bot.
-	Connect() Bot
+	Connect func(w W, net *sim.Net) Bot
 	// Budgets are those of the connector's scopes, by kind.
-	Budgets() map[string]progressive.Budget
+	Budgets map[string]progressive.Budget
 }
 
 // Bot is what is tested.
@@ -41,7 +38,7 @@ type Bot interface {
 }
 
 // Run plays each story in a bubble of its own, in which hours take milliseconds and no goroutine may be left behind.
-func (s Suite) Run(t *testing.T) {
+func (s Suite[W]) Run(t *testing.T) {
 	for name, play := range map[string]func(*rig){
 		"messages have one form":              messagesHaveOneForm,
 		"a message that comes twice":          messageComesTwice,
@@ -57,9 +54,7 @@ func (s Suite) Run(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				net := sim.NewNet()
-				r := &rig{T: t, Platform: s.New(t, net)}
-				r.bot = r.Connect()
+				r := s.rig(t)
 				r.start()
 				play(r)
 				r.end()
@@ -68,13 +63,30 @@ func (s Suite) Run(t *testing.T) {
 	}
 }
 
+func (s Suite[W]) rig(t *testing.T) *rig {
+	w, err := s.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := sim.NewNet()
+	l, err := net.Listen("tcp", s.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	Serve(t, l, w.Handler())
+	connect := func() Bot { return s.Connect(w, net) }
+	return &rig{T: t, World: w, connect: connect, bot: connect(), budgets: s.Budgets}
+}
+
 // rig is a bot at work, and what it handed over.
 type rig struct {
 	*testing.T
-	Platform
-	bot   Bot
-	stop  context.CancelFunc
-	ended chan error
+	World
+	connect func() Bot
+	bot     Bot
+	budgets map[string]progressive.Budget
+	stop    context.CancelFunc
+	ended   chan error
 
 	mu   sync.Mutex
 	got  []core.Inbound
@@ -114,7 +126,7 @@ func (r *rig) end() {
 	for _, ping := range r.Pings() {
 		r.Error("I11:", ping)
 	}
-	r.Platform.Close()
+	r.World.Close()
 }
 
 func (r *rig) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
@@ -177,13 +189,12 @@ func (r *rig) open(m core.Message) progressive.Sink {
 
 // gate keeps the connector's own budgets.
 func (r *rig) gate() progressive.Gate {
-	budgets := r.Budgets()
 	return progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 		kind, _, _ := strings.Cut(string(s), "/")
-		if _, known := budgets[kind]; !known {
+		if _, known := r.budgets[kind]; !known {
 			r.Errorf("scope %s has no budget", s)
 		}
-		return budgets[kind]
+		return r.budgets[kind]
 	})
 }
 

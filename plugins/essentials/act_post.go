@@ -25,11 +25,8 @@ func createPost(rooms Rooms) action {
 		},
 		offered: func(s core.Scene) bool { return s.Owner && s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			var p struct{ Room, Topic string }
-			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
-			}
-			room, err := find(ctx, rooms, c.Scene, p.Room)
+			var p struct{ Topic string }
+			room, err := roomMeant(ctx, rooms, c, &p)
 			switch {
 			case err != nil:
 				return core.Result{}, err

@@ -39,11 +39,7 @@ func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string)
 	return action{spec: spec,
 		offered: func(s core.Scene) bool { return among(s) || named(s) },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			var p struct{ Room string }
-			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
-			}
-			room, err := find(ctx, rooms, c.Scene, p.Room)
+			room, err := roomMeant(ctx, rooms, c)
 			switch {
 			case err != nil:
 				return core.Result{}, err
@@ -57,6 +53,17 @@ func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string)
 			return core.Result{Text: text, Short: text}, nil
 		},
 	}
+}
+
+// roomMeant finds the room that the parameters name, and reads the others of them.
+func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (core.Room, error) {
+	var named struct{ Room string }
+	for _, into := range append(others, &named) {
+		if err := c.Read(into); err != nil {
+			return core.Room{}, err
+		}
+	}
+	return find(ctx, rooms, c.Scene, named.Room)
 }
 
 // find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner

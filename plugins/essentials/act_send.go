@@ -20,11 +20,8 @@ func sendMessage(rooms Rooms) action {
 		},
 		offered: named,
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			var p struct{ Room, Text string }
-			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
-			}
-			room, err := find(ctx, rooms, c.Scene, p.Room)
+			var p struct{ Text string }
+			room, err := roomMeant(ctx, rooms, c, &p)
 			switch {
 			case err != nil:
 				return core.Result{}, err

@@ -30,8 +30,9 @@ func updateSettings(settings Settings, rooms Rooms) action {
 		},
 		offered: func(s core.Scene) bool { return s.Owner },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			var p struct{ Setting, Value, Room string }
-			if err := c.Read(&p); err != nil {
+			var p struct{ Setting, Value string }
+			room, err := roomMeant(ctx, rooms, c, &p)
+			if err != nil {
 				return core.Result{}, err
 			}
 			value := core.Label(p.Value)
@@ -41,10 +42,6 @@ func updateSettings(settings Settings, rooms Rooms) action {
 					return core.Result{}, errors.New("length is short, normal or detailed")
 				}
 				value = words
-			}
-			room, err := find(ctx, rooms, c.Scene, p.Room)
-			if err != nil {
-				return core.Result{}, err
 			}
 			note := core.RoomNote{Room: room.ID, Kind: core.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
 			if err := settings.SaveNote(ctx, note); err != nil {
