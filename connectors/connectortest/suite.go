@@ -51,6 +51,7 @@ func (s Suite[W]) Run(t *testing.T) {
 		"holds are obeyed":                    holdsAreObeyed,
 		"an answer of which nothing may stay": answerIsWithdrawn,
 		"an answer with a picture":            answerWithPicture,
+		"a file in place of another":          fileIsReplaced,
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

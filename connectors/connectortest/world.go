@@ -84,7 +84,7 @@ type Weather interface {
 // Fault is what becomes of one request of the bot.
 type Fault struct {
 	Op   progressive.Op
-	File bool  // it is the post of a file, where that is another request than that of a text
+	File bool  // it is about a file, where that is another request than one about a text
 	In   Place // empty is anywhere
 	Nth  int   // of these requests, from now on; 0 is the first
 

@@ -104,10 +104,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 		chat = to
 		id, err = s.send(ctx, chat, p)
 	}
-	if err = s.judge(progressive.Post, chat, err); err != nil && p.File != nil {
-		err = judgeFile(err)
-	}
-	if err != nil {
+	if err = judgeFile(p, s.judge(progressive.Post, chat, err)); err != nil {
 		return "", err
 	}
 	return messageID(chat, id), nil
@@ -125,10 +122,8 @@ func (s *sink) move(chat, to int64) {
 func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, error) {
 	method, params, files := "sendMessage", content(chat, p), []tgbotapi.RequestFile(nil)
 	if p.File != nil {
-		var field string
-		method, field = carrier(*p.File)
-		params = tgbotapi.Params{"chat_id": params["chat_id"]}
-		files = []tgbotapi.RequestFile{{Name: field, Data: tgbotapi.FileBytes{Name: p.File.Name, Bytes: p.File.Data}}}
+		c := carry(*p.File)
+		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
 	}
 	s.addTopic(params)
 	if p.ReplyTo && !s.alone && chat == s.to.Chat { // numbers of messages do not move with a group
@@ -165,10 +160,14 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", progressive.ErrGone, err)
 	}
-	params := content(chat, p)
+	method, params, files := "editMessageText", content(chat, p), []tgbotapi.RequestFile(nil)
+	if p.File != nil {
+		c := carry(*p.File)
+		method, params, files = "editMessageMedia", tgbotapi.Params{"chat_id": params["chat_id"], "media": c.media()}, c.files(attached)
+	}
 	params["message_id"] = strconv.Itoa(message)
 	var edited json.RawMessage
-	return s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, "editMessageText", params, &edited))
+	return judgeFile(p, s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...)))
 }
 
 // Delete implements [progressive.Deleter]. A message that can't be deleted any more counts as gone.

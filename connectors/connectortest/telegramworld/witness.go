@@ -21,8 +21,11 @@ func method(op progressive.Op) string {
 	}[op]
 }
 
-// files are the methods that post one.
-var files = []string{"sendPhoto", "sendDocument"}
+// posts are the methods that post a file.
+var posts = []string{"sendPhoto", "sendAudio", "sendDocument"}
+
+// replace shows another file in its place.
+const replace = "editMessageMedia"
 
 // Spoil implements [connectortest.Weather].
 func (w *World) Spoil(f connectortest.Fault) {
@@ -51,7 +54,11 @@ func (w *World) Spoil(f connectortest.Fault) {
 		w.Fake.Fault(out)
 		return
 	}
-	for _, out.Method = range files {
+	methods := posts
+	if f.Op == progressive.Edit {
+		methods = []string{replace}
+	}
+	for _, out.Method = range methods {
 		w.Fake.Fault(out)
 	}
 }
@@ -72,16 +79,20 @@ func (w *World) Sees(in connectortest.Place) (all []connectortest.Line) {
 		if m.Service != "" {
 			continue
 		}
-		out := connectortest.Line{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text}
-		if u := m.Upload; u != nil {
-			out.Files = append(out.Files, connectortest.File{Name: u.Name, Type: u.Type, Data: u.Data})
-		}
+		out := connectortest.Line{ID: messageID(m.Chat, m.ID), Own: m.From.ID == w.Fake.Bot().ID, Text: m.Text, Files: files(m.Upload)}
 		for _, v := range w.Fake.History(m) {
-			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text})
+			out.Versions = append(out.Versions, connectortest.Version{At: v.At, Text: v.Text, Files: files(v.Upload)})
 		}
 		all = append(all, out)
 	}
 	return all
+}
+
+func files(u *telegramfake.Upload) []connectortest.File {
+	if u == nil {
+		return nil
+	}
+	return []connectortest.File{{Name: u.Name, Type: u.Type, Data: u.Data}}
 }
 
 // Requests implements [connectortest.Witness].
@@ -91,7 +102,7 @@ func (w *World) Requests() (all []sim.Request) {
 			continue
 		}
 		r := sim.Request{
-			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post) || slices.Contains(files, q.Method),
+			From: q.At, To: q.Ended, Scope: string(place(q.Chat)), Create: q.Method == method(progressive.Post) || slices.Contains(posts, q.Method),
 			Hold: time.Duration(q.RetryAfter) * time.Second,
 		}
 		if r.To.IsZero() {
@@ -113,7 +124,7 @@ func charged(name string) bool {
 			return true
 		}
 	}
-	return slices.Contains(files, name)
+	return name == replace || slices.Contains(posts, name)
 }
 
 // Refused implements [connectortest.Witness].

@@ -30,9 +30,11 @@ func (s *Server) table() map[string]method {
 	photo := map[string]kind{
 		"chat_id": isChat, "message_thread_id": isInt, "photo": isString, "disable_notification": isBool, "reply_parameters": isObject,
 	}
-	document := maps.Clone(photo)
+	audio, document := maps.Clone(photo), maps.Clone(photo)
+	delete(audio, "photo")
 	delete(document, "photo")
-	document["document"] = isString
+	audio["audio"], document["document"] = isString, isString
+	media := map[string]kind{"chat_id": isChat, "message_id": isInt, "media": isObject, "reply_markup": isObject}
 	poll := map[string]kind{"offset": isInt, "limit": isInt, "timeout": isInt, "allowed_updates": isArray}
 	hook := map[string]kind{
 		"url": isString, "ip_address": isString, "max_connections": isInt, "allowed_updates": isArray,
@@ -56,9 +58,11 @@ func (s *Server) table() map[string]method {
 		"getChat":             {params: map[string]kind{"chat_id": isChat}, run: s.getChat},
 		"answerCallbackQuery": {params: answer, run: s.answerCallbackQuery},
 		"sendMessage":         {params: send, charged: true, run: s.sendMessage},
-		"sendPhoto":           {params: photo, charged: true, run: s.sendPhoto},
-		"sendDocument":        {params: document, charged: true, run: s.sendDocument},
+		"sendPhoto":           {params: photo, charged: true, run: s.sendFile},
+		"sendAudio":           {params: audio, charged: true, run: s.sendFile},
+		"sendDocument":        {params: document, charged: true, run: s.sendFile},
 		"editMessageText":     {params: edit, charged: true, run: s.editMessageText},
+		"editMessageMedia":    {params: media, charged: true, run: s.editMessageMedia},
 		"deleteMessage":       {params: map[string]kind{"chat_id": isChat, "message_id": isInt}, charged: true, run: s.deleteMessage},
 		"sendChatAction":      {params: action, charged: true, run: s.sendChatAction},
 	}

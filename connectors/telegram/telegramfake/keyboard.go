@@ -23,6 +23,15 @@ func (m Message) Buttons() (all []Button) {
 	return all
 }
 
+// keyboard is what a request puts below a message.
+func (c *call) keyboard() (json.RawMessage, error) {
+	raw := c.params["reply_markup"]
+	if raw == "" {
+		return nil, nil
+	}
+	return json.RawMessage(raw), checkKeyboard([]byte(raw))
+}
+
 // checkKeyboard refuses what the server does: a button needs a text, and 1 to 64 bytes of data.
 func checkKeyboard(raw []byte) error {
 	var k struct {

@@ -72,7 +72,7 @@ type Message struct {
 	Date        time.Time
 	Edited      time.Time // of the last edit, zero if never
 	Versions    int
-	Upload      *Upload // that the bot sent; nil if none
+	Upload      *Upload // that the bot shows; nil if none
 	Lost        int     // entities of this version that the server dropped without a word (TR-05, TR-09)
 }
 
@@ -85,6 +85,7 @@ type Version struct {
 	Entities    []Entity
 	LinkPreview *LinkPreviewOptions
 	Markup      json.RawMessage
+	Upload      *Upload // that the bot showed; nil if none
 	Lost        int
 }
 
@@ -101,7 +102,6 @@ type message struct {
 	silent    bool
 	service   string
 	value     any            // of the service field
-	upload    *Upload        // that the bot sent
 	media     map[string]any // fields of a picture, a file or the like; the text is then its caption
 	versions  []Version
 	deleted   bool
@@ -114,7 +114,7 @@ func (m *message) public() Message {
 	out := Message{
 		ID: m.id, Chat: m.chat.ID, Thread: m.thread, Topic: m.topic, From: *m.from, Text: v.Text, Entities: v.Entities,
 		ReplyTo: m.replyTo, LinkPreview: v.LinkPreview, Markup: v.Markup, Silent: m.silent, Service: m.service,
-		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: m.upload,
+		Date: m.date, Versions: len(m.versions), Lost: v.Lost, Upload: v.Upload,
 	}
 	if len(m.versions) > 1 {
 		out.Edited = v.At

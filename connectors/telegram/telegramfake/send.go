@@ -3,7 +3,6 @@ package telegramfake
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -23,11 +22,11 @@ func (s *Server) sendMessage(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.send(c, v, nil)
+	return s.send(c, v)
 }
 
-// send posts v, or a file.
-func (s *Server) send(c *call, v Version, f *Upload) (any, error) {
+// send posts v.
+func (s *Server) send(c *call, v Version) (any, error) {
 	thread, err := c.chat.writableThread(c.int("message_thread_id"))
 	if err != nil {
 		return nil, err
@@ -44,8 +43,8 @@ func (s *Server) send(c *call, v Version, f *Upload) (any, error) {
 	if target != nil {
 		m.replyIn(target)
 	}
-	if f != nil {
-		m.upload, m.media = f, s.keep(f)
+	if v.Upload != nil {
+		m.media = s.keep(v.Upload)
 	}
 	c.log.Message = m.id
 	return m.wire(false), nil
@@ -94,11 +93,8 @@ func (s *Server) content(c *call) (Version, error) {
 	if v.LinkPreview, err = object[LinkPreviewOptions](s, c, "link_preview_options"); err != nil {
 		return v, err
 	}
-	if raw := c.params["reply_markup"]; raw != "" {
-		if err := checkKeyboard([]byte(raw)); err != nil {
-			return v, err
-		}
-		v.Markup = json.RawMessage(raw)
+	if v.Markup, err = c.keyboard(); err != nil {
+		return v, err
 	}
 	given, err := object[[]Entity](s, c, "entities")
 	if err != nil {
@@ -114,39 +110,6 @@ func (s *Server) content(c *call) (Version, error) {
 		err = s.rejectLocked(c, errors.New("parse_mode "+v.ParseMode+" is not modelled (TR-10)"))
 	}
 	return v, err
-}
-
-func (s *Server) editMessageText(c *call) (any, error) {
-	m := c.chat.live(c.int("message_id"))
-	switch {
-	case m == nil:
-		return nil, badRequest("message to edit not found")
-	case m.from.ID != s.bot.ID || m.service != "":
-		return nil, badRequest("message can't be edited")
-	case m.media != nil:
-		return nil, badRequest("there is no text in the message to edit")
-	}
-	v, err := s.content(c)
-	if err != nil {
-		return nil, err
-	}
-	c.log.Message = m.id
-	if v.same(m.now()) {
-		return nil, badRequest("message is not modified: specified new message content and reply markup are exactly " +
-			"the same as a current content and reply markup of the message")
-	}
-	m.versions = append(m.versions, v)
-	return m.wire(false), nil
-}
-
-// same compares what users see (TR-07): a preview counts only where there is a link.
-func (v *Version) same(old *Version) bool {
-	if v.Text != old.Text || !reflect.DeepEqual(v.Entities, old.Entities) || string(v.Markup) != string(old.Markup) {
-		return false
-	}
-	linked := strings.Contains(v.Text, "://") ||
-		slices.ContainsFunc(v.Entities, func(e Entity) bool { return e.Type == "text_link" })
-	return !linked || reflect.DeepEqual(v.LinkPreview, old.LinkPreview)
 }
 
 func (s *Server) deleteMessage(c *call) (any, error) {

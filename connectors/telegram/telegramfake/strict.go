@@ -51,19 +51,20 @@ func (s *Server) rejectLocked(c *call, why error) error {
 
 // check compares the parameters with the method's table, then with the specification.
 func (s *Server) check(c *call) error {
-	for _, name := range slices.Sorted(maps.Keys(c.params)) {
+	params := c.unattached()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
 		k, known := c.method.params[name]
 		if !known {
 			return fmt.Errorf("unknown parameter %q", name)
 		}
-		if err := k.check(c.params[name]); err != nil {
+		if err := k.check(params[name]); err != nil {
 			return fmt.Errorf("parameter %q: %w", name, err)
 		}
 	}
 	if s.spec == nil {
 		return nil
 	}
-	return s.spec.Check(c.name, c.params)
+	return s.spec.Check(c.name, params)
 }
 
 func (k kind) check(value string) error {

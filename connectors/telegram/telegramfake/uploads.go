@@ -8,8 +8,12 @@ import (
 	_ "image/jpeg" // what a photo may be
 	_ "image/png"
 	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"path"
+	"strconv"
+	"strings"
 )
 
 // How large an upload may be in bytes, and a photo in pixels (the reference's "Sending files" and sendPhoto).
@@ -22,7 +26,7 @@ const (
 
 // Upload is a file that the bot sent.
 type Upload struct {
-	Method string // sendPhoto or sendDocument
+	Method string // that posts such a file: sendPhoto, sendAudio or sendDocument
 	Name   string
 	Type   string
 	Data   []byte
@@ -50,33 +54,55 @@ func uploads(form *multipart.Form, params map[string]string) (map[string]Upload,
 	return files, nil
 }
 
-func (s *Server) sendPhoto(c *call) (any, error) {
-	f, err := s.uploaded(c, "photo")
+// kinds are the files that a bot can show, by the method that posts one: the parameter and the type of InputMedia.
+var kinds = map[string]string{"sendPhoto": "photo", "sendAudio": "audio", "sendDocument": "document"}
+
+// sendFile posts one.
+func (s *Server) sendFile(c *call) (any, error) {
+	f, err := s.uploaded(c, kinds[c.name], c.name)
 	if err != nil {
 		return nil, err
 	}
-	size, _, err := image.DecodeConfig(bytes.NewReader(f.Data))
+	return s.send(c, Version{Upload: f})
+}
+
+// inputMedia is the file that an edit shows.
+func (s *Server) inputMedia(c *call) (*Upload, error) {
+	in, err := object[struct{ Type, Media string }](s, c, "media")
 	switch {
-	case len(f.Data) > maxPhoto:
-		return nil, badRequest("file of size %d bytes is too big for a photo; the maximum size is %d bytes", len(f.Data), maxPhoto)
 	case err != nil:
-		return nil, badRequest("IMAGE_PROCESS_FAILED")
-	case size.Width+size.Height > maxSides || max(size.Width, size.Height) > maxRatio*min(size.Width, size.Height):
-		return nil, badRequest("PHOTO_INVALID_DIMENSIONS")
-	}
-	return s.send(c, Version{}, f)
-}
-
-func (s *Server) sendDocument(c *call) (any, error) {
-	f, err := s.uploaded(c, "document")
-	if err != nil {
 		return nil, err
+	case in == nil:
+		return nil, s.rejectLocked(c, errors.New("parameter \"media\" is required"))
 	}
-	return s.send(c, Version{}, f)
+	field, attached := strings.CutPrefix(in.Media, attach)
+	if !attached {
+		return nil, s.rejectLocked(c, errors.New("media is no upload: not modelled"))
+	}
+	for method, kind := range kinds {
+		if kind == in.Type {
+			return s.uploaded(c, field, method)
+		}
+	}
+	return nil, s.rejectLocked(c, fmt.Errorf("can't parse InputMedia: type %q is unsupported", in.Type))
 }
 
-// uploaded is the file of a request. Files that the server has already, or would fetch, are not modelled.
-func (s *Server) uploaded(c *call, field string) (*Upload, error) {
+const attach = "attach://"
+
+// unattached are the parameters without the files that another one names.
+func (c *call) unattached() map[string]string {
+	params := maps.Clone(c.params)
+	for field := range c.files {
+		if strings.Contains(c.params["media"], strconv.Quote(attach+field)) {
+			delete(params, field)
+		}
+	}
+	return params
+}
+
+// uploaded is the file of a request, as method would send it. Files that the server has already, or would fetch, are not
+// modelled.
+func (s *Server) uploaded(c *call, field, method string) (*Upload, error) {
 	f, ok := c.files[field]
 	switch {
 	case !ok || len(c.files) != 1:
@@ -86,19 +112,47 @@ func (s *Server) uploaded(c *call, field string) (*Upload, error) {
 	case len(f.Data) > maxUpload:
 		return nil, &apiError{code: http.StatusRequestEntityTooLarge, text: "Request Entity Too Large"}
 	}
-	f.Method = c.name
+	f.Method = method
+	switch method {
+	case "sendPhoto":
+		return &f, checkPhoto(f.Data)
+	case "sendAudio":
+		if f.Type = audioTypes[strings.ToLower(path.Ext(f.Name))]; f.Type == "" {
+			return nil, s.rejectLocked(c, fmt.Errorf("%q is neither an .mp3 nor an .m4a", f.Name))
+		}
+	}
 	return &f, nil
+}
+
+// audioTypes are what players take; the server goes by the name.
+var audioTypes = map[string]string{".mp3": "audio/mpeg", ".m4a": "audio/mp4"}
+
+func checkPhoto(data []byte) error {
+	size, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch {
+	case len(data) > maxPhoto:
+		return badRequest("file of size %d bytes is too big for a photo; the maximum size is %d bytes", len(data), maxPhoto)
+	case err != nil:
+		return badRequest("IMAGE_PROCESS_FAILED")
+	case size.Width+size.Height > maxSides || max(size.Width, size.Height) > maxRatio*min(size.Width, size.Height):
+		return badRequest("PHOTO_INVALID_DIMENSIONS")
+	}
+	return nil
 }
 
 // keep stores f and returns the fields that a message has of it.
 func (s *Server) keep(f *Upload) map[string]any {
 	id := s.addFileLocked(f.Name, f.Data, 0)
 	fields := map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data)}
-	if f.Method == "sendPhoto" {
+	kind := kinds[f.Method]
+	switch kind {
+	case "photo":
 		size, _, _ := image.DecodeConfig(bytes.NewReader(f.Data)) // it was read before
 		fields["width"], fields["height"] = size.Width, size.Height
-		return map[string]any{"photo": []any{fields}}
+		return map[string]any{kind: []any{fields}}
+	case "audio":
+		fields["duration"] = 1
 	}
 	fields["file_name"], fields["mime_type"] = f.Name, f.Type
-	return map[string]any{"document": fields}
+	return map[string]any{kind: fields}
 }

@@ -1,0 +1,69 @@
+package connectortest
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"parley/progressive"
+)
+
+// fileIsReplaced is ST-01 for messages that are files: they show what is newest in their place, whatever it is, and a
+// removed one is gone.
+func fileIsReplaced(r *rig) {
+	for _, place := range []Place{r.Direct(Ada), r.Group()} {
+		sink := r.open(r.ask(place, "draw"))
+		editor, ok := sink.(progressive.Editor)
+		if !ok {
+			return // it is posted at the end, once
+		}
+		files := []progressive.File{
+			{Name: "sketch.png", Type: "image/png", Data: r.paint()},
+			{Name: "picture.png", Type: "image/png", Data: append(r.paint(), "and more"...)},
+			{Name: "a \"report\"\r\nX-Evil: für Zoë 😀.txt", Type: "text/plain; charset=utf-8", Data: []byte("all is well")}, // SE-05
+			{Name: "song.mp3", Type: "audio/mpeg", Data: []byte("ID3")},
+		}
+		id, err := sink.Post(r.Context(), progressive.Part{File: &files[0]}, string(place)+"/files.1/0")
+		r.must(err)
+		for i, f := range files[1:] {
+			pass(10 * time.Second)
+			if i == 0 {
+				r.Spoil(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // it is asked for again: TR-07
+				if err := editor.Edit(r.Context(), id, progressive.Part{File: &f}); err == nil {
+					r.Error("nobody heard of it, and it is said to be done")
+				}
+				pass(10 * time.Second)
+			}
+			r.must(editor.Edit(r.Context(), id, progressive.Part{File: &f}))
+		}
+		r.wantFiles(place, id, files)
+	}
+}
+
+// wantFiles wants a message to have shown these, one after the other, and nothing else.
+func (r *rig) wantFiles(in Place, id string, files []progressive.File) {
+	r.Helper()
+	all := r.Sees(in)
+	last := all[len(all)-1]
+	if last.ID != id || !last.Own || last.Text != "" {
+		r.Fatalf("%s: %s was posted, the last message is %+v", in, id, last)
+	}
+	var shown []File
+	for _, v := range last.Versions {
+		if len(v.Files) != 1 {
+			r.Fatalf("%s: %d files stood there at once", in, len(v.Files))
+		}
+		if f := v.Files[0]; len(shown) == 0 || !bytes.Equal(shown[len(shown)-1].Data, f.Data) {
+			shown = append(shown, f)
+		}
+	}
+	if len(shown) != len(files) || len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, files[len(files)-1].Data) {
+		r.Fatalf("%s: shown were %+v", in, last)
+	}
+	for i, f := range shown {
+		if !bytes.Equal(f.Data, files[i].Data) || f.Type != files[i].Type || strings.ContainsAny(f.Name, "\"\r\n") ||
+			f.Name[len(f.Name)-4:] != files[i].Name[len(files[i].Name)-4:] {
+			r.Errorf("%s: %+v was shown for %+v", in, f, files[i])
+		}
+	}
+}
