@@ -57,26 +57,62 @@ func TestTelegramThrownOut(t *testing.T) {
 	})
 }
 
-// The owner has the agent post in a channel for announcements: once, in its own words, and with nothing of where it was asked.
-func TestPostInAnnouncements(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
-		c.shutdown()
-		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
-		c.start()
-		news := Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), "news"))
-		c.pass(10 * time.Second)
-		c.Say(Ada, news, "We open on Monday.")
-		c.pass(time.Minute)
-		c.model.Queue(Script{ToolCall("c1", "CREATE_POST", `{"room":"#news","topic":"tea"}`)},
-			Script{Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, Script{Text("It is out.")})
+// The owner has the agent post in a channel that is a feed: once, in its own words, and with nothing of where it was asked.
+func TestPostInAFeed(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		news := c.feed("news")
 		c.Say(Ada, c.ada, "Post something about tea, my darling")
-		c.rest()
 		c.want(c.ada, "It is out.")
-		if got := Own(c, news); !slices.Equal(got, []string{"The kettle **sings**."}) {
+		if got := Own(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
 			t.Errorf("posted is %q", got)
 		}
-		if p := string(c.model.Requests()[1].Raw); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
+		if p := c.prompt(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
 			t.Errorf("who writes the post is told %s", p)
+		}
+	})
+}
+
+// feed is a channel in which there is a post already; Ada is the owner, and the agent is about to post there, about tea.
+func (c *chat) feed(name string) (in Place) {
+	c.Helper()
+	c.shutdown()
+	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+	c.start()
+	switch w := c.World.(type) {
+	case *discordworld.World:
+		in = Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
+	case *telegramworld.World:
+		in = Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
+	}
+	c.pass(10 * time.Second)
+	c.Say(Ada, in, "We open on Monday.")
+	c.pass(time.Minute)
+	c.model.Queue(Script{ToolCall("c1", "CREATE_POST", `{"room":"#`+name+`","topic":"tea"}`)},
+		Script{Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, Script{Text("It is out.")})
+	return in
+}
+
+// Where the bot may not post any more it tries once, and whoever asked is answered all the same.
+func TestPostWithoutTheRight(t *testing.T) {
+	onTelegram(t, func(c *chat, w *telegramworld.World) {
+		news := c.feed("news")
+		id, err := strconv.ParseInt(string(news), 10, 64)
+		c.must(err)
+		w.Fake.LetPost(telegramfake.Chat{ID: id}, telegramfake.User{ID: 1, FirstName: "Admin"}, false)
+		c.pass(time.Minute)
+		c.forgotten = map[string]bool{"": true} // what could not be posted
+		c.Say(Ada, c.ada, "Post something about tea")
+		c.want(c.ada, "It is out.")
+		c.want(news)
+		c.pass(time.Hour)
+		var tried []string
+		for _, q := range w.Fake.Log() {
+			if q.Chat == id {
+				tried = append(tried, q.Method+": "+q.Description)
+			}
+		}
+		if want := []string{"sendMessage: Bad Request: need administrator rights in the channel chat"}; !slices.Equal(tried, want) {
+			t.Errorf("it tried %q", tried)
 		}
 	})
 }

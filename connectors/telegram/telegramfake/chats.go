@@ -9,13 +9,14 @@ import (
 type chat struct {
 	Chat
 	owner    *User // opened the topics of a forum
-	nextID   int   // of supergroups only; the others share a counter
+	nextID   int   // of supergroups and channels only; the others share a counter
 	messages map[int]*message
 	order    []*message
 	topics   map[int]*topic
 	actions  []Action
 	budget   bucket
 	out      string // why the bot can't write, empty if it can
+	mute     bool   // the bot may not post in this channel
 	newID    int64  // after a migration
 }
 
@@ -122,12 +123,12 @@ func (s *Server) Block(u User) {
 // Unblock undoes [Server.Block].
 func (s *Server) Unblock(u User) { s.membership(u.ID, u, "kicked", "member", "") }
 
-// Kick throws the bot out of a group, by is who does it.
+// Kick throws the bot out of a group or channel, by is who does it.
 func (s *Server) Kick(c Chat, by User) {
 	s.membership(c.ID, by, "member", "kicked", "bot was kicked from the "+c.Type+" chat")
 }
 
-// JoinBot brings the bot into a group, as an ordinary member, with a my_chat_member update.
+// JoinBot brings the bot into a group, as an ordinary member, or into a channel, with a my_chat_member update.
 func (s *Server) JoinBot(c Chat, by User) { s.membership(c.ID, by, "left", "member", "") }
 
 // Enter brings u into a group, Leave takes u out; both are told by a notice in the group.
@@ -160,12 +161,16 @@ func (s *Server) membership(id int64, by User, was, is, out string) {
 	ch.out = ""
 	s.enqueue("my_chat_member", map[string]any{
 		"chat": ch.Chat, "from": by, "date": time.Now().Unix(),
-		"old_chat_member": s.member(was), "new_chat_member": s.member(is),
+		"old_chat_member": s.member(ch, was), "new_chat_member": s.member(ch, is),
 	})
 	ch.out = out
 }
 
-func (s *Server) member(status string) map[string]any {
+// member is the bot's ChatMember: who is in a channel is an administrator.
+func (s *Server) member(ch *chat, status string) map[string]any {
+	if status == "member" && ch.Type == channel {
+		return s.administrator(ch)
+	}
 	out := map[string]any{"status": status, "user": s.bot}
 	if status == "kicked" {
 		out["until_date"] = 0
@@ -216,6 +221,8 @@ func (s *Server) writable(id string) (*chat, error) {
 		return nil, e
 	case ch.out != "":
 		return nil, forbidden(ch.out)
+	case ch.mute:
+		return nil, badRequest("need administrator rights in the channel chat")
 	}
 	return ch, nil
 }

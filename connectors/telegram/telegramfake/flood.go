@@ -15,7 +15,7 @@ type Limit struct {
 // topics (TR-02). No limits means no budget.
 type Flood struct {
 	Private []Limit       // each private chat
-	Group   []Limit       // each group or supergroup
+	Group   []Limit       // each group, supergroup or channel
 	Bot     []Limit       // the bot over all chats
 	MaxHold time.Duration // the longest hold that hammering leads to; 0 is 4 h
 }

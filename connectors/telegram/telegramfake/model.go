@@ -16,7 +16,7 @@ type User struct {
 	LanguageCode string `json:"language_code,omitempty"`
 }
 
-// Chat is a conversation, in the wire's form. Type is private, group or supergroup.
+// Chat is a conversation, in the wire's form. Type is private, group, supergroup or channel.
 type Chat struct {
 	ID        int64  `json:"id"`
 	Type      string `json:"type"`
@@ -31,6 +31,7 @@ const (
 	private    = "private"
 	group      = "group"
 	supergroup = "supergroup"
+	channel    = "channel"
 )
 
 // Entity is a MessageEntity. Offset and Length count UTF-16 code units.
@@ -61,7 +62,7 @@ type Message struct {
 	Chat        int64
 	Thread      int  // message_thread_id: a topic, or the root of a chain of replies
 	Topic       bool // Thread is a topic
-	From        User
+	From        User // who wrote it, also in a channel, where the wire does not tell
 	Text        string
 	Entities    []Entity
 	ReplyTo     int // id of the message it replies to, 0 if none
@@ -124,7 +125,12 @@ func (m *message) public() Message {
 
 // wire is the message as the API tells it, with the message it replies to but not that one's.
 func (m *message) wire(nested bool) map[string]any {
-	out := map[string]any{"message_id": m.id, "from": m.from, "chat": m.chat.Chat, "date": m.date.Unix()}
+	out := map[string]any{"message_id": m.id, "chat": m.chat.Chat, "date": m.date.Unix()}
+	if m.chat.Type == channel {
+		out["sender_chat"] = m.chat.Chat
+	} else {
+		out["from"] = m.from
+	}
 	v := m.now()
 	set := func(name string, value any, when bool) {
 		if when {

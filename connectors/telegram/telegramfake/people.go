@@ -141,15 +141,18 @@ func (s *Server) tell(m *message) {
 		return
 	}
 	kind := "message"
+	if m.chat.Type == channel {
+		kind = "channel_post"
+	}
 	if len(m.versions) > 1 {
-		kind = "edited_message"
+		kind = "edited_" + kind
 	}
 	s.enqueue(kind, m.wire(false))
 }
 
 // visible is privacy mode (TR-27): in groups the bot gets commands, mentions, replies to itself, service messages.
 func (s *Server) visible(m *message) bool {
-	if s.readAll || m.chat.Type == private || m.service != "" {
+	if s.readAll || m.chat.Type == private || m.chat.Type == channel || m.service != "" {
 		return true
 	}
 	if target := m.chat.messages[m.replyTo]; target != nil && target.from.ID == s.bot.ID {

@@ -6,7 +6,7 @@ import "time"
 func (s *Server) post(ch *chat, from *User, v Version) *message {
 	v.At = time.Now()
 	m := &message{chat: ch, from: from, date: v.At, versions: []Version{v}}
-	if ch.Type == supergroup {
+	if ch.Type == supergroup || ch.Type == channel {
 		ch.nextID++
 		m.id = ch.nextID
 	} else {

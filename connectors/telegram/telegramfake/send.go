@@ -140,8 +140,11 @@ func (s *Server) sendChatAction(c *call) (any, error) {
 		"choose_sticker", "find_location", "record_video_note", "upload_video_note",
 	}
 	name, thread := c.params["action"], c.int("message_thread_id")
-	if !slices.Contains(known, name) {
+	switch {
+	case !slices.Contains(known, name):
 		return nil, badRequest("wrong parameter action in request")
+	case c.chat.Type == channel: // the documentation excludes them; what the server does is not known
+		return nil, s.rejectLocked(c, errors.New("no chat actions in channels"))
 	}
 	const general = 1 // whether typing may name General is unsettled; the server passes it on
 	if c.chat.IsForum && thread > general && c.chat.topics[thread] == nil {
