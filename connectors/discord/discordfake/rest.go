@@ -24,7 +24,8 @@ type call struct {
 	known  bool      // the path exists, if for another method
 	params map[string]string
 	query  url.Values
-	body   []byte
+	raw    []byte       // as it came
+	body   []byte       // the JSON of it
 	files  []Attachment // that came with it
 	entry  *Request
 	fault  Fault
@@ -71,7 +72,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 // arrive logs a request and picks the fault that is planned for it.
 func (s *Server) arrive(r *http.Request, body []byte) *call {
 	path, ours := apiPath(r)
-	c := &call{http: r, query: r.URL.Query(), body: body}
+	c := &call{http: r, query: r.URL.Query(), raw: body, body: body}
 	c.entry = &Request{At: time.Now(), Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Body: body}
 	if ours {
 		c.do, c.params, c.known = find(s.routes, r.Method, path)
@@ -93,7 +94,7 @@ func (s *Server) arrive(r *http.Request, body []byte) *call {
 func (s *Server) repeat(c *call) *call {
 	again, entry := *c, *c.entry
 	entry.At, entry.Fault = time.Now(), "repeated by the network"
-	again.entry, again.fault = &entry, Fault{}
+	again.entry, again.fault, again.files = &entry, Fault{}, nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.journal.add(&entry)

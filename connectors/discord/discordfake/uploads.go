@@ -28,7 +28,7 @@ func (c *call) unpack(boundary string) *apiError {
 	if c.do.route != CreateMessage && c.do.route != EditMessage {
 		return notModelled("multipart/form-data for " + string(c.do.route))
 	}
-	parts := multipart.NewReader(bytes.NewReader(c.body), boundary)
+	parts := multipart.NewReader(bytes.NewReader(c.raw), boundary)
 	var payload []byte
 	for {
 		p, err := parts.NextPart()

@@ -149,3 +149,20 @@ func TestReplacedFileIsGone(t *testing.T) {
 		}
 	}
 }
+
+// What the network repeats is read like the first: the same file comes to stand there twice, and no client is blamed.
+func TestUploadComesTwice(t *testing.T) {
+	s, channel, _ := room(t)
+	path := "/channels/" + channel + "/messages"
+	s.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.Twice())
+	upload(t, s, "POST", path, `{"attachments":[{"id":"0","filename":"a"}]}`, "a")
+	all := s.Messages(channel)
+	if len(all) != 2 || len(all[1].Attachments) != 1 || len(s.Rejected()) != 0 {
+		t.Fatalf("%+v, rejected %+v", all, s.Rejected())
+	}
+	s.Fault(discordfake.Match{Route: discordfake.EditMessage}, discordfake.Twice())
+	upload(t, s, "PATCH", path+"/"+all[0].ID, `{"attachments":[{"id":"0","filename":"c"}]}`, "c")
+	if m := s.Messages(channel)[0]; len(m.Attachments) != 1 || m.Attachments[0].Filename != "c" || m.Versions != 3 || len(s.Rejected()) != 0 {
+		t.Errorf("%+v, rejected %+v", m, s.Rejected())
+	}
+}
