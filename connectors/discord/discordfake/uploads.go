@@ -83,7 +83,8 @@ func checkAttachments(named []attachmentForm, files []Attachment) *apiError {
 }
 
 // editAttachments is what stands in a message after an edit: all that is named, what stood there by its id and what came
-// now by its place in the request. Without any list all stays, and what came is added.
+// now by its place in the request. Without any list all stays, and what came is added: so v9 of the API does, which clients
+// should not lean on, for v10 takes away what stood there.
 func (s *Server) editAttachments(have []Attachment, named []attachmentForm, came []Attachment) ([]Attachment, *apiError) {
 	came = s.receive(came)
 	if named == nil {
