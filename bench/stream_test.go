@@ -43,7 +43,7 @@ func (rooms) Memory(context.Context, core.MemoryID) (core.Memory, error) {
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (rooms) Picture(context.Context, core.RunID, int) (core.Blob, error) {
+func (rooms) File(context.Context, core.RunID, int) (core.Blob, error) {
 	return core.Blob{}, core.ErrNotFound
 }
 

@@ -3,11 +3,8 @@ package core
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,8 +25,8 @@ func (x *execution) tools() (specs []ActionSpec) {
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
 func (x *execution) act(ctx context.Context, c ToolCall) (result string, err error) {
-	end := Tool{Stage: StageEnd}
-	defer func() { x.stage(c, end) }()
+	end, files := Tool{Stage: StageEnd}, []Blob(nil)
+	defer func() { x.stage(c, end, files...) }()
 	t, params, problem := x.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
@@ -60,9 +57,9 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		end.Error = "It failed."
 		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
 	} else {
-		end.Success, end.Result, end.ShortResult, end.Images = true, r.Text, r.Short, dataURLs(r.Images)
-		if n := len(r.Images) - len(end.Images); n > 0 {
-			done.Result.Text += fmt.Sprintf("\n[%d of the pictures can't be shown: too large, or of a kind that people can't see]", n)
+		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, showable(r.Files)
+		if n := len(r.Files) - len(files); n > 0 {
+			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: empty, or larger than %d MiB]", n, maxFile>>20)
 		}
 	}
 	x.acted = append(x.acted, done)
@@ -90,9 +87,9 @@ func (x *execution) over() bool {
 	return false
 }
 
-// spoken is [errNothingToSay] where nothing was said.
+// spoken is [errNothingToSay] where nothing was said or shown.
 func (x *execution) spoken() error {
-	if strings.TrimSpace(x.answer.View().Text()) == "" {
+	if v := x.answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
 		return errNothingToSay
 	}
 	return nil
@@ -152,40 +149,6 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 	}
 	return t, params, ""
 }
-
-// maxImage is how large a picture of an action may be, in bytes: it travels with the changes of its answer.
-const maxImage = 4 << 20
-
-// dataURLs are pictures as pages show them. What browsers might take for a program is left out, as is what is too large.
-func dataURLs(images []Blob) (urls []string) {
-	for _, b := range images {
-		if kind := http.DetectContentType(b.Data); harmless(kind) && len(b.Data) <= maxImage {
-			urls = append(urls, dataURL(Blob{Type: kind, Data: b.Data}))
-		}
-	}
-	return urls
-}
-
-// harmless says of a type that browsers take it for a picture and nothing else.
-func harmless(kind string) bool {
-	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind)
-}
-
-func dataURL(b Blob) string {
-	return "data:" + b.Type + base64Mark + base64.StdEncoding.EncodeToString(b.Data)
-}
-
-func fromDataURL(url string) (b Blob, ok bool) {
-	head, data, ok := strings.Cut(url, base64Mark)
-	if b.Type, _ = strings.CutPrefix(head, "data:"); !ok || !harmless(b.Type) {
-		return Blob{}, false
-	}
-	var err error
-	b.Data, err = base64.StdEncoding.DecodeString(data)
-	return b, err == nil
-}
-
-const base64Mark = ";base64,"
 
 // limited cuts a result that would crowd out the conversation.
 func limited(s string) string {

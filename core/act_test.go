@@ -385,28 +385,37 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// SE-06: a picture reaches people as what it is, or not at all.
-func TestImages(t *testing.T) {
-	png := "\x89PNG\r\n\x1a\n"
+// SE-05, SE-06: a file reaches people as what it is, whatever it is called, or not at all.
+func TestFilesAreWhatTheyAre(t *testing.T) {
+	png, page := "\x89PNG\r\n\x1a\n", "<html><script>"
 	for name, c := range map[string]struct {
-		data string
-		want []string
+		name, kind, data string
+		want             []core.Blob
 	}{
-		"a picture":   {png, []string{"data:image/png;base64,iVBORw0KGgo="}},
-		"a page":      {"<html><script>", nil},
-		"a drawing":   {`<svg xmlns="http://www.w3.org/2000/svg"/>`, nil},
-		"a large one": {png + strings.Repeat("x", 4<<20), nil},
+		"a picture":           {"a.png", "image/png", png, []core.Blob{{Name: "a.png", Type: "image/png", Data: []byte(png)}}},
+		"said to be a page":   {"", "text/html", png, []core.Blob{{Type: "image/png", Data: []byte(png)}}},
+		"a page":              {"", "image/png", page, []core.Blob{{Type: "text/html; charset=utf-8", Data: []byte(page)}}},
+		"a drawing":           {"", "image/svg+xml", "<svg/>", []core.Blob{{Type: "text/plain; charset=utf-8", Data: []byte("<svg/>")}}},
+		"a song":              {"a.mp3", "audio/mpeg", "la", []core.Blob{{Name: "a.mp3", Type: "audio/mpeg", Data: []byte("la")}}},
+		"of no type":          {"a", "nothing of the kind\r\n", "la", []core.Blob{{Name: "a", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"from a folder":       {"../../etc/a \u202e\n b.txt", "", "la", []core.Blob{{Name: "a b.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"of another's folder": {`C:\x\a.txt`, "", "la", []core.Blob{{Name: "a.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"with a long name": {strings.Repeat("ä", 100) + ".txt", "", "la",
+			[]core.Blob{{Name: strings.Repeat("ä", 48) + ".txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"without a name": {"..", "", "la", []core.Blob{{Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"a large one":    {"", "image/png", png + strings.Repeat("x", 8<<20), nil},
+		"an empty one":   {"a.txt", "text/plain", "", nil},
 	} {
 		inWorld(t, func(w *world) {
 			w.watched()
 			w.plug(&action{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
-				return core.Result{Text: "there", Images: []core.Blob{{Type: "image/png", Data: []byte(c.data)}}}, nil
+				return core.Result{Text: "there", Files: []core.Blob{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
 			}})
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()
-			cs, _, err := n.follow(n.say("go").Run)
+			_, v, err := n.follow(n.say("go").Run)
 			w.must(err)
-			if diff := cmp.Diff(c.want, stages(w, cs)["a"].Images); diff != "" {
+			if diff := cmp.Diff(c.want, v.Files()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", name, diff)
 			}
 		})

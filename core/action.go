@@ -58,8 +58,9 @@ const (
 type Result struct {
 	Text  string // for the model
 	Short string // for people, one line
-	// Images are pictures for people: below the answer, each at most 4 MiB. They are remembered with it, up to 24 MiB.
-	Images []Blob
+	// Files are for people: below the answer, pictures as pictures, each at most 8 MiB. They are remembered with it, up to
+	// 24 MiB.
+	Files []Blob
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.
 	Last bool

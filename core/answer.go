@@ -17,6 +17,7 @@ type Answer struct {
 	open    map[key]*segment
 	log     []entry // in order of end; neighbouring text of one segment is one entry
 	history sayings
+	offer   *Offer
 	outcome Outcome
 	lost    bool
 	seen    seen
@@ -36,6 +37,8 @@ type segment struct {
 	parameters strings.Builder  // of a call, while they are being written
 	text       *strings.Builder // what it says; a callback begins another one. A string taken from a builder stays good
 	said       string           // with the newest callback
+	brought    []Blob           // with that
+	files      []Blob           // that it shows now
 	first      Cursor           // the first and the newest callback in the log: the two that a slow reader gets
 	last       Cursor
 }
@@ -101,8 +104,11 @@ func (a *Answer) apply(c Change) {
 		a.history.add(c.Text)
 	case ToolStage:
 		a.move(s, c)
+	case Offered:
+		a.offer = c.Offer
+		a.log = append(a.log, entry{end: c.End, change: c})
 	case Ended:
-		a.outcome = *c.Outcome
+		a.outcome, a.offer = *c.Outcome, c.Outcome.Offer
 		if c.History != nil {
 			a.history = sayings{texts: c.History}
 		}
@@ -115,7 +121,7 @@ func (a *Answer) apply(c Change) {
 func (a *Answer) segment(c Change) *segment {
 	k := key{call: c.Call}
 	switch {
-	case c.Kind == Ended:
+	case c.Kind == Ended, c.Kind == Offered:
 		return nil
 	case c.Call == "":
 		k.step = c.Step
@@ -153,10 +159,10 @@ func (a *Answer) move(s *segment, c Change) {
 		s.tool.Parameters = s.parameters.String()
 		return
 	}
-	if t.Images == nil {
-		t.Images = s.tool.Images
-	}
 	s.tool = t
+	if c.Files != nil {
+		s.files = c.Files
+	}
 	a.log = append(a.log, entry{end: c.End, seg: s, change: c})
 }
 
@@ -171,7 +177,7 @@ func (a *Answer) replace(s *segment, c Change) {
 	}
 	s.text = &strings.Builder{}
 	s.text.WriteString(c.Text)
-	s.said, s.last = c.Text, c.End
+	s.said, s.brought, s.files, s.last = c.Text, c.Files, c.Files, c.End
 	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call, Important: c.Important}})
 }
 
@@ -228,6 +234,9 @@ func (a *Answer) read(e entry, at Cursor) Change {
 		}
 	case c.Kind == Callback:
 		c.Text = e.seg.said
+		if e.end == e.seg.last {
+			c.Files = e.seg.brought
+		}
 	case c.Kind == Ended:
 		c.History = a.history.list()
 	}
@@ -242,9 +251,9 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: a.history.list(), Outcome: a.outcome}
+	v := View{At: a.at, History: a.history.list(), Offer: a.offer, Outcome: a.outcome}
 	for _, s := range a.segs {
-		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String()})
+		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files})
 	}
 	return v
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,12 +22,12 @@ type Call struct {
 	say   func(context.Context, Notice) error
 	said  atomic.Int64
 	await func(context.Context, Cursor) ([]Shown, error)
-	ask   func(context.Context, Question) error
+	ask   func(context.Context, Question) (<-chan Question, error)
 }
 
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
-// actions.
-func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error, ask func(context.Context, Question) error) *Call {
+// actions. What comes from the channel that ask returns is what was chosen.
+func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
 	b := &block{answer: a, id: id, name: id}
 	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
@@ -40,21 +41,20 @@ func (c *Call) Read(into any) error {
 	return nil
 }
 
-// Update shows text, and pictures, in place of what this call said and showed before, below what is already written. In
-// chats pictures come with the end; the last ones stay, above those of the result.
-func (c *Call) Update(text string, pictures ...Blob) { c.update(Change{Text: text}, pictures) }
+// Update shows text and files, pictures as pictures, in place of what this call said and showed before, below what is
+// already written. Those of the last update stay, above the files of the result. Files of more than 8 MiB are left out.
+func (c *Call) Update(text string, files ...Blob) { c.update(Change{Text: text, Files: files}) }
 
-func (c *Call) update(said Change, pictures []Blob) Cursor {
-	c.block.picture(dataURLs(pictures))
-	said.Kind, said.Text, said.Important = Callback, clean(said.Text), clean(said.Important)
+func (c *Call) update(said Change) Cursor {
+	said.Kind, said.Text, said.Important, said.Files = Callback, clean(said.Text), clean(said.Important), showable(said.Files)
 	return c.block.say(said)
 }
 
 // UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
 // [ErrUnseen] when the platform takes too long, and with the cause of ctx.
-func (c *Call) UpdateAndWait(ctx context.Context, text string, pictures ...Blob) ([]Shown, error) {
-	at := c.update(Change{Text: text}, pictures)
+func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...Blob) ([]Shown, error) {
+	at := c.update(Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)
 	}
@@ -67,12 +67,41 @@ func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(
 // Short shows in one line how far the call has come, beside its name: for long work.
 func (c *Call) Short(line string) { c.block.running(line) }
 
-// Ask ends the answer with options to choose from, if it is completed; what is asked above them, the answer itself has to
-// say. A later question of the same turn takes its place. Without [Question.For] whoever asked may choose. It fails if the
-// question is none, and with the cause of ctx.
+// Ask shows options to choose from below the answer: at once, until somebody chooses, and at the end if that is completed.
+// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [Question.For]
+// whoever asked may choose. It fails if the question is none, and with the cause of ctx.
 func (c *Call) Ask(ctx context.Context, q Question) error {
+	_, err := c.put(ctx, q)
+	return err
+}
+
+// Choose shows text in place of what this call said, with the options of q, waits until somebody chooses, and returns the
+// question with that. Then the call says so, until its next update. It fails with [ErrUnanswered] when the time of the
+// question is over, or the turn is: the turn's other limits go on meanwhile, also [ActionSpec.Limit]. It fails with
+// [ErrUnseen] where the answer shows nothing before its end. An action that can go on without waiting should Ask: that
+// outlives a restart. [Question.Chooser] means nothing here.
+func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, error) {
+	q.Chooser = awaited
+	c.Update(text)
+	answered, err := c.put(ctx, q)
+	if err != nil {
+		return q, err
+	}
+	select {
+	case chosen, ok := <-answered:
+		if !ok {
+			return q, cmp.Or(context.Cause(ctx), ErrUnanswered)
+		}
+		c.Update(text + "\n\n" + chosen.mark(c.Scene.Room.Kind))
+		return chosen, nil
+	case <-ctx.Done():
+		return q, context.Cause(ctx)
+	}
+}
+
+func (c *Call) put(ctx context.Context, q Question) (<-chan Question, error) {
 	if c.ask == nil {
-		return errors.New("nobody can be asked here")
+		return nil, errors.New("nobody can be asked here")
 	}
 	if len(q.For) == 0 {
 		q.For = []EntityID{c.Scene.Message.Author}

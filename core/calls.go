@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -12,21 +10,43 @@ import (
 type ToolBlock struct {
 	ID string `json:"id"`
 	Tool
+	Images []string `json:"images,omitempty"` // the pictures that it shows, as data: URLs
+}
+
+// toolBlock is a call that shows files.
+func toolBlock(id string, t Tool, files []Blob) ToolBlock {
+	b := ToolBlock{ID: id, Tool: t}
+	for _, f := range files {
+		if f.Picture() {
+			b.Images = append(b.Images, f.DataURL())
+		}
+	}
+	return b
 }
 
 // PastCall is a call at its end, as it is remembered with the answer.
 type PastCall struct {
-	ToolBlock
-	At int `json:"at,omitempty"` // how many bytes of the answer's text stand above it
+	ID string `json:"id"`
+	Tool
+	At    int        `json:"at,omitempty"` // how many bytes of the answer's text stand above it
+	Files []PastFile `json:"files,omitempty"`
+}
+
+// PastFile is a file that a call has shown. What it holds is read from [Files].
+type PastFile struct {
+	N    int    `json:"n"` // among those of the answer, from 0
+	Name string `json:"name,omitempty"`
+	Type string `json:"type"`
+	Size int    `json:"size"` // bytes
 }
 
 const (
 	mostCalls     = 100       // that are remembered of one answer: the first
 	maxCallsBytes = maxResult // and of all of them, what went in and came out (LM-08)
-	maxGallery    = 24 << 20  // and of their pictures, as data: URLs
+	maxGallery    = 24 << 20  // and of their files
 )
 
-// Calls are the calls of v as they are remembered: of their pictures only the numbers by which [Pictures] knows them.
+// Calls are the calls of v as they are remembered.
 func (v View) Calls() []PastCall {
 	var k keeper
 	return k.keep(v)
@@ -34,16 +54,16 @@ func (v View) Calls() []PastCall {
 
 // keeper makes of an answer what is remembered of it.
 type keeper struct {
-	bytes    int // of parameters and results
-	size     int // of pictures
-	pictures []Blob
+	bytes int // of parameters and results
+	size  int // of files
+	files []Blob
 }
 
 func (k *keeper) keep(v View) (all []PastCall) {
 	above := 0
 	for _, s := range v.Segments {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
-			all = append(all, PastCall{ToolBlock{s.Call, k.tool(s.Tool)}, above})
+			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.shelve(s.Files)})
 		}
 		if s.Text != "" {
 			if above > 0 {
@@ -61,44 +81,37 @@ func (k *keeper) tool(t Tool) Tool {
 		*s = cutAt(clean(*s), max(0, maxCallsBytes-k.bytes))
 		k.bytes += len(*s)
 	}
-	var kept []string
-	for _, url := range t.Images {
-		if k.size+len(url) > maxGallery {
-			continue
-		}
-		if b, ok := fromDataURL(url); ok {
-			kept = append(kept, strconv.Itoa(len(k.pictures)))
-			k.pictures, k.size = append(k.pictures, b), k.size+len(url)
-		}
-	}
-	t.Images = kept
 	return t
 }
 
-// pictured is calls with the pictures that a run has shown. Those that are gone are left out.
-func (rt *Runtime) pictured(ctx context.Context, run RunID, calls []PastCall) []PastCall {
-	all := slices.Clone(calls)
-	for i := range all {
-		var urls []string
-		for _, name := range all[i].Images {
-			n, err := strconv.Atoi(name)
-			if err != nil {
-				continue
-			}
-			b, err := rt.cfg.Store.Picture(ctx, run, n)
-			if err == nil {
-				urls = append(urls, dataURL(b))
-			} else if !errors.Is(err, ErrNotFound) {
-				rt.cfg.Log.Warn("a picture can't be shown again", "run", run, "err", err)
-			}
+func (k *keeper) shelve(files []Blob) (kept []PastFile) {
+	for _, b := range files {
+		if k.size+len(b.Data) > maxGallery {
+			continue
 		}
-		all[i].Images = urls
+		kept = append(kept, PastFile{len(k.files), b.Name, b.Type, len(b.Data)})
+		k.files, k.size = append(k.files, b), k.size+len(b.Data)
 	}
-	return all
+	return kept
 }
 
-// tell writes what an earlier holder said: the calls stand where they stood among the text.
-func (a *Answer) tell(text string, history []string, calls []PastCall) {
+// filesOf gives what the calls of a run have shown. Files that are gone are left out.
+func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []Blob {
+	return func(c PastCall) (all []Blob) {
+		for _, f := range c.Files {
+			b, err := rt.cfg.Store.File(ctx, run, f.N)
+			if err == nil {
+				all = append(all, b)
+			} else if !errors.Is(err, ErrNotFound) {
+				rt.cfg.Log.Warn("a file can't be shown again", "run", run, "err", err)
+			}
+		}
+		return all
+	}
+}
+
+// tell writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
+func (a *Answer) tell(text string, history []string, calls []PastCall, files func(PastCall) []Blob) {
 	a.mu.Lock()
 	a.history = sayings{texts: history}
 	a.mu.Unlock()
@@ -114,7 +127,7 @@ func (a *Answer) tell(text string, history []string, calls []PastCall) {
 			say(c.At)
 		}
 		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &Tool{Name: c.Name, Stage: StageStart}})
-		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &c.Tool})
+		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &c.Tool, Files: files(c)})
 	}
 	say(len(text))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +29,7 @@ func TestTellAgain(t *testing.T) {
 			}
 		}
 		v := first.View()
-		again.tell(v.Text(), v.History, v.Calls())
+		again.tell(v.Text(), v.History, v.Calls(), noFiles)
 		told := again.View()
 		if told.Text() != v.Text() {
 			t.Fatalf("%q became %q", v.Text(), told.Text())
@@ -41,25 +40,27 @@ func TestTellAgain(t *testing.T) {
 	}
 }
 
+func noFiles(PastCall) []Blob { return nil }
+
 // LM-08: what is kept of calls is bounded, and can be stored whatever an action wrote.
 func TestCallsAreBounded(t *testing.T) {
 	var a Answer
-	picture := dataURL(Blob{Type: "image/png", Data: make([]byte, maxGallery/10)})
+	picture := Blob{Type: "image/png", Data: make([]byte, maxGallery/7)}
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", maxResult/8), Images: []string{picture, "no picture"}}})
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []Blob{picture}})
 	}
 	var k keeper
 	bytes := 0
 	calls := k.keep(a.View())
 	for i, c := range calls {
 		bytes += len(c.Result)
-		if clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Images, []string{strconv.Itoa(i)}) || i >= 7 && c.Images != nil {
-			t.Fatalf("call %d is kept as %.20q, with %q", i, c.Result, c.Images)
+		if clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []PastFile{{i, "", "image/png", maxGallery / 7}}) || i >= 7 && c.Files != nil {
+			t.Fatalf("call %d is kept as %.20q, with %v", i, c.Result, c.Files)
 		}
 	}
-	if len(k.pictures) != 7 {
-		t.Errorf("%d pictures are kept", len(k.pictures))
+	if len(k.files) != 7 {
+		t.Errorf("%d files are kept", len(k.files))
 	}
 	if len(calls) != mostCalls || bytes > maxCallsBytes || bytes < maxCallsBytes/2 {
 		t.Errorf("%d calls with %d bytes", len(calls), bytes)
@@ -70,7 +71,7 @@ func TestCallsAreBounded(t *testing.T) {
 func TestTellWhatDoesNotFit(t *testing.T) {
 	for _, at := range []int{-1, 1, 3, 5, 99} {
 		var a Answer
-		a.tell("one\n\ntwo", nil, []PastCall{{ToolBlock{"c", Tool{Name: "LOOK", Stage: StageEnd}}, at}})
+		a.tell("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
 		if v := a.View(); v.Text() != "one\n\ntwo" || len(v.Calls()) != 1 {
 			t.Errorf("a call at %d: %q, %d calls", at, v.Text(), len(v.Calls()))
 		}

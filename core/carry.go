@@ -27,20 +27,28 @@ func (x *execution) carry(ctx context.Context) error {
 	if q.By == "" {
 		return x.spoken()
 	}
+	if q.Chooser == awaited { // who asked goes on
+		return errNothingToSay
+	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {
 		x.cfg.Log.Error("what was chosen could not be done", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
-	mark := "→ **" + q.Options[q.Choice] + "**"
-	if !x.run.Kind.Private() && q.Name != "" {
-		mark += " (" + q.Name + ")"
-	}
-	x.answer.Apply(Change{Kind: Text, Step: 1, Text: mark})
+	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.mark(x.run.Kind)})
 	if says != "" {
 		x.answer.Apply(Change{Kind: Text, Step: 2, Text: says})
 	}
 	return nil
+}
+
+// mark says what was chosen, and where others might have, by whom.
+func (q Question) mark(where RoomKind) string {
+	mark := "→ **" + q.Options[q.Choice] + "**"
+	if !where.Private() && q.Name != "" {
+		mark += " (" + q.Name + ")"
+	}
+	return mark
 }
 
 const notDone = "That did not work. Please try again."
@@ -82,6 +90,7 @@ const (
 	// AsMessage has the option answered as if its chooser had written it.
 	AsMessage = "message"
 	forget    = "forget"
+	awaited   = "awaited"
 )
 
 // asMessage is [AsMessage].
@@ -116,6 +125,13 @@ func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
 	return a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
+// waiter is [Call.Choose], which finds out by itself.
+type waiter struct{}
+
+func (waiter) Name() string { return awaited }
+
+func (waiter) Chosen(context.Context, Question) (string, error) { return "", nil }
+
 // forgetter is what /new asks for.
 type forgetter struct{ rt *Runtime }
 
@@ -140,6 +156,6 @@ func (x *execution) askToForget(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	err = x.ask(ctx, Question{Options: []string{"Forget it", "Keep it"}, For: []EntityID{m.Author}, Chooser: forget})
+	_, err = x.ask(ctx, Question{Options: []string{"Forget it", "Keep it"}, For: []EntityID{m.Author}, Chooser: forget})
 	return "Shall I forget everything that was said here? What stands in the chat stays there.", err
 }

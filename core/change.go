@@ -14,10 +14,14 @@ type Change struct {
 	Call string `json:"call,omitempty"` // of Callback and ToolStage, and of Text that a call adds to what it says
 	Text string `json:"text,omitempty"` // Text: what is added; Callback: what the call now says
 	// Important is the text of a Callback that people had better know also where nothing can be shown in place.
-	Important string   `json:"important,omitempty"`
-	Tool      *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
-	Outcome   *Outcome `json:"outcome,omitempty"` // of Ended
-	History   []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
+	Important string `json:"important,omitempty"`
+	// Files are what the call shows beside its text from now on: a Callback without any takes away those before, a ToolStage
+	// without any leaves them.
+	Files   []Blob   `json:"files,omitempty"`
+	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
+	Offer   *Offer   `json:"offer,omitempty"`   // of Offered
+	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
+	History []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
 }
 
 // Kind is the kind of a [Change].
@@ -28,6 +32,7 @@ const (
 	Text      Kind = "text"     // adds to the text of a step, or to what a call says
 	Callback  Kind = "callback" // replaces what a call says
 	ToolStage Kind = "tool"     // moves a call on
+	Offered   Kind = "offer"    // puts options below the answer, in place of those before, or takes them away
 	Ended     Kind = "ended"    // the last
 )
 
@@ -42,7 +47,7 @@ const (
 	StageEnd       Stage = "end"
 )
 
-// Tool is what a reader may know of a call; with the call's id these are the eleven fields of a tool block.
+// Tool is what a reader may know of a call, beside its id and what it shows: see [ToolBlock].
 type Tool struct {
 	Name  string `json:"name"`
 	Stage Stage  `json:"stage"`
@@ -55,8 +60,6 @@ type Tool struct {
 	ShortResult     string `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
 	Success         bool   `json:"success,omitempty"`
 	Error           string `json:"error,omitempty"` // a sentence, for people
-	// Images are data: URLs. A view has all that the call shows; of a change, nil leaves them as they are.
-	Images []string `json:"images,omitzero"`
 }
 
 // Status is how a run ended.
@@ -80,7 +83,7 @@ type Outcome struct {
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
 	Partial bool `json:"partial,omitempty"`
-	// Offer is what people may choose from, below an answer that is completed; nil if nothing.
+	// Offer is what people may still choose from, below an answer that is completed; nil if nothing.
 	Offer *Offer `json:"offer,omitempty"`
 }
 
@@ -125,6 +128,7 @@ type View struct {
 	At       Cursor
 	Segments []Segment // in the order in which they began
 	History  []string  // what calls said, oldest first, without immediate repeats
+	Offer    *Offer    // what people may choose from now; nil if nothing
 	Outcome  Outcome
 }
 
@@ -133,12 +137,14 @@ type Segment struct {
 	Call string // empty for the text of a step
 	Tool Tool
 	Text string // of a step it only grows from view to view; of a call it may be replaced
+	// Files are what the call shows beside its text: replaced with it until the call ends. Their data is never changed.
+	Files []Blob
 }
 
-// Images are the pictures that calls came to, oldest first, as [Tool.Images] has them.
-func (v View) Images() (all []string) {
+// Files are what calls show beside their text, in the order of the calls.
+func (v View) Files() (all []Blob) {
 	for _, s := range v.Segments {
-		all = append(all, s.Tool.Images...)
+		all = append(all, s.Files...)
 	}
 	return all
 }

@@ -15,6 +15,7 @@ const (
 	mostOptions = 10
 	mostLabel   = 60 // characters of an option
 	openFor     = time.Hour
+	waitsFor    = 5 * time.Minute // where somebody waits for the choice
 )
 
 // Question is something that people are asked, with options to choose from: buttons where the platform has them. One of
@@ -22,7 +23,7 @@ const (
 type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of at most 60 characters
 	For     []EntityID `json:"for"`     // who may choose: nobody else, and nobody if it is empty
-	Expires time.Time  `json:"expires"` // an hour from now if it is zero
+	Expires time.Time  `json:"expires"` // an hour from now if it is zero, 5 minutes if somebody waits for it
 	// Chooser names the [Chooser] that goes on with what was chosen, and Payload is what it needs to know for that.
 	Chooser string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`
@@ -93,45 +94,13 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 	}
 	if q.Expires.IsZero() {
 		q.Expires = time.Now().Add(openFor)
+		if q.Chooser == awaited {
+			q.Expires = time.Now().Add(waitsFor)
+		}
 	}
 	q.ID = rand.Text()
 	q.Choice, q.By, q.Name, q.Carrier = 0, "", "", ""
 	return q, nil
-}
-
-// ask puts a question at the end of the answer. A later one of the same run takes its place.
-func (x *execution) ask(ctx context.Context, q Question) error {
-	q, err := x.asking(q)
-	if err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
-	q.Run, q.Room = x.run.ID, x.run.Room
-	if err := x.persist(ctx, func() error { return x.cfg.Store.Ask(ctx, q) }); err != nil {
-		return fmt.Errorf("ask: %w", err)
-	}
-	x.offer(q)
-	return nil
-}
-
-// offer is how the answer ends if it is completed.
-func (x *execution) offer(q Question) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.offered = &Offer{ID: q.ID, Options: q.Options}
-}
-
-func (x *execution) offering() *Offer {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.offered
-}
-
-// withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
-func (x *execution) withdraw(o Outcome) error {
-	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
-		return nil
-	}
-	return x.persist(x.life, func() error { return x.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
 }
 
 // choose takes what somebody chose. What is not theirs to choose, or is over, changes nothing, and they are told so.
@@ -151,6 +120,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 	} else if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
 	}
+	rt.live.ring(q.Run)
 	rt.wakeLane(lane{q.Room, true})
 	return acc, nil
 }

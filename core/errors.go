@@ -19,6 +19,7 @@ var (
 	ErrCrashed    = errors.New("the process is taken for dead")  // what a dead node's ports answer, in tests
 	ErrUnreached  = errors.New("no such conversation any more")  // an address that cannot be opened, now or later
 	ErrUnseen     = errors.New("nobody has seen it yet")         // the platform takes its time
+	ErrUnanswered = errors.New("nobody has chosen in time")      // what an action asked
 	ErrTooLarge   = errors.New("larger than this place accepts") // of text and of addresses
 )
 

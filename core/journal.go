@@ -15,7 +15,7 @@ type Store interface {
 	Directory
 	Notebook
 	Journal
-	Pictures
+	Files
 	Questions
 	People
 	Ledger
@@ -70,16 +70,17 @@ type Attentions interface {
 
 // Questions know what people were asked, and what they chose.
 type Questions interface {
-	// Ask stores q, in place of an earlier question of its run, unless that was answered.
+	// Ask stores q, in place of an earlier question of its run that was not answered.
 	Ask(ctx context.Context, q Question) error
 	// Question returns one by its id, or [ErrNotFound].
 	Question(ctx context.Context, id string) (Question, error)
-	// QuestionOf returns the one that a run has asked, or carries out, or [ErrNotFound].
+	// QuestionOf returns the newest that a run has asked, or the one that it carries out, or [ErrNotFound].
 	QuestionOf(ctx context.Context, run RunID) (Question, error)
 	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
 	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
 	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
-	// input of a run with the duty [Carry], which goes on in the conversation, and with the messages, of the run that asked.
+	// input of a run with the duty [Carry], which goes on in the conversation of the run that asked, and with its messages if
+	// that has ended or has a verdict.
 	Choose(ctx context.Context, id string, option int, in Memory) (Accepted, error)
 	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
@@ -128,11 +129,11 @@ type Journal interface {
 	Beat(ctx context.Context, owner string, until time.Time) error
 }
 
-// Pictures are what answers show beside their text.
-type Pictures interface {
-	// Picture returns the nth picture that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
+// Files are what answers show beside their text.
+type Files interface {
+	// File returns the nth file that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
 	// nothing that the run said is remembered any more.
-	Picture(ctx context.Context, run RunID, n int) (Blob, error)
+	File(ctx context.Context, run RunID, n int) (Blob, error)
 }
 
 // JoinRule says which messages become one run.
@@ -218,8 +219,8 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
-	// Pictures go with a verdict, in place of those of an earlier one; of each its type and its data are kept.
-	Pictures []Blob
+	// Files go with a verdict, in place of those of an earlier one.
+	Files []Blob
 }
 
 // Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the

@@ -27,6 +27,7 @@ type liveRun struct {
 	epoch    Epoch                   // of what the answer holds; 0 nothing yet
 	held     bool                    // this process makes it
 	quit     context.CancelCauseFunc // ends that work; nil before it began
+	bell     chan struct{}           // made by who waits for a choice, closed by the next one
 	watchers int
 }
 
@@ -64,6 +65,30 @@ func (l *live) lose(id RunID) {
 	if r := l.runs[id]; r != nil && r.quit != nil {
 		r.quit(ErrLost)
 	}
+}
+
+// ring tells the holder of a run, if that is here, that somebody has chosen.
+func (l *live) ring(id RunID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[id]; r != nil && r.bell != nil {
+		close(r.bell)
+		r.bell = nil
+	}
+}
+
+// rung is closed by the next ring.
+func (l *live) rung(id RunID) <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runs[id]
+	if r == nil { // it was lost
+		return nil
+	}
+	if r.bell == nil {
+		r.bell = make(chan struct{})
+	}
+	return r.bell
 }
 
 // stop ends the work here on the turns of room.
@@ -178,7 +203,7 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
-		a.tell(m.Text, m.History, rt.pictured(ctx, run.ID, m.Calls))
+		a.tell(m.Text, m.History, m.Calls, rt.filesOf(ctx, run.ID))
 	}
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)

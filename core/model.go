@@ -53,13 +53,6 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Blob is a file with all that it holds.
-type Blob struct {
-	Name string
-	Type string // MIME
-	Data []byte
-}
-
 // Request is one call of a model.
 type Request struct {
 	System string

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"slices"
 )
 
 // AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
@@ -113,12 +112,12 @@ func (f *follower) tell(s grown) {
 	switch {
 	case s.Kind == Text && s.Call == "":
 		f.hear(ContentUpdated{f.info, s.Step, s.Text, s.whole})
-	case s.Kind == ToolStage:
-		t := ToolBlock{s.Call, *s.Tool}
-		if t.Images = slices.Clone(t.Images); t.Stage == StageStreaming {
+	case s.Tool != nil:
+		t := *s.Tool
+		if t.Stage == StageStreaming {
 			t.Parameters = s.whole
 		}
-		f.hear(ToolUpdated{f.info, t})
+		f.hear(ToolUpdated{f.info, toolBlock(s.Call, t, s.files)})
 	}
 }
 
@@ -145,6 +144,7 @@ func (f *follower) hear(e AnswerEvent) {
 type grown struct {
 	Change
 	whole string
+	files []Blob // of a call
 }
 
 // stepsSince is Since for observers, with the view if there was more than text; else that is zero.
@@ -157,6 +157,7 @@ func (a *Answer) stepsSince(at Cursor) (steps []grown, v View, next Cursor) {
 		if e.grown != nil {
 			s.whole = e.grown.String()[:e.from+e.n]
 		}
+		s.shows(e.seg)
 		more = more || e.structural(at)
 		steps = append(steps, s)
 	}
@@ -164,6 +165,19 @@ func (a *Answer) stepsSince(at Cursor) (steps []grown, v View, next Cursor) {
 		v = a.viewLocked()
 	}
 	return steps, v, max(at, a.at)
+}
+
+// shows adds to a step what its call has to show then. A callback that brings files is a step of its tool too.
+func (s *grown) shows(call *segment) {
+	switch {
+	case s.Kind == Callback && len(s.Files) > 0:
+		s.Tool = &Tool{Name: call.tool.Name, Stage: StageRunning, Parameters: call.tool.Parameters, CompactParams: call.tool.CompactParams}
+		s.files = s.Files
+	case s.Kind == ToolStage && s.Tool.Stage == StageRunning:
+		s.files = call.brought
+	case s.Kind == ToolStage && s.Tool.Stage == StageEnd:
+		s.files = call.files
+	}
 }
 
 // structural is false of what only adds to a text, or to parameters, that a reader who is at has begun to read.

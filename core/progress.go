@@ -43,7 +43,7 @@ func (p *Progress) Important(text string) {
 	if !p.over {
 		p.stop()
 		p.shown = true
-		p.call.update(Change{Text: text, Important: text}, nil)
+		p.call.update(Change{Text: text, Important: text})
 	}
 }
 

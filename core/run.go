@@ -29,7 +29,8 @@ type execution struct {
 	acted  []Acted                 // the calls that have ended
 	trail  trail                   // how the answer came about
 
-	gallery []Blob // pictures that are remembered with the verdict
+	side    sync.WaitGroup // what goes on beside, until life is done
+	gallery []Blob         // files that are remembered with the verdict
 
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids
@@ -75,10 +76,9 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
 	}
 	x.posts = surface != nil
-	var side sync.WaitGroup
-	defer side.Wait()
+	defer x.side.Wait()
 	defer done()
-	side.Go(func() { rt.publish(life, run, a) })
+	x.side.Go(func() { rt.publish(life, run, a) })
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	v, err := x.write(refused)
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.gallery) > 0) {
-		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Pictures: x.gallery}) })
+		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Files: x.gallery}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
 		hide(err)
@@ -153,12 +153,12 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.tell(run.Verdict.Text, run.Verdict.History, x.pictured(x.life, run.ID, run.Verdict.Calls))
+		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
 	case refused != nil:
-		x.answer.tell(run.Text, nil, nil)
+		x.answer.tell(run.Text, nil, nil, nil)
 	case run.Acting != "": // it may have happened, and must not happen again
-		x.answer.tell(run.Text, nil, nil)
+		x.answer.tell(run.Text, nil, nil, nil)
 		err = errCutOff
 	case run.Duty == Tell:
 		err = x.recite(x.work)

@@ -112,7 +112,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := rt.toolbox.has(cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choosers = map[string]Chooser{AsMessage: asMessage{rt}, forget: forgetter{rt}, letIn: doorman{rt}}
+	rt.choosers = map[string]Chooser{AsMessage: asMessage{rt}, forget: forgetter{rt}, awaited: waiter{}, letIn: doorman{rt}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

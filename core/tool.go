@@ -24,8 +24,8 @@ type block struct {
 	quiet   bool // nobody is to see it
 
 	mu         sync.Mutex
-	tool       Tool     // as it was shown last
-	pictures   []string // that the action shows now
+	tool       Tool   // as it was shown last
+	files      []Blob // that the action shows now
 	parameters partialjson.Reader
 	spoke      bool
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
@@ -48,15 +48,15 @@ func (b *block) over() bool {
 	}
 }
 
-// show brings the block on its way. What t leaves open stays as it was.
-func (b *block) show(t Tool) {
+// show brings the block on its way. What t leaves open stays as it was, and files come below those that are there.
+func (b *block) show(t Tool, files ...Blob) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tool.Stage == StageEnd {
 		return
 	}
 	if t.Name = b.name; b.tool.Stage == "" && t.Stage != StageStart {
-		b.apply(Tool{Name: b.name, Stage: StageStart})
+		b.apply(Tool{Name: b.name, Stage: StageStart}, nil)
 	}
 	switch {
 	case t.Stage == StageStreaming:
@@ -67,14 +67,14 @@ func (b *block) show(t Tool) {
 	default:
 		b.complete(&t)
 	}
-	b.apply(t)
+	if len(files) > 0 {
+		files = slices.Concat(b.files, files)
+	}
+	b.apply(t, files)
 }
 
 // complete gives a running or ended block its parameters.
 func (b *block) complete(t *Tool) {
-	if len(t.Images) > 0 {
-		t.Images = slices.Concat(b.pictures, t.Images)
-	}
 	if t.Result = limited(clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
@@ -94,21 +94,7 @@ func (b *block) running(short string) {
 	defer b.mu.Unlock()
 	if t := b.tool; t.Stage == StageRunning && !b.over() {
 		t.ShortResult = brief(clean(short), maxShort)
-		b.apply(t)
-	}
-}
-
-// picture shows pictures in place of those before.
-func (b *block) picture(urls []string) {
-	if b == nil {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if t := b.tool; t.Stage == StageRunning && !b.over() && len(urls)+len(b.pictures) > 0 {
-		b.pictures = urls
-		t.Images = append([]string{}, urls...) // none, but not nil: those before go
-		b.apply(t)
+		b.apply(t, nil)
 	}
 }
 
@@ -125,18 +111,19 @@ func (b *block) say(c Change) Cursor {
 	if !b.spoke { // there is nothing yet to add to
 		b.spoke, c.Kind = true, Callback
 	}
-	c.Call = b.id
+	if c.Call = b.id; c.Kind == Callback {
+		b.files = c.Files
+	}
 	b.answer.Apply(c)
 	return b.answer.View().At
 }
 
-func (b *block) apply(t Tool) {
+func (b *block) apply(t Tool, files []Blob) {
 	b.tool = t
-	b.tool.Images = nil // told once
 	if b.quiet {
 		return
 	}
-	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t})
+	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t, Files: files})
 }
 
 // line is the parameters so far in one line.
@@ -175,7 +162,7 @@ func (x *execution) block(c ToolCall, step int) *block {
 func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
 
 // stage shows how far a call has come.
-func (x *execution) stage(c ToolCall, t Tool) { x.block(c, 0).show(t) }
+func (x *execution) stage(c ToolCall, t Tool, files ...Blob) { x.block(c, 0).show(t, files...) }
 
 // call is what the action is given of c. Nothing that it says is heard once ctx is done: who is cut off may well believe
 // that it failed.

@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/core"
 )
@@ -158,53 +156,56 @@ func TestCallShows(t *testing.T) {
 	})
 }
 
-// A picture of an update goes with the next one; the last stays, above those of the result. Each is told once.
-func TestUpdatePictures(t *testing.T) {
-	png := func(n string) core.Blob { return core.Blob{Data: []byte("\x89PNG\r\n\x1a\n" + n)} }
-	url := func(n string) string {
-		return "data:image/png;base64," + base64.StdEncoding.EncodeToString(png(n).Data)
+// A file of an update goes with the next one; the last stays, above those of the result.
+func TestUpdateFiles(t *testing.T) {
+	file := func(n string) core.Blob { return core.Blob{Name: n + ".pdf", Type: "application/pdf", Data: []byte(n)} }
+	files := func(of ...string) (all []core.Blob) {
+		for _, n := range of {
+			all = append(all, file(n))
+		}
+		return all
 	}
 	for name, c := range map[string]struct {
 		last, result []core.Blob
-		told         [][]string // by the changes that tell of pictures
-		want         []string
+		told         [][]core.Blob // by the callbacks and the end
+		want         []core.Blob
 	}{
-		"of an update alone":  {last: []core.Blob{png("2")}, told: [][]string{{url("1")}, {url("2")}}, want: []string{url("2")}},
-		"of both":             {[]core.Blob{png("2")}, []core.Blob{png("3")}, [][]string{{url("1")}, {url("2")}, {url("2"), url("3")}}, []string{url("2"), url("3")}},
-		"of an earlier one":   {told: [][]string{{url("1")}, {}}, want: []string{}},
-		"of the result alone": {result: []core.Blob{png("3")}, told: [][]string{{url("1")}, {}, {url("3")}}, want: []string{url("3")}},
+		"of an update alone":  {files("2"), nil, [][]core.Blob{files("1"), files("2"), nil}, files("2")},
+		"of both":             {files("2"), files("3"), [][]core.Blob{files("1"), files("2"), files("2", "3")}, files("2", "3")},
+		"of an earlier one":   {nil, nil, [][]core.Blob{files("1"), nil, nil}, nil},
+		"of the result alone": {nil, files("3"), [][]core.Blob{files("1"), nil, files("3")}, files("3")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
 				w.plug(&action{name: "PAINT", do: func(_ context.Context, a *core.Call) (core.Result, error) {
-					a.Update("a sketch", png("1"), core.Blob{Data: []byte("<html>")})
+					a.Update("a sketch", file("1"), core.Blob{Name: "empty"})
 					a.Short("half way") // leaves it
 					time.Sleep(time.Second)
 					a.Update("a painting", c.last...)
 					time.Sleep(time.Second)
-					return core.Result{Text: "there", Images: c.result}, nil
+					return core.Result{Text: "there", Files: c.result}, nil
 				}})
 				w.model.queue([]step{call(0, "a", "PAINT", "{}")}, []step{pause(time.Second), write("Well.")})
 				n := w.start()
 				acc := n.say("go")
 				cs, v, err := n.follow(acc.Run)
 				w.must(err)
-				var told [][]string
+				var told [][]core.Blob
 				for _, change := range cs {
-					if change.Kind == core.ToolStage && change.Tool.Images != nil {
-						told = append(told, change.Tool.Images)
+					if change.Kind == core.Callback || change.Kind == core.ToolStage && change.Tool.Stage == core.StageEnd {
+						told = append(told, change.Files)
 					}
 				}
 				if diff := cmp.Diff(c.told, told); diff != "" {
 					t.Errorf("told (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(c.want, v.Images(), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(c.want, v.Files()); diff != "" {
 					t.Errorf("at last (-want +got):\n%s", diff)
 				}
 				_, again, err := n.follow(acc.Run)
 				w.must(err)
-				if diff := cmp.Diff(v.Images(), again.Images(), cmpopts.EquateEmpty()); diff != "" {
+				if diff := cmp.Diff(c.want, again.Files()); diff != "" {
 					t.Errorf("remembered (-want +got):\n%s", diff)
 				}
 			})

@@ -28,10 +28,10 @@ func (x *execution) verdict(err error) Verdict {
 	}
 	var kept keeper
 	calls := kept.keep(v)
-	x.gallery = kept.pictures
+	x.gallery = kept.files
 	return Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
-		Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers, Files: len(v.Images()),
+		Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers, Files: len(v.Files()),
 	}
 }
 
@@ -88,7 +88,7 @@ func statusOf(err error) Status {
 
 // remembered is what is kept of what the run said; zero if nothing is.
 func (x *execution) remembered(v Verdict) Memory {
-	if v.Text == "" || v.Outcome.Withdrawn {
+	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
 		return Memory{}
 	}
 	m := Memory{

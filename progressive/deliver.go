@@ -46,8 +46,11 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	h := m.part(s.i)
-	if h.state == gone {
-		*h = shown{again: true, refused: h.refused}
+	switch {
+	case h.state == gone:
+		*h = shown{again: true, refused: h.refused, unfit: h.unfit, posts: h.posts + 1}
+	case s.i >= core.FirstFile && h.state == unknown && !h.part.shows(s.part):
+		*h = shown{unfit: h.unfit, posts: h.posts + 1}
 	}
 	repeated, was := h.state == unknown, *h
 	if !repeated && m.window > 0 {
@@ -60,7 +63,8 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	switch {
 	case err == nil:
 		h.state, h.id = there, id
-		h.sure = !repeated || m.window == 0 || m.editor == nil // a known nonce gives the message with its old text
+		h.sure = !repeated || m.window == 0 || m.editor == nil || // a known nonce gives the message with its old text
+			s.part.File != nil && was.part.shows(s.part)
 		m.succeeded()
 		return note(core.Shown{Part: s.i, ID: id})
 	case errors.Is(err, ErrAmbiguous):
@@ -78,7 +82,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	h := m.part(s.i)
 	was := *h
-	h.part, h.sure = s.part, false
+	h.part, h.sure, h.untold = s.part, false, false
 	err := certain(ctx, m.editor.Edit(ctx, h.id, s.part))
 	leave(m.told(err))
 	switch {
@@ -102,7 +106,7 @@ func (m *Message) delete(ctx context.Context, s step, leave func(error), note fu
 	if err != nil && !errors.Is(err, ErrGone) {
 		return m.failed(s, err)
 	}
-	*h = shown{}
+	*h = shown{unfit: h.unfit, posts: h.posts + 1}
 	m.succeeded()
 	return note(core.Shown{Part: s.i, Gone: true})
 }
@@ -155,7 +159,7 @@ func (m *Message) failed(s step, err error) error {
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
 		log.Warn("the platform refuses the file: there are words instead")
-		m.refused = append(m.refused, s.part.File.Name)
+		m.refuse(s.i, s.part)
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
 		log.Warn("the platform can't read the markup: the part is sent plain")
@@ -187,7 +191,7 @@ func (m *Message) retry(s step, err error) error {
 		h.until = time.Time{} // it is not repeated any more
 	case s.part.File != nil:
 		log.Error("the file can't be posted: there are words instead")
-		m.refused = append(m.refused, s.part.File.Name)
+		m.refuse(s.i, s.part)
 	default:
 		log.Error("the last word can't be shown")
 		return errNoMore

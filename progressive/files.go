@@ -1,7 +1,7 @@
 package progressive
 
 import (
-	"encoding/base64"
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,46 +10,37 @@ import (
 	"parley/core"
 )
 
-// File is what a [Part] shows that is no text.
-type File struct {
-	Name string
-	Type string // as MIME has it
-	Data []byte // do not change
-}
-
-// refusedFile stands where a platform did not take a file.
-const refusedFile = "(A picture could not be shown here.)"
-
-// Files are the pictures of v as parts to come below its text: none before the end. Of those larger than most bytes there
-// is a line instead, for people.
+// Files are what calls show in v beside their text, as parts to come below it. Of those larger than most bytes there is a
+// line instead, for people.
 func Files(v core.View, most int) (parts []Part, lines []string) {
-	if !v.Outcome.Done() {
-		return nil, nil
-	}
-	for i, url := range v.Images() {
-		f, ok := decode(url, i+1)
-		switch {
-		case ok && len(f.Data) <= most:
-			parts = append(parts, Part{File: f, Plain: refusedFile})
-		case ok:
-			lines = append(lines, "(A picture is too large to be shown here.)")
+	for i, f := range v.Files() {
+		f.Name = nameOf(f, i+1)
+		if len(f.Data) <= most {
+			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s could not be shown here.)", called(f))})
+		} else {
+			lines = append(lines, fmt.Sprintf("(%s is too large to be shown here.)", called(f)))
 		}
 	}
 	return parts, lines
 }
 
-// decode is the nth picture of an answer.
-func decode(url string, n int) (f *File, ok bool) {
-	head, data, _ := strings.Cut(url, ";base64,")
-	kind, ok := strings.CutPrefix(head, "data:image/")
-	if !ok {
-		return nil, false
+// nameOf is the name of the nth file of an answer.
+func nameOf(f core.Blob, n int) string {
+	switch {
+	case f.Name != "":
+		return f.Name
+	case f.Picture():
+		return fmt.Sprintf("picture-%d.%s", n, strings.Replace(strings.TrimPrefix(f.Type, "image/"), "jpeg", "jpg", 1))
 	}
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
-		return nil, false
+	return fmt.Sprintf("file-%d", n)
+}
+
+// called is what people call a file in a sentence.
+func called(f core.Blob) string {
+	if f.Picture() {
+		return "A picture"
 	}
-	return &File{Name: fmt.Sprintf("picture-%d.%s", n, strings.Replace(kind, "jpeg", "jpg", 1)), Type: "image/" + kind, Data: raw}, true
+	return "The file " + f.Name
 }
 
 // apart takes the files out of parts.
@@ -70,43 +61,93 @@ func (m *Message) resumeFile(h core.Shown, run core.Run) {
 	switch {
 	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
-		*p = shown{state: unknown}
+		*p = shown{state: unknown, untold: true}
 	default:
-		*p = shown{state: there, id: h.ID, stale: anew}
+		*p = shown{state: there, id: h.ID, stale: anew, untold: true}
 	}
 }
 
-// planFiles is the first step that brings the files of an answer below it, each once. It never changes one: what is there
-// stays, also if an earlier holder posted it and nobody has its bytes any more. A create whose fate is unknown is repeated
-// only while its nonce is good (TR-12).
+// complete puts an empty part into files for each that an earlier holder has shown and of which nobody has the bytes any
+// more: those of calls come before those that hold words of the answer.
+func (m *Message) complete(files []Part) []Part {
+	of := slices.IndexFunc(files, Part.words)
+	if of < 0 {
+		of = len(files)
+	}
+	return slices.Insert(files, of, slices.Repeat([]Part{{}}, max(0, m.ofCalls-of))...)
+}
+
+// planFiles is the first step that brings the files of an answer below it. A create whose fate is unknown is repeated only
+// while its nonce is good (TR-12). Where files are lost nobody knows what those that stand are: they stay.
 func planFiles(have []shown, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
 		if h.stale && h.state == there {
 			return step{op: Delete, i: core.FirstFile + i}, true
 		}
 	}
+	some := slices.ContainsFunc(want, Part.lost)
 	for i, p := range want {
 		h := shown{}
 		if i < len(have) {
 			h = have[i]
 		}
-		if slices.Contains(refused, p.File.Name) {
-			if p.words() {
-				continue
-			}
+		if p.lost() || p.words() && slices.Contains(refused, p.File.Name) {
+			continue
+		}
+		if sameFile(p.File, h.unfit) {
 			p.File = nil
 		}
-		if h.state == absent || h.state == unknown && now.Before(h.until) {
-			return step{Post, core.FirstFile + i, p}, true
+		if op, ok := h.fileStep(p, some, now); ok {
+			return step{op, core.FirstFile + i, p}, true
 		}
 	}
-	return step{}, false
+	s, ok = takeBack(have, len(want), now)
+	s.i += core.FirstFile
+	return s, ok
 }
+
+// fileStep is what brings h nearer to showing p. A message changes from one file to another, and never between a file and
+// words, which not every platform can.
+func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
+	other := !h.untold && !h.part.shows(p)
+	switch h.state {
+	case absent:
+		return Post, true
+	case gone:
+		return Post, other && h.part.File != nil
+	case unknown:
+		return Post, now.Before(h.until) || other
+	case there:
+		switch {
+		case h.untold && (some || p.words()), h.sure && !other: // words are the same for every holder
+			return 0, false
+		case !h.untold && (h.part.File == nil) != (p.File == nil):
+			return Delete, true
+		}
+		return Edit, true
+	}
+	return 0, false
+}
+
+// sameFile says that f and o hold the same: also nothing, both.
+func sameFile(f, o *core.Blob) bool {
+	if f == nil || o == nil {
+		return f == o
+	}
+	return f.Name == o.Name && f.Type == o.Type && bytes.Equal(f.Data, o.Data)
+}
+
+// shows says that p and o show the same file, or the same words instead of one.
+func (p Part) shows(o Part) bool {
+	return sameFile(p.File, o.File) && (p.File != nil || p.Plain == o.Plain)
+}
+
+func (p Part) lost() bool { return p.File == nil }
 
 // doubts has the words in the text that stand in a file of which nobody will ever know whether it was posted. It says
 // whether there is such a file more than before.
 func (m *Message) doubts(files []Part) (more bool) {
-	for i, p := range files {
+	for i, p := range m.complete(files) {
 		h := m.part(core.FirstFile + i)
 		if p.words() && h.state == unknown && !time.Now().Before(h.until) && !slices.Contains(m.refused, p.File.Name) {
 			m.log.Warn("nobody knows whether the file was posted: what it holds goes into the text", "part", core.FirstFile+i)
@@ -119,13 +160,22 @@ func (m *Message) doubts(files []Part) (more bool) {
 // words says that p is a file with words of the answer.
 func (p Part) words() bool { return p.File != nil && p.Plain == "" }
 
+// refuse remembers that the platform does not take the file of part i.
+func (m *Message) refuse(i int, p Part) {
+	if p.words() {
+		m.refused = append(m.refused, p.File.Name)
+	} else {
+		m.part(i).unfit = p.File
+	}
+}
+
 // reportMissing tells the operator what may not have reached the reader.
 func (m *Message) reportMissing(v core.View) {
 	if v.Outcome.Withdrawn {
 		return
 	}
 	texts, files := m.render(v)
-	if n := m.missing(files); n > 0 {
+	if n := m.missing(m.complete(files)); n > 0 {
 		m.log.Error("files of the answer may not have been shown: the process that had them is gone, or the platform did not say", "files", n)
 	}
 	for i := range texts {
@@ -137,16 +187,11 @@ func (m *Message) reportMissing(v core.View) {
 
 // missing counts the files of an answer that people may not see.
 func (m *Message) missing(want []Part) (n int) {
-	words := 0 // they come first
-	for words < len(want) && want[words].words() {
-		words++
-	}
-	for i := range max(words+m.pictures, len(want)) {
-		h := m.part(core.FirstFile + i)
-		if i < words && slices.Contains(m.refused, want[i].File.Name) {
+	for i, p := range want {
+		if p.words() && slices.Contains(m.refused, p.File.Name) {
 			continue
 		}
-		if h.state == absent || h.state == unknown {
+		if h := m.part(core.FirstFile + i); h.state == absent || h.state == unknown {
 			n++
 		}
 	}

@@ -3,6 +3,7 @@ package progressive_test
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,69 +13,151 @@ import (
 	"parley/progressive/progressivetest"
 )
 
-const picture = "data:image/png;base64,iVBORw0KGgo="
+var picture = core.Blob{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
 
-// paint ends a call that came to pictures.
-func (s *story) paint(urls ...string) {
-	s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PAINT", Stage: core.StageEnd, Success: true, Images: urls}})
+// paint ends a call that came to files.
+func (s *story) paint(files ...core.Blob) {
+	s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PAINT", Stage: core.StageEnd, Success: true}, Files: files})
+}
+
+// status is a callback with files.
+func (s *story) status(text string, files ...core.Blob) {
+	s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
+}
+
+func named(name string) core.Blob {
+	return core.Blob{Name: name, Type: "text/plain", Data: []byte(name)}
 }
 
 func TestFiles(t *testing.T) {
 	for name, c := range map[string]struct {
-		url   string
-		file  string
-		lines int
+		file core.Blob
+		want []string
 	}{
-		"a picture":      {picture, "picture-1.png", 0},
-		"a photo":        {"data:image/jpeg;base64,/9j/", "picture-1.jpg", 0},
-		"a large one":    {"data:image/png;base64," + strings.Repeat("AAAA", 5), "", 1},
-		"an address":     {"https://example.com/a.png", "", 0},
-		"another kind":   {"data:text/html;base64,AAAA", "", 0},
-		"what is broken": {"data:image/png;base64,???", "", 0},
+		"a picture":    {picture, []string{"picture-1.png", "(A picture could not be shown here.)"}},
+		"a photo":      {core.Blob{Type: "image/jpeg"}, []string{"picture-1.jpg", "(A picture could not be shown here.)"}},
+		"with a name":  {named("a.txt"), []string{"a.txt", "(The file a.txt could not be shown here.)"}},
+		"without one":  {core.Blob{Type: "text/plain"}, []string{"file-1", "(The file file-1 could not be shown here.)"}},
+		"a large one":  {core.Blob{Type: "image/png", Data: make([]byte, 13)}, []string{"(A picture is too large to be shown here.)"}},
+		"a large file": {core.Blob{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to be shown here.)"}},
 	} {
-		v := core.View{Segments: []core.Segment{{Call: "1", Tool: core.Tool{Stage: core.StageEnd, Images: []string{c.url}}}}}
-		if parts, lines := progressive.Files(v, 12); parts != nil || lines != nil {
-			t.Errorf("%s, before the end: %v %v", name, parts, lines)
-		}
-		v.Outcome = completed
-		parts, lines := progressive.Files(v, 12)
-		got := ""
+		parts, lines := progressive.Files(core.View{Segments: []core.Segment{{}, {Call: "1", Files: []core.Blob{c.file}}}}, 12)
 		for _, p := range parts {
-			got += p.File.Name
+			lines = append(lines, p.File.Name, p.Plain)
 		}
-		if got != c.file || len(lines) != c.lines {
-			t.Errorf("%s: %q and %q", name, got, lines)
+		if !slices.Equal(lines, c.want) {
+			t.Errorf("%s: %q; want %q", name, lines, c.want)
 		}
 	}
 }
 
-// TR-12, TR-11, ST-06: files stand below the whole text, each once, whatever becomes of a request.
+// TR-12, TR-11, ST-06: files stand below the text, each once, whatever becomes of a request: of one that shows them while the
+// answer goes on, and of one at its end.
 func TestFilesAreDelivered(t *testing.T) {
 	const one, two, said = "[picture-1.png]", "[picture-2.png]", "(A picture could not be shown here.)"
 	expected := map[string][3][]string{ // without nonces, with them
 		"ambiguous, undone": {{prose, two}, {prose, one, two}},
 		"unparsable":        {{prose, said, two}, {prose, said, two}},
 		"forbidden":         {{prose}, {prose}},
+		"gone":              {{two}, {two}}, // with nonces or without, nobody is shown again what they took away
 	}
 	for fault, f := range faults {
 		for i, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
-			t.Run(fault+"/"+[]string{"no nonces", "nonces"}[i], func(t *testing.T) {
+			for when, live := range map[string]time.Duration{"at the end": 0, "before": 3 * time.Hour} {
+				t.Run(fault+"/"+[]string{"no nonces", "nonces"}[i]+"/"+when, func(t *testing.T) {
+					tell(t, sink, func(s *story) {
+						want, ok := expected[fault]
+						if !ok {
+							want[i] = []string{prose, one, two}
+						}
+						s.show()
+						s.say(prose)
+						time.Sleep(10 * time.Second)
+						s.fail(progressive.Post, 0, f)
+						s.paint(picture, picture)
+						if live > 0 {
+							time.Sleep(live)
+							s.wantShown(want[i]...)
+						}
+						s.finish()
+						s.wantShown(want[i]...)
+					})
+				})
+			}
+		}
+	}
+}
+
+// A callback's files stand while it does: the next one's take their place, in the same messages.
+func TestFilesOfCallbacks(t *testing.T) {
+	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
+		t.Run(kind, func(t *testing.T) {
+			tell(t, sink, func(s *story) {
+				s.show()
+				step := func(do func(), want ...string) {
+					s.Helper()
+					do()
+					time.Sleep(10 * time.Second)
+					s.wantShown(want...)
+				}
+				step(func() { s.status("Ok", named("a")) }, "Ok", "[a]")
+				step(func() { s.status("Better", named("b"), named("c")) }, "Better", "[b]", "[c]")
+				posts := s.count(progressive.Post)
+				step(func() { s.status("Best", named("b"), named("d")) }, "Best", "[b]", "[d]")
+				if n := s.count(progressive.Post); n != posts || s.count(progressive.Delete) != 0 {
+					t.Errorf("%d posts, and %d deletions, in place of edits", n-posts, s.count(progressive.Delete))
+				}
+				if n := len(slices.DeleteFunc(s.chat.Log(progressive.Edit), func(r progressivetest.Request) bool { return r.Part.File == nil })); n != 2 {
+					t.Errorf("%d edits of files; a to b and c to d want 2", n)
+				}
+				step(func() { s.status("Nearly", named("b")) }, "Nearly", "[b]")
+				step(func() { s.status("None") }, "None")
+				step(func() { s.status("Again", named("e")) }, "Again", "[e]")
+				step(func() { s.paint(named("e"), picture) }, "Again", "[e]", "[picture-2.png]")
+				s.finish()
+				s.wantShown("Again", "[e]", "[picture-2.png]")
+			})
+		})
+	}
+}
+
+// ST-13, TR-11: what a platform refuses of one callback is words until the next one; what a reader took away
+// comes back only as another.
+func TestFilesOfCallbacksRefused(t *testing.T) {
+	const instead = "(The file b could not be shown here.)"
+	for name, c := range map[string]struct {
+		op    progressive.Op
+		fault progressivetest.Fault
+		then  []string // with the second callback
+		last  []string // with the third, at the end
+	}{
+		"refused by an edit":      {progressive.Edit, progressivetest.Fault{Err: progressive.ErrUnparsable}, []string{"Two", instead}, []string{"Three", "[c]"}},
+		"an edit in doubt":        {progressive.Edit, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true}, []string{"Two", "[b]"}, []string{"Three", "[c]"}},
+		"an edit that must wait":  {progressive.Edit, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: time.Minute}}, []string{"Two", "[b]"}, []string{"Three", "[c]"}},
+		"removed before the edit": {progressive.Edit, progressivetest.Fault{Err: progressive.ErrGone, Remove: true}, []string{"[b]"}, []string{"[c]", "Three"}},
+	} {
+		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
 				tell(t, sink, func(s *story) {
 					s.show()
-					s.say(prose)
-					s.paint(picture, picture)
+					s.status("One", named("a"))
 					time.Sleep(10 * time.Second)
-					s.wantShown(prose)
-					s.fail(progressive.Post, 0, f)
+					first := true
+					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+						return func(r progressivetest.Request) progressivetest.Fault {
+							if first && r.Op == c.op && r.Part.File != nil {
+								first = false
+								return c.fault
+							}
+							return progressivetest.Fault{}
+						}
+					})
+					s.status("Two", named("b"))
+					time.Sleep(2 * time.Minute)
+					s.wantShown(c.then...)
+					s.status("Three", named("c"))
 					s.finish()
-					want, ok := expected[fault]
-					switch {
-					case fault == "gone": // with nonces or without, nobody is shown again what they took away
-						want[i] = []string{two}
-					case !ok:
-						want[i] = []string{prose, one, two}
-					}
-					s.wantShown(want[i]...)
+					s.wantShown(c.last...)
 				})
 			})
 		}
@@ -121,10 +204,10 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 func TestFilesGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome core.Outcome
-		paint   []string
+		paint   []core.Blob
 		want    []string
 	}{
-		"written anew, with a picture":    {completed, []string{picture}, []string{prose, "[picture-1.png]"}},
+		"written anew, with a picture":    {completed, []core.Blob{picture}, []string{prose, "[picture-1.png]"}},
 		"written anew, without a picture": {completed, nil, []string{prose}},
 		"taken back":                      {core.Outcome{Status: core.Stopped, Withdrawn: true}, nil, nil},
 	} {
@@ -133,7 +216,7 @@ func TestFilesGo(t *testing.T) {
 				tell(t, sink, func(s *story) {
 					s.show()
 					s.say(prose)
-					s.paint("data:image/jpeg;base64,/9j/", picture)
+					s.paint(core.Blob{Type: "image/jpeg", Data: []byte("photo")}, picture)
 					s.finish()
 					s.run.Verdict, s.run.Epoch = nil, 2
 					s.show()

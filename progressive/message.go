@@ -29,12 +29,12 @@ type Message struct {
 	epoch   core.Epoch
 	last    Priority // of the last word
 
-	parts    []shown
-	below    []shown  // the files, below them
-	refused  []string // the names of those that the platform does not take
-	pictures int      // how many of them an earlier holder had and we have not
-	resumed  bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
-	ended    bool
+	parts   []shown
+	below   []shown  // the files, below them
+	refused []string // the names of those with words that the platform does not take
+	ofCalls int      // how many files of calls an earlier holder had
+	resumed bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
+	ended   bool
 
 	seen      time.Time      // when there was something visible to show first
 	fresh     time.Time      // when the oldest was made that the reader does not see
@@ -42,6 +42,7 @@ type Message struct {
 	want      []Part         // what it became
 	level     bool           // people see all of it that can be seen now
 	calls     []core.Segment // what actions said and did in the view that was shown last
+	offer     *core.Offer    // what could be chosen in it
 	failures  int            // in a row
 	notBefore time.Time      // because of them
 }
@@ -59,7 +60,7 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 		m.window = k.NonceWindow()
 	}
 	if run.Verdict != nil {
-		m.pictures = run.Verdict.Files
+		m.ofCalls = run.Verdict.Files
 	}
 	for _, h := range run.Shown {
 		if h.Part >= core.FirstFile {
@@ -173,31 +174,29 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 		want, files = m.render(v)
 	}
 	m.read, m.want = now, want
-	if !m.ended && (!m.ripe(want, now) || m.shrinks(v, want)) {
-		m.level = len(want) == 0
-		return step{}, false
-	}
 	if !m.ended || m.deleter == nil { // what is left over stays
 		have = have[:min(len(have), len(want))]
 	}
-	s, ok = plan(have, want, now)
-	if !ok && m.ended {
+	early := !m.ended && (len(files) == 0 && !m.ripe(want, now) || m.shrinks(v, want))
+	if !early {
+		s, ok = plan(have, want, now)
+	}
+	if !ok {
 		s, ok = m.nextFile(files, v.Outcome.Withdrawn, now)
 	}
-	m.level = !ok
+	m.level = !ok && (!early || len(want) == 0)
 	return s, ok
 }
 
 // nextFile is the next change below a text that stands, or is taken back.
 func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, ok bool) {
-	if !withdrawn {
-		return planFiles(m.below, want, m.refused, now)
+	if withdrawn {
+		want = nil
+	} else {
+		want = m.complete(want)
 	}
-	if m.deleter != nil {
-		s, ok = takeBack(m.below, 0, now)
-		s.i += core.FirstFile
-	}
-	return s, ok
+	s, ok = planFiles(m.below, want, m.refused, now)
+	return s, ok && (s.op != Delete || m.deleter != nil)
 }
 
 // mayPreview says whether anything is shown before the end. A message that the user removed, or that nobody knows of,
@@ -283,7 +282,7 @@ var errDue = errors.New("it is time to look again")
 
 func (m *Message) nonce(i int, again bool) string {
 	if i >= core.FirstFile { // of each holder's own: after a file was taken back, another may have its place
-		return fmt.Sprintf("%s/files.%d/%d", m.run, m.epoch, i-core.FirstFile)
+		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-core.FirstFile, m.part(i).posts)
 	}
 	if again {
 		return fmt.Sprintf("%s/%d/again", m.run, i)

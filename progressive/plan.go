@@ -11,8 +11,13 @@ type shown struct {
 	whole   bool      // of an unknown one: it may be the whole part already
 	until   time.Time // the nonce is good until then; zero without nonces
 	refused string    // the text that the platform can't read: it is sent plain
-	stale   bool      // the file belongs to an earlier answer of the run
 	again   bool      // it was sent again once, after the user had removed it
+
+	// Of files:
+	stale  bool  // it belongs to an earlier answer of the run
+	untold bool  // nobody here knows what it shows
+	unfit  *File // the platform does not take it: there are words instead
+	posts  int   // how often another was posted in its place
 }
 
 // state is what we know of a part's message.

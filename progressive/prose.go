@@ -45,13 +45,13 @@ func NewProse(o ProseOptions) *Prose {
 func (p *Prose) Parts(v core.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	texts, code := p.text(v.Text(), done, refused)
-	pictures, tooLarge := Files(v, p.MostFile)
+	files, tooLarge := Files(v, p.MostFile)
 	texts = Under(texts, append(p.Progress.Lines(v), tooLarge...), done, p.renderer.Lines, p.fits)
 	if n := len(texts); n > 0 {
 		texts[0].ReplyTo = p.Reply
-		texts[n-1].Offer = v.Outcome.Offer
+		texts[n-1].Offer = v.Offer
 	}
-	return slices.Concat(texts, code, pictures)
+	return slices.Concat(texts, files, code)
 }
 
 // text is what the agent says, and the code that is too long for that.

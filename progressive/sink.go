@@ -32,7 +32,8 @@ type Sink interface {
 
 // Editor changes what was posted. A sink without it is shown only the last word.
 type Editor interface {
-	// Edit makes the message say p. Asking for what it says already succeeds (TR-07).
+	// Edit makes the message say p. Asking for what it says already succeeds (TR-07). A message that shows a file is only
+	// asked to show another one, of any kind, and one with text to say another text.
 	Edit(ctx context.Context, id string, p Part) error
 }
 
@@ -62,9 +63,8 @@ type Learner interface {
 	Learned() (l Learned, ok bool)
 }
 
-// Part is one platform message: text, or a file. Files come below all text, once the answer has ended: each is posted
-// once and never changed. For one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there
-// is one; see [Sink].
+// Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
+// one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
 type Part struct {
 	File    *File       // nil is text
 	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup
@@ -73,6 +73,9 @@ type Part struct {
 	ReplyTo bool        // it stands below the message that the address names
 	Under   int         // how many runes at its end are lines about calls: they change, and may go
 }
+
+// File is what a [Part] shows that is no text.
+type File = core.Blob
 
 // Op is a kind of request.
 type Op uint8

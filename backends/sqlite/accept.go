@@ -153,5 +153,5 @@ func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) 
 
 // runID is stored, hence stays.
 func runID(room core.RoomID, turn core.ResponseID) core.RunID {
-	return core.RunID(fmt.Sprintf("%s#%d", room, turn)) // the trigger pictures_go makes it too
+	return core.RunID(fmt.Sprintf("%s#%d", room, turn)) // the trigger files_go makes it too
 }

@@ -42,6 +42,9 @@ func checkCalls(calls []core.PastCall) error {
 	var errs []error
 	for _, c := range calls {
 		errs = append(errs, checkText(c.ID, c.Name, c.Parameters, c.CompactParams, c.Result, c.ShortResult, c.Error))
+		for _, f := range c.Files {
+			errs = append(errs, checkText(f.Name, f.Type))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -59,8 +62,8 @@ func checkNote(n core.Note) error {
 	for _, s := range n.Shown {
 		errs = append(errs, checkText(s.ID))
 	}
-	for _, b := range n.Pictures {
-		errs = append(errs, checkText(b.Type))
+	for _, b := range n.Files {
+		errs = append(errs, checkText(b.Name, b.Type))
 	}
 	if v := n.Verdict; v != nil {
 		if !v.Outcome.Done() {

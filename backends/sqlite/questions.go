@@ -32,9 +32,9 @@ func checkQuestion(q core.Question) error {
 func ask(ctx context.Context, tx *sql.Tx, q core.Question) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
-		ON CONFLICT (run) DO UPDATE SET
-			id = excluded.id, room = excluded.room, expires = excluded.expires, question = excluded.question
-		WHERE carrier = ''`, q.ID, q.Run, q.Room, nanos(q.Expires), toJSON(q))
+		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
+			id = excluded.id, room = excluded.room, expires = excluded.expires, question = excluded.question`,
+		q.ID, q.Run, q.Room, nanos(q.Expires), toJSON(q))
 	return err
 }
 
@@ -60,7 +60,7 @@ func (s *Store) Question(ctx context.Context, id string) (q core.Question, err e
 // QuestionOf implements [core.Questions].
 func (s *Store) QuestionOf(ctx context.Context, run core.RunID) (q core.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
-		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1`, run))
+		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
 	})
 	return q, wrap(err, "reading the question of %q", run)
@@ -142,7 +142,7 @@ func (s *Store) Retire(ctx context.Context, id string) (acc core.Accepted, err e
 	return acc, nil
 }
 
-// carryOn opens the run that goes on from the question q, with the messages of the run that asked.
+// carryOn opens the run that goes on from the question q, with the messages of the run that asked, if that is done with them.
 func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
@@ -151,7 +151,7 @@ func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepte
 	now := nanos(time.Now())
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
-		SELECT ?, room, ?, kind, address, ?, ?, ?, ?, shown FROM runs WHERE id = ?`,
+		SELECT ?, room, ?, kind, address, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
 		acc.Run, acc.Response, q.By, now, now, core.Carry, q.Run)
 	if err != nil {
 		return acc, err

@@ -44,7 +44,7 @@ func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
 				run.Room, run.Response)
 		}
 		if err == nil {
-			err = keepPictures(ctx, tx, id, nil)
+			err = keepFiles(ctx, tx, id, nil)
 		}
 		return err
 	})

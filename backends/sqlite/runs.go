@@ -152,7 +152,7 @@ func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n co
 	var v string
 	if n.Verdict != nil {
 		v = toJSON(verdict(*n.Verdict))
-		if err := keepPictures(ctx, tx, id, n.Pictures); err != nil {
+		if err := keepFiles(ctx, tx, id, n.Files); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	case err != nil:
 		return err
 	case out.ID == "":
-		return keepPictures(ctx, tx, id, nil)
+		return keepFiles(ctx, tx, id, nil)
 	case out.Room != room:
 		return fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
 	}
@@ -217,7 +217,7 @@ func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 		return err
 	}
 	if !asked {
-		return keepPictures(ctx, tx, id, nil)
+		return keepFiles(ctx, tx, id, nil)
 	}
 	return remember(ctx, tx, out, turn, said)
 }

@@ -2,7 +2,6 @@ package connectortest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"image"
 	"image/png"
 	"time"
@@ -31,9 +30,8 @@ func answerWithPicture(r *rig) {
 				r.Spoil(f)
 			}
 			data := r.paint()
-			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{
+			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Files: []core.Blob{{Type: "image/png", Data: data}}, Tool: &core.Tool{
 				Name: "PAINT", Stage: core.StageEnd, Success: true,
-				Images: []string{"data:image/png;base64," + base64.StdEncoding.EncodeToString(data)},
 			}})
 			s.answer.End(core.Outcome{Status: core.Completed})
 			r.must(<-s.ended)

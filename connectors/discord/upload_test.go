@@ -1,7 +1,6 @@
 package discord_test
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -80,8 +79,8 @@ func TestTooLargePicture(t *testing.T) {
 func withPictures(sizes ...int) core.View {
 	v := core.View{Segments: []core.Segment{{Text: "Look:"}}, Outcome: core.Outcome{Status: core.Completed}}
 	for _, n := range sizes {
-		url := "data:image/png;base64," + base64.StdEncoding.EncodeToString(make([]byte, n))
-		v.Segments = append(v.Segments, core.Segment{Call: "1", Tool: core.Tool{Stage: core.StageEnd, Images: []string{url}}})
+		picture := core.Blob{Type: "image/png", Data: make([]byte, n)}
+		v.Segments = append(v.Segments, core.Segment{Call: "1", Tool: core.Tool{Stage: core.StageEnd}, Files: []core.Blob{picture}})
 	}
 	return v
 }

@@ -17,7 +17,7 @@ func TestButtons(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		chat, s := r.private()
 		v := view("Let Eve in?")
-		v.Outcome = core.Outcome{Status: core.Completed, Offer: offer}
+		v.Offer, v.Outcome = offer, core.Outcome{Status: core.Completed, Offer: offer}
 		parts := s.Render(v)
 		id, err := s.Post(t.Context(), parts[0], "")
 		if err != nil {
@@ -65,7 +65,7 @@ func TestPresses(t *testing.T) {
 				s := r.ask(forum, ada, "hello", telegramfake.InTopic(topic))
 				room := r.last().Room
 				v := view("Let Eve in?")
-				v.Outcome = core.Outcome{Status: core.Completed, Offer: offer}
+				v.Offer, v.Outcome = offer, core.Outcome{Status: core.Completed, Offer: offer}
 				if _, err := s.Post(t.Context(), s.Render(v)[0], ""); err != nil {
 					t.Fatal(err)
 				}

@@ -47,7 +47,7 @@ func (s rooms) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) 
 	return core.Memory{ID: id, Room: core.RoomID(room)}, s.broken
 }
 
-func (s rooms) Picture(_ context.Context, run core.RunID, n int) (core.Blob, error) {
+func (s rooms) File(_ context.Context, run core.RunID, n int) (core.Blob, error) {
 	if n != 0 {
 		return core.Blob{}, core.ErrNotFound
 	}

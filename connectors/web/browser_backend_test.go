@@ -69,10 +69,17 @@ func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, erro
 	return core.Memory{}, core.ErrNotFound
 }
 
-// Picture is always the same one.
-func (b *backend) Picture(context.Context, core.RunID, int) (core.Blob, error) {
+// File is always the same one.
+func (b *backend) File(context.Context, core.RunID, int) (core.Blob, error) {
+	return onePixel(), nil
+}
+
+func onePixel() core.Blob {
 	data, err := base64.StdEncoding.DecodeString(pixel)
-	return core.Blob{Type: "image/gif", Data: data}, err
+	if err != nil {
+		panic(err)
+	}
+	return core.Blob{Type: "image/gif", Data: data}
 }
 
 const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
@@ -134,8 +141,8 @@ func (r *reply) callback(call, text string) {
 	r.Apply(core.Change{Kind: core.Callback, Call: call, Text: text})
 }
 
-func (r *reply) tool(call string, t core.Tool) {
-	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t})
+func (r *reply) tool(call string, t core.Tool, files ...core.Blob) {
+	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t, Files: files})
 }
 
 // finish stores the answer and ends it; mark is the remark that the runtime would put below.

@@ -14,20 +14,23 @@ type frame struct {
 	Text     *string `json:"text,omitempty"`     // token: what is added
 	FullText *string `json:"fullText,omitempty"` // token: all there is, in place of what was; done: the whole answer
 
-	Kind       string `json:"kind,omitempty"` // status: thinking, running_action, streaming; update, with what is important as its text
+	// status: thinking, running_action, streaming; update, with what is important as its text; choices, with what people may
+	// choose from now, or without if that is over
+	Kind       string `json:"kind,omitempty"`
 	ActionName string `json:"actionName,omitempty"`
 
-	Phase           string     `json:"phase,omitempty"` // tool: call, result, error
-	CallID          string     `json:"callId,omitempty"`
-	ToolName        string     `json:"toolName,omitempty"`
-	Stage           core.Stage `json:"stage,omitempty"`
-	Args            string     `json:"args,omitempty"`
-	ParametersChunk string     `json:"parametersChunk,omitempty"`
-	CompactParams   string     `json:"compactParams,omitempty"`
-	Result          string     `json:"result,omitempty"`
-	ShortResult     string     `json:"shortResult,omitempty"`
-	Error           string     `json:"error,omitempty"`
-	Images          []string   `json:"images,omitzero"` // data: URLs; of done, and on a reload, addresses below the gateway's
+	Phase           string      `json:"phase,omitempty"` // tool: call, result, error
+	CallID          string      `json:"callId,omitempty"`
+	ToolName        string      `json:"toolName,omitempty"`
+	Stage           core.Stage  `json:"stage,omitempty"`
+	Args            string      `json:"args,omitempty"`
+	ParametersChunk string      `json:"parametersChunk,omitempty"`
+	CompactParams   string      `json:"compactParams,omitempty"`
+	Result          string      `json:"result,omitempty"`
+	ShortResult     string      `json:"shortResult,omitempty"`
+	Error           string      `json:"error,omitempty"`
+	Images          []string    `json:"images,omitzero"` // data: URLs; of done, and on a reload, addresses below the gateway's
+	Files           []shownFile `json:"files,omitzero"`  // that are no pictures
 
 	MessageID   string           `json:"messageId,omitempty"` // done
 	AgentName   string           `json:"agentName,omitempty"`
@@ -35,7 +38,7 @@ type frame struct {
 	Interrupted bool             `json:"interrupted,omitempty"`
 	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string         `json:"actionCallbackHistory,omitempty"`
-	Choices     *core.Offer      `json:"choices,omitempty"` // done: what people may choose from
+	Choices     *core.Offer      `json:"choices,omitempty"` // status, done: what people may choose from
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
@@ -54,6 +57,7 @@ type encoder struct {
 	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
 	status  frame
 	calls   []frame // that the reader has seen begin, and not end
+	asked   bool    // the reader has something to choose from
 }
 
 // thinking is the first frame.
@@ -72,6 +76,9 @@ func (e *encoder) restart() (out []frame) {
 		out = append(out, frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd,
 			Error: "A restart cut this off."})
 	}
+	if e.asked {
+		out = append(out, frame{Type: "status", Kind: "choices"})
+	}
 	*e = encoder{agent: e.agent, room: e.room, legacy: e.legacy, joining: true, status: e.status}
 	return out
 }
@@ -80,6 +87,7 @@ func (e *encoder) restart() (out []frame) {
 // their text comes where the last of it stands among the calls.
 func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
 	added, replaced := diff(e.seen, view)
+	before := e.seen
 	e.seen = view
 	last := -1
 	for i, c := range changes {
@@ -88,8 +96,14 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 		}
 	}
 	for i, c := range changes {
-		if c.Kind == core.ToolStage {
+		switch {
+		case c.Kind == core.ToolStage:
 			out = append(out, e.tool(c)...)
+		case c.Kind == core.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
+			out = append(out, frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning}.with(c.Files))
+		case c.Kind == core.Offered:
+			e.asked = c.Offer != nil
+			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Offer})
 		}
 		if c.Important != "" {
 			out = append(out, frame{Type: "status", Kind: "update", Text: &c.Important})
@@ -135,7 +149,10 @@ func (e *encoder) say(f frame) []frame {
 }
 
 func (e *encoder) tool(c core.Change) (out []frame) {
-	f := toolFrame(core.ToolBlock{ID: c.Call, Tool: *c.Tool})
+	f := toolFrame(c.Call, *c.Tool)
+	if c.Files != nil {
+		f = f.with(c.Files)
+	}
 	switch f.Stage {
 	case core.StageStart:
 		e.calls = append(e.calls, f)
@@ -148,10 +165,10 @@ func (e *encoder) tool(c core.Change) (out []frame) {
 }
 
 // toolFrame is one step of a call.
-func toolFrame(t core.ToolBlock) frame {
-	f := frame{Type: "tool", Phase: "call", CallID: t.ID, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
+func toolFrame(id string, t core.Tool) frame {
+	f := frame{Type: "tool", Phase: "call", CallID: id, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
 		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
-		Error: t.Error, Images: t.Images}
+		Error: t.Error}
 	if t.Stage == core.StageEnd {
 		f.Phase = "error"
 		if t.Success {
@@ -165,14 +182,14 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	text := v.Text()
 	o := v.Outcome
 	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
-	if o.Withdrawn || o.Status == core.Ignored || text == "" {
+	if o.Withdrawn || o.Status == core.Ignored || text == "" && len(v.Files()) == 0 {
 		text, f.NoResponse = "", string(o.Status)
 	} else {
 		said := core.Run{ID: run}.Said()
 		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer
-		if len(v.Images()) > 0 { // most answers have none
+		if len(v.Files()) > 0 { // most answers have none
 			for _, c := range v.Calls() {
-				f.Images = append(f.Images, pictureAddresses(e.room, said, c)...)
+				f.show(e.room, said, c)
 			}
 		}
 	}
@@ -219,6 +236,11 @@ func diff(old, now core.View) (added string, replaced bool) {
 		above = true
 	}
 	return b.String(), false
+}
+
+// showed says that files of a call were in sight.
+func showed(v core.View, call string) bool {
+	return slices.ContainsFunc(v.Segments, func(s core.Segment) bool { return s.Call == call && len(s.Files) > 0 })
 }
 
 // same compares segments at one place of two views. The text of a step only grows, so its length tells.

@@ -63,15 +63,15 @@ func TestShelf(t *testing.T) {
 }
 
 // A picture of an answer is given to who knows its conversation, and is nothing but a picture there (SE-06).
-func TestPictures(t *testing.T) {
+func TestFiles(t *testing.T) {
 	serve(t, nil, accept, func(client *http.Client, _ *core.Answer) {
 		for path, want := range map[string]int{
-			"/api/conversations/c/messages/web%2Fc%231/pictures/0":       http.StatusOK,
-			"/api/conversations/c/messages/web%2Fc%231/pictures/1":       http.StatusNotFound,
-			"/api/conversations/c/messages/web%2Fc%231/pictures/x":       http.StatusNotFound,
-			"/api/conversations/c/messages/web%2Fother%231/pictures/0":   http.StatusNotFound,
-			"/api/conversations/c/messages/nothing/pictures/0":           http.StatusNotFound,
-			"/api/conversations/unknown/messages/web%2Fc%231/pictures/0": http.StatusNotFound,
+			"/api/conversations/c/messages/web%2Fc%231/files/0":       http.StatusOK,
+			"/api/conversations/c/messages/web%2Fc%231/files/1":       http.StatusNotFound,
+			"/api/conversations/c/messages/web%2Fc%231/files/x":       http.StatusNotFound,
+			"/api/conversations/c/messages/web%2Fother%231/files/0":   http.StatusNotFound,
+			"/api/conversations/c/messages/nothing/files/0":           http.StatusNotFound,
+			"/api/conversations/unknown/messages/web%2Fc%231/files/0": http.StatusNotFound,
 		} {
 			resp, err := client.Get("http://127.0.0.1:8080" + path)
 			if err != nil {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -10,7 +12,41 @@ import (
 	"parley/core"
 )
 
-// pastTool is the last frame of a call, and where it stands. Its images are addresses below that of the gateway.
+// shownFile is what a call shows that is no picture.
+type shownFile struct {
+	Name string `json:"name,omitempty"`
+	Type string `json:"type"`
+	Size int    `json:"size"` // bytes
+	URL  string `json:"url"`  // as those of images
+}
+
+// with is f with files in place of those that the call showed.
+func (f frame) with(files []core.Blob) frame {
+	f.Images, f.Files = []string{}, []shownFile{}
+	for _, b := range files {
+		if b.Picture() {
+			f.Images = append(f.Images, b.DataURL())
+		} else {
+			f.Files = append(f.Files, shownFile{b.Name, b.Type, len(b.Data), b.DataURL()})
+		}
+	}
+	return f
+}
+
+// show adds the addresses of what a call has shown in an answer.
+func (f *frame) show(room core.RoomID, id core.MemoryID, c core.PastCall) {
+	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
+	for _, p := range c.Files {
+		address := below + strconv.Itoa(p.N)
+		if (core.Blob{Type: p.Type}).Picture() {
+			f.Images = append(f.Images, address)
+		} else {
+			f.Files = append(f.Files, shownFile{p.Name, p.Type, p.Size, address})
+		}
+	}
+}
+
+// pastTool is the last frame of a call, and where it stands.
 type pastTool struct {
 	frame
 	At int `json:"at,omitempty"` // bytes of the text that stand above it
@@ -18,20 +54,11 @@ type pastTool struct {
 
 func pastTools(m core.Memory) (out []pastTool) {
 	for _, c := range m.Calls {
-		t := pastTool{toolFrame(c.ToolBlock), c.At}
-		t.Images = pictureAddresses(m.Room, m.ID, c)
+		t := pastTool{toolFrame(c.ID, c.Tool), c.At}
+		t.show(m.Room, m.ID, c)
 		out = append(out, t)
 	}
 	return out
-}
-
-// pictureAddresses are those of the pictures of a call.
-func pictureAddresses(room core.RoomID, id core.MemoryID, c core.PastCall) (all []string) {
-	conversation := strings.TrimPrefix(string(room), Name+"/")
-	for _, n := range c.Images {
-		all = append(all, "api/conversations/"+url.PathEscape(conversation)+"/messages/"+url.PathEscape(string(id))+"/pictures/"+n)
-	}
-	return all
 }
 
 // attached is a file that somebody sent along: its name is all that stays of it here.
@@ -48,8 +75,8 @@ func attachedTo(m core.Memory) (all []attached) {
 	return all
 }
 
-// picture gives one that an answer shows.
-func (w *Web) picture(rw http.ResponseWriter, r *http.Request) {
+// file gives one that an answer shows. What is no picture is for saving: browsers are not to open it here (SE-06).
+func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
 		return
@@ -61,16 +88,19 @@ func (w *Web) picture(rw http.ResponseWriter, r *http.Request) {
 	}
 	var b core.Blob
 	if err = merr; err == nil {
-		b, err = w.opts.Store.Picture(r.Context(), core.RunID(m.ID), n) // an answer has the id of its run
+		b, err = w.opts.Store.File(r.Context(), core.RunID(m.ID), n) // an answer has the id of its run
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		fail(rw, http.StatusNotFound, "There is no such picture.")
+		fail(rw, http.StatusNotFound, "There is no such file.")
 	case err != nil:
-		w.broken(rw, "read a picture", err)
+		w.broken(rw, "read a file", err)
 	default:
 		h := rw.Header()
 		h.Set("Content-Type", b.Type)
+		if !b.Picture() {
+			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(b.Name, "file")}))
+		}
 		h.Set("Content-Length", strconv.Itoa(len(b.Data)))              // for those who only ask how large it is
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold
 		_, _ = rw.Write(b.Data)                                         // the reader has gone: nobody to tell

@@ -33,7 +33,7 @@ type Store interface {
 	core.Rooms
 	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
 	Memory(ctx context.Context, id core.MemoryID) (core.Memory, error)
-	core.Pictures
+	core.Files
 	OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error)
 }
 
@@ -134,7 +134,7 @@ func (w *Web) routes() http.Handler {
 	api := http.NewServeMux()
 	api.HandleFunc("POST /api/conversations", w.open)
 	api.HandleFunc("GET /api/conversations/{id}/messages", w.history)
-	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/pictures/{n}", w.picture)
+	api.HandleFunc("GET /api/conversations/{id}/messages/{message}/files/{n}", w.file)
 	api.HandleFunc("POST /api/conversations/{id}/messages/stream", w.send)
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)

@@ -20,6 +20,7 @@ type Call struct {
 	Scene      core.Scene
 	Earlier    []core.Acted
 	Unsayable  error // what the action hears when it says something elsewhere
+	Chosen     []int // the options that are chosen, question by question; then nobody chooses
 }
 
 // Made is what came of a call.
@@ -69,11 +70,18 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 			m.Said = append(m.Said, n)
 		}
 		return c.Unsayable
-	}, func(_ context.Context, q core.Question) error {
+	}, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		n := len(m.Asked)
 		m.Asked = append(m.Asked, q)
-		return nil
+		answered := make(chan core.Question, 1)
+		if n < len(c.Chosen) {
+			q.Choice, q.By = c.Chosen[n], q.For[0]
+			answered <- q
+		}
+		close(answered)
+		return answered, nil
 	})
 	call.Earlier = c.Earlier
 	m.Result, m.Err = a.Act(t.Context(), call)

@@ -81,9 +81,9 @@ func memoryWhole(t *testing.T, s store) {
 	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
 	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
 	out.Calls = []core.PastCall{
-		{ToolBlock: core.ToolBlock{ID: "c1", Tool: core.Tool{Name: "ROLL", Stage: core.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
-			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}}},
-		{ToolBlock: core.ToolBlock{ID: "c2", Tool: core.Tool{Name: "PLAY", Stage: core.StageEnd, Error: "It failed."}}, At: 7},
+		{ID: "c1", Tool: core.Tool{Name: "ROLL", Stage: core.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
+			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}, Files: []core.PastFile{{N: 1, Name: "a.txt", Type: "text/plain", Size: 3}}},
+		{ID: "c2", Tool: core.Tool{Name: "PLAY", Stage: core.StageEnd, Error: "It failed."}, At: 7},
 	}
 	s.finish(r, out)
 	all, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
@@ -338,5 +338,5 @@ func (s store) carry(id core.RoomID, text string) error {
 
 // ended is a call that came to text.
 func ended(text string) []core.PastCall {
-	return []core.PastCall{{ToolBlock: core.ToolBlock{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Result: text}}, At: len(text)}}
+	return []core.PastCall{{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Result: text}, At: len(text)}}
 }

@@ -366,12 +366,12 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	slices.SortFunc(r.Shown, func(a, b core.Shown) int { return cmp.Compare(a.Part, b.Part) })
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
 	if n.Verdict != nil {
-		r.Verdict, r.shows = n.Verdict, n.Pictures
+		r.Verdict, r.shows = n.Verdict, n.Files
 	}
 	return nil
 }
 
-func (s *storeModel) Picture(_ context.Context, id core.RunID, n int) (core.Blob, error) {
+func (s *storeModel) File(_ context.Context, id core.RunID, n int) (core.Blob, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)

@@ -10,12 +10,10 @@ import (
 )
 
 func (s *storeModel) ask(q core.Question) {
-	i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run })
-	switch {
-	case i < 0:
-		s.asked = append(s.asked, q)
-	case s.asked[i].Carrier == "":
+	if i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run && o.Carrier == "" }); i >= 0 {
 		s.asked[i] = q
+	} else {
+		s.asked = append(s.asked, q)
 	}
 }
 
@@ -29,8 +27,10 @@ func (s *storeModel) Ask(_ context.Context, q core.Question) error {
 func (s *storeModel) question(is func(core.Question) bool) (core.Question, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if i := slices.IndexFunc(s.asked, is); i >= 0 {
-		return s.asked[i], nil
+	for _, q := range slices.Backward(s.asked) {
+		if is(q) {
+			return q, nil
+		}
 	}
 	return core.Question{}, core.ErrNotFound
 }
@@ -96,10 +96,14 @@ func (s *storeModel) Retire(_ context.Context, id string) (core.Accepted, error)
 
 func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Accepted {
 	asker := s.find(q.Run)
+	shown := slices.Clone(asker.Shown)
+	if !asker.Outcome.Done() && asker.Verdict == nil {
+		shown = nil
+	}
 	turn := s.nextTurn(q.Room)
 	r := &ownedRun{author: q.By, Run: core.Run{
 		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: asker.Address,
-		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: slices.Clone(asker.Shown),
+		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: shown,
 	}}
 	s.runs = append(s.runs, r)
 	q.Carrier = r.ID

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +13,8 @@ func questionChecks() []storeCheck {
 		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
 		{"what is over can't be chosen (SE-07)", chooseLate},
 		{"what nobody has chosen from is closed once, and goes on without a choice", retireOnce},
-		{"a run has one question, the newest, until it is answered", askAgain},
+		{"a run has one question that is not answered, the newest", askAgain},
+		{"while the run goes on that asked, its messages are its own", chooseEarly},
 		{"a notice is stored with its question", askWith},
 		{"what was chosen goes on beside the room's turns, and is stored though the room was cleared", carryOn},
 	}
@@ -35,6 +37,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
+	s.finish(r, answer(r, "which?"))
 	got, err := s.Question(t.Context(), "q")
 	s.must(err)
 	s.same("the question", got, q)
@@ -70,6 +73,21 @@ func chooseOnce(t *testing.T, s store) {
 	s.same("the question that was answered", got, q)
 }
 
+func chooseEarly(t *testing.T, s store) {
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
+	for n, verdict := range []*core.Verdict{nil, {Outcome: done, Text: "which?"}} {
+		id := fmt.Sprint(n)
+		s.must(s.Ask(t.Context(), question(r, id)))
+		s.note(r, core.Note{Verdict: verdict})
+		acc, err := s.Choose(t.Context(), id, 1, pick(core.MemoryID(id)))
+		s.must(err)
+		if run := s.runOf(acc); len(run.Shown) != n {
+			t.Errorf("with the verdict %v it goes on with %+v", verdict, run.Shown)
+		}
+	}
+}
+
 func chooseLate(t *testing.T, s store) {
 	r, other := s.opened("room", 1), s.opened("room", 2)
 	ask := func(id string) { s.must(s.Ask(t.Context(), question(r, id))) }
@@ -100,6 +118,7 @@ func retireOnce(t *testing.T, s store) {
 	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
+	s.finish(r, answer(r, "which?"))
 	s.must(s.Withdraw(t.Context(), "room", ""))
 	acc, err := s.Retire(t.Context(), "q")
 	s.must(err)
@@ -134,8 +153,16 @@ func askAgain(t *testing.T, s store) {
 	_, err = s.Choose(t.Context(), "second", 0, pick("press"))
 	s.must(err)
 	s.must(s.Ask(t.Context(), question(r, "third")))
-	_, err = s.Question(t.Context(), "third")
-	s.fails(err, core.ErrNotFound)
+	newest, err := s.QuestionOf(t.Context(), r.ID)
+	s.must(err)
+	s.same("the newest question", newest.ID, "third")
+	second, err := s.Question(t.Context(), "second")
+	s.must(err)
+	carried, err := s.QuestionOf(t.Context(), second.Carrier)
+	s.must(err)
+	s.same("what was chosen from", carried, second)
+	_, err = s.Choose(t.Context(), "third", 0, pick("press again"))
+	s.must(err)
 	_, err = s.QuestionOf(t.Context(), "no run")
 	s.fails(err, core.ErrNotFound)
 }

@@ -58,7 +58,7 @@ func noteVerdict(t *testing.T, s store) {
 		Outcome: core.Outcome{Status: core.Failed, Failure: core.RateLimited, Withdrawn: true},
 		Text:    "the last word",
 		History: []string{"looking", "found\nit"},
-		Calls:   []core.PastCall{{ToolBlock: core.ToolBlock{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Success: true}}, At: 3}},
+		Calls:   []core.PastCall{{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Success: true}, At: 3}},
 	}
 	s.note(r, core.Note{Verdict: &want})
 	s.note(r, core.Note{Text: "more"})

@@ -26,7 +26,7 @@ func generateImage(painter core.Painter) action {
 			if err != nil {
 				return core.Result{}, fmt.Errorf("make the picture: %w", err)
 			}
-			return core.Result{Text: "The picture is made, and people see it below your answer.", Short: "a picture", Images: []core.Blob{picture}}, nil
+			return core.Result{Text: "The picture is made, and people see it below your answer.", Short: "a picture", Files: []core.Blob{picture}}, nil
 		},
 	}
 }

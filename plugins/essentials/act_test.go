@@ -192,11 +192,11 @@ func (p painter) Paint(_ context.Context, prompt string) (core.Blob, error) {
 func TestGenerateImage(t *testing.T) {
 	a := actiontest.Named(t, New(Deps{Painter: painter{}}), "GENERATE_IMAGE")
 	made := actiontest.Make(t, a, actiontest.Call{Parameters: `{"prompt":"a cup"}`})
-	if made.Err != nil || len(made.Images) != 1 || string(made.Images[0].Data) != "a cup" {
+	if made.Err != nil || len(made.Files) != 1 || string(made.Files[0].Data) != "a cup" {
 		t.Errorf("%+v", made)
 	}
 	broken := actiontest.Named(t, New(Deps{Painter: painter{errors.New("no paint")}}), "GENERATE_IMAGE")
-	if made := actiontest.Make(t, broken, actiontest.Call{Parameters: `{"prompt":"a cup"}`}); made.Err == nil || made.Images != nil {
+	if made := actiontest.Make(t, broken, actiontest.Call{Parameters: `{"prompt":"a cup"}`}); made.Err == nil || made.Files != nil {
 		t.Errorf("%+v", made)
 	}
 	for _, a := range New(Deps{}).Actions {

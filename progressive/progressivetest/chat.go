@@ -70,6 +70,7 @@ type message struct {
 	created   time.Time
 	gone      bool
 	unsure    bool // whoever made it may not know what it says
+	file      bool
 }
 
 // Render shows the text of v, in parts, with a mark if it was cut off.
@@ -210,7 +211,7 @@ func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id s
 			}
 		}
 		id = fmt.Sprintf("m%d", len(c.messages)+1)
-		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now()})
+		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), file: p.File != nil})
 		r.ID = id
 		return nil
 	})

@@ -53,8 +53,8 @@ func (c *Chat) check(r Request) {
 	if r.Op != progressive.Post && r.Op != progressive.Edit {
 		return
 	}
-	if r.Op == progressive.Edit && r.Part.File != nil {
-		c.problem("an edit makes a file of %s", r.ID)
+	if m := c.find(r.ID); m != nil && m.file != (r.Part.File != nil) {
+		c.problem("%s shows %q and is asked to show %q", r.ID, m.versions[len(m.versions)-1], says(r.Part))
 	}
 	text := says(r.Part)
 	if n := len(text); c.Max > 0 && n > c.Max {

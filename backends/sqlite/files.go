@@ -1,0 +1,29 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+
+	"parley/core"
+)
+
+// File implements [core.Files].
+func (s *Store) File(ctx context.Context, run core.RunID, n int) (b core.Blob, err error) {
+	err = s.read(func(db *sql.DB) error {
+		return found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
+	})
+	return b, wrap(err, "reading file %d of %q", n, run)
+}
+
+// keepFiles puts all in place of those that a run had.
+func keepFiles(ctx context.Context, tx *sql.Tx, run core.RunID, all []core.Blob) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {
+		return err
+	}
+	for n, b := range all {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO files (run, n, name, type, data) VALUES (?, ?, ?, ?, ?)`, run, n, b.Name, b.Type, b.Data); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package core
+
+import (
+	"encoding/base64"
+	"mime"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Blob is a file with all that it holds. Its data is not changed once it was handed on.
+type Blob struct {
+	Name string `json:"name,omitempty"`
+	Type string `json:"type"` // MIME
+	Data []byte `json:"data"`
+}
+
+const (
+	maxFile     = 8 << 20 // bytes of a file that a call shows: it travels with the changes of its answer
+	maxFileName = 100     // bytes
+)
+
+// Picture says that browsers take b for a picture and nothing else.
+func (b Blob) Picture() bool {
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.Type)
+}
+
+// DataURL is b as pages show it without asking anybody.
+func (b Blob) DataURL() string {
+	return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+}
+
+// showable are the files that people can be shown, each as what it is, whatever it is called.
+func showable(files []Blob) (all []Blob) {
+	for _, b := range files {
+		if n := len(b.Data); n > 0 && n <= maxFile {
+			all = append(all, Blob{fileName(b.Name), b.kind(), b.Data})
+		}
+	}
+	return all
+}
+
+// kind is the type of b. That something is a picture is believed to its bytes only (SE-06).
+func (b Blob) kind() string {
+	found := Blob{Type: http.DetectContentType(b.Data)}
+	said, parameters, err := mime.ParseMediaType(b.Type)
+	if err != nil || found.Picture() || strings.HasPrefix(said, "image/") {
+		return found.Type
+	}
+	return mime.FormatMediaType(said, parameters)
+}
+
+// fileName is the last element of name, in one line and not too long (SE-05). It keeps its extension.
+func fileName(name string) string {
+	name = path.Base(strings.ReplaceAll(strings.Join(strings.Fields(visible(name)), " "), `\`, "/"))
+	if name == "." || name == ".." || name == "/" {
+		return ""
+	}
+	ext := cutAt(path.Ext(name), 16)
+	return cutAt(strings.TrimSuffix(name, path.Ext(name)), maxFileName-len(ext)) + ext
+}

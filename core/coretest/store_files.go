@@ -1,0 +1,73 @@
+package coretest
+
+import (
+	"testing"
+
+	"parley/core"
+)
+
+func fileChecks() []storeCheck {
+	return []storeCheck{
+		{"the files of an answer stay as long as it does", filesStay},
+		{"a later verdict has files of its own", filesReplaced},
+		{"no answer, no files", filesOfNothing},
+	}
+}
+
+var twoFiles = []core.Blob{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
+
+// shown starts a run whose verdict comes with files.
+func (s store) shown(n int, files []core.Blob) core.Run {
+	s.t.Helper()
+	r := s.start(s.opened("room", n).ID, "owner")
+	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: files})
+	return r
+}
+
+func (s store) shows(r core.Run, want ...core.Blob) {
+	s.t.Helper()
+	for n, w := range want {
+		b, err := s.File(s.t.Context(), r.ID, n)
+		s.must(err)
+		s.same("the file", b, w)
+	}
+	for _, n := range []int{-1, len(want)} {
+		_, err := s.File(s.t.Context(), r.ID, n)
+		s.fails(err, core.ErrNotFound)
+	}
+}
+
+func filesStay(t *testing.T, s store) {
+	first := s.shown(1, twoFiles)
+	s.shows(first, twoFiles...)
+	s.note(first, core.Note{Text: "more"})
+	s.finish(first, answer(first, "look"))
+	s.shows(first, twoFiles...)
+	second := s.shown(2, twoFiles[1:])
+	s.finish(second, answer(second, "look"))
+	s.shows(second, twoFiles[1])
+	s.must(s.Forget(t.Context(), message("room", 1).ID))
+	s.shows(first)
+	s.shows(second, twoFiles[1])
+	_, err := s.Clear(t.Context(), "room")
+	s.must(err)
+	s.shows(second)
+}
+
+func filesReplaced(t *testing.T, s store) {
+	r := s.shown(1, twoFiles)
+	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: twoFiles[1:]})
+	s.shows(r, twoFiles[1])
+	s.must(s.Reopen(t.Context(), r.ID))
+	s.shows(r)
+}
+
+func filesOfNothing(t *testing.T, s store) {
+	silent := s.shown(1, twoFiles)
+	s.must(s.Finish(t.Context(), silent.ID, silent.Epoch, done, core.Memory{}))
+	s.shows(silent)
+	gone := s.shown(2, twoFiles)
+	s.must(s.Forget(t.Context(), message("room", 2).ID))
+	s.must(s.Finish(t.Context(), gone.ID, gone.Epoch, done, answer(gone, "look")))
+	s.shows(gone)
+}

@@ -1,0 +1,110 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
+// somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
+func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error) {
+	q, err := x.asking(q)
+	if err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	if q.Chooser == awaited && len(x.run.Shown) > 0 { // of an adopted answer nothing is shown before its end
+		return nil, ErrUnseen
+	}
+	q.Run, q.Room = x.run.ID, x.run.Room
+	if err := x.persist(ctx, func() error { return x.cfg.Store.Ask(ctx, q) }); err != nil {
+		return nil, fmt.Errorf("ask: %w", err)
+	}
+	x.offer(q)
+	answered := make(chan Question, 1)
+	x.side.Go(func() {
+		defer close(answered)
+		if now, ok := x.untilChosen(ctx, q); ok {
+			answered <- now
+		}
+	})
+	return answered, nil
+}
+
+// untilChosen takes the options of q away once it is closed, and says whether somebody has chosen. One that is waited for is closed
+// when that is over.
+func (x *execution) untilChosen(asker context.Context, q Question) (Question, bool) {
+	ctx, cancel := context.WithCancelCause(x.life)
+	defer cancel(nil)
+	if q.Chooser == awaited {
+		for _, over := range []context.Context{asker, x.work} {
+			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
+		}
+	}
+	now, err := x.closed(ctx, q)
+	if x.life.Err() != nil {
+		return q, false
+	}
+	x.takeBack(q)
+	if err == nil {
+		return now, now.By != ""
+	}
+	if err := x.cfg.Store.Withdraw(x.life, q.Room, q.Run); err != nil {
+		x.cfg.Log.Warn("a question that nobody waits for stays open; it closes by itself", "run", x.run.ID, "err", err)
+	}
+	return q, false
+}
+
+// closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
+// seen a little later.
+func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
+	for {
+		rung := x.live.rung(x.run.ID)
+		now, err := x.cfg.Store.Question(ctx, q.ID)
+		switch {
+		case errors.Is(err, ErrNotFound): // another has taken its place
+			return q, nil
+		case err == nil && !now.Open(time.Now()):
+			return now, nil
+		}
+		select {
+		case <-rung:
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return q, context.Cause(ctx)
+		}
+	}
+}
+
+// offer shows what may be chosen from: also at the end of an answer that is completed.
+func (x *execution) offer(q Question) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.offered = &Offer{ID: q.ID, Options: q.Options}
+	x.answer.Apply(Change{Kind: Offered, Offer: x.offered})
+}
+
+// takeBack takes the options of q away, unless there are others by now.
+func (x *execution) takeBack(q Question) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.offered != nil && x.offered.ID == q.ID {
+		x.offered = nil
+		x.answer.Apply(Change{Kind: Offered})
+	}
+}
+
+func (x *execution) offering() *Offer {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.offered
+}
+
+// withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
+func (x *execution) withdraw(o Outcome) error {
+	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
+		return nil
+	}
+	return x.persist(x.life, func() error { return x.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
+}
