@@ -86,7 +86,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.is(seen, live)
 	p.shows(".trail summary", "3 steps")
 	p.is(`all('.trail')[0].open`, "false")
-	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "Looking up the track…|Now playing **Dunes**")
+	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "A sketch|Looking up the track…|Now playing **Dunes**")
 	p.is(`all('.question').length`, "1")
 	p.shots("reloaded")
 }
