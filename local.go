@@ -33,6 +33,25 @@ func localFile(cfg config.Config) string {
 	return strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:") + ".local"
 }
 
+// RunningAt is the address of the gateway of cfg that was started last on this machine: not always the configured one, which
+// may have been taken. It is false if none was, or it has ended in order.
+func RunningAt(cfg config.Config) (url string, ok bool) {
+	l, err := readLocal(cfg)
+	return l.URL, err == nil
+}
+
+// readLocal reads the file.
+func readLocal(cfg config.Config) (l local, err error) {
+	data, err := os.ReadFile(localFile(cfg))
+	if err != nil {
+		return l, fmt.Errorf("look for a running gateway: %w", err)
+	}
+	if err = json.Unmarshal(data, &l); err != nil {
+		return l, fmt.Errorf("read %s: %w", localFile(cfg), err)
+	}
+	return l, nil
+}
+
 // announceLocal writes the file anew and returns the token.
 func announceLocal(cfg config.Config, addr net.Addr) (token string, err error) {
 	l := local{URL: "http://" + addr.String(), Token: rand.Text()}
@@ -162,9 +181,8 @@ var errNotRunning = errors.New("no gateway of this configuration runs")
 
 // pairThere asks the running gateway. It goes to this machine only, past any proxy.
 func pairThere(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
-	var l local
-	data, err := os.ReadFile(localFile(cfg))
-	if err != nil || json.Unmarshal(data, &l) != nil {
+	l, err := readLocal(cfg)
+	if err != nil {
 		return out, errNotRunning
 	}
 	body, err := json.Marshal(p)

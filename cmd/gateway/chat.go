@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -35,7 +37,10 @@ func (c *chatCmd) Run(ctx context.Context, top *cli) error {
 	if err != nil {
 		return err
 	}
-	err = c.talk(ctx, cfg, url)
+	signal.Ignore(syscall.SIGPIPE) // a write fails, and the answer is stopped
+	if err = c.talk(ctx, cfg, url); errors.Is(err, syscall.EPIPE) {
+		err = nil // whoever reads has had enough
+	}
 	return errors.Join(err, end())
 }
 
@@ -50,6 +55,9 @@ func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, e
 	g, err := parley.New(cfg, parley.Env{Log: quiet(cfg.Log), Listen: listenSomewhere})
 	switch {
 	case errors.Is(err, parley.ErrRunning):
+		if url, ok := parley.RunningAt(cfg); ok {
+			return url, nothing, nil
+		}
 		return "http://" + reachable(cfg.Web.Listen), nothing, nil
 	case err != nil:
 		return "", nil, err
@@ -112,14 +120,18 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error
 	if !c.JSON {
 		script.Notes = os.Stderr
 	}
-	switch atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd())); {
+	atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
+	switch dumb := os.Getenv("TERM") == "dumb"; { // it can't move its cursor
 	case c.Prompt != "":
 		return script.Ask(ctx, c.Prompt)
+	case atTerminal && dumb && !c.JSON:
+		script.Prompt = "> "
+		return script.Each(ctx, os.Stdin)
 	case !atTerminal || c.JSON:
 		return script.Each(ctx, os.Stdin)
 	}
 	chat := terminal.Chat{
-		Client: client, In: os.Stdin, Out: os.Stdout, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Client: client, In: os.Stdin, Out: os.Stdout, Color: os.Getenv("NO_COLOR") == "",
 		Welcome: fmt.Sprintf("%s, at %s. /help says what there is.", cfg.Agent.Name, url),
 	}
 	return chat.Run(ctx)

@@ -173,12 +173,18 @@ type pane struct {
 
 func openChat(t *testing.T) *pane {
 	t.Helper()
+	chat := "env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 " + binary + " chat"
+	return inPane(t, chat+"; clear; echo AGAIN; "+chat+" --continue; echo LEFT; sleep 600")
+}
+
+// inPane runs a line of a shell in an empty folder.
+func inPane(t *testing.T, line string) *pane {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("SKIPPED: there is no tmux; install it to see the chat in a terminal")
 	}
 	p := &pane{t, filepath.Join(t.TempDir(), "tmux"), strings.ReplaceAll(t.Name(), "/", "-")}
-	c := exec.Command("tmux", "-S", p.socket, "-f", "/dev/null", "new-session", "-d", "-x", "72", "-y", "20",
-		"env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat; clear; echo AGAIN; env -i TERM=screen LANG=C.UTF-8 LC_ALL=C.UTF-8 "+binary+" chat --continue; echo LEFT; sleep 600")
+	c := exec.Command("tmux", "-S", p.socket, "-f", "/dev/null", "new-session", "-d", "-x", "72", "-y", "20", line)
 	c.Dir = t.TempDir()
 	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	if out, err := c.CombinedOutput(); err != nil {

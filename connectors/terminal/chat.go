@@ -16,6 +16,8 @@ const (
 	prompt   = "› "
 	recalled = 10 // messages of before that are shown
 	idlest   = 20 // a redraw is followed by so many times its own length without one, so that long answers cost little
+
+	settled = 250 * time.Millisecond // without a change, and a width that is dragged will stay
 )
 
 // Chat is a conversation at a terminal: both In and Out are one.
@@ -50,6 +52,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	c.lines.SetBracketedPasteMode(true)
 	defer c.lines.SetBracketedPasteMode(false)
 	c.shown = screen{out: c.Out}
+	c.atPrompt()
 
 	c.print(c.Welcome, "Ctrl-C stops an answer, Ctrl-D leaves.")
 	c.recall(ctx, before[max(0, len(before)-recalled):])
@@ -69,6 +72,14 @@ func (c *Chat) Run(ctx context.Context) error {
 		}
 	}
 }
+
+// atPrompt makes Ctrl-C clear the line: whoever wanted to stop an answer, and was too late, does not want to leave.
+func (c *Chat) atPrompt() {
+	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, "(Ctrl-D leaves.)\n") }, clearLine)
+}
+
+// clearLine goes to the end of the line and takes away what is before.
+const clearLine = "\x05\x15"
 
 // read is one message: a line, or what was pasted up to the end of its last one.
 func (c *Chat) read() (string, error) {
@@ -107,8 +118,8 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 		case stop <- struct{}{}:
 		default:
 		}
-	})
-	defer c.keys.onInterrupt(nil)
+	}, "")
+	defer c.atPrompt()
 	done := make(chan struct{})
 	defer func() { <-done }()
 	defer quit(nil)
@@ -122,13 +133,20 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	c.leave(ctx, r)
 	c.print("")
 	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
+		c.print("(You left this answer.)", "")
 		return nil
 	}
-	if refused(err) { // in the gateway's words; the next message may do better
+	switch {
+	case err == nil:
+	case ctx.Err() != nil: // nobody reads the rest
+		_ = c.Client.Stop(context.WithoutCancel(ctx))
+		return err
+	case refused(err): // in the gateway's words; the next message may do better
 		c.print(err.Error(), "")
-		return nil
+	default:
+		c.print("The gateway can't be reached. Is it running? The next message tries again.", "")
 	}
-	return err
+	return nil
 }
 
 var errLeft = errors.New("the reader has left")
@@ -163,10 +181,12 @@ func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
 	r, l := &reply{}, c.look()
 	var due <-chan time.Time
 	var next time.Time // not to be drawn before
+	width := l.width
 	for {
 		select {
 		case f, ok := <-frames:
 			if !ok {
+				c.fit(l)
 				return r, failed
 			}
 			r.take(f)
@@ -175,20 +195,26 @@ func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
 			}
 		case <-due:
 			due = nil
+			if now := c.look().width; now != width { // each width would leave the whole answer behind
+				width, due = now, time.After(settled)
+				continue
+			}
 			begun := time.Now()
-			l = c.draw(l, r)
+			l = c.fit(l)
+			c.shown.show(l.lines(r))
 			next = time.Now().Add(idlest * time.Since(begun))
 		}
 	}
 }
 
-// draw shows r as it is now. After a change of the terminal's width nothing above can be counted on.
-func (c *Chat) draw(l *look, r *reply) *look {
+// fit is l, or what goes with the width that the terminal has now. After a change of it nothing above can be counted on: the
+// whole will stand below.
+func (c *Chat) fit(l *look) *look {
 	if now := c.look(); now.width != l.width {
-		l = now
 		c.shown.forget()
+		c.print("")
+		return now
 	}
-	c.shown.show(l.lines(r))
 	return l
 }
 

@@ -18,9 +18,10 @@ import (
 )
 
 const (
-	mostFrame = 64 << 20        // bytes of one frame: a whole answer, or the pictures of a call
-	tries     = 5               // to connect, in a row
-	pause     = time.Second     // before the second try; then twice that
+	mostFrame = 64 << 20    // bytes of one frame: a whole answer, or the pictures of a call
+	tries     = 8           // to connect, in a row: a gateway may need half a minute to come back
+	pause     = time.Second // before the second try; then twice that, up to
+	longest   = 8 * time.Second
 	quick     = 5 * time.Second // how long anything but a stream may take
 )
 
@@ -125,11 +126,12 @@ func (c *Client) Picture(ctx context.Context, address string) (Picture, error) {
 }
 
 // Send asks something and yields the frames of the answer; the last has the type "done". A connection that breaks is made
-// again: the gateway knows the message by its id, and goes on. Then the text begins anew with a whole one.
+// again: the gateway knows the message by its id, and goes on. Then the text begins anew with a whole one; until then a frame
+// of the type "reconnecting" says that it is missed.
 func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]string{"text": text, "clientMessageId": rand.Text()})
 	return func(yield func(Frame, error) bool) {
-		for try := 0; err == nil; try++ {
+		for try := 0; err == nil; {
 			var heard, over bool
 			heard, over, err = c.follow(ctx, body, yield)
 			if over {
@@ -138,7 +140,13 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 			if heard {
 				try = 0
 			}
-			if try++; refused(err) || try >= tries || !sleep(ctx, pause<<(try-1)) {
+			if try++; refused(err) || try >= tries || ctx.Err() != nil {
+				break
+			}
+			if !yield(Frame{Type: reconnecting}, nil) {
+				return
+			}
+			if !sleep(ctx, min(longest, pause<<(try-1))) {
 				break
 			}
 			err = nil
@@ -149,6 +157,8 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 		yield(Frame{}, fmt.Errorf("send the message: %w", err))
 	}
 }
+
+const reconnecting = "reconnecting" // the type of a frame that no gateway sends
 
 // follow reads one stream. over says that there is nothing more to read, or nobody who reads.
 func (c *Client) follow(ctx context.Context, body []byte, yield func(Frame, error) bool) (heard, over bool, err error) {

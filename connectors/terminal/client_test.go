@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // gateway is a web API that answers as a test says.
@@ -166,13 +170,15 @@ func TestKeyboard(t *testing.T) {
 	k := &keyboard{}
 	k.more.L = &k.mu
 	pressed := 0
-	k.onInterrupt(func() { pressed++ })
+	k.onInterrupt(func() { pressed++ }, "")
 	k.take([]byte("ty\x03ped"), nil)
-	k.onInterrupt(nil)
+	k.onInterrupt(nil, "")
+	k.take([]byte("\x03"), nil)
+	k.onInterrupt(func() { pressed++ }, clearLine)
 	k.take([]byte("\x03"), nil)
 	buf := make([]byte, 16)
 	n, err := k.Read(buf)
-	if pressed != 1 || err != nil || string(buf[:n]) != "typed\x03" {
+	if pressed != 2 || err != nil || string(buf[:n]) != "typed\x03"+clearLine {
 		t.Errorf("pressed %d times, read %q, %v", pressed, buf[:n], err)
 	}
 	k.hangUp()
@@ -195,5 +201,69 @@ func TestScriptTellsWhatIsImportant(t *testing.T) {
 	}
 	if out.String() != "bought\n" || notes.String() != "this costs money[2J\n" {
 		t.Errorf("it wrote %q, and beside it %q", out.String(), notes.String())
+	}
+}
+
+// A gateway that is gone is missed, and asked again; when it is not there for long, that is an error.
+func TestSendMissesTheGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		down := 0
+		c := &Client{base: "http://gateway", http: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
+			down++
+			return nil, errors.New("nobody listens")
+		})}}
+		var r reply
+		missed, begun := 0, time.Now()
+		for f, err := range c.Send(t.Context(), "Hi") {
+			if r.take(f); err != nil {
+				if took := time.Since(begun); took < 30*time.Second || took > time.Minute || refused(err) {
+					t.Errorf("it gave up after %v: %v", took, err)
+				}
+				break
+			}
+			l := look{width: 40}
+			if got := l.lines(&r); !slices.Equal(got, []string{"… the connection broke, trying again"}) {
+				t.Errorf("one sees %q", got)
+			}
+			missed++
+		}
+		if down != tries || missed != tries-1 {
+			t.Errorf("%d requests, and said to be missed %d times", down, missed)
+		}
+	})
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
+
+// What a script writes steers no terminal (SE-09).
+func TestScriptIsHarmless(t *testing.T) {
+	g := newGateway(t, frames(`data: {"type":"done","fullText":"a\u001b[2Jb\u009b2Jc\r\n"}`))
+	c, err := Open(t.Context(), g.URL, "old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := (Script{Client: c, Out: &out}).Ask(t.Context(), "Hi"); err != nil || out.String() != "a[2Jb2Jc\n\n" {
+		t.Errorf("it wrote %q, %v", out.String(), err)
+	}
+}
+
+// ST-22: what a piece of text costs does not hang on how much is there already.
+func TestTextGrowsLinearly(t *testing.T) {
+	piece := "four"
+	allocated := func(pieces int) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var r reply
+		for range pieces {
+			r.take(Frame{Type: "token", Text: &piece})
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc-before.TotalAlloc) / float64(pieces)
+	}
+	if short, long := allocated(5_000), allocated(50_000); long > 2*short {
+		t.Errorf("a piece costs %.0f bytes of 5,000, %.0f of 50,000", short, long)
 	}
 }

@@ -16,6 +16,7 @@ type keyboard struct {
 	typed     bytes.Buffer
 	err       error
 	interrupt func() // what Ctrl-C means now; nil makes it a character like others
+	instead   []byte // and what is typed then in its place
 }
 
 // newKeyboard reads in until it ends. Nothing can end a read under way: its goroutine lives as long as the process may.
@@ -39,18 +40,18 @@ func (k *keyboard) take(keys []byte, err error) {
 	defer k.mu.Unlock()
 	if k.interrupt != nil && bytes.IndexByte(keys, interruptKey) >= 0 {
 		k.interrupt()
-		keys = bytes.ReplaceAll(keys, []byte{interruptKey}, nil)
+		keys = bytes.ReplaceAll(keys, []byte{interruptKey}, k.instead)
 	}
 	k.typed.Write(keys)
 	k.err = err
 	k.more.Broadcast()
 }
 
-// onInterrupt says what Ctrl-C means from now on. f must not block.
-func (k *keyboard) onInterrupt(f func()) {
+// onInterrupt says what Ctrl-C means from now on, and what is typed in its place. f must not wait for keys.
+func (k *keyboard) onInterrupt(f func(), instead string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.interrupt = f
+	k.interrupt, k.instead = f, []byte(instead)
 }
 
 // hangUp makes whoever reads, now or later, see the end.

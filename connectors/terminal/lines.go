@@ -26,7 +26,7 @@ func (l *look) lines(r *reply) (all []string) {
 	for _, b := range r.blocks() {
 		var more []string
 		if b.call != nil {
-			more = []string{l.call(b.call)}
+			more = l.call(b.call)
 		} else {
 			more = l.text(stretch, b.text, r.end != nil)
 			stretch++
@@ -45,7 +45,14 @@ func (l *look) lines(r *reply) (all []string) {
 			all = append(all, fold(line, l.width)...)
 		}
 	}
-	if r.end == nil && len(all) == 0 {
+	switch {
+	case r.end != nil:
+	case r.cut:
+		if len(all) > 0 {
+			all = append(all, "")
+		}
+		all = append(all, l.faint(cut("… the connection broke, trying again", l.width)))
+	case len(all) == 0:
 		all = append(all, l.faint("…"))
 	}
 	return all
@@ -75,8 +82,9 @@ func (l *look) dialect() markdown.Dialect {
 	return d
 }
 
-// call is one line: how far it is, what it does, and what came of it.
-func (l *look) call(c *call) string {
+// call is one line: how far it is, what it does, and what came of it. Where that is too much for one, what came of it has the
+// next.
+func (l *look) call(c *call) (rows []string) {
 	sign, after := "▸", c.last.ShortResult
 	switch {
 	case c.last.Stage != "end":
@@ -88,8 +96,36 @@ func (l *look) call(c *call) string {
 	default:
 		sign = "✓"
 	}
-	words := strings.Fields(harmless(strings.Join([]string{sign, c.last.ToolName, c.shown, after}, " ")))
-	return l.faint(cut(strings.Join(words, " "), l.width))
+	what, after := oneLine(sign+" "+c.last.ToolName+" "+c.shown), oneLine(after)
+	if line := strings.TrimSpace(what + " " + after); uniseg.StringWidth(line) <= l.width || after == "…" {
+		return []string{l.faint(cut(line, l.width))}
+	}
+	rows = []string{l.faint(cut(what, l.width))}
+	for _, row := range wrap(after, max(1, l.width-len(below))) {
+		rows = append(rows, l.faint(below+row))
+	}
+	return rows
+}
+
+const below = "  "
+
+func oneLine(s string) string { return strings.Join(strings.Fields(harmless(s)), " ") }
+
+// wrap breaks a line of words between them, and words that are wider than a row where it is full.
+func wrap(line string, width int) (rows []string) {
+	row := ""
+	for _, word := range strings.Fields(line) {
+		if joined := strings.TrimSpace(row + " " + word); uniseg.StringWidth(joined) <= width {
+			row = joined
+			continue
+		}
+		if row != "" {
+			rows = append(rows, row)
+		}
+		parts := fold(word, width)
+		rows, row = append(rows, parts[:len(parts)-1]...), parts[len(parts)-1]
+	}
+	return append(rows, row)
 }
 
 func (l *look) faint(s string) string {

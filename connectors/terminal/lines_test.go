@@ -35,7 +35,7 @@ func TestLines(t *testing.T) {
 		{whole("Let me see.\n\nSearching…"), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`, "", "Searching…"}},
 		{tool("running", "half way", ""), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Searching…"}},
 		{whole("Let me see.\n\nNow playing"), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Now playing"}},
-		{tool("end", "", "It failed."), []string{"Let me see.", "", `✗ PLAY "title":"Song" It fail…`, "", "Now playing"}},
+		{tool("end", "", "It failed."), []string{"Let me see.", "", `✗ PLAY "title":"Song"`, "  It failed.", "", "Now playing"}},
 		{tool("end", "done", ""), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing"}},
 		{text("\n\nEnjoy these words that are too long for one row."), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing", "",
 			"Enjoy these words that are too", "long for one row."}},

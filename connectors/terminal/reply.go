@@ -7,9 +7,10 @@ import (
 
 // reply is what is known of an answer so far.
 type reply struct {
-	text  string
+	text  string // what grown holds: it would cost more the longer it is to make it anew for each piece
+	grown strings.Builder
 	calls []call
-	kind  string // of the last status
+	cut   bool // the connection broke, and is not there again
 	end   *Frame
 
 	pictures []Picture // at the end
@@ -39,9 +40,8 @@ func (m Message) reply() *reply {
 
 // take adds what f tells.
 func (r *reply) take(f Frame) {
+	r.cut = f.Type == reconnecting
 	switch f.Type {
-	case "status":
-		r.kind = f.Kind
 	case "token":
 		r.say(f)
 	case "tool":
@@ -57,7 +57,8 @@ func (r *reply) take(f Frame) {
 // say takes text: the whole if there is one, in place of what was.
 func (r *reply) say(f Frame) {
 	if f.FullText == nil {
-		r.text += *f.Text
+		r.grown.WriteString(*f.Text)
+		r.text = r.grown.String()
 		return
 	}
 	kept := common(r.text, *f.FullText)
@@ -66,7 +67,9 @@ func (r *reply) say(f Frame) {
 			c.at = max(kept, c.at+len(*f.FullText)-len(r.text))
 		}
 	}
-	r.text = *f.FullText
+	r.grown.Reset()
+	r.grown.WriteString(*f.FullText)
+	r.text = r.grown.String()
 }
 
 func common(a, b string) (n int) {

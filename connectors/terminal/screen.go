@@ -51,11 +51,7 @@ func (s *screen) finish(lines []string) {
 		s.show(append([]string{"", "Above, some of this has changed since. The whole answer:", ""}, lines...))
 	}
 	s.forget()
-	s.stale = false
 }
 
-// forget leaves what is shown to itself.
-func (s *screen) forget() {
-	s.stale = s.stale || len(s.shown) > 0
-	s.shown, s.gone = nil, 0
-}
+// forget leaves what is shown to itself: what comes next stands below.
+func (s *screen) forget() { s.shown, s.gone, s.stale = nil, 0, false }

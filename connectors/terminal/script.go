@@ -15,14 +15,27 @@ type Script struct {
 	Out    io.Writer
 	Notes  io.Writer // gets what actions take for important, at once; nil is nobody
 	JSON   bool      // every frame of the answer, one in a line; else its text, once it is whole
+	Prompt string    // stands before each message that is read, for people at a terminal that can't show more
 }
 
 // ErrNoAnswer is what an answer is that failed or never came; the rest of the error says why, for people.
 var ErrNoAnswer = errors.New("no answer")
 
-// Ask sends one message and writes the answer.
+// Ask sends one message and writes the answer. An answer that nobody reads any more is stopped.
 func (s Script) Ask(ctx context.Context, text string) error {
 	var r reply
+	err := s.read(ctx, text, &r)
+	if err != nil && r.end == nil && !refused(err) {
+		_ = s.Client.Stop(context.WithoutCancel(ctx)) // a gateway that can't be reached has nobody to stop for
+	}
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, &r)
+}
+
+// read follows the answer to its end.
+func (s Script) read(ctx context.Context, text string, r *reply) error {
 	for f, err := range s.Client.Send(ctx, text) {
 		if err != nil {
 			return err
@@ -31,12 +44,17 @@ func (s Script) Ask(ctx context.Context, text string) error {
 		if s.Notes != nil && f.Type == "status" && f.Kind == "update" && f.Text != nil {
 			_, _ = fmt.Fprintln(s.Notes, harmless(*f.Text)) // nobody reads it: the answer is worth more
 		}
-		if s.JSON {
+		if s.JSON && f.raw != nil {
 			if _, err := fmt.Fprintf(s.Out, "%s\n", f.raw); err != nil {
 				return fmt.Errorf("write the answer: %w", err)
 			}
 		}
 	}
+	return nil
+}
+
+// write is what is left to write of an answer that has ended.
+func (s Script) write(ctx context.Context, r *reply) error {
 	switch why := r.end.NoResponse; {
 	case r.end.FailureKind != "" && !s.JSON:
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.text)
@@ -54,7 +72,7 @@ func (s Script) Ask(ctx context.Context, text string) error {
 	if offer := r.offer(); offer != "" {
 		said += "\n\n" + offer
 	}
-	if _, err := fmt.Fprintln(s.Out, said); err != nil {
+	if _, err := fmt.Fprintln(s.Out, harmless(said)); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil
@@ -64,7 +82,7 @@ func (s Script) Ask(ctx context.Context, text string) error {
 func (s Script) Each(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostFrame)
-	for lines.Scan() && ctx.Err() == nil {
+	for s.prompt(); lines.Scan() && ctx.Err() == nil; s.prompt() {
 		if strings.TrimSpace(lines.Text()) == "" {
 			continue
 		}
@@ -76,4 +94,10 @@ func (s Script) Each(ctx context.Context, in io.Reader) error {
 		return fmt.Errorf("read the messages: %w", err)
 	}
 	return context.Cause(ctx)
+}
+
+func (s Script) prompt() {
+	if s.Prompt != "" {
+		_, _ = fmt.Fprint(s.Out, s.Prompt)
+	}
 }
