@@ -12,17 +12,24 @@ import (
 
 func anyChange(t *rapid.T) core.Change {
 	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
-	switch rapid.IntRange(0, 7).Draw(t, "kind") {
+	files := rapid.SampledFrom([][]core.Blob{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
+	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0, 1, 2:
 		return text(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))
 	case 3, 4:
-		return said(call, rapid.StringN(0, 3, -1).Draw(t, "said"))
+		c := said(call, rapid.StringN(0, 3, -1).Draw(t, "said"))
+		c.Files = files
+		return c
 	case 5:
 		return adds(call, rapid.StringN(0, 3, -1).Draw(t, "adds"))
 	case 6:
 		return streams(call, rapid.StringN(0, 3, -1).Draw(t, "chunk"))
+	case 7:
+		return core.Change{Kind: core.Offered, Offer: rapid.SampledFrom([]*core.Offer{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
 	}
-	return stage(call, rapid.SampledFrom([]core.Stage{core.StageStart, core.StageRunning, core.StageEnd}).Draw(t, "stage"))
+	c := stage(call, rapid.SampledFrom([]core.Stage{core.StageStart, core.StageRunning, core.StageEnd}).Draw(t, "stage"))
+	c.Files = files
+	return c
 }
 
 // page is a reader that trusts what it is given: it adds text, replaces what calls say, and holds nothing but a cursor.
@@ -32,6 +39,7 @@ type page struct {
 	index map[string]int
 	chunk map[string]string // by call
 	tools int
+	offer *core.Offer
 	ends  []core.Outcome
 }
 
@@ -49,8 +57,13 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 		case core.Text:
 			s.Text += c.Text
 		case core.Callback:
-			s.Text = c.Text
+			s.Text, s.Files = c.Text, c.Files
+		case core.Offered:
+			p.offer = c.Offer
 		case core.ToolStage:
+			if c.Files != nil {
+				s.Files = c.Files
+			}
 			if s.Tool = *c.Tool; s.Tool.Stage != core.StageStreaming {
 				p.tools++
 				continue
@@ -70,7 +83,7 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 }
 
 func (p *page) segment(c core.Change) *core.Segment {
-	if c.Kind == core.Ended {
+	if c.Kind == core.Ended || c.Kind == core.Offered {
 		return nil
 	}
 	if p.index == nil {
@@ -105,8 +118,14 @@ func TestEveryReaderSeesTheSame(t *testing.T) {
 				pages[i].read(t, answers[rapid.IntRange(0, 2).Draw(t, "from")])
 			}
 		}
-		answers[0].End(done)
 		want := answers[0].View()
+		for i, p := range pages {
+			if p.read(t, answers[0]); p.offer != want.Offer {
+				t.Fatalf("reader %d may choose from %v; want %v", i, p.offer, want.Offer)
+			}
+		}
+		answers[0].End(done)
+		want = answers[0].View()
 		for i, m := range answers[1:] {
 			hear(m, answers[0], 0, -1)
 			if diff := cmp.Diff(want, m.View()); diff != "" {

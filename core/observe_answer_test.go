@@ -43,7 +43,7 @@ func (r *reader) ObserveAnswer(e core.AnswerEvent) {
 		}
 		r.heard = append(r.heard, "text "+e.Chunk)
 	case core.ToolUpdated:
-		r.heard = append(r.heard, fmt.Sprintf("%s %s %s %s+%s", e.ID, e.Name, e.Stage, e.Parameters, e.ParametersChunk))
+		r.heard = append(r.heard, strings.TrimSpace(fmt.Sprintf("%s %s %s %s+%s %s", e.ID, e.Name, e.Stage, e.Parameters, e.ParametersChunk, strings.Join(e.Images, " "))))
 	case core.MessagesChanged:
 		r.heard = append(r.heard, "changed "+e.View.Text()+" "+string(e.View.Outcome.Status))
 	}
@@ -63,9 +63,9 @@ func (w *world) observed(os ...core.Observer) core.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
 	w.plug(&action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
-		c.Update("loading")
+		c.Update("loading", core.Blob{Data: []byte("GIF89a")}, core.Blob{Data: []byte("no picture")})
 		time.Sleep(time.Second)
-		return core.Result{Text: "it plays"}, nil
+		return core.Result{Text: "it plays", Files: []core.Blob{{Data: []byte("GIF87a")}}}, nil
 	}})
 	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), pause(time.Second), call(0, "", "", `1}`), pause(time.Second)},
 		[]step{pause(time.Second), write("Enjoy.")})
@@ -81,7 +81,8 @@ func TestAnswerIsObserved(t *testing.T) {
 		w.observed(quick)
 		want := []string{
 			"added 0", "text I ", "text play.", "c PLAY start +", `c PLAY streaming {"a":+{"a":`, `c PLAY streaming {"a":1}+1}`,
-			`c PLAY running {"a":1}+`, `c PLAY end {"a":1}+`, "added 1", "text Enjoy.",
+			`c PLAY running {"a":1}+`, `c PLAY running {"a":1}+ data:image/gif;base64,R0lGODlh`,
+			`c PLAY end {"a":1}+ data:image/gif;base64,R0lGODlh data:image/gif;base64,R0lGODdh`, "added 1", "text Enjoy.",
 		}
 		var parts, changes []string
 		for _, h := range quick.all() {

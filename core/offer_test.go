@@ -1,0 +1,252 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// waiting plays a story in which an action asks Ada which track to play, a second after she has asked for one.
+func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, n *node, a *asking, acc core.Accepted)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		w.cfg.Access.People["bob"] = true
+		a := &asking{}
+		w.plug(&action{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
+		w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, then)
+		n := w.start()
+		acc := n.say("play")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		play(w, n, a, acc)
+	})
+}
+
+// asking is what came of asking.
+type asking struct {
+	begun, over time.Time
+	chosen      core.Question
+	err         error
+}
+
+func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
+	a.begun = time.Now()
+	a.chosen, a.err = c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+	if a.over = time.Now(); a.err != nil {
+		return core.Result{}, a.err
+	}
+	time.Sleep(time.Second)
+	c.Update("Now playing " + a.chosen.Options[a.chosen.Choice])
+	return core.Result{Text: "it plays"}, nil
+}
+
+// offered is what can be chosen in a run now, as somebody sees who watches it.
+func (n *node) offered(acc core.Accepted) *core.Offer {
+	n.w.Helper()
+	ctx, cancel := context.WithCancel(n.w.Context())
+	defer cancel()
+	a, err := n.Watch(ctx, acc.Run)
+	n.w.must(err)
+	synctest.Wait()
+	return a.View().Offer
+}
+
+// An action asks in the middle, waits, and goes on with what was chosen: by a button or in writing, here or on another replica.
+// The choice is said until the action says more, and is no message of its own.
+func TestChoose(t *testing.T) {
+	for name, choose := range map[string]func(w *world, n *node, q core.Question) core.Accepted{
+		"a button": func(_ *world, n *node, q core.Question) core.Accepted { return n.tell(core.Choice(pressed(q, 1))) },
+		"its name": func(_ *world, n *node, q core.Question) core.Accepted { return n.say("rain") },
+		"a number": func(_ *world, n *node, q core.Question) core.Accepted { return n.say("2.") },
+		"elsewhere": func(w *world, _ *node, q core.Question) core.Accepted {
+			return w.start().tell(core.Choice(pressed(q, 1)))
+		},
+	} {
+		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+			t.Run(name, func(t *testing.T) {
+				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+					q := w.question(acc)
+					if o := n.offered(acc); o == nil || o.ID != q.ID || !slices.Equal(o.Options, []string{"Dunes", "Rain"}) {
+						w.Fatalf("offered is %+v", o)
+					}
+					for _, other := range []press{pressed(q, 0).by("bob"), pressed(q, 0).by("eve"), pressed(q, 7)} { // SE-07
+						if acc := n.tell(core.Choice(other)); acc.Refused == "" {
+							w.Errorf("%s chooses", other.Author)
+						}
+					}
+					time.Sleep(time.Minute)
+					from := time.Now()
+					carrier := choose(w, n, q)
+					time.Sleep(2500 * time.Millisecond)
+					synctest.Wait()
+					if took := a.over.Sub(from); a.err != nil || a.chosen.Choice != 1 || a.chosen.By != "ada" || took > 2*time.Second ||
+						name != "elsewhere" && took > 0 {
+						w.Errorf("chosen is %+v, %v, after %v", a.chosen, a.err, took)
+					}
+					w.wants(acc, core.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
+					if o, _ := w.ended(carrier); o.Status != core.Ignored {
+						w.Errorf("what carries the choice ends as %v", o.Status)
+					}
+					if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
+						w.Errorf("people see %q", got)
+					}
+					if h := w.remembered(acc).History; !slices.Equal(h, []string{"Which one?", "Which one?\n\n→ **Rain**", "Now playing Rain"}) {
+						w.Errorf("the trail is %q", h)
+					}
+					if o := n.offered(acc); o != nil {
+						w.Errorf("at last there is %+v", o)
+					}
+				})
+			})
+		}
+	}
+}
+
+// Nobody waits for ever, and nothing can be chosen that nobody waits for.
+func TestChooseInVain(t *testing.T) {
+	for name, c := range map[string]struct {
+		during func(w *world, n *node)
+		after  time.Duration
+		err    error
+		status core.Status
+		text   string
+	}{
+		"nobody chooses": {nil, 5 * time.Minute, core.ErrUnanswered, core.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
+		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, core.ErrStopped, core.Stopped, ""},
+		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, core.ErrSuperseded, core.Superseded, ""},
+		"another's press": {func(w *world, n *node) {
+			for _, q := range w.openQuestions() {
+				n.tell(core.Choice(pressed(q, 0).by("bob")))
+			}
+		}, 5 * time.Minute, core.ErrUnanswered, core.Completed, ""},
+	} {
+		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+			t.Run(name, func(t *testing.T) {
+				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+					q := w.question(acc)
+					time.Sleep(time.Until(a.begun.Add(time.Minute)))
+					if c.during != nil {
+						c.during(w, n)
+					}
+					time.Sleep(10 * time.Minute)
+					synctest.Wait()
+					want := c.err
+					if effect == core.Writes { // such an action is not cut off
+						want = core.ErrUnanswered
+					}
+					if took := a.over.Sub(a.begun); !errors.Is(a.err, want) || took < c.after || took > c.after+3*time.Second {
+						w.Errorf("it came back after %v: %v", took, a.err)
+					}
+					if o, text := w.ended(acc); o.Status != c.status || c.text != "" && text != c.text {
+						w.Errorf("the run is %v: %q", o.Status, text)
+					}
+					if o := n.offered(acc); o != nil {
+						w.Errorf("at last there is %+v", o)
+					}
+					if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+						w.Errorf("it can be chosen: %+v", acc)
+					}
+				})
+			})
+		}
+	}
+}
+
+func (w *world) openQuestions() []core.Question {
+	open, err := w.store.OpenQuestions(w.Context(), room)
+	w.must(err)
+	return open
+}
+
+// A turn asks as often as it needs to.
+func TestChooseTwice(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var chosen []string
+		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			for _, options := range [][]string{{"Dunes", "Rain"}, {"Loud", "Soft"}} {
+				q, err := c.Choose(ctx, "Which?", core.Question{Options: options})
+				if err != nil {
+					return core.Result{}, err
+				}
+				chosen = append(chosen, q.Options[q.Choice])
+			}
+			return core.Result{Text: "ok"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
+		n := w.start()
+		acc := n.say("play")
+		for range 2 {
+			time.Sleep(time.Second)
+			n.tell(core.Choice(pressed(w.question(acc), 1)))
+		}
+		w.wants(acc, core.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
+		synctest.Wait()
+		if !slices.Equal(chosen, []string{"Rain", "Soft"}) {
+			w.Errorf("chosen is %q", chosen)
+		}
+	})
+}
+
+// ST-18: who adopts the turn shows nothing before its end, so nobody can choose, and is told at once.
+func TestChooseAfterACrash(t *testing.T) {
+	waiting(t, core.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+		first := w.question(acc)
+		w.model.queue([]step{write("Another time.")})
+		n.kill()
+		<-n.ended
+		n.ended <- nil
+		a.err = nil
+		other := w.start()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if !errors.Is(a.err, core.ErrUnseen) {
+			w.Errorf("asking gave %v", a.err)
+		}
+		w.wants(acc, core.Completed, fox+"\n\nWhich one?\n\nAnother time.")
+		if acc := other.tell(core.Choice(pressed(first, 0))); acc.Refused != "This is no longer open." {
+			w.Errorf("what the first asked can be chosen: %+v", acc)
+		}
+	})
+}
+
+// What is asked without waiting can be chosen while the turn goes on: the options go at once, and what comes of it is said
+// beside the answer, whose messages are its own.
+func TestChosenWhileTheTurnGoesOn(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := &chooser{says: "Skipped."}
+		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.Chooser{c}})
+		w.plug(&action{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+			call.Update("Now playing Dunes, at full length.")
+			if err := call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
+				return core.Result{}, err
+			}
+			time.Sleep(30 * time.Second)
+			return core.Result{Text: "it was played"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
+		n := w.start()
+		acc := n.say("play")
+		time.Sleep(10 * time.Second)
+		q := w.question(acc)
+		if o := n.offered(acc); o == nil || o.ID != q.ID {
+			w.Fatalf("offered is %+v", o)
+		}
+		n.tell(core.Choice(pressed(q, 0)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if o := n.offered(acc); o != nil || len(c.chosen) != 1 || c.chosen[0].Choice != 0 {
+			w.Errorf("there is still %+v; chosen was %+v", o, c.chosen)
+		}
+		time.Sleep(time.Minute)
+		w.wants(acc, core.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
+		if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Skip**\n\nSkipped." {
+			w.Errorf("people see %q", got)
+		}
+	})
+}
