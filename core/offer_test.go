@@ -250,3 +250,26 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// When the time of the action is over, so is its question, though the turn goes on.
+func TestChooseTooSlowly(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.plug(&action{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			_, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+			return core.Result{}, err
+		}})
+		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(30 * time.Second), write("Another time.")})
+		n := w.start()
+		acc := n.say("play")
+		time.Sleep(time.Second)
+		q := w.question(acc)
+		time.Sleep(time.Minute)
+		if o := n.offered(acc); o != nil {
+			w.Errorf("the action is over, and there is %+v", o)
+		}
+		if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+			w.Errorf("it can be chosen: %+v", acc)
+		}
+		w.wants(acc, core.Completed, "Which one?\n\nAnother time.")
+	})
+}
