@@ -147,7 +147,7 @@ func TestChatWithPictures(t *testing.T) {
 		chat := command(t, model, args...)
 		chat.Dir = running.Dir
 		out, err := chat.CombinedOutput()
-		at := regexp.MustCompile(`api/conversations/[^"\s]+/pictures/0`).Find(out)
+		at := regexp.MustCompile(`api/conversations/[^"\s]+/files/0`).Find(out)
 		if code := status(t, err); code != 0 || at == nil {
 			t.Fatalf("%q ended with %d and wrote %s", args, code, out)
 		}

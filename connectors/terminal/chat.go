@@ -223,7 +223,7 @@ func (c *Chat) leave(ctx context.Context, r *reply) {
 	if r.end == nil {
 		r.end = &Frame{}
 	}
-	r.pictures = c.Client.pictures(ctx, r.end.Images)
+	r.files = c.Client.files(ctx, r.end)
 	c.shown.finish(c.look().lines(r))
 	if why := r.end.NoResponse; why != "" && r.text == "" {
 		c.print("(" + why + ")")

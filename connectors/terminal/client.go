@@ -46,7 +46,8 @@ type Frame struct {
 	CompactParams string      `json:"compactParams,omitempty"`
 	Result        string      `json:"result,omitempty"`
 	ShortResult   string      `json:"shortResult,omitempty"`
-	Images        []string    `json:"images,omitempty"`
+	Images        []string    `json:"images,omitempty"` // of tool, data: URLs; of done and of what was said before, addresses below the gateway's
+	Files         []File      `json:"files,omitempty"`  // that are no pictures
 	Error         string      `json:"error,omitempty"`
 	MessageID     string      `json:"messageId,omitempty"`
 	FailureKind   string      `json:"failureKind,omitempty"`
@@ -110,19 +111,6 @@ func (c *Client) Stop(ctx context.Context) error {
 		return fmt.Errorf("stop the answer: %w", err)
 	}
 	return nil
-}
-
-// Picture is what the gateway keeps at an address that messages name, without loading it.
-func (c *Client) Picture(ctx context.Context, address string) (Picture, error) {
-	ctx, cancel := context.WithTimeout(ctx, quick)
-	defer cancel()
-	p := Picture{URL: c.base + "/" + address}
-	resp, err := c.do(ctx, http.MethodHead, "/"+address, nil)
-	if err != nil {
-		return p, fmt.Errorf("look for a picture: %w", err)
-	}
-	p.Type, p.Size = resp.Header.Get("Content-Type"), resp.ContentLength
-	return p, resp.Body.Close()
 }
 
 // Send asks something and yields the frames of the answer; the last has the type "done". A connection that breaks is made

@@ -27,35 +27,44 @@ func (l *look) lines(r *reply) (all []string) {
 		var more []string
 		if b.call != nil {
 			more = l.call(b.call)
+			if r.end == nil {
+				more = append(more, l.names(b.call.files)...)
+			}
 		} else {
 			more = l.text(stretch, b.text, r.end != nil)
 			stretch++
 		}
-		if len(more) > 0 && len(all) > 0 {
-			all = append(all, "")
-		}
-		all = append(all, more...)
+		all = apart(all, more)
 	}
-	if len(r.pictures) > 0 {
-		all = append(append(all, ""), l.pictures(r.pictures)...)
-	}
-	if offer := r.offer(); offer != "" {
-		all = append(all, "")
-		for line := range strings.SplitSeq(harmless(offer), "\n") {
-			all = append(all, fold(line, l.width)...)
-		}
-	}
+	all = apart(all, l.files(r.files))
+	all = apart(all, l.offer(r.offer()))
 	switch {
 	case r.end != nil:
 	case r.cut:
-		if len(all) > 0 {
-			all = append(all, "")
-		}
-		all = append(all, l.faint(cut("… the connection broke, trying again", l.width)))
+		all = apart(all, []string{l.faint(cut("… the connection broke, trying again", l.width))})
 	case len(all) == 0:
 		all = append(all, l.faint("…"))
 	}
 	return all
+}
+
+// apart is all with more below, after an empty row.
+func apart(all, more []string) []string {
+	if len(all) > 0 && len(more) > 0 {
+		all = append(all, "")
+	}
+	return append(all, more...)
+}
+
+// offer is what may be chosen.
+func (l *look) offer(numbered string) (rows []string) {
+	if numbered == "" {
+		return nil
+	}
+	for line := range strings.SplitSeq(harmless(numbered), "\n") {
+		rows = append(rows, fold(line, l.width)...)
+	}
+	return rows
 }
 
 // text is the nth stretch of Markdown as a terminal shows it.

@@ -13,7 +13,7 @@ type reply struct {
 	cut   bool // the connection broke, and is not there again
 	end   *Frame
 
-	pictures []Picture // at the end
+	files []File // at the end
 }
 
 // call is one use of a tool.
@@ -22,6 +22,7 @@ type call struct {
 	at    int // how long the text above it was
 	last  Frame
 	shown string // its parameters, for people
+	files []File // that it shows now
 }
 
 // reply is m as it was when it was made.
@@ -34,6 +35,7 @@ func (m Message) reply() *reply {
 	r.text = m.Text
 	for _, t := range m.Tools {
 		r.end.Images = append(r.end.Images, t.Images...)
+		r.end.Files = append(r.end.Files, t.Files...)
 	}
 	return r
 }
@@ -79,7 +81,8 @@ func common(a, b string) (n int) {
 	return n
 }
 
-// tool takes a call on. Its parameters are told once.
+// tool takes a call on. Its parameters are told once. A frame with files has them in place of those before, and may say nothing
+// else.
 func (r *reply) tool(f Frame) {
 	i := slices.IndexFunc(r.calls, func(c call) bool { return c.id == f.CallID })
 	if i < 0 {
@@ -87,6 +90,13 @@ func (r *reply) tool(f Frame) {
 		r.calls = append(r.calls, call{id: f.CallID, at: len(r.text)})
 	}
 	c := &r.calls[i]
+	if f.Images != nil || f.Files != nil {
+		c.files = f.brought()
+	}
+	f.raw, f.Images, f.Files = nil, nil, nil // they may be large
+	if f.ToolName == "" && c.last.ToolName != "" {
+		return
+	}
 	c.last = f
 	if f.CompactParams != "" {
 		c.shown = f.CompactParams
@@ -128,8 +138,8 @@ func (r *reply) blocks() (all []block) {
 
 // boundary is where the paragraph ends that holds at: text is never parted within one.
 func (r *reply) boundary(at int) int {
-	if at >= len(r.text) {
-		return len(r.text)
+	if at <= 0 || at >= len(r.text) {
+		return min(max(at, 0), len(r.text))
 	}
 	if n := strings.Index(r.text[at:], "\n\n"); n >= 0 {
 		return at + n

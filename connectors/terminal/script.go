@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -65,14 +66,12 @@ func (s Script) write(ctx context.Context, r *reply) error {
 	case s.JSON:
 		return nil
 	}
-	said := r.text
-	for n, p := range s.Client.pictures(ctx, r.end.Images) {
-		said += "\n\n" + p.label(n) + ": " + p.URL
+	said := []string{r.text}
+	for n, f := range s.Client.files(ctx, r.end) {
+		said = append(said, f.label(n)+": "+f.URL)
 	}
-	if offer := r.offer(); offer != "" {
-		said += "\n\n" + offer
-	}
-	if _, err := fmt.Fprintln(s.Out, harmless(said)); err != nil {
+	said = slices.DeleteFunc(append(said, r.offer()), func(s string) bool { return s == "" })
+	if _, err := fmt.Fprintln(s.Out, harmless(strings.Join(said, "\n\n"))); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
 	return nil

@@ -1,0 +1,122 @@
+package terminal
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// File is one that an answer shows: a terminal names it, and at the end says where it can be opened.
+type File struct {
+	Name string `json:"name"` // pictures have none
+	Type string `json:"type"` // MIME; empty if the gateway does not say
+	Size int64  `json:"size"` // bytes; not positive if unknown
+	URL  string `json:"url"`
+}
+
+// Picture is what the gateway keeps at an address that messages name, without loading it.
+func (c *Client) Picture(ctx context.Context, address string) (File, error) {
+	ctx, cancel := context.WithTimeout(ctx, quick)
+	defer cancel()
+	f := File{URL: c.absolute(address)}
+	resp, err := c.do(ctx, http.MethodHead, "/"+address, nil)
+	if err != nil {
+		return f, fmt.Errorf("look for a picture: %w", err)
+	}
+	f.Type, f.Size = resp.Header.Get("Content-Type"), resp.ContentLength
+	return f, resp.Body.Close()
+}
+
+func (c *Client) absolute(address string) string { return c.base + "/" + address }
+
+// files are those of an answer that has ended, pictures first. A picture that can't be looked for is named all the same.
+func (c *Client) files(ctx context.Context, end *Frame) (all []File) {
+	for _, address := range end.Images {
+		f, err := c.Picture(ctx, address)
+		if err != nil {
+			f.Type, f.Size = "", 0
+		}
+		all = append(all, f)
+	}
+	for _, f := range end.Files {
+		f.URL = c.absolute(f.URL)
+		all = append(all, f)
+	}
+	return all
+}
+
+// brought are the files that a step of a call brings, without what they hold.
+func (f Frame) brought() (all []File) {
+	for _, data := range f.Images {
+		all = append(all, pictureIn(data))
+	}
+	for _, file := range f.Files {
+		file.URL = ""
+		all = append(all, file)
+	}
+	return all
+}
+
+// pictureIn is what a data: URL tells of its picture.
+func pictureIn(url string) File {
+	kind, data, _ := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
+	return File{Type: kind, Size: int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(data, "="))))}
+}
+
+// label names the nth file, in one line.
+func (f File) label(n int) string {
+	kind, picture := strings.CutPrefix(f.Type, "image/")
+	switch {
+	case f.Name != "":
+		return oneLine(f.Name + f.about(""))
+	case picture && f.Size > 0:
+		return oneLine(fmt.Sprintf("picture-%d.%s%s", n+1, kind, f.about(f.Type+", ")))
+	case picture || f.Type == "":
+		return fmt.Sprintf("picture-%d", n+1)
+	}
+	return oneLine(fmt.Sprintf("file-%d%s", n+1, f.about(f.Type+", ")))
+}
+
+// about is the size in parentheses, after what else is to stand there.
+func (f File) about(more string) string {
+	switch {
+	case f.Size <= 0:
+		return ""
+	case f.Size < 1000:
+		return fmt.Sprintf(" (%s%d bytes)", more, f.Size)
+	}
+	return fmt.Sprintf(" (%s%d kB)", more, (f.Size+500)/1000)
+}
+
+// link makes a row lead to address, on terminals that know how (OSC 8).
+func (l *look) link(row, address string) string {
+	if !l.color {
+		return row
+	}
+	return "\x1b]8;;" + address + "\x1b\\" + row + "\x1b]8;;\x1b\\"
+}
+
+const fileSign = "▣ "
+
+// files are a line for each file, and its address below.
+func (l *look) files(all []File) (rows []string) {
+	for n, f := range all {
+		address := harmless(f.URL)
+		for _, line := range []string{fileSign + f.label(n), address} {
+			for _, row := range fold(line, l.width) {
+				rows = append(rows, l.link(row, address))
+			}
+		}
+	}
+	return rows
+}
+
+// names are a line for each file that a call shows just now.
+func (l *look) names(all []File) (rows []string) {
+	for n, f := range all {
+		rows = append(rows, cut(fileSign+f.label(n), l.width))
+	}
+	return rows
+}
