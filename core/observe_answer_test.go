@@ -63,6 +63,7 @@ func (w *world) observed(os ...core.Observer) core.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
 	w.plug(&action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		time.Sleep(time.Second) // what comes at one moment may be told at once
 		c.Update("loading", core.Blob{Data: []byte("GIF89a")}, core.Blob{Data: []byte("no picture")})
 		time.Sleep(time.Second)
 		return core.Result{Text: "it plays", Files: []core.Blob{{Data: []byte("GIF87a")}}}, nil

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -9,7 +11,7 @@ import (
 const quick = 300 * time.Millisecond
 
 // Progress tells people how an operation goes, in the place of its call: for authors of actions. One that is over within
-// 300 ms shows nothing but its end. Its methods return at once. Safe for concurrent use.
+// 300 ms shows nothing but its end. All its methods but Choose return at once. Safe for concurrent use.
 type Progress struct {
 	call *Call
 
@@ -47,13 +49,31 @@ func (p *Progress) Important(text string) {
 	}
 }
 
-// Complete ends the operation with what came of it.
-func (p *Progress) Complete(text string) { p.end(text) }
+// Choose asks people how to go on, as [Call.Choose] does: at once, in the place of what was told before, and until the next
+// update. It fails if the operation is over.
+func (p *Progress) Choose(ctx context.Context, text string, q Question) (Question, error) {
+	if !p.open() {
+		return q, errors.New("ask: the operation is over")
+	}
+	return p.call.Choose(ctx, text, q)
+}
+
+// open has nothing come later that was told before. It says whether the operation goes on.
+func (p *Progress) open() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stop()
+	p.shown = true
+	return !p.over
+}
+
+// Complete ends the operation with what came of it, and files that stay with that, as [Call.Update] shows them.
+func (p *Progress) Complete(text string, files ...Blob) { p.end(text, files...) }
 
 // Fail ends the operation with why nothing came of it, in a sentence for people.
 func (p *Progress) Fail(text string) { p.end("⚠️ " + text) }
 
-func (p *Progress) end(text string) {
+func (p *Progress) end(text string, files ...Blob) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
@@ -61,7 +81,7 @@ func (p *Progress) end(text string) {
 	}
 	p.stop()
 	p.over = true
-	p.call.Update(text)
+	p.call.Update(text, files...)
 }
 
 func (p *Progress) stop() {

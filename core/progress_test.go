@@ -1,6 +1,8 @@
 package core_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,5 +81,73 @@ func TestImportantIsNotLost(t *testing.T) {
 	}
 	if got := a.View().Text(); got != "bought" {
 		t.Errorf("at last it says %q", got)
+	}
+}
+
+// What is asked is not overwritten by what was told before, and gives way to what is told after it.
+func TestProgressChoose(t *testing.T) {
+	for name, c := range map[string]struct {
+		before time.Duration // after the first update
+		chosen time.Duration // after the question; 0 is never
+		want   []string
+	}{
+		"while nothing is shown yet":  {100 * time.Millisecond, time.Second, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
+		"just before it is shown":     {300*time.Millisecond - 1, time.Second, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
+		"while the first is shown":    {400 * time.Millisecond, time.Second, []string{"looking", "Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
+		"chosen before that is shown": {100 * time.Millisecond, time.Millisecond, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
+		"nobody chooses":              {100 * time.Millisecond, 0, []string{"Which?", "⚠️ Nobody wants any."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var a core.Answer
+				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
+					answered := make(chan core.Question, 1)
+					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
+						if q.Choice = 1; c.chosen > 0 {
+							answered <- q
+						}
+						close(answered)
+					})
+					return answered, nil
+				}))
+				p.Update("looking")
+				time.Sleep(c.before)
+				switch q, err := p.Choose(t.Context(), "Which?", core.Question{Options: []string{"a", "b"}}); {
+				case err == nil:
+					p.Update("taking " + q.Options[q.Choice])
+					p.Complete("taken")
+				case errors.Is(err, core.ErrUnanswered) && c.chosen == 0:
+					p.Fail("Nobody wants any.")
+				default:
+					t.Error(err)
+				}
+				if _, err := p.Choose(t.Context(), "Another?", core.Question{Options: []string{"a"}}); err == nil {
+					t.Error("it asks after its end")
+				}
+				time.Sleep(time.Second)
+				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// The end brings the files; a failure has none.
+func TestProgressFiles(t *testing.T) {
+	file := core.Blob{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
+	for name, c := range map[string]struct {
+		end  func(p *core.Progress)
+		want []core.Blob
+	}{
+		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []core.Blob{file}},
+		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []core.Blob{file}},
+		"fail":               {func(p *core.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
+	} {
+		var a core.Answer
+		c.end(core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil)))
+		if diff := cmp.Diff(c.want, a.View().Files()); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
 	}
 }

@@ -21,15 +21,17 @@ type Call struct {
 	Earlier    []core.Acted
 	Unsayable  error // what the action hears when it says something elsewhere
 	Chosen     []int // the options that are chosen, question by question; then nobody chooses
+	Unaskable  error // what the action hears when it asks
 }
 
 // Made is what came of a call.
 type Made struct {
 	core.Result
-	Err   error         // of the action, or why it was not called
-	Shown []string      // what it showed, one after the other
-	Said  []core.Notice // what it said elsewhere
-	Asked []core.Question
+	Err        error         // of the action, or why it was not called
+	Shown      []string      // what it showed, one after the other
+	ShownFiles []core.Blob   // with the last of that
+	Said       []core.Notice // what it said elsewhere
+	Asked      []core.Question
 }
 
 // ErrNotOffered says that the action is not there in such a turn.
@@ -73,6 +75,9 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	}, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
 		mu.Lock()
 		defer mu.Unlock()
+		if c.Unaskable != nil {
+			return nil, c.Unaskable
+		}
 		n := len(m.Asked)
 		m.Asked = append(m.Asked, q)
 		answered := make(chan core.Question, 1)
@@ -85,7 +90,7 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	})
 	call.Earlier = c.Earlier
 	m.Result, m.Err = a.Act(t.Context(), call)
-	m.Shown = answer.View().History
+	m.Shown, m.ShownFiles = answer.View().History, answer.View().Files()
 	return m
 }
 

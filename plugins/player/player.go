@@ -1,5 +1,5 @@
 // Package player is a plugin that finds music by its title and plays it, from a folder or from addresses, and shows in
-// the chat how far it is.
+// the chat how far it is. It asks which of several is meant.
 package player
 
 import (
@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"parley/core"
 )
@@ -27,13 +28,11 @@ type Options struct {
 func New(o Options) (core.Plugin, error) {
 	p := &player{http: &http.Client{Transport: &http.Transport{DialContext: o.Dial, DisableKeepAlives: true}}}
 	if o.Folder != "" {
-		info, err := os.Stat(o.Folder)
+		root, err := os.OpenRoot(o.Folder) // for as long as there is a player; no link leads out of it
 		if err != nil {
 			return core.Plugin{}, fmt.Errorf("plugins.player.folder: %w", err)
-		} else if !info.IsDir() {
-			return core.Plugin{}, fmt.Errorf("plugins.player.folder: %s is no folder", o.Folder)
 		}
-		p.folder = os.DirFS(o.Folder)
+		p.folder = root.FS()
 	}
 	for _, address := range o.URLs {
 		t, err := trackAt(address)
@@ -61,10 +60,16 @@ func (*player) Spec() core.ActionSpec {
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"title":{"type":"string","description":"words of the title, such as \"clair lune\""}}}`),
 		Effect: core.Reads,
+		Limit:  timeToChoose + time.Minute,
 	}
 }
 
-var errNone = errors.New("no such track")
+const timeToChoose = 5 * time.Minute // people need some
+
+var (
+	errNone = errors.New("no such track")
+	errMany = errors.New("several tracks fit that equally well")
+)
 
 // Act implements [core.Action].
 func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
@@ -80,20 +85,63 @@ func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 		return core.Result{}, fmt.Errorf("look up the music: %w", err)
 	}
 	progress.Update(fmt.Sprintf("🔍 Searching %d tracks…", len(tracks)))
-	found, near := find(tracks, parameters.Title)
-	if found == nil {
+	best, near := find(tracks, parameters.Title)
+	if len(best) == 0 {
 		progress.Fail("I have no such track." + suggest(near))
 		return core.Result{}, fmt.Errorf("%w: %q.%s", errNone, parameters.Title, suggest(near))
 	}
-	name := plain(found.title)
+	chosen, others, err := choose(ctx, progress, best)
+	if err != nil {
+		return core.Result{}, err
+	}
+	return p.play(ctx, progress, chosen, others)
+}
+
+// choose finds out which of the tracks is meant. Where nobody can be asked it takes the first, and returns the others too.
+func choose(ctx context.Context, progress *core.Progress, tracks []track) (chosen track, others []track, err error) {
+	if len(tracks) == 1 {
+		return tracks[0], nil, nil
+	}
+	offered := tracks[:min(len(tracks), mostOffered)]
+	text := "❓ Which one?"
+	if len(offered) < len(tracks) {
+		text += fmt.Sprintf(" These are %d of %d.", len(offered), len(tracks))
+	}
+	q, err := progress.Choose(ctx, text, core.Question{Options: labels(offered), Expires: time.Now().Add(timeToChoose)})
+	switch {
+	case err == nil:
+		return offered[q.Choice], nil, nil
+	case errors.Is(err, core.ErrUnseen):
+		return offered[0], offered[1:], nil
+	}
+	progress.Fail("Nobody has said which one: " + list(offered) + ". Ask me again with more of its title.")
+	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
+}
+
+// play sets a track up. others are those that might have been meant too.
+func (p *player) play(ctx context.Context, progress *core.Progress, t track, others []track) (core.Result, error) {
+	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")
 	again := func() {
 		progress.Important("🔁 The server of “" + name + "” does not answer; I try once more…")
 	}
-	if err := p.ready(ctx, *found, again); err != nil {
+	if err := p.ready(ctx, t, again); err != nil {
 		progress.Fail("“" + name + "” can't be played right now.")
-		return core.Result{}, fmt.Errorf("set up %q: %w", found.title, err)
+		return core.Result{}, fmt.Errorf("set up %q: %w", t.title, err)
 	}
-	progress.Complete("🎵 Now playing: " + found.link())
-	return core.Result{Text: fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", found.title), Short: "it plays"}, nil
+	sound, err := p.sound(ctx, t)
+	if err != nil {
+		progress.Fail("“" + name + "” can't be played right now.")
+		return core.Result{}, fmt.Errorf("read %q: %w", t.title, err)
+	}
+	shown, told := "🎵 Now playing: "+t.link(), fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", t.title)
+	if len(sound) > 0 {
+		told = fmt.Sprintf("%q is playing now; people see that, and have it as a file to listen to.", t.title)
+	}
+	if len(others) > 0 {
+		also := "There are also " + list(others) + "."
+		shown, told = shown+"\n\n"+also, told+" "+also
+	}
+	progress.Complete(shown, sound...)
+	return core.Result{Text: told, Short: "it plays"}, nil
 }

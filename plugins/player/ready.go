@@ -34,10 +34,15 @@ func (n noAnswer) Unwrap() error { return n.error }
 func (p *player) ready(ctx context.Context, t track, again func()) error {
 	if t.url == nil {
 		info, err := fs.Stat(p.folder, t.path)
-		if err == nil && info.Size() == 0 {
-			err = errors.New("the file is empty")
+		switch {
+		case err != nil:
+			return err
+		case !info.Mode().IsRegular():
+			return errors.New("it is no file")
+		case info.Size() == 0:
+			return errors.New("the file is empty")
 		}
-		return err
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, setUp)
 	defer cancel()

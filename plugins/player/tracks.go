@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	mostTracks = 10_000 // that a folder is read for
-	mostNear   = 3      // that are suggested
-	maxTitle   = 80     // characters that are shown
+	mostTracks  = 10_000 // that a folder is read for
+	mostNear    = 3      // that are suggested
+	mostOffered = 10     // to choose from
+	maxTitle    = 80     // characters that are shown
 )
 
 // track is one piece of music.
@@ -41,11 +42,14 @@ func title(name string) string {
 
 // link is the title as Markdown, with where it is if people may know that.
 func (t track) link() string {
-	if t.url == nil || t.url.User != nil || t.url.RawQuery != "" {
+	if t.url == nil || t.secret() {
 		return "**" + plain(t.title) + "**"
 	}
 	return "[" + plain(t.title) + "](" + strings.NewReplacer("(", "%28", ")", "%29").Replace(t.url.String()) + ")"
 }
+
+// secret says that its address is not for everybody.
+func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" }
 
 // plain is a title without what Markdown would read as marks, not too long.
 func plain(title string) string {
@@ -73,7 +77,7 @@ func (p *player) tracks(ctx context.Context) ([]track, error) {
 				return context.Cause(ctx)
 			case len(all) >= mostTracks:
 				return fs.SkipAll
-			case !d.IsDir() && audio(name):
+			case !d.IsDir() && kind(name) != "":
 				all = append(all, track{title: title(name), path: name})
 			}
 			return nil
@@ -86,36 +90,40 @@ func (p *player) tracks(ctx context.Context) ([]track, error) {
 	return all, nil
 }
 
-func audio(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".mp3", ".ogg", ".oga", ".opus", ".flac", ".m4a", ".aac", ".wav":
-		return true
-	}
-	return false
-}
-
-// find is the track whose title has all the words, the shortest such title; without words the first of all. If there is
-// none, near are those that have some of them.
-func find(tracks []track, query string) (found *track, near []track) {
+// find returns the tracks whose titles have all the words and fit best: any one without words. If there are none, near are
+// those that have some of them.
+func find(tracks []track, query string) (best, near []track) {
 	wanted := words(query)
-	best := 0
-	for i, t := range tracks {
-		have, n := words(t.title), 0
-		for _, w := range wanted {
-			if slices.ContainsFunc(have, func(h string) bool { return strings.HasPrefix(h, w) }) {
-				n++
-			}
-		}
-		if n == len(wanted) && (found == nil || len(have) < len(words(found.title))) {
-			found = &tracks[i]
-		} else if n > 0 && n >= best {
-			if n > best {
-				best, near = n, nil
-			}
+	bestFit, most := 0, 1
+	for _, t := range tracks {
+		n, fit := match(wanted, words(t.title))
+		switch {
+		case n == len(wanted) && (len(best) == 0 || fit > bestFit):
+			best, bestFit = []track{t}, fit
+		case n == len(wanted) && fit == bestFit && n > 0:
+			best = append(best, t)
+		case n > most:
+			near, most = []track{t}, n
+		case n == most:
 			near = append(near, t)
 		}
 	}
-	return found, near[:min(len(near), mostNear)]
+	return best, near[:min(len(near), mostNear)]
+}
+
+// match counts the wanted words that words of a title begin with. Of titles that have them all, fit is the greater the fewer
+// words more there are, and then the more of them are whole.
+func match(wanted, title []string) (n, fit int) {
+	fit = -len(title) * (len(wanted) + 1)
+	for _, w := range wanted {
+		if slices.ContainsFunc(title, func(of string) bool { return strings.HasPrefix(of, w) }) {
+			n++
+		}
+		if slices.Contains(title, w) {
+			fit++
+		}
+	}
+	return n, fit
 }
 
 func words(s string) []string {
@@ -127,9 +135,34 @@ func suggest(near []track) string {
 	if len(near) == 0 {
 		return ""
 	}
-	var titles []string
-	for _, t := range near {
-		titles = append(titles, "“"+plain(t.title)+"”")
+	return " Close to it: " + list(near) + "."
+}
+
+// list is the tracks in a sentence.
+func list(tracks []track) string {
+	return "“" + strings.Join(labels(tracks), "”, “") + "”"
+}
+
+// labels are the titles, with where it is of those that are not the only ones of their title.
+func labels(tracks []track) (all []string) {
+	for i, t := range tracks {
+		label := plain(t.title)
+		same := func(o track) bool { return plain(o.title) == label }
+		if where := t.where(); where != "" && (slices.ContainsFunc(tracks[:i], same) || slices.ContainsFunc(tracks[i+1:], same)) {
+			label += " (" + plain(where) + ")"
+		}
+		all = append(all, label)
 	}
-	return " Close to it: " + strings.Join(titles, ", ") + "."
+	return all
+}
+
+// where tells tracks of one title apart; empty if people are not to know that.
+func (t track) where() string {
+	switch {
+	case t.url == nil:
+		return strings.ReplaceAll(t.path, "_", " ") // as titles are written
+	case t.secret():
+		return ""
+	}
+	return t.url.Host
 }
