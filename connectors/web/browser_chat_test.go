@@ -57,7 +57,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`shown('.answer .text strong') === 'Dunes'`)
 	p.is(`shown('.answer .text').includes('Looking')`, "false")
 	p.is(`all('.answer .text p').length`, "2")
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true}, onePixel())
+	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, CompactParams: "Dunes, of the record that everybody knows", Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true}, onePixel())
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.shows(".tool summary", "done in 2.4 s")
 	p.is(`all('.tool')[0].open`, "false")
@@ -76,6 +76,9 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.code-head .icon')[0].getAttribute('aria-label') === 'Copied'`)
 	p.is(`all('.tool')[0].open = true`, "true")
 	p.is(`JSON.parse(all('.tool dd')[0].innerText).track`, "Dunes")
+	p.do(chromedp.EmulateViewport(200, 740))
+	p.wait(`all('.tool').every((tool) => tool.getBoundingClientRect().right <= innerWidth)`)
+	p.do(chromedp.EmulateViewport(1200, 800))
 
 	p.eval(`all('.tool')[0].open = false`)
 	live := p.eval(seen)
@@ -86,7 +89,8 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.is(seen, live)
 	p.shows(".trail summary", "3 steps")
 	p.is(`all('.trail')[0].open`, "false")
-	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "A sketch|Looking up the track…|Now playing **Dunes**")
+	p.is(`all('.trail li').map((line) => line.textContent).join('|')`, "A sketch|Looking up the track…|Now playing Dunes")
+	p.is(`shown('.trail li strong') || all('.trail li strong')[0].textContent`, "Dunes")
 	p.is(`all('.question').length`, "1")
 	p.shots("reloaded")
 }

@@ -1,6 +1,7 @@
 // How one message looks: what a person wrote, and an answer that grows.
 
 import { copyButton, el, icon } from './dom.js';
+import { inline } from './inline.js';
 import { Markdown } from './markdown.js';
 
 // question shows what a person wrote, as it was typed.
@@ -64,7 +65,7 @@ export class Answer {
 
   // #trail shows what the actions said on the way, folded.
   #trail(history) {
-    const lines = history.map((said) => el('li', { dir: 'auto' }, said));
+    const lines = history.map((said) => el('li', { dir: 'auto' }, inline(said)));
     const title = history.length === 1 ? '1 step' : `${history.length} steps`;
     this.#steps.append(el('details', { class: 'trail' }, el('summary', {}, title), el('ol', {}, ...lines)));
   }
