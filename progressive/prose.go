@@ -31,6 +31,7 @@ type ProseOptions struct {
 type Prose struct {
 	ProseOptions
 	renderer *markdown.Renderer
+	said     core.Whole
 }
 
 // NewProse returns a maker of messages for one answer.
@@ -38,13 +39,13 @@ func NewProse(o ProseOptions) *Prose {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length
 	}
-	return &Prose{o, markdown.NewRenderer(o.Dialect, o.Limits)}
+	return &Prose{ProseOptions: o, renderer: markdown.NewRenderer(o.Dialect, o.Limits)}
 }
 
 // Parts is what v becomes, as [Sink].Render wants it.
 func (p *Prose) Parts(v core.View, refused ...string) []Part {
 	done := v.Outcome.Done()
-	texts, code := p.text(v.Text(), done, refused)
+	texts, code := p.text(p.said.Text(v), done, refused)
 	files, tooLarge := Files(v, p.MostFile)
 	texts = Under(texts, append(p.Progress.Lines(v), tooLarge...), done, p.renderer.Lines, p.fits)
 	if n := len(texts); n > 0 {
@@ -66,6 +67,7 @@ func (p *Prose) text(text string, whole bool, refused []string) (texts, files []
 	if whole && len(parts) == 0 { // nothing but marks
 		parts = p.renderer.Verbatim(text)
 	}
+	texts = make([]Part, 0, len(parts))
 	for _, m := range parts {
 		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
 	}

@@ -48,6 +48,7 @@ func (s Suite[W]) Run(t *testing.T) {
 		"an address can be opened elsewhere":  addressOpensElsewhere,
 		"an answer grows":                     answerGrows,
 		"an answer of many messages":          answerOfManyMessages,
+		"an answer of any length":             costGrowsLinearly,
 		"holds are obeyed":                    holdsAreObeyed,
 		"an answer of which nothing may stay": answerIsWithdrawn,
 		"an answer with a picture":            answerWithPicture,

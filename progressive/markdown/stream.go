@@ -3,7 +3,8 @@ package markdown
 import "strings"
 
 // Stream reads a text while it grows. What it costs is linear in the text, and per view in the open piece, which is
-// limited. The zero value is an empty text. Not safe for concurrent use.
+// limited. The end of a document, which is not stable, is good until the next one is asked for. The zero value is an empty
+// text. Not safe for concurrent use.
 type Stream struct {
 	clean  cleaner
 	seg    segmenter
@@ -22,7 +23,7 @@ func (s *Stream) Append(text string) {
 
 // Whole is the text as if it ended here.
 func (s *Stream) Whole() Document {
-	return Document{Pieces: s.with(s.seg.tail + s.clean.end()), stable: len(s.pieces)}
+	return Document{Pieces: s.with(s.open(s.seg.tail + s.clean.end())), stable: len(s.pieces)}
 }
 
 // Interim is the text while more is to come: what is open is closed, and an end that could mean anything is held back
@@ -34,19 +35,25 @@ func (s *Stream) Interim() Document {
 	if v.closers != "" {
 		shown = strings.TrimRight(shown, " \t\n") + v.closers
 	}
-	d := Document{Pieces: s.with(shown), stable: len(s.pieces), open: true}
+	d := Document{Pieces: s.with(s.open(shown)), stable: len(s.pieces), open: true}
 	d.sure = d.Pieces[d.stable:]
 	if v.sure < v.show {
-		d.sure = s.with(tail[:v.sure])[d.stable:]
+		d.sure = s.open(tail[:v.sure])
 	}
 	return d
 }
 
-// with is the stable pieces and those of tail, if it were the whole of what follows.
-func (s *Stream) with(tail string) []Piece {
-	pieces := s.pieces[:len(s.pieces):len(s.pieces)]
+// with is the stable pieces and others behind them, in room that the next stable ones will need.
+func (s *Stream) with(others []Piece) []Piece {
+	all := append(s.pieces, others...)
+	s.pieces = all[:len(s.pieces)]
+	return all
+}
+
+// open is the pieces of tail, if it were the whole of what follows.
+func (s *Stream) open(tail string) (pieces []Piece) {
 	if strings.TrimSpace(tail) == "" && s.seg.from.mode != inCode {
-		return pieces
+		return nil
 	}
 	rest := segmenter{open: s.seg.from, from: s.seg.from, emit: func(g segment) { pieces = append(pieces, s.reader.read(g)...) }}
 	rest.add(tail)

@@ -1,6 +1,7 @@
 package markdown_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
@@ -104,5 +105,26 @@ func BenchmarkAdversarial(b *testing.B) {
 				markdown.Render(markdown.Parse(text), markdown.Light(), markdown.Limits{Length: 1900})
 			}
 		})
+	}
+}
+
+// ST-22: a view takes no memory for what stands above its open piece.
+func TestViewsAreSmall(t *testing.T) {
+	allocated := func(size int) uint64 {
+		var s markdown.Stream
+		var before, after runtime.MemStats
+		var most uint64
+		text := long("blocks", size)
+		for i := 0; i < size; i += 100 {
+			s.Append(text[i : i+100])
+			runtime.ReadMemStats(&before)
+			s.Interim()
+			runtime.ReadMemStats(&after)
+			most += after.TotalAlloc - before.TotalAlloc
+		}
+		return most / uint64(size/100)
+	}
+	if short, long := allocated(20_000), allocated(200_000); long > 2*short {
+		t.Errorf("a view of 200 KB takes %d bytes, one of 20 KB %d", long, short)
 	}
 }

@@ -1,0 +1,61 @@
+package core
+
+import "strings"
+
+// Whole gives the text of the views of one answer, each at the cost of what was added since the one before. The zero Whole
+// is ready for use. Not safe for concurrent use.
+type Whole struct {
+	texts []string // of the segments that say something
+	all   strings.Builder
+}
+
+// Text is v.Text().
+func (w *Whole) Text(v View) string {
+	if len(v.Segments) == 1 {
+		return v.Segments[0].Text
+	}
+	n := 0
+	for _, s := range v.Segments {
+		if s.Text == "" {
+			continue
+		}
+		if !w.take(n, s.Text) {
+			return w.anew(v)
+		}
+		n++
+	}
+	if n < len(w.texts) {
+		return w.anew(v)
+	}
+	return w.all.String()
+}
+
+// take makes text the nth, if that only adds at the end.
+func (w *Whole) take(n int, text string) bool {
+	switch {
+	case n == len(w.texts):
+		if n > 0 {
+			w.all.WriteString(between)
+		}
+		w.all.WriteString(text)
+		w.texts = append(w.texts, text)
+	case w.texts[n] == text:
+	case n == len(w.texts)-1 && strings.HasPrefix(text, w.texts[n]):
+		w.all.WriteString(text[len(w.texts[n]):])
+		w.texts[n] = text
+	default:
+		return false
+	}
+	return true
+}
+
+// anew begins again, above what was replaced. What was handed out stays good.
+func (w *Whole) anew(v View) string {
+	*w = Whole{}
+	for _, s := range v.Segments {
+		if s.Text != "" {
+			w.take(len(w.texts), s.Text)
+		}
+	}
+	return w.all.String()
+}
