@@ -70,7 +70,7 @@ type message struct {
 	created   time.Time
 	gone      bool
 	unsure    bool // whoever made it may not know what it says
-	file      bool
+	now       progressive.Part
 }
 
 // Render shows the text of v, in parts, with a mark if it was cut off.
@@ -211,7 +211,7 @@ func (c *Chat) post(ctx context.Context, p progressive.Part, nonce string) (id s
 			}
 		}
 		id = fmt.Sprintf("m%d", len(c.messages)+1)
-		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), file: p.File != nil})
+		c.messages = append(c.messages, &message{id: id, nonce: nonce, versions: []string{says(p)}, created: time.Now(), now: p})
 		r.ID = id
 		return nil
 	})
@@ -224,7 +224,7 @@ func (c *Chat) edit(ctx context.Context, id string, p progressive.Part) error {
 		if m == nil {
 			return progressive.ErrGone
 		}
-		m.versions, m.unsure = append(m.versions, says(p)), false
+		m.versions, m.now, m.unsure = append(m.versions, says(p)), p, false
 		return nil
 	})
 }

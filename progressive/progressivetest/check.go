@@ -53,7 +53,7 @@ func (c *Chat) check(r Request) {
 	if r.Op != progressive.Post && r.Op != progressive.Edit {
 		return
 	}
-	if m := c.find(r.ID); m != nil && m.file != (r.Part.File != nil) {
+	if m := c.find(r.ID); m != nil && (m.now.File == nil) != (r.Part.File == nil) {
 		c.problem("%s shows %q and is asked to show %q", r.ID, m.versions[len(m.versions)-1], says(r.Part))
 	}
 	text := says(r.Part)
@@ -67,7 +67,7 @@ func (c *Chat) check(r Request) {
 	case progressive.Post:
 		c.checkOrder(r.Nonce)
 	case progressive.Edit:
-		if m := c.find(r.ID); m != nil && m.versions[len(m.versions)-1] == text && !m.unsure {
+		if m := c.find(r.ID); m != nil && m.versions[len(m.versions)-1] == text && !m.unsure && !differs(m.now, r.Part) {
 			c.problem("ST-14: an edit to what is shown already: %q", text)
 		}
 	}
@@ -112,4 +112,21 @@ func (c *Chat) count() {
 func (c *Chat) Budget(s progressive.Scope) progressive.Budget {
 	kind, _, _ := strings.Cut(string(s), "/")
 	return c.Limits[progressive.Scope(kind)]
+}
+
+// differs says that a and b show other files or options.
+func differs(a, b progressive.Part) bool {
+	file := func(p progressive.Part) string {
+		if p.File == nil {
+			return ""
+		}
+		return string(p.File.Data)
+	}
+	offer := func(p progressive.Part) string {
+		if p.Offer == nil {
+			return ""
+		}
+		return p.Offer.ID
+	}
+	return file(a) != file(b) || offer(a) != offer(b)
 }

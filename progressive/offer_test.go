@@ -1,0 +1,58 @@
+package progressive_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+	"parley/progressive/progressivetest"
+)
+
+// Options stand below the last message as soon as there are some, with and without the next text, and go when they are taken away.
+func TestOptionsComeAndGo(t *testing.T) {
+	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, sink, func(s *story) {
+				offer := func(o *core.Offer) { s.a.Apply(core.Change{Kind: core.Offered, Offer: o}) }
+				step := func(want string, do func()) {
+					s.Helper()
+					do()
+					time.Sleep(10 * time.Second)
+					last := map[string]string{} // what each message offers
+					for _, r := range s.chat.Log(progressive.Post, progressive.Edit) {
+						if last[r.ID] = ""; r.Part.Offer != nil {
+							last[r.ID] = r.Part.Offer.ID
+						}
+					}
+					n := len(s.chat.Shown())
+					if got := last[fmt.Sprint("m", n)]; got != want || others(last, want) {
+						s.Errorf("with %d messages people may choose from %v; want %q at the last", n, last, want)
+					}
+				}
+				s.show()
+				step("", func() { s.status("Which one?") })
+				step("a", func() { offer(&core.Offer{ID: "a", Options: []string{"x"}}) })
+				step("b", func() { offer(&core.Offer{ID: "b", Options: []string{"x"}}) })
+				step("b", func() { s.say(prose + " " + prose + " " + prose) })
+				step("", func() { offer(nil) })
+				step("c", func() { offer(&core.Offer{ID: "c"}) })
+				edits := s.count(progressive.Edit)
+				if err := s.end(core.Outcome{Status: core.Completed, Offer: &core.Offer{ID: "c"}}); err != nil || s.count(progressive.Edit) != edits {
+					t.Errorf("the end: %v, with %d edits more", err, s.count(progressive.Edit)-edits)
+				}
+			})
+		})
+	}
+}
+
+// others says that some message offers something else.
+func others(offered map[string]string, want string) bool {
+	for _, o := range offered {
+		if o != "" && o != want {
+			return true
+		}
+	}
+	return false
+}
