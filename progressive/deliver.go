@@ -46,11 +46,8 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	h := m.part(s.i)
-	switch {
-	case h.state == gone:
+	if h.state == gone {
 		*h = shown{again: true, refused: h.refused, unfit: h.unfit, posts: h.posts + 1}
-	case s.i >= core.FirstFile && h.state == unknown && !h.part.shows(s.part):
-		*h = shown{unfit: h.unfit, posts: h.posts + 1}
 	}
 	repeated, was := h.state == unknown, *h
 	if !repeated && m.window > 0 {

@@ -81,6 +81,11 @@ func TestFilesAreDelivered(t *testing.T) {
 						}
 						s.finish()
 						s.wantShown(want[i]...)
+						for _, r := range s.chat.Log(progressive.Edit) {
+							if r.Part.File != nil {
+								s.Errorf("%s is uploaded twice", r.Part.File.Name)
+							}
+						}
 					})
 				})
 			}
@@ -158,6 +163,75 @@ func TestFilesOfCallbacksRefused(t *testing.T) {
 					s.status("Three", named("c"))
 					s.finish()
 					s.wantShown(c.last...)
+				})
+			})
+		}
+	}
+}
+
+// TR-12: of a file whose fate is unknown the next one takes the place, where nonces tell; elsewhere it stands below what may be there.
+func TestFilesOfCallbacksInDoubt(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink       func(*progressivetest.Chat) progressive.Sink
+		done       bool
+		then, last []string
+	}{
+		"nonces, done":      {nonced, true, []string{"Two", "[b]"}, []string{"Three", "[c]"}},
+		"nonces, undone":    {nonced, false, []string{"Two", "[b]"}, []string{"Three", "[c]"}},
+		"no nonces, done":   {full, true, []string{"Two", "[b]"}, []string{"Three", "[b]", "[c]"}},
+		"no nonces, undone": {full, false, []string{"Two"}, []string{"Three", "[c]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, c.sink, func(s *story) {
+				s.show()
+				s.status("One")
+				time.Sleep(10 * time.Second)
+				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.done})
+				s.status("Two", named("b"))
+				time.Sleep(time.Minute)
+				s.wantShown(c.then...)
+				s.status("Three", named("c"))
+				time.Sleep(time.Minute)
+				s.wantShown(c.last...)
+				s.finish()
+				s.wantShown(c.last...)
+			})
+		})
+	}
+}
+
+// ST-18: who adopts an answer with its files brings what stands to what it should be, in place, and posts only what certainly is
+// not there. If some are lost, nobody knows which message shows what: those that stand stay as they are.
+func TestFilesAreTakenOver(t *testing.T) {
+	both := []core.Shown{{Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}
+	for name, c := range map[string]struct {
+		noted []core.Shown
+		has   []core.Blob
+		edits int
+		want  []string
+	}{
+		"both stand":     {both, []core.Blob{named("b"), named("a")}, 2, []string{prose, "[b]", "[a]"}},
+		"one is a doubt": {[]core.Shown{both[0], {Part: core.FirstFile + 1}}, []core.Blob{named("b"), named("a")}, 1, []string{prose, "[b]", "[b]"}},
+		"one is lost":    {both, []core.Blob{named("b")}, 0, []string{prose, "[a]", "[b]"}},
+	} {
+		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				tell(t, sink, func(s *story) {
+					s.show()
+					s.say(prose)
+					s.paint(named("a"), named("b"))
+					s.finish()
+					s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed, Files: 2}
+					s.run.Shown = append([]core.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+					s.show()
+					s.say(prose)
+					s.paint(c.has...)
+					s.finish()
+					s.wantShown(c.want...)
+					edits := s.chat.Log(progressive.Edit)
+					if n := len(slices.DeleteFunc(edits, func(r progressivetest.Request) bool { return r.Part.File == nil })); n != c.edits || s.count(progressive.Delete) != 0 {
+						t.Errorf("%d edits, %d deletions", n, s.count(progressive.Delete))
+					}
 				})
 			})
 		}

@@ -31,11 +31,18 @@ func TestOptionsComeAndGo(t *testing.T) {
 						s.Errorf("with %d messages people may choose from %v; want %q at the last", n, last, want)
 					}
 				}
+				h := &heard{Gate: s.gate}
+				s.gate = h
 				s.show()
 				step("", func() { s.status("Which one?") })
 				step("a", func() { offer(&core.Offer{ID: "a", Options: []string{"x"}}) })
 				step("b", func() { offer(&core.Offer{ID: "b", Options: []string{"x"}}) })
 				step("b", func() { s.say(prose + " " + prose + " " + prose) })
+				for _, ticket := range h.tickets[1:3] {
+					if ticket.Priority != progressive.Status {
+						t.Errorf("options come as %v", ticket.Priority)
+					}
+				}
 				step("", func() { offer(nil) })
 				step("c", func() { offer(&core.Offer{ID: "c"}) })
 				edits := s.count(progressive.Edit)
