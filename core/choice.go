@@ -219,14 +219,14 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 	return Accepted{}, false, nil
 }
 
-// named finds the option that text is, or is the number of.
+// named finds the option that text is, or is the number of. What an option says goes first: whoever presses "2" means that one.
 func (q Question) named(text string) (int, bool) {
 	text = strings.TrimSpace(text)
-	if n, err := strconv.Atoi(strings.TrimRight(text, ".)")); err == nil && n >= 1 && n <= len(q.Options) {
-		return n - 1, true
+	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
+		return i, true
 	}
-	i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, text) })
-	return i, i >= 0
+	n, err := strconv.Atoi(strings.TrimRight(text, ".)"))
+	return n - 1, err == nil && n >= 1 && n <= len(q.Options)
 }
 
 // Numbered is the offer as a list, for places without buttons.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,12 +16,16 @@ import (
 
 // backend stands in for the runtime and its store: a test writes every answer itself.
 type backend struct {
-	asked chan *reply // every new question
+	asked  chan *reply      // every new question
+	chosen chan core.Choice // every choice that was taken
 
 	mu      sync.Mutex
 	rooms   map[core.RoomID]core.Room
 	said    map[core.RoomID][]core.Memory
 	replies map[core.RunID]*reply
+	shelf   map[int]core.Blob // the files of every answer; without any, all are the same picture
+	open    map[string]*reply // what is asked while an answer goes on, by its id
+	refuse  string            // what is said of every choice that is pressed
 }
 
 // reply is an answer that a test writes.
@@ -33,6 +38,8 @@ type reply struct {
 func newBackend() *backend {
 	return &backend{
 		asked:   make(chan *reply, 64),
+		chosen:  make(chan core.Choice, 64),
+		open:    map[string]*reply{},
 		rooms:   map[core.RoomID]core.Room{},
 		said:    map[core.RoomID][]core.Memory{},
 		replies: map[core.RunID]*reply{},
@@ -69,9 +76,27 @@ func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, erro
 	return core.Memory{}, core.ErrNotFound
 }
 
-// File is always the same one.
-func (b *backend) File(context.Context, core.RunID, int) (core.Blob, error) {
-	return onePixel(), nil
+func (b *backend) File(_ context.Context, _ core.RunID, n int) (core.Blob, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.shelf == nil {
+		return onePixel(), nil
+	}
+	f, ok := b.shelf[n]
+	if !ok {
+		return f, core.ErrNotFound
+	}
+	return f, nil
+}
+
+// keep makes files those of every answer.
+func (b *backend) keep(files ...core.Blob) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shelf = map[int]core.Blob{}
+	for n, f := range files {
+		b.shelf[n] = f
+	}
 }
 
 func onePixel() core.Blob {
@@ -120,11 +145,19 @@ func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, err
 		if r := b.replies[run]; r != nil {
 			return core.Accepted{Memory: in.ID, Run: run, Duplicate: true, Altered: r.question.Text != in.Text}, nil
 		}
+		if c, ok := b.named(in); ok {
+			return b.choose(c, in.ID), nil
+		}
 		r := &reply{b: b, question: in.Memory}
 		b.replies[run] = r
 		b.said[in.Room] = append(b.said[in.Room], in.Memory)
 		b.asked <- r
 		return core.Accepted{Memory: in.ID, Run: run}, nil
+	case core.Choice:
+		if b.refuse != "" {
+			return core.Accepted{Refused: b.refuse}, nil
+		}
+		return b.choose(in, core.MemoryID("choice/"+in.Question)), nil
 	case core.Command:
 		for _, r := range b.replies {
 			if r.question.Room == in.Room && !r.View().Outcome.Done() {
@@ -134,6 +167,49 @@ func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, err
 	}
 	return core.Accepted{}, nil
 }
+
+// named is the choice that a message is, if it is one.
+func (b *backend) named(in core.Message) (core.Choice, bool) {
+	for id, asker := range b.open {
+		v := asker.View()
+		if v.Outcome.Done() || asker.question.Room != in.Room {
+			continue
+		}
+		if n := slices.Index(v.Offer.Options, in.Text); n >= 0 {
+			return core.Choice{Question: id, Option: n, Room: in.Room, Author: in.Author}, true
+		}
+	}
+	return core.Choice{}, false
+}
+
+// choose takes a choice as an action's that waits for it: nothing comes of it but that the answer goes on.
+func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
+	asker := b.open[c.Question]
+	if asker == nil {
+		return core.Accepted{Refused: "This is no longer open."}
+	}
+	delete(b.open, c.Question)
+	b.said[c.Room] = append(b.said[c.Room], core.Memory{
+		ID: id, Room: c.Room, Author: c.Author, Text: asker.View().Offer.Options[c.Option], InReplyTo: "run/" + asker.question.ID, At: time.Now(),
+	})
+	carrier := &reply{b: b, question: core.Memory{ID: id, Room: c.Room}}
+	carrier.End(core.Outcome{Status: core.Ignored})
+	run := core.RunID("run/" + id)
+	b.replies[run] = carrier
+	b.chosen <- c
+	return core.Accepted{Memory: id, Run: run}
+}
+
+// offer asks people while the answer goes on.
+func (r *reply) offer(id string, options ...string) {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	r.b.open[id] = r
+	r.Apply(core.Change{Kind: core.Offered, Offer: &core.Offer{ID: id, Options: options}})
+}
+
+// goOn takes away what could be chosen.
+func (r *reply) goOn() { r.Apply(core.Change{Kind: core.Offered}) }
 
 func (r *reply) say(text string) { r.Apply(core.Change{Kind: core.Text, Text: text}) }
 
@@ -162,6 +238,18 @@ func (r *reply) finishLocked(o core.Outcome, mark string) {
 		InReplyTo: r.question.ID, History: v.History, Calls: v.Calls(), Interrupted: o.Interrupted(), Failure: o.Failure,
 	})
 	r.End(o)
+}
+
+// choice is the next one that is taken.
+func (b *backend) choice(t *testing.T) core.Choice {
+	t.Helper()
+	select {
+	case c := <-b.chosen:
+		return c
+	case <-time.After(patience):
+		t.Fatal("nobody chose anything")
+		return core.Choice{}
+	}
 }
 
 // gateway is a web connector on a real port.

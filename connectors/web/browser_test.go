@@ -248,6 +248,11 @@ func TestBrowser(t *testing.T) {
 		"scrolling":      playScrolling,
 		"pictures":       playPictures,
 		"markdown":       playMarkdown,
+		"files":          playFiles,
+		"files alone":    playFilesAlone,
+		"choices":        playChoices,
+		"chosen":         playChosen,
+		"refused":        playRefused,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)

@@ -94,8 +94,10 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 			History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
 		}
 		if m.Author != core.EntityID(w.opts.Agent.ID) {
-			line.Role, line.ClientMessageID = "user", strings.TrimPrefix(string(m.ID), string(room.ID)+"/")
-			line.Files = attachedTo(m)
+			line.Role, line.Files = "user", attachedTo(m)
+			if key, ok := strings.CutPrefix(string(m.ID), string(room.ID)+"/"); ok { // others are choices that were pressed
+				line.ClientMessageID = key
+			}
 		}
 		out = append(out, line)
 	}

@@ -89,8 +89,8 @@ func (g guard) page(next http.Handler) http.Handler {
 	if len(g.origins) > 0 {
 		frames = strings.Join(g.origins, " ")
 	}
-	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-		"base-uri 'none'; form-action 'none'; frame-ancestors " + frames
+	policy := "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self' blob:; " +
+		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + frames
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Security-Policy", policy)
 		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // other sites load the script; the API is guarded

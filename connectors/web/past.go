@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"mime"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/core"
 )
@@ -101,8 +103,7 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 		if !b.Picture() {
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(b.Name, "file")}))
 		}
-		h.Set("Content-Length", strconv.Itoa(len(b.Data)))              // for those who only ask how large it is
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold
-		_, _ = rw.Write(b.Data)                                         // the reader has gone: nobody to tell
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")    // whatever it turns out to hold
+		http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(b.Data)) // players ask for a part
 	}
 }

@@ -1,8 +1,10 @@
 // <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element. What it holds stands below its head.
 
 import { Attachments } from './attachments.js';
+import { chips, named } from './choices.js';
 import { Conversation, newKey } from './conversation.js';
 import { button, el, followViewport } from './dom.js';
+import { release } from './files.js';
 import { Answer, question } from './message.js';
 import { Gateway } from './protocol.js';
 
@@ -15,11 +17,16 @@ export class Chat extends HTMLElement {
   #conversation;
   #life; // aborted when the conversation leaves the page
   #ready = false; // the history is there
-  #turns = new Set(); // answers that are being written
+  #turns = new Set(); // answers that are being written, in order
   #answers = new Map(); // by the id of their message
   #stuck = true; // the end is in sight, and stays so
   #countdown;
   #unfollow = () => {};
+  #shelf = {
+    at: (address) => this.#conversation.at(address),
+    file: (address) => this.#conversation.file(address),
+    tell: (text) => this.#tell(text),
+  };
   #attached = new Attachments((text) => this.#tell(text), () => this.focus());
   #log;
   #empty;
@@ -77,12 +84,12 @@ export class Chat extends HTMLElement {
 
   #main() {
     const suggestions = JSON.parse(this.getAttribute('suggestions') || '[]');
-    const chips = suggestions.map((text) => el('button', { type: 'button', class: 'chip', click: () => this.#send(text) }, text));
+    const offers = suggestions.map((text) => el('button', { type: 'button', class: 'chip', click: () => this.#send(text) }, text));
     this.#empty = el('section', { class: 'empty', hidden: true },
       el('span', { class: 'avatar', 'aria-hidden': 'true' }, initial(this.#agent)),
       el('h2', {}, `Hello, I’m ${this.#agent}.`),
       el('p', {}, 'What can I do for you?'),
-      el('div', { class: 'chips' }, ...chips));
+      el('div', { class: 'chips' }, ...offers));
     this.#log = el('div', { class: 'log', role: 'log', 'aria-live': 'polite', 'aria-label': `Conversation with ${this.#agent}` });
     this.#scroller = el('div', { class: 'scroller', scroll: () => this.#scrolled() }, this.#empty, this.#log);
     this.#latest = button('down', 'Go to the newest message', () => this.#toEnd(), { class: 'icon latest', hidden: true });
@@ -130,6 +137,7 @@ export class Chat extends HTMLElement {
   #send(text, images = []) {
     if (!this.#ready) return false;
     this.#tell('');
+    if (images.length === 0 && this.#chosen(text)) return true;
     const asked = question(text, images);
     this.#log.append(asked);
     this.#empty.hidden = true;
@@ -139,16 +147,21 @@ export class Chat extends HTMLElement {
     return true;
   }
 
-  async #ask(message, key, asked) {
+  // asker is the turn that the message answers by a choice, if any: then there is another answer only where that brings one.
+  async #ask(message, key, asked, asker) {
     const leaving = new AbortController();
     const answer = this.#answer(message);
+    if (!asker) this.#log.append(answer.element);
     const turn = {
+      answer,
+      asker,
       signal: AbortSignal.any([leaving.signal, this.#life.signal]),
-      frame: (frame) => this.#frame(turn, answer, frame),
+      frame: (frame) => this.#frame(turn, frame),
       waiting: (tries) => {
         turn.cut = true;
         answer.say(reconnecting(tries));
       },
+      lost: () => answer.element.remove(),
       end: () => {
         leaving.abort();
         answer.finish({ noResponseReason: 'stopped' });
@@ -161,23 +174,26 @@ export class Chat extends HTMLElement {
       await this.#conversation.ask(turn, message, key);
     } catch (refusal) {
       answer.element.remove();
+      if (asker?.answer.chips) asker.answer.chips.disabled = false;
       this.#refused(refusal, message, asked);
     }
     this.#turns.delete(turn);
+    for (const other of this.#turns) if (other.asker === turn) this.#log.append(other.answer.element);
     this.#busy();
   }
 
   // answer is an empty one. message is what it answers, if that is known.
   #answer(message) {
-    const answer = new Answer(this.#agent, () => message && this.#send(message.text, message.images));
-    this.#log.append(answer.element);
-    return answer;
+    return new Answer(this.#agent, () => message && this.#send(message.text, message.images), this.#shelf);
   }
 
-  #frame(turn, answer, frame) {
+  #frame(turn, frame) {
+    const { answer, asker } = turn;
     turn.cut = false;
+    if (asker && !answer.element.parentNode && saysMore(frame)) this.#log.append(answer.element);
     try {
-      answer.frame(frame);
+      if (frame.kind === 'choices' || frame.kind === 'thinking') this.#ongoing(turn, frame.choices); // thinking begins a stream
+      if (frame.kind !== 'choices') answer.frame(frame);
     } catch (error) {
       reportError(error); // a mistake in drawing is no cut line
     }
@@ -189,13 +205,39 @@ export class Chat extends HTMLElement {
 
   // offer shows what may be chosen, below the answer that asks. To choose is to write it.
   #offer(choices, answer) {
-    if (!choices) return;
     const choose = (option) => {
-      if (this.#send(option)) chips.remove();
+      if (this.#send(choices.options[option])) answer.offer(null);
     };
-    const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Choose' },
-      ...choices.options.map((option) => el('button', { type: 'button', class: 'chip', click: () => choose(option) }, option)));
-    answer.element.append(chips);
+    answer.offer(choices ? chips(choices.options, choose) : null);
+  }
+
+  // ongoing shows what may be chosen while the answer that asks goes on, or that nothing may be.
+  #ongoing(turn, choices) {
+    turn.choices = choices;
+    turn.answer.offer(choices ? chips(choices.options, (option) => this.#choose(turn, option, { id: choices.id, option })) : null);
+  }
+
+  // chosen says whether a text answers a turn that goes on.
+  #chosen(text) {
+    for (const turn of [...this.#turns].reverse()) {
+      const option = turn.answer.chips && turn.choices ? named(turn.choices.options, text) : -1;
+      if (option >= 0) return this.#choose(turn, option);
+    }
+    return false;
+  }
+
+  // choose answers a turn that goes on: what the person says stands above it, where a reload shows it. choice is what was
+  // pressed; without, the option is written.
+  #choose(turn, option, choice) {
+    const text = turn.choices.options[option];
+    const asked = question(text);
+    turn.answer.element.before(asked);
+    turn.answer.chips.disabled = true; // until it is told what became of it
+    this.#tell('');
+    this.#ask({ text, choice }, newKey(), asked, turn);
+    this.#toEnd();
+    this.focus();
+    return true;
   }
 
   // known keeps one of two answers that are the same: messages that came together have one.
@@ -205,10 +247,10 @@ export class Chat extends HTMLElement {
     this.#answers.set(id, answer);
   }
 
-  #refused(refusal, { text, images }, asked) {
+  #refused(refusal, { text, images, choice }, asked) {
     asked.remove();
     if (images) this.#attached.restore(images);
-    this.#input.value = [text, this.#input.value].filter(Boolean).join('\n');
+    if (!choice) this.#input.value = [text, this.#input.value].filter(Boolean).join('\n');
     this.#fit();
     if (refusal.status === 404) {
       this.#conversation.forget();
@@ -256,16 +298,25 @@ export class Chat extends HTMLElement {
     this.#ready = true;
     let asked;
     for (const message of messages) {
-      if (message.role !== 'user') this.#recall(message, asked?.message);
-      else this.#log.append((asked = { message, node: question(message.text, message.files) }).node);
+      if (message.role === 'user') asked = this.#said(message) ?? asked;
+      else asked = { ...asked, answered: this.#recall(message, asked?.message) };
     }
     this.#empty.hidden = messages.length > 0;
-    if (messages.at(-1)?.role === 'user') this.#ask({ text: asked.message.text }, asked.message.clientMessageId, asked.node);
+    if (asked && !asked.answered) this.#ask({ text: asked.message.text }, asked.message.clientMessageId, asked.node);
     this.#toEnd();
+  }
+
+  // said shows what a person wrote, and returns it unless it is a choice for an answer that goes on, or can't be asked for.
+  #said(message) {
+    const node = question(message.text, message.files);
+    this.#log.append(node);
+    const { clientMessageId, replyToMessageId } = message;
+    return clientMessageId && (!replyToMessageId || this.#answers.has(replyToMessageId)) ? { message, node } : null;
   }
 
   #recall(message, asked) {
     const answer = this.#answer(asked);
+    this.#log.append(answer.element);
     for (const { images = [], ...tool } of message.tools ?? []) {
       answer.frame(tool);
       this.#show(images, answer, tool);
@@ -273,6 +324,7 @@ export class Chat extends HTMLElement {
     answer.finish({ ...message, fullText: message.text });
     this.#offer(message.choices, answer);
     this.#known(message.id, answer);
+    return answer;
   }
 
   // show gets the pictures of a call, which a live one had with it.
@@ -294,6 +346,7 @@ export class Chat extends HTMLElement {
     this.#life.abort();
     this.#ready = false;
     this.#answers.clear();
+    release(this.#log);
     this.#log.replaceChildren();
     this.#tell('');
   }
@@ -315,6 +368,10 @@ export class Chat extends HTMLElement {
     this.#follow();
   }
 }
+
+// saysMore tells a frame of an answer from those where nothing comes of a choice but what was asked goes on.
+const saysMore = ({ type, kind, fullText, noResponseReason }) => ['token', 'tool'].includes(type) || kind === 'running_action' ||
+  (type === 'done' && Boolean(fullText || noResponseReason !== 'ignored'));
 
 const initial = (name) => [...name][0].toUpperCase();
 

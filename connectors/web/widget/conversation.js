@@ -45,6 +45,15 @@ export class Conversation {
     return this.#gateway.picture(address, signal);
   }
 
+  // file returns one of those that messages name, and at where it is.
+  file(address) {
+    return this.#gateway.file(address);
+  }
+
+  at(address) {
+    return this.#gateway.at(address);
+  }
+
   async stop() {
     if (this.#id) await this.#gateway.stop(this.#id);
   }
@@ -52,7 +61,7 @@ export class Conversation {
   // ask sends a message and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
   // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
   // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message. Messages
-  // arrive in the order in which they were written.
+  // arrive in the order in which they were written. A choice can be made once: when its line is cut, turn.lost is called.
   async ask(turn, message, key) {
     const before = this.#taken;
     let taken;
@@ -92,6 +101,7 @@ export class Conversation {
           wait = Math.max(wait, error.wait * (1 + Math.random() / 4));
         }
       }
+      if (accepted && message.choice) return turn.lost();
       turn.waiting(tries);
       await pause(wait, turn.signal);
     }

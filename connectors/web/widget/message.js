@@ -1,6 +1,7 @@
 // How one message looks: what a person wrote, and an answer that grows.
 
 import { copyButton, el, icon } from './dom.js';
+import { Shown } from './files.js';
 import { inline } from './inline.js';
 import { Markdown } from './markdown.js';
 
@@ -10,9 +11,6 @@ export function question(text, files = []) {
   return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text),
     names.length > 0 ? el('ul', { class: 'files', 'aria-label': 'Attached' }, ...names) : '');
 }
-
-// Pictures come with the stream; nothing is loaded from elsewhere.
-const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]+$/;
 
 const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };
 
@@ -32,17 +30,20 @@ export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
   #body = el('div', { class: 'text' });
-  #pictures = el('div');
+  #shown = el('div');
   #status = el('p', { class: 'status' });
   #foot = el('footer');
   #text = new Markdown(this.#body);
   #tools = new Map();
   #drawing = 0;
+  #shelf;
+  chips = null; // what may be chosen from
 
-  // agent is who speaks; retry is called when the person wants another answer.
-  constructor(agent, retry) {
+  // agent is who speaks; retry is called when the person wants another answer; shelf has the files that calls show.
+  constructor(agent, retry, shelf) {
     this.retry = retry;
-    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#pictures, this.#status, this.#foot);
+    this.#shelf = shelf;
+    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#shown, this.#status, this.#foot);
     this.#status.hidden = true;
   }
 
@@ -63,6 +64,13 @@ export class Answer {
     this.#body.setAttribute('aria-busy', 'true'); // read it out when it is whole
   }
 
+  // offer shows chips to choose from below all else; null takes them away.
+  offer(chips) {
+    this.chips?.remove();
+    this.chips = chips;
+    if (chips) this.element.append(chips);
+  }
+
   // #trail shows what the actions said on the way, folded.
   #trail(history) {
     const lines = history.map((said) => el('li', { dir: 'auto' }, inline(said)));
@@ -80,7 +88,7 @@ export class Answer {
     this.#draw(true);
     this.#status.hidden = true;
     this.#body.removeAttribute('aria-busy');
-    for (const tool of this.#tools.values()) tool.finish();
+    for (const tool of this.#tools.values()) tool.finish(Boolean(noResponseReason));
     this.element.classList.remove('live');
     this.element.classList.toggle('failed', failed);
     if (noResponseReason && !text) this.note(reasons[noResponseReason] ?? 'There is no answer.');
@@ -120,10 +128,10 @@ export class Answer {
   #tool(frame) {
     let tool = this.#tools.get(frame.callId);
     if (!tool) {
-      tool = new Tool(frame.toolName);
+      tool = new Tool(frame.toolName, this.#shelf);
       this.#tools.set(frame.callId, tool);
       this.#steps.append(tool.element);
-      this.#pictures.append(tool.pictures);
+      this.#shown.append(tool.shown.element);
     }
     tool.show(frame);
   }
@@ -145,28 +153,35 @@ class Tool {
   #fields = el('dl');
   #shown = new Map();
   #chunks = ''; // of the arguments
-  pictures = el('div', { class: 'pictures' }); // stand below the text
+  shown; // stands below the text
 
-  constructor(name) {
+  constructor(name, shelf) {
+    this.shown = new Shown(shelf);
     this.element = el('details', { class: 'tool', 'data-stage': 'start' },
       el('summary', {}, el('span', { class: 'dot' }), el('code', {}, name), this.#line, this.#stage), this.#fields);
   }
 
-  show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error, images }) {
+  show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error, images, files }) {
     const failed = phase === 'error';
-    if (stage === 'start') this.#chunks = ''; // after a reconnect all is told again
-    this.element.dataset.stage = failed ? 'failed' : stage;
-    this.#stage.textContent = failed ? 'failed' : shortResult || stages[stage];
+    if (stage === 'start') { // after a reconnect all is told again
+      this.#chunks = '';
+      this.shown.clear();
+    }
+    const now = failed ? 'failed' : stage;
+    if (shortResult || now !== this.element.dataset.stage) this.#stage.textContent = failed ? 'failed' : shortResult || stages[stage];
+    this.element.dataset.stage = now;
     if (compactParams) this.#line.textContent = compactParams;
     this.#chunks += parametersChunk ?? '';
     if (args || this.#chunks) this.#field('Arguments', args || this.#chunks, Boolean(args));
     if (result) this.#field('Result', result, true);
     if (error) this.#field('Error', error, false);
-    if (images) this.pictures.replaceChildren(...images.filter((src) => picture.test(src)).map((src) => el('img', { src, alt: 'A picture' })));
+    if (images) this.shown.pictures(images);
+    if (files) this.shown.files(files);
   }
 
-  // finish is for a call that did not live to see its end.
-  finish() {
+  // finish is for a call that did not live to see its end. withdrawn says that nothing it showed is to stay.
+  finish(withdrawn) {
+    if (withdrawn) this.shown.clear();
     if (['end', 'failed'].includes(this.element.dataset.stage)) return;
     this.element.dataset.stage = 'failed';
     this.#stage.textContent = 'not finished';

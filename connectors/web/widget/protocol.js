@@ -32,7 +32,7 @@ export class Gateway {
 
   // picture returns what is at an address that messages give, as a data: URL.
   async picture(address, signal) {
-    const blob = await (await this.#request('GET', address, undefined, signal)).blob();
+    const blob = await this.file(address, signal);
     return new Promise((resolve, reject) => {
       const reader = new FileReader();
       reader.onload = () => resolve(reader.result);
@@ -41,18 +41,28 @@ export class Gateway {
     });
   }
 
+  // file returns what is at an address that messages give, as a Blob.
+  async file(address, signal) {
+    return (await this.#request('GET', address, undefined, signal)).blob();
+  }
+
+  // at is the whole of an address that messages give.
+  at(address) {
+    return this.#base + address;
+  }
+
   // stop ends every answer that is being written in the conversation.
   async stop(id) {
     await this.#request('POST', `${path(id)}/stop`, {});
   }
 
-  // ask sends a message and yields the frames of its answer until the stream ends. The same key again joins the same
-  // answer. It throws a Refusal, or what the network throws. accepted() is called when the gateway has the message.
-  async* ask(id, message, key, signal, accepted) {
+  // ask sends a message, or a choice, and yields the frames of its answer until the stream ends. The same key again joins the
+  // same answer. It throws a Refusal, or what the network throws. accepted() is called when the gateway has the message.
+  async* ask(id, { choice, ...message }, key, signal, accepted) {
     const watch = new Watch(signal);
     try {
-      const question = { ...message, clientMessageId: key, streamProtocol: 'delta-v2' };
-      const response = await this.#request('POST', `${path(id)}/messages/stream`, question, watch.signal);
+      const body = choice ?? { ...message, clientMessageId: key, streamProtocol: 'delta-v2' };
+      const response = await this.#request('POST', `${path(id)}/${choice ? 'choices' : 'messages'}/stream`, body, watch.signal);
       accepted();
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       const events = new Events();

@@ -1,0 +1,143 @@
+package web_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"parley/core"
+)
+
+// lines is who speaks in turn.
+const lines = `all('.message').map((m) => (m.matches('.question') ? '> ' : '') + m.querySelector('.text').innerText.trim()).join('|')`
+
+// What an action asks while it waits can be chosen at once, also by who joins late; then the answer goes on where it stands.
+func playChoices(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("tea, please")
+	r := g.next(t)
+	r.say("Which one?")
+	r.tool("1", core.Tool{Name: "ASK", Stage: core.StageStart})
+	r.tool("1", core.Tool{Name: "ASK", Stage: core.StageRunning, Parameters: "{}"})
+	r.offer("first", "Assam", "Sencha", "<b>Hot water</b>")
+	offered := func() {
+		t.Helper()
+		p.wait(`all('.answer .chip').length === 3 && !all('.stop')[0].hidden`)
+		p.is(`all('.answer .chip').map((chip) => chip.textContent).join()`, "Assam,Sencha,<b>Hot water</b>")
+		p.is(`all('.answer .chips').length`, "1")
+		p.shows(".status", "Running ASK…")
+	}
+	offered()
+	p.shots("choices")
+	p.do(chromedp.EmulateViewport(360, 740))
+	p.is(`all('.scroller')[0].scrollWidth <= all('.scroller')[0].clientWidth`, "true")
+	p.media("dark")
+	p.shot("choices-360-dark")
+	p.media("light")
+	p.do(chromedp.EmulateViewport(1200, 800))
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	offered()
+
+	p.click(".answer .chip:nth-child(2)")
+	p.wait(`all('.answer .chip').every((chip) => chip.matches(':disabled'))`)
+	p.click(".answer .chip:nth-child(1)") // too late
+	if c := g.choice(t); c.Question != "first" || c.Option != 1 {
+		t.Errorf("chosen %+v", c)
+	}
+	p.shots("pressed")
+	r.goOn()
+	p.wait(`all('.answer .chip').length === 0`)
+	r.callback("1", "→ **Sencha**")
+	p.wait(lines + ` === '> tea, please|> Sencha|Which one?\n\n→ Sencha'`)
+	p.is(`shown('.note')`, "")
+
+	r.offer("second", "Hot", "Cold") // another question of the same answer
+	p.wait(`all('.answer .chip').length === 2`)
+	p.do(chromedp.Reload()) // between the choices: the answer is joined, not the choice
+	p.wait(`all('.answer .chip').length === 2`)
+	p.is(lines, "> tea, please|> Sencha|Which one?\n\n→ Sencha")
+	r.goOn() // its time is over
+	p.wait(`all('.answer .chip').length === 0`)
+	r.callback("1", "Here you are.")
+	r.finish(completed, "")
+	p.wait(`all('.stop')[0].hidden`)
+	ended := `> tea, please|> Sencha|Which one?` + "\n\n" + `Here you are.`
+	p.is(lines, ended)
+	p.is(`shown('.note')`, "")
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	p.is(lines, ended)
+	if len(g.asked)+len(g.chosen) != 0 {
+		t.Error("something was asked or chosen twice")
+	}
+}
+
+// To write an option or its number is to choose it: the answer goes on, and nothing looks as if it had been cut off.
+func playChosen(t *testing.T, g *gateway, p *tab) {
+	p.open(g.url)
+	p.send("tea, please")
+	r := g.next(t)
+	r.say("Which one?")
+	for i, c := range []struct {
+		options       []string
+		write, option string
+		n             int
+	}{
+		{[]string{"Assam", "Sencha"}, "2.", "Sencha", 1},
+		{[]string{"Hot", "Cold"}, " hot ", "Hot", 0},
+		{[]string{"2", "1"}, "1", "1", 1}, // what it says goes before where it stands
+	} {
+		id := string(rune('a' + i))
+		r.offer(id, c.options...)
+		p.wait(`all('.answer .chip').length === 2 && all('.answer .chip').every((chip) => chip.matches(':enabled'))`)
+		p.send(c.write)
+		if got := g.choice(t); got.Question != id || got.Option != c.n {
+			t.Errorf("%q chose %+v", c.write, got)
+		}
+		p.wait(`all('.question:has(+ .answer) .text')[0].innerText === '` + c.option + `'`)
+		r.goOn()
+		p.wait(`all('.answer .chip').length === 0`)
+		p.is(`all('textarea')[0].value`, "")
+	}
+	r.say(" Coming.")
+	r.finish(completed, "")
+	p.wait(`all('.stop')[0].hidden`)
+	said := "> tea, please|> Sencha|> Hot|> 1|Which one? Coming."
+	p.is(lines, said)
+	p.is(`all('.answer .note').length`, "0")
+	p.shots("chosen")
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer').length === 1`)
+	p.is(lines, said)
+}
+
+// A choice that comes too late changes nothing, and people are told. What stands below a finished answer is chosen by writing it.
+func playRefused(t *testing.T, g *gateway, p *tab) {
+	p.offline = true // a refusal is an error to the console
+	g.refuse = "This is no longer open."
+	p.open(g.url)
+	p.send("tea, please")
+	r := g.next(t)
+	r.say("Which one?")
+	r.offer("first", "Assam", "Sencha")
+	p.wait(`all('.answer .chip').length === 2`)
+	p.click(".answer .chip")
+	p.shows(".notice", "This is no longer open.")
+	p.is(lines, "> tea, please|Which one?")
+	p.is(`all('textarea')[0].value + all('.answer .chip:enabled').length`, "2")
+	p.shots("refused")
+
+	p.send("Never mind") // is no option
+	later := g.next(t)
+	r.End(core.Outcome{Status: core.Superseded})
+	p.wait(`all('.answer .chip').length === 0`)
+	later.say("Which tea?")
+	later.finish(core.Outcome{Status: core.Completed, Offer: &core.Offer{ID: "last", Options: []string{"Green", "Black"}}}, "")
+	p.wait(`all('.answer .chip').length === 2 && all('.stop')[0].hidden`)
+	p.click(".answer .chip:nth-child(2)")
+	if r := g.next(t); r.question.Text != "Black" {
+		t.Errorf("wrote %q", r.question.Text)
+	}
+	p.wait(`all('.answer .chip').length === 0`)
+}
