@@ -202,7 +202,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		if !slices.Contains(q.For, m.Author) {
 			continue
 		}
-		i, ok := q.named(m.Text)
+		i, ok := Offer{Options: q.Options}.Named(m.Text)
 		if !ok {
 			return Accepted{}, false, nil
 		}
@@ -219,14 +219,15 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 	return Accepted{}, false, nil
 }
 
-// named finds the option that text is, or is the number of. What an option says goes first: whoever presses "2" means that one.
-func (q Question) named(text string) (int, bool) {
+// Named finds the option, from 0, that text is, or is the number of. What an option says goes first: whoever presses "2" means
+// that one.
+func (o Offer) Named(text string) (option int, ok bool) {
 	text = strings.TrimSpace(text)
-	if i := slices.IndexFunc(q.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
+	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
 		return i, true
 	}
 	n, err := strconv.Atoi(strings.TrimRight(text, ".)"))
-	return n - 1, err == nil && n >= 1 && n <= len(q.Options)
+	return n - 1, err == nil && n >= 1 && n <= len(o.Options)
 }
 
 // Numbered is the offer as a list, for places without buttons.

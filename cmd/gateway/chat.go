@@ -120,6 +120,9 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error
 	if !c.JSON {
 		script.Notes = os.Stderr
 	}
+	if last != "" && c.URL == "" {
+		script.Choosing = "Choose from another terminal: gateway chat --continue -p NUMBER"
+	}
 	atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	switch dumb := os.Getenv("TERM") == "dumb"; { // it can't move its cursor
 	case c.Prompt != "":

@@ -30,6 +30,11 @@ type Chat struct {
 	keys  *keyboard
 	lines *term.Terminal
 	shown screen
+
+	typed   chan typed
+	reading bool      // there is a prompt, and a line will come from typed
+	over    error     // no line will come any more
+	waiting []*answer // of what was typed while another goes on
 }
 
 // Run talks until the person leaves or ctx is done. It returns an error if the conversation can't go on.
@@ -51,20 +56,21 @@ func (c *Chat) Run(ctx context.Context) error {
 	}{c.keys, c.Out}, prompt)
 	c.lines.SetBracketedPasteMode(true)
 	defer c.lines.SetBracketedPasteMode(false)
-	c.shown = screen{out: c.Out}
+	c.shown, c.typed = screen{out: c.lines}, make(chan typed)
+	defer c.hangUp()
 	c.atPrompt()
 
 	c.print(c.Welcome, "Ctrl-C stops an answer, Ctrl-D leaves.")
 	c.recall(ctx, before[max(0, len(before)-recalled):])
 	for {
-		text, err := c.read()
+		text, err := c.next()
 		if errors.Is(err, io.EOF) {
-			c.print()
+			_, _ = io.WriteString(c.Out, "\r\n") // below the last prompt
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read from the terminal: %w", err)
 		}
-		if text = strings.TrimSpace(text); text == "" {
+		if text == "" {
 			continue
 		}
 		if err := c.ask(ctx, text); err != nil {
@@ -80,21 +86,6 @@ func (c *Chat) atPrompt() {
 
 // clearLine goes to the end of the line and takes away what is before.
 const clearLine = "\x05\x15"
-
-// read is one message: a line, or what was pasted up to the end of its last one.
-func (c *Chat) read() (string, error) {
-	var pasted []string
-	for {
-		if width, height, err := term.GetSize(int(c.Out.Fd())); err == nil {
-			_ = c.lines.SetSize(width, height)
-		}
-		line, err := c.lines.ReadLine()
-		pasted = append(pasted, line)
-		if !errors.Is(err, term.ErrPasteIndicator) {
-			return strings.Join(pasted, "\n"), err
-		}
-	}
-}
 
 // recall shows what was said before.
 func (c *Chat) recall(ctx context.Context, before []Message) {
@@ -129,9 +120,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	}()
 
 	c.print("")
-	r, err := c.follow(ctx, text)
-	c.leave(ctx, r)
-	c.print("")
+	err := c.answers(ctx, begin("", c.Client.Send(ctx, text)))
 	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
 		c.print("(You left this answer.)", "")
 		return nil
@@ -165,20 +154,38 @@ func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.Ca
 	}
 }
 
+// answers shows what comes of a message, and then what comes of the lines that were typed meanwhile.
+func (c *Chat) answers(ctx context.Context, first *answer) (err error) {
+	c.waiting = []*answer{first}
+	for len(c.waiting) > 0 {
+		a := c.waiting[0]
+		c.waiting = c.waiting[1:]
+		if err == nil {
+			var r *reply
+			r, err = c.follow(ctx, a)
+			if c.leave(ctx, r); !r.silent() {
+				c.print("")
+			}
+		}
+		a.stop()
+	}
+	return err
+}
+
 // follow shows the answer until its end. What comes while it is not yet time to draw again is drawn then.
-func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
+func (c *Chat) follow(ctx context.Context, a *answer) (*reply, error) {
 	frames := make(chan Frame)
 	var failed error // before frames is closed
 	go func() {
 		defer close(frames)
-		for f, err := range c.Client.Send(ctx, text) {
+		for f, err, ok := a.next(); ok; f, err, ok = a.next() {
 			if failed = err; err != nil {
 				return
 			}
 			frames <- f
 		}
 	}()
-	r, l := &reply{}, c.look()
+	r, l := &reply{said: a.said}, c.look()
 	var due <-chan time.Time
 	var next time.Time // not to be drawn before
 	width := l.width
@@ -189,10 +196,11 @@ func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
 				c.fit(l)
 				return r, failed
 			}
-			r.take(f)
-			if due == nil {
-				due = time.After(time.Until(next))
+			if r.take(f); r.asks != nil && r.end == nil {
+				c.listen()
 			}
+		case t := <-c.typed:
+			c.hear(ctx, r, t)
 		case <-due:
 			due = nil
 			if now := c.look().width; now != width { // each width would leave the whole answer behind
@@ -201,16 +209,31 @@ func (c *Chat) follow(ctx context.Context, text string) (*reply, error) {
 			}
 			begun := time.Now()
 			l = c.fit(l)
-			c.shown.show(l.lines(r))
+			c.draw(l.lines(r))
 			next = time.Now().Add(idlest * time.Since(begun))
+			continue
+		}
+		if due == nil {
+			due = time.After(time.Until(next))
 		}
 	}
+}
+
+// draw shows lines, and the prompt below if there is one.
+func (c *Chat) draw(lines []string) {
+	if c.reading {
+		lines = append(lines, "")
+	}
+	c.shown.show(lines)
 }
 
 // fit is l, or what goes with the width that the terminal has now. After a change of it nothing above can be counted on: the
 // whole will stand below.
 func (c *Chat) fit(l *look) *look {
 	if now := c.look(); now.width != l.width {
+		if c.reading {
+			_ = c.lines.SetSize(now.width, c.shown.height)
+		}
 		c.shown.forget()
 		c.print("")
 		return now
@@ -225,7 +248,7 @@ func (c *Chat) leave(ctx context.Context, r *reply) {
 	}
 	r.files = c.Client.files(ctx, r.end)
 	c.shown.finish(c.look().lines(r))
-	if why := r.end.NoResponse; why != "" && r.text == "" {
+	if why := r.end.NoResponse; why != "" && r.text == "" && !r.silent() {
 		c.print("(" + why + ")")
 	}
 }
@@ -239,7 +262,7 @@ func (c *Chat) look() *look {
 	return &look{width: width, color: c.Color}
 }
 
-// print writes lines that never change. A raw terminal needs both ends of a line.
+// print writes lines that never change, above the prompt if there is one.
 func (c *Chat) print(lines ...string) {
-	_, _ = io.WriteString(c.Out, strings.ReplaceAll(strings.Join(lines, "\n")+"\n", "\n", "\r\n"))
+	_, _ = io.WriteString(c.lines, strings.Join(lines, "\n")+"\n")
 }

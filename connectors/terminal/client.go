@@ -121,7 +121,7 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 	return func(yield func(Frame, error) bool) {
 		for try := 0; err == nil; {
 			var heard, over bool
-			heard, over, err = c.follow(ctx, body, yield)
+			heard, over, err = c.follow(ctx, "/messages/stream", body, yield)
 			if over {
 				return
 			}
@@ -148,9 +148,24 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 
 const reconnecting = "reconnecting" // the type of a frame that no gateway sends
 
+// Choose takes an option, from 0, of a question, and yields the frames of what comes of it: where an answer waits for that,
+// only a "done" with the reason "ignored". It is not tried again: the question stays as it is, or the choice was taken.
+func (c *Client) Choose(ctx context.Context, question string, option int) iter.Seq2[Frame, error] {
+	body, err := json.Marshal(map[string]any{"id": question, "option": option})
+	return func(yield func(Frame, error) bool) {
+		over := false
+		if err == nil {
+			_, over, err = c.follow(ctx, "/choices/stream", body, yield)
+		}
+		if !over {
+			yield(Frame{}, fmt.Errorf("choose: %w", err))
+		}
+	}
+}
+
 // follow reads one stream. over says that there is nothing more to read, or nobody who reads.
-func (c *Client) follow(ctx context.Context, body []byte, yield func(Frame, error) bool) (heard, over bool, err error) {
-	resp, err := c.do(ctx, http.MethodPost, c.path("/messages/stream"), body)
+func (c *Client) follow(ctx context.Context, path string, body []byte, yield func(Frame, error) bool) (heard, over bool, err error) {
+	resp, err := c.do(ctx, http.MethodPost, c.path(path), body)
 	if err != nil {
 		return false, false, err
 	}

@@ -22,10 +22,15 @@ type gateway struct {
 	asked   []string                    // the ids of messages
 	known   bool                        // it knows the conversation
 	begun   int
+
+	chosen  chan string // what was chosen
+	choice  func(http.ResponseWriter)
+	stopped chan struct{}
 }
 
 func newGateway(t *testing.T, streams ...func(http.ResponseWriter)) *gateway {
-	g := &gateway{streams: streams, known: true}
+	g := &gateway{streams: streams, known: true, chosen: make(chan string, 1), stopped: make(chan struct{}, 1)}
+	g.choice = frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"done","fullText":"","noResponseReason":"ignored"}`)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/conversations", func(w http.ResponseWriter, _ *http.Request) {
 		g.begun++
@@ -47,6 +52,16 @@ func newGateway(t *testing.T, streams ...func(http.ResponseWriter)) *gateway {
 		g.streams = g.streams[1:]
 		next(w)
 	})
+	mux.HandleFunc("POST /api/conversations/{id}/choices/stream", func(w http.ResponseWriter, r *http.Request) {
+		var c struct {
+			ID     string
+			Option int
+		}
+		_ = json.NewDecoder(r.Body).Decode(&c)
+		g.chosen <- fmt.Sprint(c)
+		g.choice(w)
+	})
+	mux.HandleFunc("POST /api/conversations/{id}/stop", func(http.ResponseWriter, *http.Request) { g.stopped <- struct{}{} })
 	g.Server = httptest.NewServer(mux)
 	t.Cleanup(g.Close)
 	return g
@@ -57,6 +72,7 @@ func frames(lines ...string) func(http.ResponseWriter) {
 		for _, l := range lines {
 			fmt.Fprintf(w, "%s\n\n", l)
 		}
+		w.(http.Flusher).Flush()
 	}
 }
 

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"sync"
 )
@@ -9,11 +10,13 @@ import (
 const interruptKey = 3 // Ctrl-C, which a raw terminal hands on as a character
 
 // keyboard reads what is typed, also while nobody asks for it: Ctrl-C must be heard at any time, and the rest waits for
-// the next prompt.
+// the next prompt. It is read a line at a time, so that what was typed for the next message is no answer to what is asked
+// meanwhile.
 type keyboard struct {
 	mu        sync.Mutex
 	more      sync.Cond
 	typed     bytes.Buffer
+	later     []byte // was typed before something was asked
 	err       error
 	interrupt func() // what Ctrl-C means now; nil makes it a character like others
 	instead   []byte // and what is typed then in its place
@@ -43,7 +46,7 @@ func (k *keyboard) take(keys []byte, err error) {
 		keys = bytes.ReplaceAll(keys, []byte{interruptKey}, k.instead)
 	}
 	k.typed.Write(keys)
-	k.err = err
+	k.err = cmp.Or(k.err, err)
 	k.more.Broadcast()
 }
 
@@ -73,5 +76,37 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	if k.typed.Len() == 0 {
 		return 0, k.err
 	}
+	if end := bytes.IndexByte(k.typed.Bytes(), '\r') + 1; end > 0 && end < len(p) {
+		p = p[:end]
+	}
 	return k.typed.Read(p)
+}
+
+// setAside keeps what is typed already from whoever reads, until it is brought back.
+func (k *keyboard) setAside() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.later = append(k.later, k.typed.Bytes()...)
+	k.typed.Reset()
+}
+
+// bringBack undoes setAside. What was typed since comes behind.
+func (k *keyboard) bringBack() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	since := bytes.Clone(k.typed.Bytes())
+	k.typed.Reset()
+	k.typed.Write(k.later)
+	k.typed.Write(since)
+	k.later = nil
+	k.more.Broadcast()
+}
+
+// press does what Ctrl-C does.
+func (k *keyboard) press() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.interrupt != nil {
+		k.interrupt()
+	}
 }

@@ -22,7 +22,10 @@ type look struct {
 
 // lines are those of an answer, none wider than the terminal.
 func (l *look) lines(r *reply) (all []string) {
-	stretch := 0
+	if r.said != "" && !r.silent() {
+		all = l.rows(prompt + r.said)
+	}
+	begun, stretch := len(all), 0
 	for _, b := range r.blocks() {
 		var more []string
 		if b.call != nil {
@@ -37,13 +40,17 @@ func (l *look) lines(r *reply) (all []string) {
 		all = apart(all, more)
 	}
 	all = apart(all, l.files(r.files))
-	all = apart(all, l.offer(r.offer()))
+	if offer := r.offer(); offer != nil {
+		all = apart(all, l.rows(offer.Numbered()))
+	}
 	switch {
 	case r.end != nil:
+	case r.note != "":
+		all = apart(all, l.rows("("+r.note+")"))
 	case r.cut:
 		all = apart(all, []string{l.faint(cut("… the connection broke, trying again", l.width))})
-	case len(all) == 0:
-		all = append(all, l.faint("…"))
+	case len(all) == begun:
+		all = apart(all, []string{l.faint("…")})
 	}
 	return all
 }
@@ -56,12 +63,9 @@ func apart(all, more []string) []string {
 	return append(all, more...)
 }
 
-// offer is what may be chosen.
-func (l *look) offer(numbered string) (rows []string) {
-	if numbered == "" {
-		return nil
-	}
-	for line := range strings.SplitSeq(harmless(numbered), "\n") {
+// rows are lines as they stand.
+func (l *look) rows(lines string) (rows []string) {
+	for line := range strings.SplitSeq(harmless(lines), "\n") {
 		rows = append(rows, fold(line, l.width)...)
 	}
 	return rows

@@ -3,6 +3,8 @@ package terminal
 import (
 	"slices"
 	"strings"
+
+	"parley/core"
 )
 
 // reply is what is known of an answer so far.
@@ -10,10 +12,14 @@ type reply struct {
 	text  string // what grown holds: it would cost more the longer it is to make it anew for each piece
 	grown strings.Builder
 	calls []call
-	cut   bool // the connection broke, and is not there again
+	asks  *core.Offer // what may be chosen while it goes on
+	cut   bool        // the connection broke, and is not there again
 	end   *Frame
 
 	files []File // at the end
+
+	said string // what was typed for it while another was in the way
+	note string // what became of a line that was typed while it goes on
 }
 
 // call is one use of a tool.
@@ -44,6 +50,10 @@ func (m Message) reply() *reply {
 func (r *reply) take(f Frame) {
 	r.cut = f.Type == reconnecting
 	switch f.Type {
+	case "status":
+		if f.Kind == "choices" || f.Kind == "thinking" { // which begins each stream, with nothing to choose from
+			r.asks = f.Choices
+		}
 	case "token":
 		r.say(f)
 	case "tool":
@@ -105,12 +115,17 @@ func (r *reply) tool(f Frame) {
 	}
 }
 
-// offer is what may be chosen, by number.
-func (r *reply) offer() string {
-	if r.end == nil || r.end.Choices == nil {
-		return ""
+// offer is what may be chosen now; nil if nothing.
+func (r *reply) offer() *core.Offer {
+	if r.end == nil {
+		return r.asks
 	}
-	return r.end.Choices.Numbered()
+	return r.end.Choices
+}
+
+// silent says that r is what came of a line that others waited for: nothing that is to be seen.
+func (r *reply) silent() bool {
+	return r.said != "" && r.end != nil && r.end.NoResponse == "ignored" && r.text == "" && len(r.calls) == 0
 }
 
 // block is a stretch of text, or one call.

@@ -53,5 +53,10 @@ func (s *screen) finish(lines []string) {
 	s.forget()
 }
 
+// typed takes note of rows that others have written below: they go with the next change.
+func (s *screen) typed(rows int) {
+	s.shown = slices.Concat(s.shown, slices.Repeat([]string{"\x00"}, rows))
+}
+
 // forget leaves what is shown to itself: what comes next stands below.
 func (s *screen) forget() { s.shown, s.gone, s.stale = nil, 0, false }

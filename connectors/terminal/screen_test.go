@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"unicode"
 
 	"pgregory.net/rapid"
 )
@@ -14,39 +16,73 @@ import (
 type tty struct {
 	t      rapid.TB
 	height int
-	gone   []string
-	rows   []string // the cursor is in row at
-	at     int
+
+	mu    sync.Mutex
+	wrote sync.Cond
+	gone  []string
+	rows  []string // the cursor is in row at, before column x
+	at, x int
 }
 
-func newTTY(t rapid.TB, height int) *tty { return &tty{t: t, height: height, rows: []string{""}} }
+func newTTY(t rapid.TB, height int) *tty {
+	y := &tty{t: t, height: height, rows: []string{""}}
+	y.wrote.L = &y.mu
+	return y
+}
 
 func (y *tty) Write(p []byte) (int, error) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
 	for s := string(p); s != ""; {
 		switch {
 		case strings.HasPrefix(s, "\x1b["):
-			end := strings.IndexAny(s, "AJ")
-			if s[end] == 'A' {
-				n, _ := strconv.Atoi(s[2:end])
-				if y.at -= n; y.at < 0 {
-					y.t.Fatalf("the cursor goes %d rows above the screen", -y.at)
-				}
-			} else {
-				y.rows = append(y.rows[:y.at], "")
-			}
+			end := strings.IndexFunc(s[2:], unicode.IsLetter) + 2
+			y.obey(s[2:end], s[end])
 			s = s[end+1:]
 		case s[0] == '\r':
+			y.x = 0
 			s = s[1:]
 		case s[0] == '\n':
 			y.down()
 			s = s[1:]
 		default:
-			n := strings.IndexAny(s, "\r\n\x1b")
-			y.rows[y.at] += s[:n]
+			n := len(s)
+			if i := strings.IndexAny(s, "\r\n\x1b"); i >= 0 {
+				n = i
+			}
+			y.put([]rune(s[:n]))
 			s = s[n:]
 		}
 	}
+	y.wrote.Broadcast()
 	return len(p), nil
+}
+
+func (y *tty) obey(number string, what byte) {
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		n = 1
+	}
+	switch what {
+	case 'A':
+		if y.at -= n; y.at < 0 {
+			y.t.Fatalf("the cursor goes %d rows above the screen", -y.at)
+		}
+	case 'C':
+		y.x += n
+	case 'D':
+		y.x = max(0, y.x-n)
+	case 'K':
+		y.rows[y.at] = string([]rune(y.rows[y.at])[:y.x])
+	case 'J':
+		y.rows = append(y.rows[:y.at], "")
+	}
+}
+
+func (y *tty) put(text []rune) {
+	row := []rune(y.rows[y.at])
+	y.rows[y.at] = string(slices.Concat(row[:y.x], text, row[min(len(row), y.x+len(text)):]))
+	y.x += len(text)
 }
 
 func (y *tty) down() {
@@ -60,8 +96,26 @@ func (y *tty) down() {
 	}
 }
 
+// until waits for what a person can scroll through to end with rows.
+func (y *tty) until(rows ...string) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	for !slices.Equal(rows, y.last(len(rows))) {
+		y.wrote.Wait()
+	}
+}
+
+func (y *tty) last(n int) []string {
+	all := slices.Concat(y.gone, y.rows)
+	return all[max(0, len(all)-n):]
+}
+
 // all is what a person can scroll through, without the row of the cursor.
-func (y *tty) all() []string { return slices.Concat(y.gone, y.rows[:len(y.rows)-1]) }
+func (y *tty) all() []string {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return slices.Concat(y.gone, y.rows[:len(y.rows)-1])
+}
 
 // A story of a status that is replaced below a text that goes on, in a terminal of six rows.
 func TestScreen(t *testing.T) {

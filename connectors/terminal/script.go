@@ -14,9 +14,11 @@ import (
 type Script struct {
 	Client *Client
 	Out    io.Writer
-	Notes  io.Writer // gets what actions take for important, at once; nil is nobody
+	Notes  io.Writer // gets what actions take for important and what they ask, at once; nil is nobody
 	JSON   bool      // every frame of the answer, one in a line; else its text, once it is whole
 	Prompt string    // stands before each message that is read, for people at a terminal that can't show more
+
+	Choosing string // says how to choose from what an answer asks before it goes on
 }
 
 // ErrNoAnswer is what an answer is that failed or never came; the rest of the error says why, for people.
@@ -42,8 +44,8 @@ func (s Script) read(ctx context.Context, text string, r *reply) error {
 			return err
 		}
 		r.take(f)
-		if s.Notes != nil && f.Type == "status" && f.Kind == "update" && f.Text != nil {
-			_, _ = fmt.Fprintln(s.Notes, harmless(*f.Text)) // nobody reads it: the answer is worth more
+		if note := s.note(f, r); s.Notes != nil && note != "" {
+			_, _ = fmt.Fprintln(s.Notes, harmless(note)) // nobody reads it: the answer is worth more
 		}
 		if s.JSON && f.raw != nil {
 			if _, err := fmt.Fprintf(s.Out, "%s\n", f.raw); err != nil {
@@ -52,6 +54,19 @@ func (s Script) read(ctx context.Context, text string, r *reply) error {
 		}
 	}
 	return nil
+}
+
+// note is what f tells that can't wait for the end of the answer.
+func (s Script) note(f Frame, r *reply) string {
+	switch {
+	case f.Type != "status":
+	case f.Kind == "update" && f.Text != nil:
+		return *f.Text
+	case f.Kind == "choices" && f.Choices != nil:
+		asked := r.text[strings.LastIndex(r.text, "\n\n")+1:] // its last paragraph
+		return strings.TrimSpace(strings.TrimSpace(asked) + "\n\n" + f.Choices.Numbered() + "\n\n" + s.Choosing)
+	}
+	return ""
 }
 
 // write is what is left to write of an answer that has ended.
@@ -70,7 +85,10 @@ func (s Script) write(ctx context.Context, r *reply) error {
 	for n, f := range s.Client.files(ctx, r.end) {
 		said = append(said, f.label(n)+": "+f.URL)
 	}
-	said = slices.DeleteFunc(append(said, r.offer()), func(s string) bool { return s == "" })
+	if offer := r.offer(); offer != nil {
+		said = append(said, offer.Numbered())
+	}
+	said = slices.DeleteFunc(said, func(s string) bool { return s == "" })
 	if _, err := fmt.Fprintln(s.Out, harmless(strings.Join(said, "\n\n"))); err != nil {
 		return fmt.Errorf("write the answer: %w", err)
 	}
