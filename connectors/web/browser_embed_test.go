@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/connectors/web"
+	"parley/core"
 )
 
 // site is a page of somebody else's that holds the chat. Its own styles are loud, and its policy is strict.
@@ -20,7 +21,7 @@ func site(t *testing.T, gateway net.Listener, attributes string) string {
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
-			rw.Header().Set("Content-Security-Policy", strings.ReplaceAll("default-src 'none'; img-src 'self'; style-src 'self' GATEWAY; "+
+			rw.Header().Set("Content-Security-Policy", strings.ReplaceAll("default-src 'none'; img-src 'self' data:; media-src GATEWAY blob:; style-src 'self' GATEWAY; "+
 				"script-src GATEWAY; connect-src GATEWAY", "GATEWAY", from))
 			_, _ = fmt.Fprintf(rw, `<!doctype html><title>Shop</title><link rel=stylesheet href=/shop.css><h1>A shop</h1>
 				<p>It sells things.</p><div id=here></div><script src="%s/widget.js" data-agent=Ada %s></script>`, from, attributes)
@@ -39,6 +40,7 @@ func playTarget(t *testing.T, p *tab) {
 	l := listen(t, "127.0.0.1:0")
 	shop := site(t, l, `data-target="#here" data-theme=dark`)
 	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.before(saving)
 	p.open(shop)
 	p.is(`document.querySelector('#here > parley-chat').clientHeight`, "400")
 	p.is(`all('.launcher').length`, "0")
@@ -48,6 +50,21 @@ func playTarget(t *testing.T, p *tab) {
 	p.is(`['color', 'textTransform', 'letterSpacing'].map((name) => getComputedStyle(all('.answer .text')[0])[name]).join()`,
 		"rgb(235, 232, 227),none,normal")
 	p.shot("target")
+
+	g.keep(silence(), core.Blob{Name: "a.txt", Type: "text/plain", Data: []byte("text")}) // what it shows can be heard and saved there too
+	p.send("play")
+	r := g.next(t)
+	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
+	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageEnd, Success: true}, silence(), core.Blob{Name: "a.txt", Type: "text/plain", Data: []byte("text")})
+	r.finish(completed, "")
+	for range 2 {
+		p.wait(`all('audio').length === 1 && (all('audio')[0].play().catch(() => {}), true)`)
+		p.wait(`all('audio')[0].currentTime > 0`)
+		if got := p.save("a.txt"); got != "1|a.txt|application/octet-stream|text|blob" {
+			t.Errorf("saved %s", got)
+		}
+		p.open(shop)
+	}
 }
 
 func playEmbedded(t *testing.T, p *tab) {

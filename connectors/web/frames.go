@@ -73,8 +73,11 @@ func (e *encoder) nothing(why string) []frame {
 // calls of its own, or none.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
-		out = append(out, frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd,
-			Error: "A restart cut this off."})
+		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "A restart cut this off."}
+		if showed(e.seen, f.CallID) {
+			cut = cut.with(nil)
+		}
+		out = append(out, cut)
 	}
 	if e.asked {
 		out = append(out, frame{Type: "status", Kind: "choices"})

@@ -1,10 +1,12 @@
 package web
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 	"testing"
@@ -88,3 +90,38 @@ func TestFiles(t *testing.T) {
 		}
 	})
 }
+
+// What is no picture is for saving, whatever it is called; players get the part that they ask for (SE-06).
+func TestFilesAreSaved(t *testing.T) {
+	song := core.Blob{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
+	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
+	serve(t, store, accept, func(client *http.Client, _ *core.Answer) {
+		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Range", "bytes=2-4")
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusPartialContent || string(body) != "234" {
+			t.Errorf("%d %q, %v", resp.StatusCode, body, err)
+		}
+		kind, parameters, err := mime.ParseMediaType(resp.Header.Get("Content-Disposition"))
+		if err != nil || kind != "attachment" || parameters["filename"] != song.Name || resp.Header.Get("Content-Type") != song.Type ||
+			resp.Header.Get("X") != "" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%v, %v", resp.Header, err)
+		}
+	})
+}
+
+// oneFile is a store with one file.
+type oneFile struct {
+	rooms
+	file core.Blob
+}
+
+func (s oneFile) File(context.Context, core.RunID, int) (core.Blob, error) { return s.file, nil }

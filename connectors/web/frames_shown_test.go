@@ -1,0 +1,125 @@
+package web
+
+import (
+	"testing"
+
+	"parley/core"
+)
+
+// shows is an answer that tests write, and what its readers were told.
+type shows struct {
+	core.Answer
+	enc encoder
+	at  core.Cursor
+}
+
+func (s *shows) read() []frame {
+	changes, view := s.Read(s.at)
+	s.at = view.At
+	return s.enc.encode("run", changes, view)
+}
+
+func (s *shows) call(stage core.Stage, files ...core.Blob) {
+	s.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PLAY", Stage: stage, Success: true}, Files: files})
+}
+
+func (s *shows) update(text string, files ...core.Blob) {
+	s.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
+}
+
+func (s *shows) offer(o *core.Offer) { s.Apply(core.Change{Kind: core.Offered, Offer: o}) }
+
+var (
+	cover = core.Blob{Type: "image/png", Data: []byte("png")}
+	track = core.Blob{Name: "a.ogg", Type: "audio/ogg", Data: []byte("ogg")}
+	notes = core.Blob{Name: "<b>.html", Type: "text/html; charset=utf-8", Data: []byte("<b>")}
+)
+
+const (
+	started   = `{"type":"tool","phase":"call","callId":"1","toolName":"PLAY","stage":"start"}`
+	running   = `{"type":"status","kind":"running_action","actionName":"PLAY"}` + "\n" + `{"type":"tool","phase":"call","callId":"1","toolName":"PLAY","stage":"running"}`
+	streaming = `{"type":"status","kind":"streaming"}`
+	both      = `"images":["data:image/png;base64,cG5n"],"files":[{"name":"a.ogg","type":"audio/ogg","size":3,"url":"data:audio/ogg;base64,b2dn"}]`
+	annex     = `"images":[],"files":[{"name":"\u003cb\u003e.html","type":"text/html; charset=utf-8","size":3,"url":"data:text/html; charset=utf-8;base64,PGI+"}]`
+	asked     = `{"type":"status","kind":"choices","choices":{"id":"q","options":["Yes","No"]}}`
+	over      = `{"type":"status","kind":"choices"}`
+	atFile    = `api/conversations/c/messages/run/files/`
+)
+
+// showing is the frame of a callback that brings something, or takes it away.
+func showing(what string) string {
+	return `{"type":"tool","phase":"call","callId":"1","stage":"running",` + what + `}`
+}
+
+// Files of a callback stand in place of those of the one before; a callback without any takes them away; the end without any
+// leaves them. The last frame has their addresses.
+func TestFramesOfFiles(t *testing.T) {
+	s := &shows{enc: encoder{room: "web/c"}}
+	s.call(core.StageStart)
+	s.call(core.StageRunning)
+	s.update("Looking")
+	wantFrames(t, started+"\n"+running+"\n"+streaming+"\n"+`{"type":"token","text":"Looking"}`, s.read())
+	s.update("Found", cover, track)
+	wantFrames(t, showing(both)+"\n"+`{"type":"token","fullText":"Found"}`, s.read())
+	s.update("Other", notes)
+	wantFrames(t, showing(annex)+"\n"+`{"type":"token","fullText":"Other"}`, s.read())
+	s.update("Gone")
+	wantFrames(t, showing(`"images":[],"files":[]`)+"\n"+`{"type":"token","fullText":"Gone"}`, s.read())
+	s.update("Still gone")
+	wantFrames(t, `{"type":"token","fullText":"Still gone"}`, s.read())
+	s.update("", cover, track)
+	s.call(core.StageEnd)
+	wantFrames(t, showing(both)+"\n"+`{"type":"token","fullText":""}`+"\n"+
+		`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end"}`, s.read())
+	s.End(core.Outcome{Status: core.Completed})
+	wantFrames(t, `{"type":"done","fullText":"","images":["`+atFile+`0"],"files":[{"name":"a.ogg","type":"audio/ogg","size":3,"url":"`+atFile+`1"}],"messageId":"run",`+
+		`"actionCallbackHistory":["Looking","Found","Other","Gone","Still gone"]}`, s.read())
+}
+
+// Who joins is told what is shown now, and what there is to choose.
+func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
+	s := &shows{enc: encoder{joining: true}}
+	s.call(core.StageStart)
+	s.call(core.StageRunning)
+	s.update("Found", cover, track)
+	s.update("Other", notes)
+	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked, s.read())
+
+	s.at, s.enc = 0, encoder{joining: true} // later, when somebody has chosen
+	s.offer(nil)
+	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked+"\n"+over, s.read())
+}
+
+// What can be chosen while an answer goes on is told at once, and that it is over.
+func TestFramesOfAnOffer(t *testing.T) {
+	s := &shows{}
+	s.Apply(core.Change{Kind: core.Text, Text: "Which?"})
+	offer := &core.Offer{ID: "q", Options: []string{"Yes", "No"}}
+	s.offer(offer)
+	wantFrames(t, streaming+"\n"+`{"type":"token","text":"Which?"}`+"\n"+asked, s.read())
+	s.offer(nil)
+	wantFrames(t, over, s.read())
+	s.offer(offer)
+	wantFrames(t, asked, s.read())
+	s.End(core.Outcome{Status: core.Completed, Offer: offer})
+	wantFrames(t, `{"type":"done","fullText":"Which?","messageId":"run","choices":{"id":"q","options":["Yes","No"]}}`, s.read())
+}
+
+// A restart takes away what can be chosen, and what a call showed that was under way: who goes on has calls of its own.
+func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
+	s := &shows{}
+	s.call(core.StageStart)
+	s.update("", track)
+	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	s.read()
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"A restart cut this off.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
+	wantFrames(t, "", s.enc.restart())
+
+	s = &shows{}
+	s.call(core.StageStart)
+	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(nil)
+	s.read()
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"A restart cut this off."}`, s.enc.restart())
+}
