@@ -11,19 +11,23 @@ import (
 // Answer is what one run says: written by one, read by any number, each at its own pace. The zero Answer is ready
 // for use. Reading and writing cost the same however long it is.
 type Answer struct {
-	mu      sync.Mutex
-	at      Cursor
-	segs    []*segment
-	open    map[key]*segment
-	log     []entry // in order of end; neighbouring text of one segment is one entry
-	history sayings
-	offer   *Offer
-	outcome Outcome
-	lost    bool
-	seen    seen
-	changed chan struct{} // made by who waits, closed by the next change
-	ended   chan struct{}
+	mu        sync.Mutex
+	at        Cursor
+	segs      []*segment
+	open      map[key]*segment
+	log       []entry // in order of end; neighbouring text of one segment is one entry
+	history   sayings
+	important []string
+	offer     *Offer
+	outcome   Outcome
+	lost      bool
+	seen      seen
+	changed   chan struct{} // made by who waits, closed by the next change
+	ended     chan struct{}
 }
+
+// mostImportant is how many important updates of one answer are sent where nothing can be shown in place.
+const mostImportant = 20
 
 // key finds the segment that a change belongs to.
 type key struct {
@@ -179,6 +183,9 @@ func (a *Answer) replace(s *segment, c Change) {
 	s.text.WriteString(c.Text)
 	s.said, s.brought, s.files, s.last = c.Text, c.Files, c.Files, c.End
 	a.log = append(a.log, entry{end: c.End, seg: s, change: Change{Kind: Callback, Call: c.Call, Important: c.Important}})
+	if c.Important != "" && len(a.important) < mostImportant {
+		a.important = append(a.important, c.Important)
+	}
 }
 
 // after finds the first entry that ends after at.
@@ -251,7 +258,7 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: a.history.list(), Offer: a.offer, Outcome: a.outcome}
+	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Offer: a.offer, Outcome: a.outcome}
 	for _, s := range a.segs {
 		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files})
 	}

@@ -19,6 +19,7 @@ func anyChange(t *rapid.T) core.Change {
 	case 3, 4:
 		c := said(call, rapid.StringN(0, 3, -1).Draw(t, "said"))
 		c.Files = files
+		c.Important = rapid.SampledFrom([]string{"", "", "mind"}).Draw(t, "important")
 		return c
 	case 5:
 		return adds(call, rapid.StringN(0, 3, -1).Draw(t, "adds"))

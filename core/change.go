@@ -129,7 +129,9 @@ type View struct {
 	Segments []Segment // in the order in which they began
 	History  []string  // what calls said, oldest first, without immediate repeats
 	Offer    *Offer    // what people may choose from now; nil if nothing
-	Outcome  Outcome
+	// Important are the first of what calls took for important, oldest first, for places where nothing can be changed later.
+	Important []string
+	Outcome   Outcome
 }
 
 // Segment is the text of one step, or one call with its stage and what it last said.

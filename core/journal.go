@@ -241,6 +241,10 @@ type Verdict struct {
 // FirstFile is the number of the first part that is a file, see [Shown]; parts of text count from 0.
 const FirstFile = 1 << 16
 
+// FirstUpdate is the number of the first part that says what is important before the answer has ended, where messages can't be
+// changed later, see [Shown].
+const FirstUpdate = 1 << 17
+
 // Shown is one message of an answer as the journal knows it. Without an ID it is about to be created, or nobody knows
 // whether it was.
 type Shown struct {

@@ -79,6 +79,19 @@ func TestImportantIsNotLost(t *testing.T) {
 	if diff := cmp.Diff([]string{"this costs money", "one is left"}, told); diff != "" {
 		t.Error(diff)
 	}
+	for range 100 {
+		p.Important("again")
+	}
+	if v := a.View(); len(v.Important) != 2 {
+		t.Errorf("after the end it has %q", v.Important)
+	}
+	var long core.Answer
+	for range 100 {
+		long.Apply(core.Change{Kind: core.Callback, Call: "c", Text: "again", Important: "again"})
+	}
+	if n := len(long.View().Important); n != 20 {
+		t.Errorf("%d updates of one answer are sent", n)
+	}
 	if got := a.View().Text(); got != "bought" {
 		t.Errorf("at last it says %q", got)
 	}

@@ -31,6 +31,7 @@ type Message struct {
 
 	parts   []shown
 	below   []shown  // the files, below them
+	updates []shown  // what was important on the way, see nextUpdate
 	refused []string // the names of those with words that the platform does not take
 	ofCalls int      // how many files of calls an earlier holder had
 	resumed bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
@@ -63,7 +64,7 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 		m.ofCalls = run.Verdict.Files
 	}
 	for _, h := range run.Shown {
-		if h.Part >= core.FirstFile {
+		if h.Part >= core.FirstFile && h.Part < core.FirstUpdate {
 			m.resumeFile(h, run)
 		} else {
 			m.resume(h, run)
@@ -91,7 +92,10 @@ func (m *Message) resume(h core.Shown, run core.Run) {
 
 func (m *Message) part(i int) *shown {
 	all := &m.parts
-	if i >= core.FirstFile {
+	switch {
+	case i >= core.FirstUpdate:
+		all, i = &m.updates, i-core.FirstUpdate
+	case i >= core.FirstFile:
 		all, i = &m.below, i-core.FirstFile
 	}
 	for len(*all) <= i {
@@ -166,8 +170,11 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 		m.ended = true
 		m.failures, m.notBefore = 0, time.Time{} // the last word has tries of its own
 	}
-	if m.paused() || !m.ended && !m.mayPreview(now) {
+	if m.paused() {
 		return step{}, false
+	}
+	if !m.ended && !m.mayPreview(now) {
+		return m.nextUpdate(v, now)
 	}
 	var want, files []Part
 	if !v.Outcome.Withdrawn {
@@ -281,10 +288,12 @@ func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
 var errDue = errors.New("it is time to look again")
 
 func (m *Message) nonce(i int, again bool) string {
-	if i >= core.FirstFile { // of each holder's own: after a file was taken back, another may have its place
+	switch {
+	case i >= core.FirstUpdate:
+		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-core.FirstUpdate)
+	case i >= core.FirstFile: // of each holder's own: after a file was taken back, another may have its place
 		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-core.FirstFile, m.part(i).posts)
-	}
-	if again {
+	case again:
 		return fmt.Sprintf("%s/%d/again", m.run, i)
 	}
 	return fmt.Sprintf("%s/%d", m.run, i)
