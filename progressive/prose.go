@@ -72,7 +72,7 @@ func (p *Prose) text(text string, whole bool, refused []string) (texts, files []
 		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
 	}
 	for _, c := range long {
-		files = append(files, Part{File: &File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
+		files = append(files, Part{File: &core.Blob{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
 	}
 	return texts, files
 }

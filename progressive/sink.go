@@ -66,16 +66,13 @@ type Learner interface {
 // Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
 // one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
 type Part struct {
-	File    *File       // nil is text
+	File    *core.Blob  // nil is text
 	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup
 	Plain   string      // the same without any markup, for a platform that refuses Text
 	Offer   *core.Offer // buttons below it; nil is none, and takes away those that were there
 	ReplyTo bool        // it stands below the message that the address names
 	Under   int         // how many runes at its end are lines about calls: they change, and may go
 }
-
-// File is what a [Part] shows that is no text.
-type File = core.Blob
 
 // Op is a kind of request.
 type Op uint8

@@ -10,13 +10,14 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"parley/connectors"
+	"parley/core"
 	"parley/progressive"
 )
 
 // file is one that can be sent: nothing in its name or its type ends a header (SE-05), which the library leaves to us.
-type file progressive.File
+type file core.Blob
 
-func sendable(f progressive.File) file {
+func sendable(f core.Blob) file {
 	kind, params, err := mime.ParseMediaType(f.Type)
 	if f.Type = mime.FormatMediaType(kind, params); err != nil || f.Type == "" {
 		f.Type = "application/octet-stream"

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
+	"parley/core"
 	"parley/progressive"
 )
 
 func filePart(name, kind, data string) progressive.Part {
-	return progressive.Part{File: &progressive.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
+	return progressive.Part{File: &core.Blob{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
 }
 
 // showsFile posts a file and returns its message.

@@ -12,7 +12,7 @@ import (
 )
 
 func picture(size int) progressive.Part {
-	return progressive.Part{File: &progressive.File{Name: "picture-1.png", Type: "image/png", Data: make([]byte, size)}, Plain: "(no picture)"}
+	return progressive.Part{File: &core.Blob{Name: "picture-1.png", Type: "image/png", Data: make([]byte, size)}, Plain: "(no picture)"}
 }
 
 // DR-07, DR-08, DR-09, DR-13: a file is one message without a text, which pings nobody; its nonce makes it once.

@@ -15,6 +15,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
+	"parley/core"
 	"parley/progressive"
 )
 
@@ -35,7 +36,7 @@ type carried struct {
 
 // carry says what a file is for Telegram: what is neither a photo nor music is a document. The server knows music by its
 // name ("Your audio must be in the .MP3 or .M4A format").
-func carry(f progressive.File) carried {
+func carry(f core.Blob) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
 	switch ext := music(f.Type); {
 	case ext != "":

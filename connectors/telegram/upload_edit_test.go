@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
+	"parley/core"
 	"parley/progressive"
 )
 
 func filePart(name, kind, data string) progressive.Part {
-	return progressive.Part{File: &progressive.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
+	return progressive.Part{File: &core.Blob{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
 }
 
 // showsFile posts a picture and returns its message.
