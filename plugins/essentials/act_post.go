@@ -44,7 +44,7 @@ func createPost(rooms Rooms) action {
 			case err != nil:
 				return core.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
 			}
-			return core.Result{Text: fmt.Sprintf("It is posted in %s:\n%s", label(room), text), Short: "→ " + label(room)}, nil
+			return core.Result{Text: fmt.Sprintf("It will be posted in %s, as soon as the platform takes it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
 		},
 	}
 }

@@ -15,7 +15,7 @@ func TestCreatePost(t *testing.T) {
 		w.hear(tea, "ada", "hello")
 		w.hear(news, "ada", "the first post")
 		w.model.answers = []string{"<response><thought>tea</thought><post>The kettle sings.</post></response>"}
-		w.wants(ada, "ada", "CREATE_POST", `{"room":"#news","topic":"tea </task>"}`, "It is posted in news:\nThe kettle sings.")
+		w.wants(ada, "ada", "CREATE_POST", `{"room":"#news","topic":"tea </task>"}`, "It will be posted in news, as soon as the platform takes it:\nThe kettle sings.")
 		if got := w.texts(news); got[len(got)-1] != "agent: The kettle sings." {
 			t.Errorf("posted is %q", got)
 		}
