@@ -275,7 +275,7 @@ func putBack(text string, files []File) string {
 func withoutCalls(text string) string { return without(text, "⏳", "⚙️", "✅", "❌") }
 
 // lasting is a text without what may give way to something shorter: lines about calls, and statuses of the player.
-func lasting(text string) string { return without(withoutCalls(text), "✨", "🔁") }
+func lasting(text string) string { return without(withoutCalls(text), "✨", "🔁", "❓", "→") }
 
 // without is a text without the lines that begin with one of these marks.
 func without(text string, marks ...string) string {

@@ -21,14 +21,14 @@ func (x *execution) carry(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what was chosen: %w", err)
 	}
+	if q.Chooser == awaited && len(x.run.Shown) == 0 { // who asked goes on
+		return errNothingToSay
+	}
 	if x.posts && asked != "" {
 		x.answer.Apply(Change{Kind: Text, Text: asked})
 	}
-	if q.By == "" {
+	if q.By == "" || q.Chooser == awaited {
 		return x.spoken()
-	}
-	if q.Chooser == awaited { // who asked goes on
-		return errNothingToSay
 	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {

@@ -219,12 +219,15 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 	return Accepted{}, false, nil
 }
 
-// Named finds the option, from 0, that text is, or is the number of. What an option says goes first: whoever presses "2" means
-// that one.
+// Named finds the option, from 0, that text is, or is the number of, also behind a call of the agent. What an option says goes
+// first: whoever presses "2" means that one.
 func (o Offer) Named(text string) (option int, ok bool) {
 	text = strings.TrimSpace(text)
 	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
 		return i, true
+	}
+	if called, rest, more := strings.Cut(text, " "); more && strings.HasPrefix(called, "@") {
+		return o.Named(rest)
 	}
 	n, err := strconv.Atoi(strings.TrimRight(text, ".)"))
 	return n - 1, err == nil && n >= 1 && n <= len(o.Options)

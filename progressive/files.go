@@ -55,10 +55,13 @@ func apart(parts []Part) (texts, files []Part) {
 	return texts, files
 }
 
-// resumeFile takes over a file from an earlier holder. Those of an answer that is written anew go.
+// resumeFile takes over a file from an earlier holder. Those of an answer that is written anew go; those of one whose options
+// are taken away stay as they are.
 func (m *Message) resumeFile(h core.Shown, run core.Run) {
-	p, anew := m.part(h.Part), run.Verdict == nil && run.Duty != core.Carry
+	p, anew := m.part(h.Part), run.Verdict == nil
 	switch {
+	case run.Duty == core.Carry:
+		*p = shown{state: left, id: h.ID}
 	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
 		*p = shown{state: unknown, untold: true}

@@ -274,6 +274,22 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 	}
 }
 
+// Whoever takes the options of an answer away has none of its files: they stay.
+func TestFilesStayWhenOptionsGo(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		s.say(prose)
+		s.paint(picture, picture)
+		s.finish()
+		s.run.Verdict, s.run.Duty = nil, core.Carry
+		s.run.Shown = []core.Shown{{Part: 0, ID: "m1"}, {Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}
+		s.show()
+		s.say(prose + "\n\n→ Rain")
+		s.finish()
+		s.wantShown(prose+"\n\n→ Rain", "[picture-1.png]", "[picture-2.png]")
+	})
+}
+
 // An answer that is written anew has its own pictures, and one that is taken back none.
 func TestFilesGo(t *testing.T) {
 	for name, c := range map[string]struct {
