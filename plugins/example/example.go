@@ -17,7 +17,7 @@ func New(cup time.Duration) core.Plugin {
 	shelf := []string{"assam", "sencha"}
 	return core.Plugin{
 		Name:      "example",
-		Actions:   []core.Action{brew{cup}},
+		Actions:   []core.Action{brew{cup}, pick(shelf)},
 		Providers: []core.Provider{provider(shelf)},
 		Observers: []core.Observer{&counter{}},
 	}

@@ -28,6 +28,27 @@ func TestBrew(t *testing.T) {
 	})
 }
 
+func TestPick(t *testing.T) {
+	for name, c := range map[string]struct {
+		call  actiontest.Call
+		shown []string
+		text  string
+		err   error
+	}{
+		"the second":        {actiontest.Call{Chosen: []int{1}}, []string{"🍵 Which tea?", "🍵 Which tea?\n\n→ **sencha**", "🍵 sencha it is."}, "sencha was picked.", nil},
+		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ Nobody has picked a tea."}, "", core.ErrUnanswered},
+		"it can't be asked": {actiontest.Call{Unaskable: core.ErrUnseen}, []string{"🍵 Which tea?", "🍵 assam it is."}, "assam was picked.", nil},
+	} {
+		made := actiontest.Make(t, actiontest.Named(t, New(0), "PICK_TEA"), c.call)
+		if diff := cmp.Diff(c.shown, made.Shown); diff != "" || made.Text != c.text || !errors.Is(made.Err, c.err) {
+			t.Errorf("%s: %q, %v\n%s", name, made.Text, made.Err, diff)
+		}
+		if n := len(made.ShownFiles); n != 1 && c.err == nil || n != 0 && c.err != nil {
+			t.Errorf("%s: it shows %d files", name, n)
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	action := actiontest.Named(t, New(0), "BREW_TEA")
 	for params, want := range map[string]error{`{}`: actiontest.ErrParameters, `{"kind":"coffee"}`: actiontest.ErrParameters, `{"kind":"assam","cups":7}`: actiontest.ErrParameters} {

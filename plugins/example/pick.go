@@ -1,0 +1,40 @@
+package example
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// pick has people pick a tea from the shelf: PICK_TEA.
+type pick []string
+
+// Spec implements [core.Action].
+func (pick) Spec() core.ActionSpec {
+	return core.ActionSpec{
+		Name:        "PICK_TEA",
+		Description: "Asks people which tea they want.",
+		Effect:      core.Reads,
+		Limit:       6 * time.Minute, // people need time: they have five minutes
+	}
+}
+
+// Act implements [core.Action].
+func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+	progress := core.NewProgress(c)
+	progress.Update("🍵 Looking at the shelf…")
+	q, err := progress.Choose(ctx, "🍵 Which tea?", core.Question{Options: shelf})
+	if errors.Is(err, core.ErrUnseen) { // nobody sees it before the end: it is the first
+		err = nil
+	}
+	if err != nil {
+		progress.Fail("Nobody has picked a tea.")
+		return core.Result{}, fmt.Errorf("ask which tea: %w", err)
+	}
+	tea := q.Options[q.Choice]
+	progress.Complete("🍵 "+tea+" it is.", core.Blob{Name: tea + ".txt", Type: "text/plain", Data: []byte("Four minutes.\n")})
+	return core.Result{Text: tea + " was picked.", Short: tea}, nil
+}
