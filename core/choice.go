@@ -122,6 +122,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 	}
 	rt.live.ring(q.Run)
 	rt.wakeLane(lane{q.Room, true})
+	acc.Chosen = true
 	return acc, nil
 }
 

@@ -105,5 +105,6 @@ type Accepted struct {
 	Altered   bool // a duplicate with another text than the one stored
 	// Refused is what somebody is to be told, in private, whose [Choice] changed nothing.
 	Refused string
-	Deleted int // of a [Cleared]: how many memories there were
+	Chosen  bool // it was taken as a [Choice]; where an answer waits for that, Run says nothing
+	Deleted int  // of a [Cleared]: how many memories there were
 }

@@ -1,11 +1,13 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,7 +91,10 @@ const clearLine = "\x05\x15"
 
 // recall shows what was said before.
 func (c *Chat) recall(ctx context.Context, before []Message) {
-	for _, m := range before {
+	for i, m := range before {
+		if m.ReplyTo != "" && slices.ContainsFunc(before[i:], func(later Message) bool { return later.ID == m.ReplyTo }) {
+			continue // it was chosen while that answer went on, and is no longer seen
+		}
 		if m.Role == "user" {
 			c.print("", prompt+harmless(m.Text), "")
 			continue
@@ -248,7 +253,7 @@ func (c *Chat) leave(ctx context.Context, r *reply) {
 	}
 	r.files = c.Client.files(ctx, r.end)
 	c.shown.finish(c.look().lines(r))
-	if why := r.end.NoResponse; why != "" && r.text == "" && !r.silent() {
+	if why := cmp.Or(r.end.Kind, r.end.NoResponse); why != "" && r.text == "" && !r.silent() {
 		c.print("(" + why + ")")
 	}
 }

@@ -61,7 +61,9 @@ type Frame struct {
 
 // Message is one line of what was said before.
 type Message struct {
+	ID      string      `json:"id"`
 	Role    string      `json:"role"` // user or assistant
+	ReplyTo string      `json:"replyToMessageId"`
 	Text    string      `json:"text"`
 	Choices *core.Offer `json:"choices"`
 	Tools   []PastTool  `json:"tools"`
@@ -146,10 +148,12 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 	}
 }
 
+const chosen = "chosen" // the kind of a "done": an answer waited for this, and goes on
+
 const reconnecting = "reconnecting" // the type of a frame that no gateway sends
 
 // Choose takes an option, from 0, of a question, and yields the frames of what comes of it: where an answer waits for that,
-// only a "done" with the reason "ignored". It is not tried again: the question stays as it is, or the choice was taken.
+// only a "done" of the kind "chosen". It is not tried again: the question stays as it is, or the choice was taken.
 func (c *Client) Choose(ctx context.Context, question string, option int) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]any{"id": question, "option": option})
 	return func(yield func(Frame, error) bool) {

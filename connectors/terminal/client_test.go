@@ -30,7 +30,7 @@ type gateway struct {
 
 func newGateway(t *testing.T, streams ...func(http.ResponseWriter)) *gateway {
 	g := &gateway{streams: streams, known: true, chosen: make(chan string, 1), stopped: make(chan struct{}, 1)}
-	g.choice = frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"done","fullText":"","noResponseReason":"ignored"}`)
+	g.choice = frames(`data: {"type":"status","kind":"thinking"}`, `data: {"type":"done","fullText":"","noResponseReason":"ignored","kind":"chosen"}`)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /api/conversations", func(w http.ResponseWriter, _ *http.Request) {
 		g.begun++
@@ -163,6 +163,7 @@ func TestScript(t *testing.T) {
 		"files":     {[]string{`data: {"type":"done","fullText":"Here.","files":[{"name":"a\u001b[2J.pdf","type":"application/pdf","size":12345,"url":"f/0"}]}`}, false, "Here.\n\na[2J.pdf (12 kB): http://gw/f/0\n", ""},
 		"a file":    {[]string{`data: {"type":"done","fullText":"","files":[{"name":"a.pdf","type":"application/pdf","size":1,"url":"f/0"}]}`}, false, "a.pdf (1 bytes): http://gw/f/0\n", ""},
 		"failed":    {[]string{`data: {"type":"done","fullText":"Try again.","failureKind":"rate_limited"}`}, false, "", "Try again."},
+		"chosen":    {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored","kind":"chosen"}`}, false, "", ""},
 		"no answer": {[]string{`data: {"type":"done","fullText":"","noResponseReason":"ignored"}`}, false, "", "ignored"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func (r *reply) offer() *core.Offer {
 
 // silent says that r is what came of a line that others waited for: nothing that is to be seen.
 func (r *reply) silent() bool {
-	return r.said != "" && r.end != nil && r.end.NoResponse == "ignored" && r.text == "" && len(r.calls) == 0
+	return r.said != "" && r.end != nil && r.end.Kind == chosen
 }
 
 // block is a stretch of text, or one call.

@@ -76,6 +76,8 @@ func (s Script) write(ctx context.Context, r *reply) error {
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.text)
 	case r.end.FailureKind != "":
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.end.FailureKind)
+	case r.end.Kind == chosen: // the answer goes on where it was asked
+		return nil
 	case why != "":
 		return fmt.Errorf("%w: %s", ErrNoAnswer, why)
 	case s.JSON:

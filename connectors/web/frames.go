@@ -15,7 +15,7 @@ type frame struct {
 	FullText *string `json:"fullText,omitempty"` // token: all there is, in place of what was; done: the whole answer
 
 	// status: thinking, running_action, streaming; update, with what is important as its text; choices, with what people may
-	// choose from now, or without if that is over
+	// choose from now, or without if that is over; done without an answer: chosen, if it was a choice that an answer waited for
 	Kind       string `json:"kind,omitempty"`
 	ActionName string `json:"actionName,omitempty"`
 
@@ -50,6 +50,7 @@ type encoder struct {
 	agent  string
 	room   core.RoomID
 	legacy bool // every frame of text holds the whole
+	chosen bool // the message was taken as a choice
 
 	seen    core.View
 	whole   int  // length at the last snapshot
@@ -82,7 +83,7 @@ func (e *encoder) restart() (out []frame) {
 	if e.asked {
 		out = append(out, frame{Type: "status", Kind: "choices"})
 	}
-	*e = encoder{agent: e.agent, room: e.room, legacy: e.legacy, joining: true, status: e.status}
+	*e = encoder{agent: e.agent, room: e.room, legacy: e.legacy, chosen: e.chosen, joining: true, status: e.status}
 	return out
 }
 
@@ -187,6 +188,9 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
 	if o.Withdrawn || o.Status == core.Ignored || text == "" && len(v.Files()) == 0 {
 		text, f.NoResponse = "", string(o.Status)
+		if e.chosen {
+			f.Kind = "chosen"
+		}
 	} else {
 		said := core.Run{ID: run}.Said()
 		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer

@@ -165,7 +165,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 }
 
 func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.Accepted, legacy bool) error {
-	enc := encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, joining: acc.Duplicate}
+	enc := encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, chosen: acc.Chosen, joining: acc.Duplicate}
 	if err := out.frames(enc.thinking()); err != nil {
 		return err
 	}
