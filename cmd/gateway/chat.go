@@ -20,7 +20,7 @@ import (
 )
 
 type chatCmd struct {
-	Prompt   string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. Begins a new conversation."`
+	Prompt   string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. Begins a new conversation. What can't wait, such as options to choose from, goes to standard error."`
 	JSON     bool   `name:"json" help:"Write every event of the answers as a line of JSON."`
 	New      bool   `help:"Begin a new conversation. Without it the last one goes on."`
 	Continue bool   `help:"With -p: go on with the last conversation."`

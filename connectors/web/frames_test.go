@@ -173,6 +173,18 @@ func TestDone(t *testing.T) {
 	}
 }
 
+// Who has only chosen, for an answer that waits, is told so: nothing comes of it here.
+func TestDoneOfAChoice(t *testing.T) {
+	for status, want := range map[core.Status]string{core.Ignored: "chosen", core.Completed: ""} {
+		a, enc := &core.Answer{}, encoder{chosen: true}
+		a.Apply(core.Change{Kind: core.Text, Text: "Hi"})
+		a.End(core.Outcome{Status: status})
+		if f := enc.done("r", a.View()); f.Kind != want {
+			t.Errorf("%s is of the kind %q", status, f.Kind)
+		}
+	}
+}
+
 // A call's frames stand in order with the text, and a call that nobody will end any more ends.
 func TestFramesOfACall(t *testing.T) {
 	var a core.Answer
