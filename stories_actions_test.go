@@ -207,7 +207,7 @@ func TestPicture(t *testing.T) {
 		if len(tool.Images) != 1 || !slices.Equal(tool.Images, named) {
 			t.Fatalf("a reload shows %s, and was told of %q", lines[1].Tools, named)
 		}
-		if got, err := s.browser.Picture(s.Context(), tool.Images[0]); err != nil || got != want {
+		if got, err := s.browser.Load(s.Context(), tool.Images[0]); err != nil || got != want {
 			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
 		}
 	})

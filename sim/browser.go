@@ -36,6 +36,8 @@ type Event struct {
 	Stage       core.Stage
 	ToolName    string
 	Images      []string
+	Files       []File
+	Choices     *core.Offer
 	CallID      string
 	ActionName  string
 	MessageID   string
@@ -46,6 +48,12 @@ type Event struct {
 
 	At  time.Time `json:"-"`
 	Raw string    `json:"-"`
+}
+
+// File is one that an answer shows.
+type File struct {
+	Name, Type, URL string
+	Size            int
 }
 
 // Stream is one answer as it comes.
@@ -86,8 +94,8 @@ func (b *Browser) Reload(ctx context.Context, conversation string) ([]Line, erro
 	return out.Messages, err
 }
 
-// Picture loads what a reload names, as a data: URL.
-func (b *Browser) Picture(ctx context.Context, address string) (string, error) {
+// Load gets a picture or a file that a reload names, as a data: URL.
+func (b *Browser) Load(ctx context.Context, address string) (string, error) {
 	resp, err := b.do(ctx, http.MethodGet, "/"+address, nil)
 	if err != nil {
 		return "", err
@@ -143,8 +151,16 @@ func (b *Browser) do(ctx context.Context, method, path string, in any) (*http.Re
 
 // Send says text and returns the stream of its answer. key names the message: the same again attaches.
 func (b *Browser) Send(ctx context.Context, conversation, key, text string) (*Stream, error) {
-	resp, err := b.do(ctx, http.MethodPost, "/api/conversations/"+conversation+"/messages/stream",
-		map[string]string{"text": text, "clientMessageId": key})
+	return b.stream(ctx, conversation, "messages", key, map[string]any{"text": text, "clientMessageId": key})
+}
+
+// Choose presses an option and returns the stream of what comes of it.
+func (b *Browser) Choose(ctx context.Context, conversation string, o core.Offer, option int) (*Stream, error) {
+	return b.stream(ctx, conversation, "choices", o.ID, map[string]any{"id": o.ID, "option": option})
+}
+
+func (b *Browser) stream(ctx context.Context, conversation, of, key string, in map[string]any) (*Stream, error) {
+	resp, err := b.do(ctx, http.MethodPost, "/api/conversations/"+conversation+"/"+of+"/stream", in)
 	if err != nil {
 		return nil, err
 	}
