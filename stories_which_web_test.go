@@ -95,7 +95,7 @@ func TestWhichTrackOnThePage(t *testing.T) {
 				if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
 					t.Errorf("a reload shows %+v", m)
 				}
-				if got, err := s.browser.Picture(s.Context(), address); err != nil || got != sound {
+				if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
 					t.Errorf("at its address is %q, %v", got, err)
 				}
 				if status := s.chosen(id, question, 0); status != http.StatusConflict {
