@@ -213,6 +213,11 @@ func playScrolling(t *testing.T, g *gateway, p *tab) {
 	}
 	p.shows(".answer .text", "Line 59.")
 	p.wait(atEnd)
+	p.eval(`(() => { // much comes at once, and only then the page hears that it was scrolled
+		all('.answer .text')[0].append(Object.assign(document.createElement('pre'), { textContent: '\n'.repeat(20) }));
+		all('.scroller')[0].dispatchEvent(new Event('scroll'));
+	})()`)
+	p.wait(atEnd)
 	p.eval(`all('.scroller')[0].scrollTop = 0`)
 	p.wait(`!all('.latest')[0].hidden`)
 	r.say("More.")

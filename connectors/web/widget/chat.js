@@ -20,6 +20,7 @@ export class Chat extends HTMLElement {
   #turns = new Set(); // answers that are being written, in order
   #answers = new Map(); // by the id of their message
   #stuck = true; // the end is in sight, and stays so
+  #top = 0; // where the page was scrolled to
   #countdown;
   #unfollow = () => {};
   #shelf = {
@@ -353,7 +354,9 @@ export class Chat extends HTMLElement {
 
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
-    this.#stuck = scrollHeight - scrollTop - clientHeight < near;
+    if (scrollHeight - scrollTop - clientHeight < near) this.#stuck = true;
+    else if (scrollTop < this.#top) this.#stuck = false; // what only grows is followed, however much at once
+    this.#top = scrollTop;
     this.#latest.hidden = this.#stuck;
   }
 

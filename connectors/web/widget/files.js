@@ -55,8 +55,9 @@ export class Shown {
     const name = file.name || 'file';
     const end = extension.exec(name)?.[0] ?? '';
     const label = el('span', { class: 'name', dir: 'auto' }, el('span', {}, name.slice(0, name.length - end.length)), el('span', {}, end));
-    const chip = el('button', { type: 'button', class: 'save', title: name, click: () => this.#save(chip, file, name) },
-      icon('file'), label, el('span', { class: 'size' }, readable(file.size)), icon('save'));
+    const size = readable(file.size);
+    const chip = el('button', { type: 'button', class: 'save', title: name, 'aria-label': `Save ${name}, ${size}`, click: () => this.#save(chip, file, name) },
+      icon('file'), label, el('span', { class: 'size' }, size), icon('save'));
     return el('li', {}, chip, sound.test(file.type) ? this.#player(file, name) : '');
   }
 
