@@ -80,18 +80,23 @@ func isEffect(r *http.Request) bool {
 	return r.Method != http.MethodGet
 }
 
+// light has f count from now on.
+func (c *chat) light(f *fuse) {
+	f.mu.Lock()
+	f.death = func() { c.node.store.die() }
+	f.n = 0
+	f.mu.Unlock()
+	c.fuse = f.moment
+	if c.site.orphans {
+		c.orphans = 1
+	}
+}
+
 // dieAt plays a story in which the process dies at a moment, and returns how many moments there were.
 func dieAt(t *testing.T, p site, at int) (moments int) {
 	f := &fuse{at: at}
 	onWrapped(t, p, nil, f.wrap, func(c *chat) {
-		f.mu.Lock()
-		f.death = func() { c.node.store.die() }
-		f.n = 0
-		f.mu.Unlock()
-		c.fuse = f.moment
-		if c.site.orphans {
-			c.orphans = 1
-		}
+		c.light(f)
 		c.model.Queue(slowly(fox + " " + fox))
 		c.Say(Ada, c.ada, "Question A")
 		c.survive(f, 7*time.Second)
@@ -118,7 +123,42 @@ func (c *chat) survive(f *fuse, d time.Duration) {
 // I14, FAILURES 5.3.1: the process dies before and after every effect, and the next one keeps all promises. A question
 // is answered, the next one takes the room, and both runs have one end, whatever happens. PARLEY_SWEEP=all plays every
 // moment instead of some.
-func TestCrashPointSweep(t *testing.T) {
+func TestCrashPointSweep(t *testing.T) { sweep(t, dieAt) }
+
+// The same of an answer that asks in the middle: whenever the process dies, there is one answer at last, and nothing to press.
+func TestCrashWhileItAsks(t *testing.T) {
+	edit := album(t)
+	sweep(t, func(t *testing.T, p site, at int) (moments int) {
+		f := &fuse{at: at}
+		onWrapped(t, p, edit, f.wrap, func(c *chat) {
+			c.light(f)
+			texts := 1 + c.orphans
+			c.orphans = 2 // and a file of which only the dead process knew
+			c.model.Queue(slices.Concat(plays("blue"), plays("blue"), plays("blue"))...)
+			c.Say(Ada, c.ada, "Play something blue")
+			c.survive(f, 10*time.Second)
+			c.World.(presser).Press(Ada, c.ada, 1)
+			c.survive(f, time.Minute)
+			c.rest()
+			moments = f.n
+			if len(c.rooms()) == 0 {
+				return // nobody promised anything
+			}
+			if own := Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
+				c.Errorf("people read %q", own)
+			}
+			open, err := c.node.store.OpenQuestions(c.Context(), c.rooms()[0])
+			c.must(err)
+			if buttons := c.World.(presser).Buttons(c.ada); len(buttons) > 0 || len(open) > 0 {
+				c.Errorf("there is %q to press, and %+v to choose", buttons, open)
+			}
+		})
+		return moments
+	})
+}
+
+// sweep plays a story without a death, and then with one at each of some moments.
+func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int)) {
 	const some = 8
 	for _, p := range sites() {
 		t.Run(p.name, func(t *testing.T) {

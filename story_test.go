@@ -335,6 +335,30 @@ func (w *witness) Reopen(ctx context.Context, id core.RunID) error {
 	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
 }
 
+func (w *witness) Ask(ctx context.Context, q core.Question) error {
+	return w.effect(func() error { return w.Store.Ask(ctx, q) })
+}
+
+func (w *witness) Choose(ctx context.Context, id string, option int, in core.Memory) (acc core.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Choose(ctx, id, option, in)
+		return err
+	})
+	return acc, err
+}
+
+func (w *witness) Retire(ctx context.Context, id string) (acc core.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Retire(ctx, id)
+		return err
+	})
+	return acc, err
+}
+
+func (w *witness) Withdraw(ctx context.Context, in core.RoomID, of core.RunID) error {
+	return w.effect(func() error { return w.Store.Withdraw(ctx, in, of) })
+}
+
 func (w *witness) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
 	err = w.effect(func() error {
 		over, err = w.Store.Spend(ctx, day, charges...)

@@ -21,10 +21,11 @@ func (x *execution) carry(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read what was chosen: %w", err)
 	}
-	if q.Chooser == awaited && len(x.run.Shown) == 0 { // who asked goes on
-		return errNothingToSay
+	took := len(x.run.Shown) > 0 // the messages of the question
+	if q.Chooser == awaited && !took {
+		return errNothingToSay // who asked goes on
 	}
-	if x.posts && asked != "" {
+	if x.posts && took && asked != "" {
 		x.answer.Apply(Change{Kind: Text, Text: asked})
 	}
 	if q.By == "" || q.Chooser == awaited {

@@ -1,0 +1,52 @@
+package core_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// What is chosen while the turn goes on is carried out beside it, also where nobody gets to that before the turn is over: its
+// answer is not said once more.
+func TestCarriedLate(t *testing.T) {
+	late := func(w *world, n *node, acc core.Accepted) {
+		q := w.question(acc)
+		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.Aside, Author: "ada", Text: q.Options[1], At: time.Now()})
+		w.must(err)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if run := w.run(carrier); !run.Outcome.Done() {
+			w.Errorf("what carries the choice is %+v", run)
+		}
+	}
+	t.Run("somebody waits for it", func(t *testing.T) {
+		waiting(t, core.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+			late(w, n, acc)
+			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
+				w.Errorf("people see %q", got)
+			}
+		})
+	})
+	t.Run("nobody does", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.Chooser{&chooser{says: "Louder it is."}}})
+			w.plug(&action{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+				call.Update("Now playing Dunes, at full length.")
+				return core.Result{Text: "it plays"}, call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+			}})
+			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
+			n := w.start()
+			acc := n.say("play")
+			time.Sleep(500 * time.Millisecond)
+			late(w, n, acc)
+			if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Louder**\n\nLouder it is." {
+				w.Errorf("people see %q", got)
+			}
+		})
+	})
+}
