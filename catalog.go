@@ -127,7 +127,7 @@ func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform)
 // suggestions are what the demo model can show.
 func suggestions(cfg config.Config) []string {
 	if cfg.LargeProvider() == config.ProviderDemo {
-		return []string{"What can you do?", "Show me progress", "Roll a die"}
+		return []string{"What can you do?", "Show me progress", "Play something", "Roll a die"}
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestPageInBrowser(t *testing.T) {
 	defer cancel()
 	page := view{t, ctx}
 	page.do(chromedp.Navigate(base))
-	page.wait(`root.querySelectorAll('.chip').length === 3`)
+	page.wait(`root.querySelectorAll('.chip').length === 4`)
 	page.picture("empty")
 	page.wait(`(root.querySelector('.chip:nth-child(2)').click(), true)`)
 	page.wait(`text.includes('demo model')`)

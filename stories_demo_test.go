@@ -3,6 +3,7 @@ package parley_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"parley/config"
 )
@@ -49,6 +50,14 @@ func TestDemoInEachForm(t *testing.T) {
 				says("What time is it?", "The action `TELL_TIME` answered:\n\n> ")
 				says("Good", "I see 4 messages from you and 3 answers of mine here")
 				says("Play jazz", "Now playing: **jazz**", "rewritten in place")
+
+				st := s.send(c, "choose", "Play me something")
+				s.until(st, "Which one?")
+				time.Sleep(time.Second) // to read it
+				s.all(s.send(c, "two", "2"))
+				if got := *s.all(st).FullText; !strings.Contains(got, "Now playing: **So What**") || strings.Contains(got, "Which one?") {
+					t.Errorf("what was chosen is answered with %q", got)
+				}
 			})
 		})
 	}

@@ -89,7 +89,7 @@ func ask(req core.Request, intro, action string, parameters map[string]any) repl
 	if !slices.ContainsFunc(req.Tools, func(s core.ActionSpec) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would ask for the action `%s` now, but it isn't switched on here.", action)}
 	}
-	raw, _ := json.Marshal(parameters) // strings and numbers only
+	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only
 	return reply{text: intro, call: &core.ToolCall{
 		ID:         fmt.Sprintf("demo-%d", len(req.Turns)),
 		Name:       action,
@@ -100,7 +100,12 @@ func ask(req core.Request, intro, action string, parameters map[string]any) repl
 func play(req core.Request, text string) reply {
 	parameters := map[string]any{}
 	if at := strings.Index(strings.ToLower(text), "play "); at >= 0 && at+5 <= len(text) {
-		if title := strings.TrimSpace(text[at+5:]); title != "" {
+		switch title := strings.TrimSpace(text[at+5:]); strings.ToLower(strings.Trim(title, ".!?")) {
+		case "":
+		case "something", "me something":
+			parameters["choose"] = true
+			return ask(req, "Watch the next line: it asks you which, and changes in place.", playAction, parameters)
+		default:
 			parameters["title"] = title
 		}
 	}

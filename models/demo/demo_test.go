@@ -40,6 +40,7 @@ func TestAnswer(t *testing.T) {
 		"long":            {req: later(user("a long one, please")), says: []string{"# A long answer", "```go"}},
 		"play a title":    {req: later(user("Play  Clair de Lune")), call: `PLAY_DEMO {"title":"Clair de Lune"}`, says: []string{"in place"}},
 		"play in a group": {req: later(user("Ann: play jazz")), call: `PLAY_DEMO {"title":"jazz"}`},
+		"play something":  {req: later(user("Play something!")), call: `PLAY_DEMO {"choose":true}`, says: []string{"asks you which", "in place"}},
 		"progress":        {req: later(user("show progress")), call: `PLAY_DEMO {}`},
 		"tool":            {req: later(user("use a tool")), call: `ROLL_DICE {"sides":6}`},
 		"time":            {req: later(user("What time is it?")), call: `TELL_TIME {}`},

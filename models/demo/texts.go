@@ -6,7 +6,8 @@ const introduction = "👋 Hello! I'm the **demo model**: I need no key and no n
 
 const help = `Try one of these:
 
-- **play something**, or **show progress**: a status line that changes in place
+- **show progress**: a status line that changes in place
+- **play something**: the same, and it asks you which of two; a title plays that
 - **roll a die** or **time**: an action whose result I use
 - **long**: an answer of several pages
 - **fail** or **fail late**: what an error looks like
@@ -90,7 +91,7 @@ What was said in a conversation is kept, and each new question goes to the model
 
 ## 10. It acts
 
-A model can do more than talk: it may ask for actions. Some only look something up, such as the time or a die that was rolled. Others change something outside, and these are written down before and after, so that they are never done twice. While an action works it may show how far it has come, in one line that is rewritten in place. Say "play something" when this is over, and watch that line.
+A model can do more than talk: it may ask for actions. Some only look something up, such as the time or a die that was rolled. Others change something outside, and these are written down before and after, so that they are never done twice. While an action works it may show how far it has come, in one line that is rewritten in place. It may also ask you something, and wait for your choice. Say "play something" when this is over, and watch that line.
 
 ## 11. It is yours
 

@@ -71,7 +71,7 @@ func TestPlay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var shown []string
-		r, err := play(t.Context(), "So *What*", func(s string) { shown = append(shown, s) })
+		r, err := play(t.Context(), func(s string) { shown = append(shown, s) }, func() (string, error) { return "So *What*", nil })
 		want := []string{"🔍 Looking up…", "🔍 Searching…", "✨ Setting up…", "Now playing: **So What**"}
 		if diff := cmp.Diff(want, shown); diff != "" || err != nil || time.Since(start) != 3*step {
 			t.Errorf("in %v, %v\n%s", time.Since(start), err, diff)
@@ -88,10 +88,32 @@ func TestPlayStops(t *testing.T) {
 		stop := errors.New("enough")
 		time.AfterFunc(step+step/2, func() { cancel(stop) })
 		var shown []string
-		if _, err := play(ctx, "", func(s string) { shown = append(shown, s) }); err != stop || len(shown) != 2 {
+		if _, err := play(ctx, func(s string) { shown = append(shown, s) }, func() (string, error) { return "", nil }); err != stop || len(shown) != 2 {
 			t.Errorf("%q, %v", shown, err)
 		}
 	})
+}
+
+// It asks only where that is wanted, and nobody has to choose.
+func TestPlayAsks(t *testing.T) {
+	for name, c := range map[string]struct {
+		call  actiontest.Call
+		asked int
+		last  string
+	}{
+		"not at all":        {actiontest.Call{Parameters: `{}`}, 0, defaultTitle},
+		"the first":         {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{0}}, 1, defaultTitle},
+		"the second":        {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{1}}, 1, "So What"},
+		"nobody chooses":    {actiontest.Call{Parameters: `{"choose":true}`}, 1, defaultTitle},
+		"it can't be asked": {actiontest.Call{Parameters: `{"choose":true}`, Unaskable: core.ErrUnseen}, 0, defaultTitle},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			made := actiontest.Make(t, actiontest.Named(t, New(nil), "PLAY_DEMO"), c.call)
+			if made.Err != nil || len(made.Asked) != c.asked || made.Shown[len(made.Shown)-1] != "Now playing: **"+c.last+"**" {
+				t.Errorf("%s: %q, asked %+v: %v", name, made.Shown, made.Asked, made.Err)
+			}
+		})
+	}
 }
 
 func TestShown(t *testing.T) {

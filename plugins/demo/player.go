@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -18,6 +19,9 @@ const (
 	maxTitle     = 80 // runes that are shown
 )
 
+// pieces are what people may choose from.
+func pieces() []string { return []string{defaultTitle, "So What"} }
+
 // player pretends to play something: PLAY_DEMO.
 type player struct{}
 
@@ -25,32 +29,59 @@ func (player) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "PLAY_DEMO",
 		Description: "Pretends to look up and play a piece of music, and shows how far it is. There is no sound.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"}}}`),
-		Effect:      core.Reads,
+		Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"},` +
+			`"choose":{"type":"boolean","description":"whether to ask which of two pieces to play; then there is no title"}}}`),
+		Effect: core.Reads,
+		Limit:  6 * time.Minute, // people have five to choose
 	}
 }
 
 func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
-	var parameters struct{ Title string }
+	var parameters struct {
+		Title  string
+		Choose bool
+	}
 	if err := c.Read(&parameters); err != nil {
 		return core.Result{}, err
 	}
-	return play(ctx, parameters.Title, func(text string) { c.Update(text) })
+	return play(ctx, func(text string) { c.Update(text) }, func() (string, error) {
+		if !parameters.Choose {
+			return parameters.Title, nil
+		}
+		return which(ctx, c)
+	})
 }
 
-// play shows one status after the other.
-func play(ctx context.Context, title string, show func(string)) (core.Result, error) {
-	title = shown(title)
-	for _, status := range []string{"🔍 Looking up…", "🔍 Searching…", "✨ Setting up…"} {
+// which asks for the piece to play. Where nobody says, it is the first.
+func which(ctx context.Context, c *core.Call) (string, error) {
+	q, err := c.Choose(ctx, "❓ Which one?", core.Question{Options: pieces()})
+	if errors.Is(err, core.ErrUnanswered) || errors.Is(err, core.ErrUnseen) {
+		return pieces()[0], nil
+	}
+	return q.Options[q.Choice], err
+}
+
+// play shows one status after the other. Once it has searched it asks for the title.
+func play(ctx context.Context, show func(string), title func() (string, error)) (core.Result, error) {
+	for _, status := range []string{"🔍 Looking up…", "🔍 Searching…"} {
 		show(status)
 		if err := wait(ctx, step); err != nil {
 			return core.Result{}, err
 		}
 	}
-	show("Now playing: **" + title + "**")
+	wanted, err := title()
+	if err != nil {
+		return core.Result{}, err
+	}
+	show("✨ Setting up…")
+	if err := wait(ctx, step); err != nil {
+		return core.Result{}, err
+	}
+	piece := shown(wanted)
+	show("Now playing: **" + piece + "**")
 	return core.Result{
-		Text:  fmt.Sprintf("%q is playing now. It is a demo: there is no sound.", title),
-		Short: "Now playing: " + title,
+		Text:  fmt.Sprintf("%q is playing now. It is a demo: there is no sound.", piece),
+		Short: "Now playing: " + piece,
 	}, nil
 }
 
