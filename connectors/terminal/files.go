@@ -103,7 +103,7 @@ const fileSign = "▣ "
 // files are a line for each file, and its address below.
 func (l *look) files(all []File) (rows []string) {
 	for n, f := range all {
-		address := harmless(f.URL)
+		address := oneLine(f.URL)
 		for _, line := range []string{fileSign + f.label(n), address} {
 			for _, row := range fold(line, l.width) {
 				rows = append(rows, l.link(row, address))

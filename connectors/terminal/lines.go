@@ -66,7 +66,7 @@ func apart(all, more []string) []string {
 // rows are lines as they stand.
 func (l *look) rows(lines string) (rows []string) {
 	for line := range strings.SplitSeq(harmless(lines), "\n") {
-		rows = append(rows, fold(line, l.width)...)
+		rows = append(rows, fold(strings.ReplaceAll(line, "\t", "    "), l.width)...)
 	}
 	return rows
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
@@ -57,6 +58,33 @@ func TestOffer(t *testing.T) {
 	}
 }
 
+// What may be chosen while an answer goes on stands below what there is, and goes when it is over, or when a stream begins anew that
+// does not tell of it.
+func TestOfferOnTheWay(t *testing.T) {
+	var r reply
+	l := look{width: 30}
+	offer := Frame{Type: "status", Kind: "choices", Choices: &core.Offer{ID: "x", Options: []string{"Blue", "So What"}}}
+	for _, step := range []struct {
+		frame Frame
+		want  []string
+	}{
+		{Frame{Type: "status", Kind: "thinking"}, []string{"…"}},
+		{offer, []string{"1. Blue", "2. So What"}},
+		{text("Which?"), []string{"Which?", "", "1. Blue", "2. So What"}},
+		{Frame{Type: "status", Kind: "streaming"}, []string{"Which?", "", "1. Blue", "2. So What"}},
+		{Frame{Type: "status", Kind: "choices"}, []string{"Which?"}},
+		{offer, []string{"Which?", "", "1. Blue", "2. So What"}},
+		{Frame{Type: "status", Kind: "thinking"}, []string{"Which?"}},
+		{offer, []string{"Which?", "", "1. Blue", "2. So What"}},
+		{Frame{Type: "done", FullText: ptr("Playing.")}, []string{"Playing."}},
+	} {
+		r.take(step.frame)
+		if got := l.lines(&r); !slices.Equal(got, step.want) {
+			t.Errorf("after %+v:\n%q\nwant\n%q", step.frame, got, step.want)
+		}
+	}
+}
+
 // A call keeps its place between two texts when what is above it changes.
 func TestCallKeepsItsPlace(t *testing.T) {
 	var r reply
@@ -100,10 +128,27 @@ func TestRowsAreHarmlessAndFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := look{width: rapid.IntRange(4, 40).Draw(t, "width"), color: rapid.Bool().Draw(t, "color")}
 		all := strings.Join(words.Draw(t, "text"), "")
-		r := reply{text: all, calls: []call{{id: "1", last: Frame{ToolName: all, Stage: "end", ShortResult: all}}}}
+		file := File{Name: all, Type: "image/" + all, Size: 12345, URL: all}
+		r := reply{
+			text: all, calls: []call{{id: "1", last: Frame{ToolName: all, Stage: "end", ShortResult: all}, files: []File{file, {Type: all}}}},
+			asks: &core.Offer{Options: []string{all, all}}, said: all, note: all,
+		}
+		if rapid.Bool().Draw(t, "ended") {
+			r.end, r.files = &Frame{Choices: r.asks}, []File{file}
+		}
 		for _, row := range l.lines(&r) {
 			bare := ""
 			for rest := row; rest != ""; {
+				if address, ok := strings.CutPrefix(rest, "\x1b]8;;"); ok && l.color { // a link of ours: what it leads to must not end it
+					address, rest, _ = strings.Cut(address, "\x1b\\")
+					bare += strings.Map(func(r rune) rune {
+						if unicode.IsControl(r) {
+							return r
+						}
+						return -1
+					}, address)
+					continue
+				}
 				if n := sequence(rest); n > 0 && l.color {
 					rest = rest[n:]
 					continue

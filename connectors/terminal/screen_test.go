@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
@@ -100,7 +101,17 @@ func (y *tty) down() {
 func (y *tty) until(rows ...string) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
+	over := false
+	defer time.AfterFunc(30*time.Second, func() { // rather than hang
+		y.mu.Lock()
+		defer y.mu.Unlock()
+		over = true
+		y.wrote.Broadcast()
+	}).Stop()
 	for !slices.Equal(rows, y.last(len(rows))) {
+		if over {
+			y.t.Fatalf("it shows %q, and never %q", slices.Concat(y.gone, y.rows), rows)
+		}
 		y.wrote.Wait()
 	}
 }
