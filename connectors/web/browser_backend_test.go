@@ -26,6 +26,7 @@ type backend struct {
 	shelf   map[int]core.Blob // the files of every answer; without any, all are the same picture
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
+	carries bool              // what comes of a choice is an answer, as a question
 }
 
 // reply is an answer that a test writes.
@@ -193,9 +194,13 @@ func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
 		ID: id, Room: c.Room, Author: c.Author, Text: asker.View().Offer.Options[c.Option], InReplyTo: "run/" + asker.question.ID, At: time.Now(),
 	})
 	carrier := &reply{b: b, question: core.Memory{ID: id, Room: c.Room}}
-	carrier.End(core.Outcome{Status: core.Ignored})
 	run := core.RunID("run/" + id)
 	b.replies[run] = carrier
+	if b.carries {
+		b.asked <- carrier
+	} else {
+		carrier.End(core.Outcome{Status: core.Ignored})
+	}
 	b.chosen <- c
 	return core.Accepted{Memory: id, Run: run}
 }
@@ -238,6 +243,15 @@ func (r *reply) finishLocked(o core.Outcome, mark string) {
 		InReplyTo: r.question.ID, History: v.History, Calls: v.Calls(), Interrupted: o.Interrupted(), Failure: o.Failure,
 	})
 	r.End(o)
+}
+
+// restarted loses what is written of the answer to a question: it begins anew.
+func (b *backend) restarted(r *reply) *reply {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	again := &reply{b: b, question: r.question}
+	b.replies["run/"+core.RunID(r.question.ID)] = again
+	return again
 }
 
 // choice is the next one that is taken.

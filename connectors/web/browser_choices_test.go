@@ -100,6 +100,8 @@ func playChosen(t *testing.T, g *gateway, p *tab) {
 		p.wait(`all('.answer .chip').length === 0`)
 		p.is(`all('textarea')[0].value`, "")
 	}
+	p.do(chromedp.Reload()) // joins the answer that goes on, not what was chosen
+	p.wait(lines + ` === '> tea, please|> Sencha|> Hot|> 1|Which one?'`)
 	r.say(" Coming.")
 	r.finish(completed, "")
 	p.wait(`all('.stop')[0].hidden`)
@@ -140,4 +142,59 @@ func playRefused(t *testing.T, g *gateway, p *tab) {
 		t.Errorf("wrote %q", r.question.Text)
 	}
 	p.wait(`all('.answer .chip').length === 0`)
+}
+
+// Where a choice brings an answer of its own, that stands below the one that asked, which goes on.
+func playCarried(t *testing.T, g *gateway, p *tab) {
+	g.carries = true
+	p.open(g.url)
+	p.send("tea, please")
+	r := g.next(t)
+	r.say("Which one?")
+	r.offer("first", "Assam", "Sencha")
+	p.wait(`all('.answer .chip').length === 2`)
+	p.click(".answer .chip")
+	carrier := g.next(t)
+	p.wait(`all('.answer .chip:disabled').length === 2`)
+	p.is(`all('.answer').length`, "1")
+	carrier.say("Assam is noted.")
+	p.wait(lines + ` === '> tea, please|> Assam|Which one?|Assam is noted.'`)
+	r.goOn()
+	r.say(" Thanks.")
+	p.shows(".answer .text", "Thanks.")
+	carrier.finish(completed, "")
+
+	r.offer("second", "Hot", "Cold")
+	p.wait(`all('.answer .chip').length === 2`)
+	p.send("cold")
+	slow := g.next(t)
+	r.finish(completed, "")
+	p.wait(`all('.answer').length === 3 && shown('.answer:last-child .status') === 'Thinking…'`) // nothing else is awaited now
+	slow.say("Cold it is.")
+	slow.finish(completed, "")
+	p.wait(`all('.stop')[0].hidden`)
+	p.is(lines, "> tea, please|> Assam|> Cold|Which one? Thanks.|Assam is noted.|Cold it is.")
+}
+
+// What a gateway asked that is gone can't be chosen any more.
+func playAskedRestart(t *testing.T, p *tab) {
+	p.offline = true
+	b := newBackend()
+	l := listen(t, "127.0.0.1:0")
+	g := start(t, b, l, nil)
+	p.open(g.url)
+	p.send("tea, please")
+	r := g.next(t)
+	r.say("Which one?")
+	r.offer("first", "Assam", "Sencha")
+	p.wait(`all('.answer .chip').length === 2`)
+	g.stop()
+	p.shows(".status", "Reconnecting…")
+	again := b.restarted(r)
+	start(t, b, listen(t, l.Addr().String()), nil)
+	again.say("I was away.")
+	p.shows(".answer .text", "I was away.")
+	p.is(`all('.answer .chip').length`, "0")
+	again.finish(completed, "")
+	p.wait(`all('.stop')[0].hidden`)
 }

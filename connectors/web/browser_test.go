@@ -253,6 +253,7 @@ func TestBrowser(t *testing.T) {
 		"choices":        playChoices,
 		"chosen":         playChosen,
 		"refused":        playRefused,
+		"carried out":    playCarried,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
@@ -262,6 +263,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("too much", func(t *testing.T) { playTooMuch(t, newTab(t, ctx)) })
 	t.Run("the owner's code", func(t *testing.T) { playOwner(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })
+	t.Run("restart while something is asked", func(t *testing.T) { playAskedRestart(t, newTab(t, ctx)) })
 	t.Run("embedded", func(t *testing.T) { playEmbedded(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
