@@ -52,7 +52,7 @@ func TestChooseInATerminal(t *testing.T) {
 	p.shows("Enjoy it.")
 	live := p.prompts(2)
 	if !strings.Contains(live, "Now playing: what else\n\nEnjoy it.\n\n▣ what_else.mp3 (13 bytes)\nhttp://") || strings.Contains(live, "Which one?") ||
-		strings.Contains(live, "1. ") || strings.Contains(live, "› 2") {
+		strings.Contains(live, "\n1. ") || strings.Contains(live, "› 2") {
 		t.Errorf("at the end one sees\n%s", live)
 	}
 	p.keys("C-d")

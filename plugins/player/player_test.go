@@ -157,8 +157,8 @@ func TestPlayFromFolder(t *testing.T) {
 		if diff := cmp.Diff([]string{want.shown}, made.Shown); diff != "" || (made.Err == nil) != strings.HasPrefix(want.shown, "🎵") {
 			t.Errorf("%s: %v\n%s", title, made.Err, diff)
 		}
-		if diff := cmp.Diff(want.files, made.ShownFiles); diff != "" {
-			t.Errorf("%s: %s", title, diff)
+		if diff := cmp.Diff(want.files, made.ShownFiles); diff != "" || strings.Contains(made.Text, "as a file") != (want.files != nil) {
+			t.Errorf("%s: the model is told %q\n%s", title, made.Text, diff)
 		}
 	}
 	made := now(t, music, actiontest.Call{Parameters: `{"title":"large"}`})
