@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 )
 
 // AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
@@ -95,7 +96,7 @@ func (f *follower) follow(a *Answer) {
 			f.tell(s)
 		}
 		if v.At > 0 {
-			f.hear(MessagesChanged{f.info, v})
+			f.hear(MessagesChanged{f.info, v.copied()})
 		}
 	}
 }
@@ -138,6 +139,21 @@ func (f *follower) hear(e AnswerEvent) {
 		}
 	}()
 	f.observer.ObserveAnswer(e)
+}
+
+// copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
+// files.
+func (v View) copied() View {
+	v.History = slices.Clone(v.History)
+	for i := range v.Segments { // which are made for each view
+		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
+	}
+	for _, o := range []**Offer{&v.Offer, &v.Outcome.Offer} {
+		if *o != nil {
+			*o = &Offer{ID: (*o).ID, Options: slices.Clone((*o).Options)}
+		}
+	}
+	return v
 }
 
 // grown is a change, and what it makes of the text or the parameters that it adds to.

@@ -107,6 +107,56 @@ func TestAnswerIsObserved(t *testing.T) {
 	})
 }
 
+// vandal changes all that it is told.
+type vandal struct{}
+
+func (vandal) Observe(core.Event) {}
+
+func (vandal) ObserveAnswer(e core.AnswerEvent) {
+	c, ok := e.(core.MessagesChanged)
+	if !ok {
+		return
+	}
+	for i := range c.View.History {
+		c.View.History[i] = "broken"
+	}
+	for _, s := range c.View.Segments {
+		for i := range s.Files {
+			s.Files[i] = core.Blob{}
+		}
+	}
+	if c.View.Offer != nil {
+		c.View.Offer.Options[0] = "broken"
+	}
+	if o := c.View.Outcome.Offer; o != nil {
+		o.Options[0] = "broken"
+	}
+}
+
+// What an observer does with what it is told changes nothing about the answer.
+func TestObserversChangeNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.watched()
+		w.cfg.Observers = append(w.cfg.Observers, vandal{})
+		w.plug(&action{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			c.Update("here", core.Blob{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
+			if err := c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
+				return core.Result{}, err
+			}
+			time.Sleep(time.Second)
+			return core.Result{Text: "ok"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well?")})
+		n := w.start()
+		_, v, err := n.follow(n.say("do it").Run)
+		w.must(err)
+		offer := v.Outcome.Offer
+		if !slices.Equal(v.History, []string{"here"}) || len(v.Files()) != 1 || v.Files()[0].Name != "a.txt" || offer == nil || offer.Options[0] != "Yes" {
+			w.Errorf("after that the answer is %+v, with %v", v, offer)
+		}
+	})
+}
+
 // A slow observer and one that breaks hold up nothing, and miss no text.
 func TestSlowAndBrokenObservers(t *testing.T) {
 	inWorld(t, func(w *world) {
