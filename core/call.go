@@ -78,7 +78,7 @@ func (c *Call) Ask(ctx context.Context, q Question) error {
 // Choose shows text in place of what this call said, with the options of q, waits until somebody chooses, and returns the
 // question with that. Then the call says so, until its next update. It fails with [ErrUnanswered] when the time of the
 // question is over, or the turn is: the turn's other limits go on meanwhile, also [ActionSpec.Limit]. It fails with
-// [ErrUnseen] where the answer shows nothing before its end. An action that can go on without waiting should Ask: that
+// [ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
 // outlives a restart. [Question.Chooser] means nothing here.
 func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, error) {
 	q.Chooser = awaited
@@ -89,7 +89,10 @@ func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, e
 	}
 	select {
 	case chosen, ok := <-answered:
-		if !ok {
+		switch {
+		case !ok && c.block.answer.hidden():
+			return q, ErrUnseen
+		case !ok:
 			return q, cmp.Or(context.Cause(ctx), ErrUnanswered)
 		}
 		c.Update(text + "\n\n" + chosen.mark(c.Scene.Room.Kind))

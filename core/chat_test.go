@@ -117,6 +117,7 @@ type poster struct {
 	run     core.Run
 	atFirst func() // before the first note
 	silent  bool   // shows nothing before the end
+	hides   bool   // and says so
 	ports   *ports // may be nil
 
 	id   string
@@ -126,7 +127,7 @@ type poster struct {
 // Show implements [core.Surface].
 func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
 	if len(p.run.Shown) > 0 {
-		p.silent, p.id = true, p.run.Shown[0].ID
+		p.silent, p.hides, p.id = true, true, p.run.Shown[0].ID
 	}
 	if err := p.learn(note); err != nil {
 		return err
@@ -146,7 +147,9 @@ func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown)
 		case v.Text() != p.text && (!p.silent || v.Outcome.Done()):
 			err = p.show(v.Text(), note)
 		}
-		if !p.silent {
+		if p.hides {
+			a.Seen(^core.Cursor(0))
+		} else if !p.silent {
 			a.Seen(v.At)
 		}
 		if err != nil {

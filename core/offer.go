@@ -14,9 +14,6 @@ func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
-	if q.Chooser == awaited && len(x.run.Shown) > 0 { // of an adopted answer nothing is shown before its end
-		return nil, ErrUnseen
-	}
 	q.Run, q.Room = x.run.ID, x.run.Room
 	if err := x.persist(ctx, func() error { return x.cfg.Store.Ask(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
@@ -41,6 +38,11 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 		for _, over := range []context.Context{asker, x.work} {
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}
+		x.side.Go(func() {
+			if x.answer.WaitSeen(ctx, allSeen) == nil { // nobody sees the options
+				cancel(ErrUnseen)
+			}
+		})
 	}
 	now, err := x.closed(ctx, q)
 	if x.life.Err() != nil {

@@ -273,3 +273,32 @@ func TestChooseTooSlowly(t *testing.T) {
 		w.wants(acc, core.Completed, "Which one?\n\nAnother time.")
 	})
 }
+
+// Where nothing is shown before the end, or nothing more since somebody has removed the answer, nobody waits for a choice.
+func TestChooseUnseen(t *testing.T) {
+	for name, hides := range map[string]bool{"from the first": true, "later": false} {
+		inWorld(t, func(w *world) {
+			var p *poster
+			w.cfg.Open = func(_ context.Context, r core.Run) (core.Surface, error) {
+				p = &poster{chat: w.chat, run: r, silent: true, hides: hides}
+				return p, nil
+			}
+			a := &asking{}
+			w.plug(&action{name: "PLAY", do: a.act})
+			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Another time.")})
+			n := w.start()
+			acc := n.say("play")
+			time.Sleep(10 * time.Second)
+			if !hides {
+				watched, err := n.Watch(w.Context(), acc.Run)
+				w.must(err)
+				watched.Seen(^core.Cursor(0))
+			}
+			w.wants(acc, core.Completed, "Which one?\n\nAnother time.")
+			synctest.Wait()
+			if !errors.Is(a.err, core.ErrUnseen) || a.over.Sub(a.begun) > 10*time.Second || len(w.openQuestions()) != 0 {
+				w.Errorf("%s: asking gave %v after %v", name, a.err, a.over.Sub(a.begun))
+			}
+		})
+	}
+}

@@ -8,6 +8,9 @@ type seen struct {
 	changed chan struct{} // made by who waits, closed by the next call of Seen
 }
 
+// allSeen is what surfaces say that show nothing, or nothing more, before the end.
+const allSeen = ^Cursor(0)
+
 // Seen says that people see all that had changed up to at. Surfaces call it, and those that show nothing before the end
 // call it with the greatest cursor, so that nobody waits for them.
 func (a *Answer) Seen(at Cursor) {
@@ -20,6 +23,13 @@ func (a *Answer) Seen(at Cursor) {
 		close(a.seen.changed)
 		a.seen.changed = nil
 	}
+}
+
+// hidden says that people see nothing more before the end.
+func (a *Answer) hidden() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seen.to == allSeen
 }
 
 // WaitSeen returns when a surface has said that people see what had changed up to at, or with the cause of ctx.
