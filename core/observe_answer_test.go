@@ -178,3 +178,69 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 		}
 	})
 }
+
+// What a call adds to what it says is told at once: nobody hears of it as text of a round.
+func TestAddedToACallIsObserved(t *testing.T) {
+	inWorld(t, func(w *world) {
+		r := &reader{}
+		w.watched()
+		w.cfg.Observers = append(w.cfg.Observers, r)
+		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			c.Update("loading")
+			time.Sleep(time.Second)
+			c.Append(" more")
+			time.Sleep(time.Second)
+			return core.Result{Text: "ok"}, nil
+		}})
+		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well.")})
+		n := w.start()
+		w.wants(n.say("do it"), core.Completed, "loading more\n\nWell.")
+		whole := 0
+		for _, h := range r.all() {
+			if h == "changed loading more " {
+				whole++
+			}
+		}
+		if whole < 2 { // when it was added, and when the call ended
+			w.Errorf("it heard %q", r.all())
+		}
+	})
+}
+
+// hanging takes an hour for each event.
+type hanging struct {
+	mu    sync.Mutex
+	begun int // answers
+}
+
+func (h *hanging) Observe(core.Event) {}
+
+func (h *hanging) ObserveAnswer(e core.AnswerEvent) {
+	if _, ok := e.(core.MessageAdded); ok {
+		h.mu.Lock()
+		h.begun++
+		h.mu.Unlock()
+	}
+	time.Sleep(time.Hour)
+}
+
+// An observer that hangs is behind with so many answers and no more: the others it misses, and that is counted.
+func TestObserverHangs(t *testing.T) {
+	inWorld(t, func(w *world) {
+		h := &hanging{}
+		w.cfg.Observers = append(w.cfg.Observers, h)
+		n := w.start()
+		for range 70 {
+			w.wants(n.say("hello"), core.Completed, "You said: hello")
+		}
+		if missed := n.MissedEvents(); missed != 6 {
+			w.Errorf("it misses %d answers", missed)
+		}
+		time.Sleep(24 * time.Hour)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.begun != 64 {
+			w.Errorf("it heard of %d answers", h.begun)
+		}
+	})
+}
