@@ -48,7 +48,16 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 				}
 				done := s.heard(id, early)
 				s.heard(id, late)
-				s.wantsChosen(id, offer.Options[1], done)
+				line := offer.Options[1]
+				if name == "numbered" {
+					line = "2"
+				}
+				s.wantsChosen(id, line, done)
+				if name != "pressed" { // WB-05: what is sent twice is heard once
+					if again := s.all(s.send(id, "k2", line)); again.NoResponse != "ignored" {
+						s.Errorf("the same line again ends with %s", again.Raw)
+					}
+				}
 			})
 		})
 	}
@@ -90,11 +99,11 @@ func (s *story) heard(id string, st *sim.Stream) sim.Event {
 }
 
 // wantsChosen compares a reload with what was told: the choice stands above the answer that asked.
-func (s *story) wantsChosen(id, option string, done sim.Event) {
+func (s *story) wantsChosen(id, line string, done sim.Event) {
 	s.Helper()
 	lines, err := s.browser.Reload(s.Context(), id)
 	s.must(err)
-	if len(lines) != 3 || lines[1].Role != "user" || lines[1].Text != option || lines[2].Text != *done.FullText || lines[2].ID != done.MessageID ||
+	if len(lines) != 3 || lines[1].Role != "user" || lines[1].Text != line || lines[2].Text != *done.FullText || lines[2].ID != done.MessageID ||
 		strings.Contains(lines[1].ClientMessageID, "/") {
 		s.Fatalf("a reload shows %+v", lines)
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -103,8 +104,9 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 	return q, nil
 }
 
-// choose takes what somebody chose. What is not theirs to choose, or is over, changes nothing, and they are told so.
-func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted, error) {
+// choose takes what somebody chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
+// changes nothing, and they are told so.
+func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote string) (Accepted, error) {
 	q, refused, err := rt.asked(ctx, c)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
@@ -112,7 +114,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID) (Accepted,
 		return Accepted{Refused: refused}, nil
 	}
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
-		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: q.Options[c.Option],
+		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
 	})
 	if errors.Is(err, ErrLost) {
@@ -176,7 +178,7 @@ func (rt *Runtime) retire(ctx context.Context, q Question) error {
 
 // pressed takes a button. Where that says something, what is accepted is the message.
 func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
-	acc, err := rt.choose(ctx, c, MemoryID("choice/"+c.Question))
+	acc, err := rt.choose(ctx, c, MemoryID("choice/"+c.Question), "")
 	if err != nil || acc.Refused != "" {
 		return acc, err
 	}
@@ -214,7 +216,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 			return Accepted{}, false, nil
 		}
 		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Name: m.Name, Roles: m.Roles}
-		acc, err := rt.choose(ctx, c, m.ID)
+		acc, err := rt.choose(ctx, c, m.ID, m.Text)
 		return acc, err == nil && acc.Refused == "", err
 	}
 	return Accepted{}, false, nil
