@@ -12,8 +12,9 @@ import (
 
 // events are what observers have heard.
 type events struct {
-	mu  sync.Mutex
-	all []core.Event
+	mu   sync.Mutex
+	all  []core.Event
+	text int // bytes that answers grew by
 }
 
 // Observe implements [core.Observer].
@@ -21,6 +22,15 @@ func (e *events) Observe(event core.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, event)
+}
+
+// ObserveAnswer implements [core.AnswerObserver].
+func (e *events) ObserveAnswer(event core.AnswerEvent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if grown, ok := event.(core.ContentUpdated); ok {
+		e.text += len(grown.Chunk)
+	}
 }
 
 // of are the names of those that every message and its run have, in order, and how the runs ended.
