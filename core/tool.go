@@ -27,7 +27,6 @@ type block struct {
 	tool       Tool   // as it was shown last
 	files      []Blob // that the action shows now
 	parameters partialjson.Reader
-	spoke      bool
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
 }
 
@@ -107,9 +106,6 @@ func (b *block) say(c Change) Cursor {
 	defer b.mu.Unlock()
 	if b.over() {
 		return 0
-	}
-	if !b.spoke { // there is nothing yet to add to
-		b.spoke, c.Kind = true, Callback
 	}
 	if c.Call = b.id; c.Kind == Callback {
 		b.files = c.Files
