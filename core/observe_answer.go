@@ -144,7 +144,7 @@ func (f *follower) hear(e AnswerEvent) {
 // copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
 // files.
 func (v View) copied() View {
-	v.History = slices.Clone(v.History)
+	v.History, v.Important = slices.Clone(v.History), slices.Clone(v.Important)
 	for i := range v.Segments { // which are made for each view
 		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
 	}

@@ -117,8 +117,10 @@ func (vandal) ObserveAnswer(e core.AnswerEvent) {
 	if !ok {
 		return
 	}
-	for i := range c.View.History {
-		c.View.History[i] = "broken"
+	for _, list := range [][]string{c.View.History, c.View.Important} {
+		for i := range list {
+			list[i] = "broken"
+		}
 	}
 	for _, s := range c.View.Segments {
 		for i := range s.Files {
@@ -139,6 +141,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.watched()
 		w.cfg.Observers = append(w.cfg.Observers, vandal{})
 		w.plug(&action{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			core.NewProgress(c).Important("mind")
 			c.Update("here", core.Blob{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
 			if err := c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
 				return core.Result{}, err
@@ -151,7 +154,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		_, v, err := n.follow(n.say("do it").Run)
 		w.must(err)
 		offer := v.Outcome.Offer
-		if !slices.Equal(v.History, []string{"here"}) || len(v.Files()) != 1 || v.Files()[0].Name != "a.txt" || offer == nil || offer.Options[0] != "Yes" {
+		if !slices.Equal(v.History, []string{"mind", "here"}) || !slices.Equal(v.Important, []string{"mind"}) || len(v.Files()) != 1 || v.Files()[0].Name != "a.txt" || offer == nil || offer.Options[0] != "Yes" {
 			w.Errorf("after that the answer is %+v, with %v", v, offer)
 		}
 	})
