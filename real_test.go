@@ -136,7 +136,7 @@ type view struct {
 
 // inPage are names for what scripts look at.
 const inPage = `const root = document.querySelector('parley-chat')?.shadowRoot ?? document;
-	const text = root.querySelector('.answer .text')?.innerText ?? '';`
+	const text = [...root.querySelectorAll('.answer .text')].map((stretch) => stretch.innerText).join('\n\n');`
 
 func (v view) do(a chromedp.Action[chromedp.Void]) {
 	v.Helper()

@@ -3,7 +3,6 @@ package parley_test
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -119,14 +118,14 @@ func TestProgressOnThePage(t *testing.T) {
 			`{"type":"status","kind":"thinking"}`,
 			`{"type":"status","kind":"streaming"}`,
 			`{"type":"token","text":"Let me put on some music."}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"start"}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"streaming","parametersChunk":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"start","at":25}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"streaming","at":25,"parametersChunk":"{\"title\":\"so what\"}","compactParams":"so what"}`,
 			`{"type":"status","kind":"running_action","actionName":"PLAY_MUSIC"}`,
-			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"running","args":"{\"title\":\"so what\"}","compactParams":"so what"}`,
+			`{"type":"tool","phase":"call","callId":"c1","toolName":"PLAY_MUSIC","stage":"running","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what"}`,
 			`{"type":"status","kind":"streaming"}`,
 			`{"type":"token","text":"\n\n✨ Setting up so what…"}`,
 			`{"type":"token","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**"}`,
-			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is playing now; people see that, with the link if there is one.","shortResult":"it plays"}`,
+			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is playing now; people see that, with the link if there is one.","shortResult":"it plays"}`,
 			`{"type":"token","text":"\n\nEnjoy it."}`,
 			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]}`,
 		}
@@ -141,9 +140,8 @@ func TestProgressOnThePage(t *testing.T) {
 		if diff := cmp.Diff([]string{settling, playing}, lines[1].History); diff != "" {
 			t.Errorf("the trail of a reload: %s", diff)
 		}
-		end := strings.TrimSuffix(want[10], "}") + `,"at":` + strconv.Itoa(len(letMe)) + "}"
-		if len(lines[1].Tools) != 1 || string(lines[1].Tools[0]) != end {
-			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, end)
+		if len(lines[1].Tools) != 1 || string(lines[1].Tools[0]) != want[10] {
+			t.Errorf("the calls of a reload: %s, want %s", lines[1].Tools, want[10])
 		}
 		s.model.Queue(Script{Text("Welcome.")})
 		s.all(s.send(id, "k2", "Thanks"))

@@ -80,9 +80,9 @@ func TestWhichTrackOnThePage(t *testing.T) {
 				full := letMe + `\n\n` + train
 				want := []string{
 					`{"type":"status","kind":"choices"}`,
-					`{"type":"tool","phase":"call","callId":"c1","stage":"running","images":[],` + file(sound) + `}`,
+					`{"type":"tool","phase":"call","callId":"c1","stage":"running","at":25,"images":[],` + file(sound) + `}`,
 					`{"type":"token","fullText":"` + full + `"}`,
-					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is playing now; people see that, and have it as a file to listen to.","shortResult":"it plays"}`,
+					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is playing now; people see that, and have it as a file to listen to.","shortResult":"it plays"}`,
 					`{"type":"token","text":"\n\nEnjoy it."}`,
 					`{"type":"done","fullText":"` + full + `\n\nEnjoy it.",` + file(address) + `,"messageId":"web/` + id + `#1","agentName":"Parley","actionCallbackHistory":["` +
 						which + `","` + which + `\n\n→ **blue train**","✨ Setting up blue train…","` + train + `"]}`,

@@ -60,16 +60,9 @@ type keeper struct {
 }
 
 func (k *keeper) keep(v View) (all []PastCall) {
-	above := 0
-	for _, s := range v.Segments {
+	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
 			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.shelve(s.Files)})
-		}
-		if s.Text != "" {
-			if above > 0 {
-				above += len(between)
-			}
-			above += len(s.Text)
 		}
 	}
 	return all

@@ -1,6 +1,9 @@
 package core
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // Cursor is a position in an answer's changes: text and pieces of parameters count their bytes, everything else one. It is the same on every
 // replica, so a reader may go on elsewhere with the cursor it has.
@@ -149,6 +152,25 @@ func (v View) Files() (all []Blob) {
 		all = append(all, s.Files...)
 	}
 	return all
+}
+
+// Placed gives the segments, each with how many bytes of [View.Text] stand above it.
+func (v View) Placed() iter.Seq2[int, Segment] {
+	return func(yield func(int, Segment) bool) {
+		above := 0
+		for _, s := range v.Segments {
+			if !yield(above, s) {
+				return
+			}
+			if s.Text == "" {
+				continue
+			}
+			if above > 0 {
+				above += len(between)
+			}
+			above += len(s.Text)
+		}
+	}
 }
 
 // between stands between two segments that say something.

@@ -9,7 +9,7 @@ import (
 )
 
 // lines is who speaks in turn.
-const lines = `all('.message').map((m) => (m.matches('.question') ? '> ' : '') + m.querySelector('.text').innerText.trim()).join('|')`
+const lines = `all('.message').map((m) => (m.matches('.question') ? '> ' : '') + [...m.querySelectorAll('.text')].map((text) => text.innerText.trim()).filter(Boolean).join('\n\n')).join('|')`
 
 // What an action asks while it waits can be chosen at once, also by who joins late; then the answer goes on where it stands.
 func playChoices(t *testing.T, g *gateway, p *tab) {

@@ -234,26 +234,29 @@ var completed = core.Outcome{Status: core.Completed}
 func TestBrowser(t *testing.T) {
 	ctx := browser(t)
 	for name, play := range map[string]func(*testing.T, *gateway, *tab){
-		"a conversation": playConversation,
-		"stop":           playStop,
-		"failure":        playFailure,
-		"superseded":     playSuperseded,
-		"keys":           playKeys,
-		"new chat":       playNewChat,
-		"gone":           playGone,
-		"hostile text":   playHostile,
-		"cut line":       playCut,
-		"silent line":    playSilent,
-		"reload":         playReload,
-		"scrolling":      playScrolling,
-		"pictures":       playPictures,
-		"markdown":       playMarkdown,
-		"files":          playFiles,
-		"files alone":    playFilesAlone,
-		"choices":        playChoices,
-		"chosen":         playChosen,
-		"refused":        playRefused,
-		"carried out":    playCarried,
+		"a conversation":  playConversation,
+		"stop":            playStop,
+		"failure":         playFailure,
+		"superseded":      playSuperseded,
+		"keys":            playKeys,
+		"new chat":        playNewChat,
+		"gone":            playGone,
+		"hostile text":    playHostile,
+		"cut line":        playCut,
+		"silent line":     playSilent,
+		"reload":          playReload,
+		"scrolling":       playScrolling,
+		"pictures":        playPictures,
+		"markdown":        playMarkdown,
+		"calls":           playCalls,
+		"calls at random": playCallsAtRandom,
+		"code over calls": playCodeOverCalls,
+		"files":           playFiles,
+		"files alone":     playFilesAlone,
+		"choices":         playChoices,
+		"chosen":          playChosen,
+		"refused":         playRefused,
+		"carried out":     playCarried,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := start(t, newBackend(), listen(t, "127.0.0.1:0"), nil)
@@ -264,6 +267,7 @@ func TestBrowser(t *testing.T) {
 	t.Run("the owner's code", func(t *testing.T) { playOwner(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })
 	t.Run("restart while something is asked", func(t *testing.T) { playAskedRestart(t, newTab(t, ctx)) })
+	t.Run("restart in a call", func(t *testing.T) { playRestartInCall(t, newTab(t, ctx)) })
 	t.Run("embedded", func(t *testing.T) { playEmbedded(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })

@@ -66,7 +66,7 @@ type message struct {
 	ReplyTo         string           `json:"replyToMessageId,omitempty"`
 	Files           []attached       `json:"files,omitempty"` // what came with it
 	History         []string         `json:"actionCallbackHistory,omitempty"`
-	Tools           []pastTool       `json:"tools,omitempty"`
+	Tools           []frame          `json:"tools,omitempty"`
 	Interrupted     bool             `json:"interrupted,omitempty"`
 	FailureKind     core.FailureKind `json:"failureKind,omitempty"`
 	Choices         *core.Offer      `json:"choices,omitempty"` // what people may still choose from

@@ -23,6 +23,7 @@ type frame struct {
 	CallID          string      `json:"callId,omitempty"`
 	ToolName        string      `json:"toolName,omitempty"`
 	Stage           core.Stage  `json:"stage,omitempty"`
+	At              int         `json:"at,omitempty"` // bytes of the whole text that stand above it
 	Args            string      `json:"args,omitempty"`
 	ParametersChunk string      `json:"parametersChunk,omitempty"`
 	CompactParams   string      `json:"compactParams,omitempty"`
@@ -57,8 +58,9 @@ type encoder struct {
 	since   int  // bytes added since then
 	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
 	status  frame
-	calls   []frame // that the reader has seen begin, and not end
-	asked   bool    // the reader has something to choose from
+	calls   []frame        // that the reader has seen begin, and not end
+	places  map[string]int // of the calls that the reader knows
+	asked   bool           // the reader has something to choose from
 }
 
 // thinking is the first frame.
@@ -70,8 +72,8 @@ func (e *encoder) nothing(why string) []frame {
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 
-// restart prepares for another answer of the same run. It ends the calls of the one before: who adopts a run makes
-// calls of its own, or none.
+// restart prepares for another answer of the same run. It ends the calls of the one before, above all text: who adopts a
+// run makes calls of its own, or none.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
 		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "A restart cut this off."}
@@ -91,8 +93,8 @@ func (e *encoder) restart() (out []frame) {
 // their text comes where the last of it stands among the calls.
 func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
 	added, replaced := diff(e.seen, view)
-	before := e.seen
-	e.seen = view
+	before, were := e.seen, e.places
+	e.seen, e.places = view, places(view)
 	last := -1
 	for i, c := range changes {
 		if c.Kind == core.Text || c.Kind == core.Callback {
@@ -104,7 +106,7 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 		case c.Kind == core.ToolStage:
 			out = append(out, e.tool(c)...)
 		case c.Kind == core.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
-			out = append(out, frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning}.with(c.Files))
+			out = append(out, frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning, At: e.places[c.Call]}.with(c.Files))
 		case c.Kind == core.Offered:
 			e.asked = c.Offer != nil
 			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Offer})
@@ -119,8 +121,35 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 			e.joining = e.joining && !joins
 		}
 	}
+	out = append(out, e.moved(were, out)...)
 	if view.Outcome.Done() {
 		out = append(out, e.done(run, view))
+	}
+	return out
+}
+
+// places says for each call of v how many bytes of the text stand above it.
+func places(v core.View) (all map[string]int) {
+	for above, s := range v.Placed() {
+		if s.Call != "" && s.Tool.Stage != "" {
+			if all == nil {
+				all = map[string]int{}
+			}
+			all[s.Call] = above
+		}
+	}
+	return all
+}
+
+// moved tells where calls stand now that have another length of text above them, unless told says it.
+func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
+	for _, s := range e.seen.Segments {
+		was, known := were[s.Call]
+		if known && was != e.places[s.Call] && !slices.ContainsFunc(told, func(f frame) bool { return f.CallID == s.Call }) {
+			f := toolFrame(s.Call, core.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
+			f.At = e.places[s.Call]
+			out = append(out, f)
+		}
 	}
 	return out
 }
@@ -154,6 +183,7 @@ func (e *encoder) say(f frame) []frame {
 
 func (e *encoder) tool(c core.Change) (out []frame) {
 	f := toolFrame(c.Call, *c.Tool)
+	f.At = e.places[c.Call]
 	if c.Files != nil {
 		f = f.with(c.Files)
 	}

@@ -16,6 +16,7 @@ import (
 // page is a reader who does with frames what they say.
 type page struct {
 	text  string
+	calls map[string]int // how much text stands above each
 	done  int
 	bytes int
 }
@@ -35,6 +36,8 @@ func (p *page) read(t *testing.T, fs []frame) {
 			} else {
 				p.text += *f.Text
 			}
+		case "tool":
+			p.calls[f.CallID] = f.At
 		case "done":
 			p.done++
 			if f.NoResponse == "" && p.text != *f.FullText {
@@ -59,11 +62,11 @@ func write(a *core.Answer, r *rand.Rand) {
 }
 
 // Whatever happens to an answer and however seldom a reader looks, what it has read is what there is: also the texts
-// that a merge by overlap damages.
+// that a merge by overlap damages. And its calls stand where a reload shows them.
 func TestFramesAddUp(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a, enc, p := &core.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{}
+		a, enc, p := &core.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{calls: map[string]int{}}
 		var at core.Cursor
 		look := func() {
 			changes, view := a.Read(at)
@@ -71,6 +74,11 @@ func TestFramesAddUp(t *testing.T) {
 			p.read(t, enc.encode("run", changes, view))
 			if p.text != view.Text() {
 				t.Fatalf("seed %d: the page shows %q, the answer says %q", seed, p.text, view.Text())
+			}
+			for _, c := range view.Calls() {
+				if p.calls[c.ID] != c.At {
+					t.Fatalf("seed %d: %s stands below %d bytes, not %d, of %q", seed, c.ID, p.calls[c.ID], c.At, p.text)
+				}
 			}
 		}
 		for range 1 + r.IntN(30) {
@@ -198,8 +206,8 @@ func TestFramesOfACall(t *testing.T) {
 	at := view.At
 	want := `{"type":"status","kind":"streaming"}
 {"type":"token","text":"I read it."}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"start"}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"streaming","parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"start","at":10}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"streaming","at":10,"parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
 	wantFrames(t, want, enc.encode("run", changes, view))
 	moved := enc
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"A restart cut this off."}`, moved.restart())
@@ -210,8 +218,8 @@ func TestFramesOfACall(t *testing.T) {
 	a.Apply(core.Change{Kind: core.Text, Step: 1, Text: "Done."})
 	changes, view = a.Read(at)
 	want = `{"type":"status","kind":"running_action","actionName":"READ"}
-{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"running","args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
-{"type":"tool","phase":"result","callId":"1","toolName":"READ","stage":"end","args":"{\"path\":\"a.txt\"}","compactParams":"a.txt","result":"x","shortResult":"1 line"}
+{"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"running","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
+{"type":"tool","phase":"result","callId":"1","toolName":"READ","stage":"end","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt","result":"x","shortResult":"1 line"}
 {"type":"status","kind":"streaming"}
 {"type":"token","text":"\n\nDone."}`
 	wantFrames(t, want, enc.encode("run", changes, view))

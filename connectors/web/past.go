@@ -48,15 +48,11 @@ func (f *frame) show(room core.RoomID, id core.MemoryID, c core.PastCall) {
 	}
 }
 
-// pastTool is the last frame of a call, and where it stands.
-type pastTool struct {
-	frame
-	At int `json:"at,omitempty"` // bytes of the text that stand above it
-}
-
-func pastTools(m core.Memory) (out []pastTool) {
+// pastTools are the last frames of the calls of an answer.
+func pastTools(m core.Memory) (out []frame) {
 	for _, c := range m.Calls {
-		t := pastTool{toolFrame(c.ID, c.Tool), c.At}
+		t := toolFrame(c.ID, c.Tool)
+		t.At = c.At
 		t.show(m.Room, m.ID, c)
 		out = append(out, t)
 	}

@@ -55,7 +55,7 @@ function takeCode(lines, i, [, mark, language]) {
     }
     code.push(lines[end].slice(Math.min(margin, indent(lines[end]))));
   }
-  return { kind: 'code', language, text: code.join('\n'), end: lines.length }; // still open
+  return { kind: 'code', language, text: code.join('\n'), end: lines.length, open: true };
 }
 
 function takeQuote(lines, i) {

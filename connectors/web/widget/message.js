@@ -3,7 +3,7 @@
 import { copyButton, el, icon } from './dom.js';
 import { Shown } from './files.js';
 import { inline } from './inline.js';
-import { Markdown } from './markdown.js';
+import { Said } from './said.js';
 
 // question shows what a person wrote, as it was typed.
 export function question(text, files = []) {
@@ -29,11 +29,10 @@ const alone = /^_?\(?([^\n]{1,100}?)\)?_?$/;
 export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
-  #body = el('div', { class: 'text' });
+  #said = new Said();
   #shown = el('div');
   #status = el('p', { class: 'status' });
   #foot = el('footer');
-  #text = new Markdown(this.#body);
   #tools = new Map();
   #drawing = 0;
   #shelf;
@@ -43,14 +42,17 @@ export class Answer {
   constructor(agent, retry, shelf) {
     this.retry = retry;
     this.#shelf = shelf;
-    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#body, this.#shown, this.#status, this.#foot);
+    this.element = el('article', { class: 'message answer live', 'aria-label': agent }, this.#steps, this.#said.element, this.#shown, this.#status, this.#foot);
     this.#status.hidden = true;
   }
 
   // frame takes one event of the stream.
   frame(frame) {
     switch (frame.type) {
-      case 'status': if (frame.kind !== 'update') this.say(statusText(frame)); break; // an update is in the text
+      case 'status':
+        if (frame.kind === 'thinking') this.#said.begin(); // with which each stream begins
+        if (frame.kind !== 'update') this.say(statusText(frame)); // an update is in the text
+        break;
       case 'token': this.#grow(frame); break;
       case 'tool': this.#tool(frame); break;
       case 'done': this.finish(frame); break;
@@ -61,7 +63,7 @@ export class Answer {
   say(text) {
     this.#status.hidden = text === '';
     this.#status.textContent = text;
-    this.#body.setAttribute('aria-busy', 'true'); // read it out when it is whole
+    this.#said.element.setAttribute('aria-busy', 'true'); // read it out when it is whole
   }
 
   // offer shows chips to choose from below all else; null takes them away.
@@ -84,17 +86,17 @@ export class Answer {
     const failed = Boolean(failureKind) || noResponseReason === 'failed' || noResponseReason === 'timeout';
     const cut = (interrupted && (below.exec(fullText) ?? (failed ? null : alone.exec(fullText)))) || null;
     const text = cut ? fullText.slice(0, cut.index) : fullText;
-    this.#text.replace(text);
+    this.#said.replace(text);
     this.#draw(true);
     this.#status.hidden = true;
-    this.#body.removeAttribute('aria-busy');
+    this.#said.element.removeAttribute('aria-busy');
     for (const tool of this.#tools.values()) tool.finish(Boolean(noResponseReason));
     this.element.classList.remove('live');
     this.element.classList.toggle('failed', failed);
     if (noResponseReason && !text) this.note(reasons[noResponseReason] ?? 'There is no answer.');
     else if (cut) this.note(cut[1]);
     else if (interrupted && !failed) this.note('This answer was cut off.');
-    if (text) this.#foot.append(copyButton('Copy the answer', () => this.#text.text));
+    if (text) this.#foot.append(copyButton('Copy the answer', () => this.#said.text));
     if (failed) this.#foot.prepend(this.#again());
   }
 
@@ -114,15 +116,19 @@ export class Answer {
   }
 
   #grow({ text = '', fullText }) {
-    if (fullText === undefined) this.#text.append(text);
-    else this.#text.replace(fullText);
+    if (fullText === undefined) this.#said.append(text);
+    else this.#said.replace(fullText);
+    this.#changed();
+  }
+
+  #changed() {
     this.#drawing ||= requestAnimationFrame(() => this.#draw(false));
   }
 
   #draw(done) {
     cancelAnimationFrame(this.#drawing);
     this.#drawing = 0;
-    this.#text.draw(done);
+    this.#said.draw(done);
   }
 
   #tool(frame) {
@@ -130,9 +136,9 @@ export class Answer {
     if (!tool) {
       tool = new Tool(frame.toolName, this.#shelf);
       this.#tools.set(frame.callId, tool);
-      this.#steps.append(tool.element);
       this.#shown.append(tool.shown.element);
     }
+    if (this.#said.place(tool.element, frame.at)) this.#changed();
     tool.show(frame);
   }
 }
