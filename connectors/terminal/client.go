@@ -42,6 +42,7 @@ type Frame struct {
 	CallID        string      `json:"callId,omitempty"`
 	ToolName      string      `json:"toolName,omitempty"`
 	Stage         string      `json:"stage,omitempty"`
+	At            int         `json:"at,omitempty"` // of tool: how many bytes of the text stand above it
 	Args          string      `json:"args,omitempty"`
 	CompactParams string      `json:"compactParams,omitempty"`
 	Result        string      `json:"result,omitempty"`
@@ -66,13 +67,7 @@ type Message struct {
 	ReplyTo string      `json:"replyToMessageId"`
 	Text    string      `json:"text"`
 	Choices *core.Offer `json:"choices"`
-	Tools   []PastTool  `json:"tools"`
-}
-
-// PastTool is the last frame of a call, and how many bytes of the text stand above it.
-type PastTool struct {
-	Frame
-	At int `json:"at"`
+	Tools   []Frame     `json:"tools"` // the last of each call
 }
 
 // Open begins a conversation at the gateway whose address base is, or goes on with the one that is named, if the gateway

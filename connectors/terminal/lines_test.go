@@ -21,6 +21,12 @@ func tool(stage, short, problem string) Frame {
 	return Frame{Type: "tool", CallID: "1", ToolName: "PLAY", Stage: stage, Args: `{"title":"Song"}`, ShortResult: short, Error: problem}
 }
 
+// below is f, of a call that stands below so many bytes of text.
+func (f Frame) below(at int) Frame {
+	f.At = at
+	return f
+}
+
 // What a person sees at each step of an answer: text, statuses that replace each other, a tool, text, the end (ST-16).
 func TestLines(t *testing.T) {
 	var r reply
@@ -32,12 +38,12 @@ func TestLines(t *testing.T) {
 		{Frame{Type: "status", Kind: "thinking"}, []string{"…"}},
 		{text("Let me"), []string{"Let me"}},
 		{text(" see."), []string{"Let me see."}},
-		{tool("start", "", ""), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`}},
+		{tool("start", "", "").below(11), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`}},
 		{whole("Let me see.\n\nSearching…"), []string{"Let me see.", "", `▸ PLAY "title":"Song" …`, "", "Searching…"}},
-		{tool("running", "half way", ""), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Searching…"}},
+		{tool("running", "half way", "").below(11), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Searching…"}},
 		{whole("Let me see.\n\nNow playing"), []string{"Let me see.", "", `▸ PLAY "title":"Song" half way`, "", "Now playing"}},
-		{tool("end", "", "It failed."), []string{"Let me see.", "", `✗ PLAY "title":"Song"`, "  It failed.", "", "Now playing"}},
-		{tool("end", "done", ""), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing"}},
+		{tool("end", "", "It failed.").below(11), []string{"Let me see.", "", `✗ PLAY "title":"Song"`, "  It failed.", "", "Now playing"}},
+		{tool("end", "done", "").below(11), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing"}},
 		{text("\n\nEnjoy these words that are too long for one row."), []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing", "",
 			"Enjoy these words that are too", "long for one row."}},
 		{Frame{Type: "done", FullText: ptr("Let me see.\n\nNow playing\n\nEnjoy.")}, []string{"Let me see.", "", `✓ PLAY "title":"Song" done`, "", "Now playing", "", "Enjoy."}},
@@ -85,16 +91,17 @@ func TestOfferOnTheWay(t *testing.T) {
 	}
 }
 
-// A call keeps its place between two texts when what is above it changes.
+// A call stands where the gateway says, also before the text above it has come, and when that changes.
 func TestCallKeepsItsPlace(t *testing.T) {
 	var r reply
+	moved := Frame{Type: "tool", CallID: "1", Stage: "end"}
 	for _, f := range []Frame{
-		text("Searching…"), tool("end", "ok", ""), text("\n\nBelow"), whole("Found it, at last\n\nBelow"),
+		tool("end", "ok", "").below(12), text("Searching…\n\nBelow"), whole("Found all of it\n\nAt last\n\nBelow"), moved.below(24),
 	} {
 		r.take(f)
 	}
 	l := look{width: 40}
-	if got := l.lines(&r); !slices.Equal(got, []string{"Found it, at last", "", `✓ PLAY "title":"Song" ok`, "", "Below"}) {
+	if got := l.lines(&r); !slices.Equal(got, []string{"Found all of it", "", "At last", "", `✓ PLAY "title":"Song" ok`, "", "Below"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -103,8 +110,8 @@ func TestCallKeepsItsPlace(t *testing.T) {
 func TestHistoryIsWhatWasSeen(t *testing.T) {
 	var live reply
 	for _, f := range []Frame{
-		text("Let me see.\n\nOne moment."), tool("start", "", ""), tool("running", "", ""), whole("Let me see.\n\nOne moment.\n\nSearching…"), whole("Let me see.\n\nOne moment.\n\nNow playing"),
-		tool("end", "done", ""), text("\n\nEnjoy."), {Type: "done", FullText: ptr("Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.")},
+		text("Let me see.\n\nOne moment."), tool("start", "", "").below(24), tool("running", "", "").below(24), whole("Let me see.\n\nOne moment.\n\nSearching…"), whole("Let me see.\n\nOne moment.\n\nNow playing"),
+		tool("end", "done", "").below(24), text("\n\nEnjoy."), {Type: "done", FullText: ptr("Let me see.\n\nOne moment.\n\nNow playing\n\nEnjoy.")},
 	} {
 		live.take(f)
 	}

@@ -25,7 +25,7 @@ type reply struct {
 // call is one use of a tool.
 type call struct {
 	id    string
-	at    int // how long the text above it was
+	at    int // how many bytes of the text stand above it; some may be still to come
 	last  Frame
 	shown string // its parameters, for people
 	files []File // that it shows now
@@ -34,12 +34,9 @@ type call struct {
 // reply is m as it was when it was made.
 func (m Message) reply() *reply {
 	r := &reply{end: &Frame{Choices: m.Choices}}
-	for _, t := range m.Tools {
-		r.text = m.Text[:min(max(t.At, 0), len(m.Text))]
-		r.tool(t.Frame)
-	}
 	r.text = m.Text
 	for _, t := range m.Tools {
+		r.tool(t)
 		r.end.Images = append(r.end.Images, t.Images...)
 		r.end.Files = append(r.end.Files, t.Files...)
 	}
@@ -73,22 +70,9 @@ func (r *reply) say(f Frame) {
 		r.text = r.grown.String()
 		return
 	}
-	kept := common(r.text, *f.FullText)
-	for i := range r.calls {
-		if c := &r.calls[i]; c.at > kept { // something above it has changed: the text below it, if any, has not
-			c.at = max(kept, c.at+len(*f.FullText)-len(r.text))
-		}
-	}
 	r.grown.Reset()
 	r.grown.WriteString(*f.FullText)
 	r.text = r.grown.String()
-}
-
-func common(a, b string) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // tool takes a call on. Its parameters are told once. A frame with files has them in place of those before, and may say nothing
@@ -97,9 +81,10 @@ func (r *reply) tool(f Frame) {
 	i := slices.IndexFunc(r.calls, func(c call) bool { return c.id == f.CallID })
 	if i < 0 {
 		i = len(r.calls)
-		r.calls = append(r.calls, call{id: f.CallID, at: len(r.text)})
+		r.calls = append(r.calls, call{id: f.CallID})
 	}
 	c := &r.calls[i]
+	c.at = max(0, f.At)
 	if f.Images != nil || f.Files != nil {
 		c.files = f.brought()
 	}
