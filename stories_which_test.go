@@ -147,7 +147,7 @@ func TestWhichTrackInVain(t *testing.T) {
 		"nobody chooses":   {plays("")[1:], func(c *chat) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
 		"the process dies": {[]Script{{Text(tale)}}, func(c *chat) { c.crash(); c.start() }, []string{tale}},
 		"the process dies, and the next asks": {plays("blue"), func(c *chat) { c.crash(); c.start() },
-			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "There are also “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
+			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Others that fit: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
 		"the process ends": {[]Script{{Text(tale)}}, func(c *chat) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -139,7 +139,7 @@ func (p *player) play(ctx context.Context, progress *core.Progress, t track, oth
 		told = fmt.Sprintf("%q is playing now; people see that, and have it as a file to listen to.", t.title)
 	}
 	if len(others) > 0 {
-		also := "There are also " + list(others) + "."
+		also := "Others that fit: " + list(others) + "."
 		shown, told = shown+"\n\n"+also, told+" "+also
 	}
 	progress.Complete(shown, sound...)

@@ -186,7 +186,7 @@ func TestWhich(t *testing.T) {
 		"the first":         {[]int{0}, nil, []string{which, which + "\n\n→ **blue monk**", there + "monk…", monk}, "monk", nil},
 		"the second":        {[]int{1}, nil, []string{which, which + "\n\n→ **blue train**", there + "train…", train}, "train", nil},
 		"nobody says":       {nil, nil, []string{which, "⚠️ Nobody has said which one: “blue monk”, “blue train”. Ask me again with more of its title."}, "", core.ErrUnanswered},
-		"it can't be asked": {nil, core.ErrUnseen, []string{which, there + "monk…", monk + "\n\nThere are also “blue train”."}, "monk", nil},
+		"it can't be asked": {nil, core.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOthers that fit: “blue train”."}, "monk", nil},
 		"asking fails":      {nil, fs.ErrClosed, []string{which, "⚠️ Nobody has said which one: “blue monk”, “blue train”. Ask me again with more of its title."}, "", fs.ErrClosed},
 	} {
 		made := now(t, music, actiontest.Call{Parameters: `{"title":"blue"}`, Chosen: c.chosen, Unaskable: c.err})
