@@ -94,9 +94,9 @@ func TestWhichTrack(t *testing.T) {
 				t.Run(in, func(t *testing.T) {
 					onEach(t, album(t), func(c *chat) {
 						at := map[string]Place{"direct": c.ada, "group": c.group}[in]
-						w := c.chooses(at, plays("blue")[1])
+						w := c.chooses(at, Script{Pause(30 * time.Second), Text(enjoy)})
 						choose(c, w, at)
-						c.pass(2 * time.Second)
+						c.pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
 						c.shows(at, paragraphs(letMe, train), trainFile)
 						c.pass(time.Minute)
 						c.shows(at, paragraphs(letMe, train, enjoy), trainFile)
