@@ -142,11 +142,18 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := rt.stopTurns(ctx, room); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
+		return err
+	}
 	for _, q := range asked {
 		if err := rt.retire(ctx, q); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+func (rt *Runtime) stopTurns(ctx context.Context, room RoomID) error {
 	open, err := rt.cfg.Store.OpenRuns(ctx, room)
 	if err != nil || len(open) == 0 {
 		return err
