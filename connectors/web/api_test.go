@@ -62,6 +62,12 @@ func (a answers) Watch(context.Context, core.RunID) (*core.Answer, error) { retu
 // serve runs a web connector in a bubble and gives a client for it.
 func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer)) {
 	t.Helper()
+	serveUntil(t, edit, submit, func(c *http.Client, a *core.Answer, _ func()) { play(c, a) })
+}
+
+// serveUntil is serve with a function that stops the connector.
+func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer, func())) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
 		l, err := n.Listen("tcp", "127.0.0.1:8080")
@@ -81,7 +87,7 @@ func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Ac
 			ended <- w.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) { return submit(in) })
 		}()
 		client := &http.Client{Transport: &http.Transport{DialContext: n.Dial}}
-		play(client, a)
+		play(client, a, cancel)
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

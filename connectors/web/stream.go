@@ -23,6 +23,10 @@ const (
 	maxKey  = 128      // characters of a clientMessageId
 	beat    = 15 * time.Second
 	pace    = 40 * time.Millisecond // between two frames of text, at least
+
+	// choiceGrace is how long the stream of a choice outlives a stop of the gateway. A choice is carried out at once, and
+	// it may be what ends the last answer that the gateway was kept running for (gateway chat -p).
+	choiceGrace = 3 * time.Second
 )
 
 // question is what a page sends.
@@ -144,6 +148,9 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 	go func() {
 		select {
 		case <-w.leaving:
+			if acc.Chosen {
+				wait(ctx, choiceGrace)
+			}
 			cancel(core.ErrShutdown)
 		case <-ctx.Done():
 		}
@@ -161,6 +168,14 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 	default:
 		w.opts.Log.Error("a stream failed", "run", acc.Run, "err", err)
 		_ = out.reconnect()
+	}
+}
+
+// wait returns after d, or when ctx is done.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
