@@ -120,6 +120,28 @@ func TestLetInByCodeWhileAsked(t *testing.T) {
 	}
 }
 
+// A well-formed code that was never given out lets in none of those who wait, whichever way it arrives, and says so.
+func TestWrongCodeLetsNobodyIn(t *testing.T) {
+	atOlgas(t, func(w *world, n *node, code string, _ core.Question) {
+		wrong := "AAAAAAAA"
+		if code == wrong {
+			wrong = "BBBBBBBB"
+		}
+		if p, err := n.LetIn(w.Context(), wrong); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("the wrong code let in %+v, %v", p, err)
+		}
+		if p, err := core.LetIn(w.Context(), w.store, core.Agent{ID: "agent"}, wrong); !errors.Is(err, core.ErrNotFound) {
+			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
+		}
+		if said := n.writes("olga", wrong); strings.Contains(said, "I talk with") {
+			w.Errorf("the owner, who sent the wrong code, reads %q", said)
+		}
+		if said := n.writes("eve", "And now?"); strings.HasPrefix(said, "You said:") || w.reads(eveIsIn) != 0 {
+			w.Errorf("the stranger is answered: %q, %q", said, w.chat.visible())
+		}
+	})
+}
+
 // The question ends with the code, and who owns the agent no more decides nothing.
 func TestLetInEnds(t *testing.T) {
 	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
