@@ -8,9 +8,12 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,6 +47,7 @@ type story struct {
 	servers []string                       // that a crash cuts off, beside the model
 	looks   []func(*sim.Evidence) []string // what else is wrong at the end
 	fuse    func()                         // is told of each moment between two effects
+	down    atomic.Pointer[string]         // the address where connections are refused; nil is none
 
 	node     *node
 	accepted map[core.MemoryID]core.RoomID
@@ -113,7 +117,7 @@ func (s *story) start() {
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.New(s.cfg, parley.Env{
-		Listen: s.net.Listen, Dial: n.dial(s.net), Log: log, Observers: []core.Observer{&s.events},
+		Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []core.Observer{&s.events},
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
 			return n.store
@@ -127,12 +131,23 @@ func (s *story) start() {
 }
 
 // dial reaches the world, while this life lasts.
-func (n *node) dial(world *sim.Net) connectors.Dialer {
+func (n *node) dial(s *story) connectors.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if err := n.store.alive(); err != nil {
 			return nil, err
 		}
-		return world.Dial(ctx, network, address)
+		if down := s.down.Load(); down != nil && *down == address {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		}
+		return s.net.Dial(ctx, network, address)
+	}
+}
+
+// refuse breaks all connections to address and refuses new ones, until it is called with another address.
+func (s *story) refuse(address string) {
+	s.down.Store(&address)
+	if address != "" {
+		s.net.Cut(address)
 	}
 }
 

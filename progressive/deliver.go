@@ -13,6 +13,7 @@ const (
 	requestTimeout = 15 * time.Second
 	uploadTimeout  = time.Minute // of a file
 	finalTries     = 8           // in a row: about two minutes
+	unsentFor      = 24 * time.Hour
 	leastPause     = time.Second
 	mostPause      = time.Minute
 )
@@ -72,8 +73,20 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 		h.state, h.part = gone, Part{}
 	default:
 		h.part = was.part
+		if werr := note(withdrawal(s.i, was)); werr != nil {
+			return werr
+		}
 	}
 	return m.failed(s, err)
+}
+
+// withdrawal returns what the journal is to hold after a definite refusal of a create request: what it held before. Without
+// it the next holder would take the refused message for one that may have been delivered.
+func withdrawal(part int, was shown) core.Shown {
+	if was.state == unknown {
+		return core.Shown{Part: part}
+	}
+	return core.Shown{Part: part, Gone: true}
 }
 
 func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
@@ -113,7 +126,7 @@ func certain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
 		return err
 	}
-	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous} {
+	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous, ErrUnsent} {
 		if errors.Is(err, said) {
 			return err
 		}
@@ -169,11 +182,15 @@ func (m *Message) failed(s step, err error) error {
 	return m.retry(s, err)
 }
 
-// retry lets growing time pass before the next request; the last word has a limited number of them.
+// retry sets a growing pause before the next request. The last word has a limited number of requests, but for those that
+// were never sent: they cost nothing, and the platform will be back.
 func (m *Message) retry(s step, err error) error {
 	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
-	m.failures++
-	if !m.ended || m.failures < finalTries {
+	if m.failures++; m.failures == 1 {
+		m.failing = time.Now()
+	}
+	unsent := errors.Is(err, ErrUnsent) && time.Since(m.failing) < unsentFor
+	if !m.ended || m.failures < finalTries || unsent {
 		pause := min(leastPause<<min(m.failures-1, 10), mostPause)
 		m.notBefore = time.Now().Add(pause)
 		log.Warn("a request failed", "pause", pause)

@@ -29,6 +29,7 @@ var faults = map[string]progressivetest.Fault{
 	"ambiguous, undone": {Err: progressive.ErrAmbiguous},
 	"silent":            {Silent: true},
 	"other":             {Err: errOther},
+	"unsent":            {Err: progressive.ErrUnsent},
 }
 
 // steps are the requests of an answer, each with the story that leads to it. What is not said in but is that the
@@ -129,6 +130,70 @@ func TestAmbiguousPreviewOfTheWholeAnswer(t *testing.T) {
 		s.finish()
 		s.wantShown(prose)
 	})
+}
+
+// ST-26: a create that was definitely refused leaves no trace in the journal, and the next holder posts the last word. One
+// whose fate is unknown stays there, also when a later try is refused.
+func TestRefusalWithdrawsTheIntent(t *testing.T) {
+	for fault, f := range faults {
+		if f.Err == nil || f.Err == progressive.ErrAmbiguous || f.Err == progressive.ErrGone {
+			continue
+		}
+		for name, before := range map[string]bool{"first": false, "after a doubt": true} {
+			t.Run(fault+"/"+name, func(t *testing.T) {
+				tell(t, full, func(s *story) {
+					doubts := 0
+					if before {
+						s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
+						doubts = 1
+					}
+					s.fail(progressive.Post, doubts, f)
+					s.show()
+					streamed(s)
+					s.run.Verdict = &core.Verdict{}
+					s.a.End(completed)
+					time.Sleep(120 * time.Millisecond)
+					s.cancel(core.ErrShutdown)
+					_ = s.wait()
+					s.mu.Lock()
+					first := slices.DeleteFunc(slices.Clone(s.notes), func(h core.Shown) bool { return !h.Gone && h.ID == "" })
+					s.mu.Unlock()
+					if !before && (len(first) == 0 || !first[0].Gone) {
+						t.Errorf("noted %+v", s.notes)
+					}
+					if before && (len(s.run.Shown) == 0 && s.count(progressive.Post) == 2) {
+						t.Errorf("the doubt is forgotten: %+v", s.notes)
+					}
+				})
+			})
+		}
+	}
+}
+
+// ST-26: what could not even be sent is tried until it can be, at most a minute apart.
+func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
+	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
+		t.Run(op.String(), func(t *testing.T) {
+			tell(t, full, func(s *story) {
+				s.show()
+				if op == progressive.Edit {
+					streamed(s)
+				} else {
+					s.say(prose)
+				}
+				s.fail(op, -1, progressivetest.Fault{Err: progressive.ErrUnsent})
+				s.run.Verdict = &core.Verdict{}
+				s.a.End(completed)
+				time.Sleep(time.Hour)
+				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+					return nil
+				})
+				time.Sleep(61 * time.Second)
+				s.wantShown(prose)
+				_ = s.wait()
+			})
+		})
+	}
 }
 
 // An unknown preview is not forgotten over a refusal of the final that follows.

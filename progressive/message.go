@@ -45,6 +45,7 @@ type Message struct {
 	calls     []core.Segment // what actions said and did in the view that was shown last
 	offer     *core.Offer    // what could be chosen in it
 	failures  int            // in a row
+	failing   time.Time      // when the first of them was
 	notBefore time.Time      // because of them
 }
 

@@ -16,7 +16,8 @@ import (
 //
 // Their errors decide what happens next: a [RetryAfter] is a refusal for now; [ErrGone] and [ErrForbidden] are
 // final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
-// any other error means that it certainly did not.
+// any other error means that it certainly did not. [ErrUnsent] is such an error: there was no connection, and the same
+// request is repeated until there is one.
 type Sink interface {
 	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same arguments give
 	// the same parts. It is called for interim views too. Files that hold words of the answer have no Plain: of those
@@ -123,6 +124,7 @@ var (
 	ErrForbidden  = errors.New("the chat can't be written to")
 	ErrUnparsable = errors.New("the platform can't read the markup")
 	ErrAmbiguous  = errors.New("the platform may or may not have done it")
+	ErrUnsent     = errors.New("nothing was sent to the platform")
 )
 
 // Gate keeps requests within every budget they spend. It is the only thing that waits.

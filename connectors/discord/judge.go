@@ -30,7 +30,7 @@ func (s *sink) judge(op progressive.Op, err error) error {
 	case errors.Is(err, errRevoked):
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
 	case errors.Is(err, errUnsent):
-		return err
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, err)
 	case !errors.As(err, &r):
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.status == http.StatusForbidden:

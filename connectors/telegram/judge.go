@@ -19,7 +19,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case errors.Is(err, errRevoked):
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, err)
 	case errors.Is(err, errUnsent):
-		return err
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, err)
 	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.code == http.StatusTooManyRequests:

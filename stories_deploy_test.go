@@ -1,0 +1,67 @@
+package parley_test
+
+import (
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// ST-26: the platform definitely refuses the first message of an answer, and the gateway stops as SIGTERM stops it. The
+// next process shows the whole answer, once.
+func TestChatDeployDuringARefusal(t *testing.T) {
+	for name, refuse := range map[string]func(c *chat) (recover func()){
+		"429 for 40 s": func(c *chat) func() {
+			c.Spoil(Fault{Op: progressive.Post, Hold: 40 * time.Second})
+			return func() {}
+		},
+		"429 for 5 m": func(c *chat) func() {
+			c.Spoil(Fault{Op: progressive.Post, Hold: 5 * time.Minute})
+			return func() {}
+		},
+		"connections are refused": func(c *chat) func() {
+			c.refuse(c.at)
+			return func() { c.refuse("") }
+		},
+	} {
+		for text, script := range map[string]Script{"short": {Pause(2 * time.Second), Text("Yes.")}, "streamed": slowly(tale)} {
+			t.Run(name+"/"+text, func(t *testing.T) {
+				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chat) {
+					c.model.Queue(script, script)
+					c.Say(Ada, c.ada, "Tell me")
+					c.pass(time.Second)
+					recovered := refuse(c)
+					c.pass(15 * time.Second)
+					if own := Own(c, c.ada); len(own) > 0 {
+						t.Fatalf("people read %q", own)
+					}
+					c.shutdown()
+					recovered()
+					c.pass(10 * time.Second) // a hold of less than a minute is not stored
+					c.start()
+					want := tale
+					if text == "short" {
+						want = "Yes."
+					}
+					c.want(c.ada, want)
+				})
+			})
+		}
+	}
+}
+
+// A platform that can't be reached for a quarter of an hour costs time, and no answer: nothing was ever sent.
+func TestChatUnreachable(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		c.model.Queue(Script{Pause(2 * time.Second), Text("Yes.")})
+		c.Say(Ada, c.ada, "Is it so?")
+		c.pass(time.Second)
+		c.refuse(c.at)
+		c.pass(15 * time.Minute)
+		c.refuse("")
+		c.want(c.ada, "Yes.")
+	})
+}
