@@ -122,6 +122,9 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 	} else if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
 	}
+	if acc.Duplicate {
+		return acc, nil // it arrived twice at once, and the other one was faster
+	}
 	rt.live.ring(q.Run)
 	rt.wakeLane(lane{q.Room, true})
 	acc.Chosen = true

@@ -80,7 +80,7 @@ type Questions interface {
 	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
 	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
 	// input of a run with the duty [Carry], which goes on in the conversation of the run that asked, and with its messages if
-	// that has ended or has a verdict.
+	// that has ended or has a verdict. A message known already answers nothing: Choose then returns what [Journal.Known] does.
 	Choose(ctx context.Context, id string, option int, in Memory) (Accepted, error)
 	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
@@ -101,6 +101,9 @@ type Journal interface {
 	// remembered.
 	// A message known already changes nothing, whatever j says.
 	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
+	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
+	// choice. [ErrNotFound] if it never arrived.
+	Known(ctx context.Context, in Memory) (Accepted, error)
 	// Run returns one run, open or not, or [ErrNotFound].
 	Run(ctx context.Context, id RunID) (Run, error)
 	// RunOf returns the run that a message is an input of, or [ErrNotFound].

@@ -36,7 +36,8 @@ func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
 	}
 }
 
-// accept stores a message and opens its run. Nothing that can fail stands between the two.
+// accept stores a message and opens its run. Nothing that can fail stands between the two. A message that arrived before only
+// attaches to its own run: nothing else looks at it, or it could be taken for a choice or a command a second time (IN-16).
 func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if len(m.Address.Own) > MaxOwn {
 		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
@@ -48,6 +49,9 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	m.Quoted = Quoted{Label(m.Quoted.Name), oneLine(m.Quoted.Text, maxQuoted)}
 	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
+	}
+	if acc, known, err := rt.arrived(ctx, m.Memory); known || err != nil {
+		return acc, err
 	}
 	if m.Address.Payer == "" {
 		m.Address.Payer = m.Author
@@ -66,6 +70,21 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 		return acc, err
 	}
 	return rt.hear(ctx, m)
+}
+
+// arrived returns what m was accepted as if it arrived before.
+func (rt *Runtime) arrived(ctx context.Context, m Memory) (acc Accepted, known bool, err error) {
+	acc, err = rt.cfg.Store.Known(ctx, m)
+	if ignore(err, ErrNotFound) != nil {
+		return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	return acc, err == nil, nil
+}
+
+// Known reports whether the message id was accepted before. It costs one read.
+func (rt *Runtime) Known(ctx context.Context, id MemoryID) (bool, error) {
+	_, known, err := rt.arrived(ctx, Memory{ID: id})
+	return known, err
 }
 
 // hear stores a message that is meant for the agent.

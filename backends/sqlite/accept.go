@@ -18,7 +18,7 @@ func (s *Store) Accept(ctx context.Context, in core.Message, j core.JoinRule) (c
 	err := checkMessage(in)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			acc, err = known(ctx, tx, in)
+			acc, err = known(ctx, tx, in.Memory)
 			if errors.Is(err, core.ErrNotFound) {
 				acc, err = accept(ctx, tx, in, j)
 			}
@@ -39,18 +39,35 @@ func checkMessage(in core.Message) error {
 		checkText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))
 }
 
+// Known implements [core.Journal].
+func (s *Store) Known(ctx context.Context, in core.Memory) (acc core.Accepted, err error) {
+	err = s.read(func(db *sql.DB) error {
+		acc, err = known(ctx, db, in)
+		return err
+	})
+	if err != nil {
+		return core.Accepted{}, wrap(err, "looking for %q", in.ID)
+	}
+	return acc, nil
+}
+
 // known looks for the first arrival of in.
-func known(ctx context.Context, tx *sql.Tx, in core.Message) (core.Accepted, error) {
+func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error) {
 	var room core.RoomID
 	var role, text string
 	acc := core.Accepted{Memory: in.ID, Duplicate: true}
-	err := tx.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
+	err := q.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
 		Scan(&room, &acc.Response, &role, &text)
-	if role == input {
-		acc.Run = runID(room, acc.Response)
+	if err != nil {
+		return acc, found(err)
 	}
 	acc.Altered = text != in.Text
-	return acc, found(err)
+	if role != input {
+		return acc, nil
+	}
+	acc.Run = runID(room, acc.Response)
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND duty = ?)`, acc.Run, core.Carry).Scan(&acc.Chosen)
+	return acc, err
 }
 
 func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.Accepted, error) {

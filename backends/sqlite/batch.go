@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
@@ -97,7 +98,7 @@ func (w *writes) commit(jobs []*job) error {
 		}
 		if j.err = j.try(tx); j.err != nil {
 			if _, err := tx.ExecContext(ctx, `ROLLBACK TO job`); err != nil {
-				return err
+				return errors.Join(j.err, err) // SQLite took all of it back, as it does when the disk is full
 			}
 		}
 		if _, err := tx.ExecContext(ctx, `RELEASE job`); err != nil {

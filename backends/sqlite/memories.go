@@ -52,10 +52,16 @@ const (
 	beside = "beside" // it came about beside the answer
 )
 
-// remember stores m. Only an answer replaces an earlier memory: the platform's echo of itself, which was faster.
+// remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
+// id, the platform's echo of itself, which was faster.
 func remember(ctx context.Context, tx *sql.Tx, m core.Memory, turn core.ResponseID, role string) error {
+	if role == said {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, heard); err != nil {
+			return err
+		}
+	}
 	_, err := tx.ExecContext(ctx, `
-		REPLACE INTO memories (`+memoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		INSERT INTO memories (`+memoryColumns+`, turn, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, nanos(m.At), list(m.History), m.Interrupted, m.Failure,
 		contentOf(m), turn, role)
 	return err

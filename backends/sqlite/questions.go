@@ -108,6 +108,9 @@ func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memor
 }
 
 func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory) (core.Accepted, error) {
+	if acc, err := known(ctx, tx, in); !errors.Is(err, core.ErrNotFound) {
+		return acc, err
+	}
 	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 	switch {
 	case errors.Is(err, core.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:

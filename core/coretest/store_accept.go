@@ -42,6 +42,8 @@ func acceptOpens(t *testing.T, s store) {
 
 func acceptDuplicate(t *testing.T, s store) {
 	in := message("room", 1)
+	_, err := s.Known(t.Context(), in.Memory)
+	s.fails(err, core.ErrNotFound)
 	first := s.accept(in, alone)
 	before := s.runOf(first)
 	want := first
@@ -52,6 +54,9 @@ func acceptDuplicate(t *testing.T, s store) {
 		s.same("accepted again", s.accept(other, j), want)
 	}
 	s.same("the run", s.runOf(first), before)
+	known, err := s.Known(t.Context(), other.Memory)
+	s.must(err)
+	s.same("known", known, want)
 	s.same("what was said", s.texts("room", 0, 10), []string{in.Text})
 	room, err := s.Room(t.Context(), "room")
 	s.must(err)
@@ -71,6 +76,9 @@ func acceptAltered(t *testing.T, s store) {
 	want := s.accept(in, alone)
 	want.Duplicate, want.Altered = true, true
 	in.Text = "something else"
+	known, err := s.Known(t.Context(), in.Memory)
+	s.must(err)
+	s.same("known", known, want)
 	s.same("accepted again", s.accept(in, alone), want)
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
 }

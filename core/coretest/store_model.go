@@ -207,9 +207,7 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	if err := context.Cause(ctx); err != nil {
 		return core.Accepted{}, err
 	}
-	if i := s.index(in.ID); i >= 0 {
-		acc := s.said[i].Accepted
-		acc.Duplicate, acc.Altered = true, s.said[i].Text != in.Text
+	if acc, known := s.known(in.Memory); known {
 		return acc, nil
 	}
 	s.save(in.Here())
@@ -238,6 +236,27 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	}
 	s.said = append(s.said, storedMemory{in.Memory, acc})
 	return acc, nil
+}
+
+func (s *storeModel) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	acc, known := s.known(in)
+	if !known {
+		return core.Accepted{}, core.ErrNotFound
+	}
+	return acc, nil
+}
+
+func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
+	i := s.index(in.ID)
+	if i < 0 {
+		return acc, false
+	}
+	acc = s.said[i].Accepted
+	r := s.find(acc.Run)
+	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Duty == core.Carry
+	return acc, true
 }
 
 func (s *storeModel) nextTurn(room core.RoomID) core.ResponseID {

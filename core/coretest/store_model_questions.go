@@ -72,6 +72,9 @@ func (s *storeModel) Withdraw(_ context.Context, room core.RoomID, run core.RunI
 func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if acc, known := s.known(in); known {
+		return acc, nil
+	}
 	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id })
 	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room {
 		return core.Accepted{}, core.ErrLost

@@ -12,6 +12,7 @@ func questionChecks() []storeCheck {
 	return []storeCheck{
 		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
 		{"what is over can't be chosen (SE-07)", chooseLate},
+		{"a message known already is no choice, and stays the input of its run (IN-16)", chooseKnown},
 		{"what nobody has chosen from is closed once, and goes on without a choice", retireOnce},
 		{"a run has one question that is not answered, the newest", askAgain},
 		{"while the run goes on that asked, its messages are its own", chooseEarly},
@@ -71,6 +72,37 @@ func chooseOnce(t *testing.T, s store) {
 	got, err = s.Question(t.Context(), "q")
 	s.must(err)
 	s.same("the question that was answered", got, q)
+}
+
+func chooseKnown(t *testing.T, s store) {
+	in := message("room", 1)
+	acc := s.accept(in, alone)
+	r := s.start(acc.Run, "owner")
+	s.must(s.Ask(t.Context(), question(r, "q")))
+	again := in.Memory
+	again.Kind = core.Aside
+	got, err := s.Choose(t.Context(), "q", 0, again)
+	s.must(err)
+	want := acc
+	want.Duplicate = true
+	s.same("what is chosen", got, want)
+	open, err := s.OpenQuestions(t.Context(), "room")
+	s.must(err)
+	s.same("how many questions are open", len(open), 1)
+	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
+	s.same("the message", s.memory(in.ID), in.Memory)
+
+	first, err := s.Choose(t.Context(), "q", 1, pick("press"))
+	s.must(err)
+	first.Duplicate, first.Chosen = true, true
+	for range 2 {
+		got, err = s.Choose(t.Context(), "q", 1, pick("press"))
+		s.must(err)
+		s.same("chosen again", got, first)
+	}
+	got, err = s.Known(t.Context(), pick("press"))
+	s.must(err)
+	s.same("the choice", got, first)
 }
 
 func chooseEarly(t *testing.T, s store) {

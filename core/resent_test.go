@@ -1,0 +1,123 @@
+package core_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// IN-16: a message that arrives again while its own run waits for a choice is not that choice, whichever replica it reaches.
+// The run keeps its input: its answer is stored.
+func TestResentMessageIsNoChoice(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		inWorld(t, func(w *world) {
+			a := &asking{}
+			w.plug(&action{name: "PLAY", effect: core.Writes, limit: time.Hour, do: a.act})
+			w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
+			n := w.start()
+			m := w.message(room, "ada", "Rain") // also the name of an option
+			first := n.submit(m)
+			time.Sleep(time.Second)
+			at := n
+			if elsewhere {
+				at = w.start()
+			}
+			if again := at.submit(m); !again.Duplicate || again.Run != first.Run || again.Chosen || again.Altered {
+				w.Errorf("again: %+v", again)
+			}
+			time.Sleep(time.Minute)
+			if !a.over.IsZero() {
+				w.Fatalf("chosen is %+v, %v", a.chosen, a.err)
+			}
+			n.tell(core.Choice(pressed(w.question(first), 0)))
+			w.wants(first, core.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
+		})
+	}
+}
+
+// IN-16: an old message that arrives again while /new asks does not clear the room.
+func TestResentNumberForgetsNothing(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		m := w.message(room, "ada", "1")
+		first := n.submit(m)
+		w.wants(first, core.Completed, "You said: 1")
+		w.ended(n.say("/new"))
+		if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+			w.Errorf("again: %+v", again)
+		}
+		time.Sleep(time.Minute)
+		if got := w.said(m.ID); got != "1" {
+			w.Errorf("the message says %q", got)
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"1", "You said: 1", "B"}) {
+			w.Errorf("the model was asked %q", got)
+		}
+	})
+}
+
+// IN-16: a known message changes nothing else either: it is not asked again whether its author may write, no turn gives way,
+// and a choice that was typed stays one for whoever sends it again.
+func TestResentMessageOnlyAttaches(t *testing.T) {
+	t.Run("not invited any more", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			m := w.message(room, "ada", "/help")
+			first := n.submit(m)
+			w.ended(first)
+			delete(w.cfg.Access.People, "ada")
+			if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+				w.Errorf("again: %+v", again)
+			}
+		})
+	})
+	t.Run("a choice that was typed", func(t *testing.T) {
+		inChoice(t, func(w *world, n *node, c *chooser, _ core.Question) {
+			m := w.message(room, "ada", "yes")
+			first := n.submit(m)
+			w.ended(first)
+			if again := n.submit(m); !again.Duplicate || again.Run != first.Run || !again.Chosen || len(c.chosen) != 1 {
+				w.Errorf("again: %+v; chosen was %+v", again, c.chosen)
+			}
+		})
+	})
+	t.Run("a retry", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			w.ended(n.say("A"))
+			m := w.message(room, "ada", "/retry")
+			first := n.submit(m)
+			w.ended(first)
+			w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
+			later := n.say("B")
+			time.Sleep(time.Second)
+			if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
+				w.Errorf("again: %+v", again)
+			}
+			w.wants(later, core.Completed, fox+" The end.")
+			w.chat.seen = nil // what was said first is not remembered
+		})
+	})
+	t.Run("with another text", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			n := w.start()
+			m := w.message(room, "ada", "A")
+			first := n.submit(m)
+			w.ended(first)
+			m.Text = strings.Repeat("B", 10)
+			if again := n.submit(m); !again.Duplicate || !again.Altered || again.Run != first.Run {
+				w.Errorf("again: %+v", again)
+			}
+			if known, err := n.Known(w.Context(), m.ID); err != nil || !known {
+				w.Errorf("known: %v, %v", known, err)
+			}
+			if known, err := n.Known(w.Context(), "fake/ada/never"); err != nil || known {
+				w.Errorf("what never came is known: %v, %v", known, err)
+			}
+		})
+	})
+}
