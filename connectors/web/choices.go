@@ -15,15 +15,12 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
-	var c struct {
-		ID     string `json:"id"`
-		Option int    `json:"option"`
-	}
-	if err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxBody)).Decode(&c); err != nil {
-		fail(rw, http.StatusBadRequest, "The request is not the JSON object {\"id\": …, \"option\": …}.")
+	c, no := readChoice(rw, r)
+	if no != nil {
+		fail(rw, no.status, no.sentence)
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Choice{Question: c.ID, Option: c.Option, Room: room.ID, Author: visitor(room.ID)})
+	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID)})
 	switch {
 	case err != nil:
 		w.broken(rw, "take a choice", err)
@@ -34,6 +31,30 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 		defer w.streams.Done()
 		w.stream(rw, r, room.ID, acc, false)
 	}
+}
+
+// choice is what a page sends when somebody presses an option.
+type choice struct {
+	id     string
+	option int
+}
+
+func readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no *refusal) {
+	if err := readBody(rw, r, maxChoice, c.field); err != nil {
+		return c, refuse(err, "The request is not the JSON object {\"id\": …, \"option\": …}.")
+	}
+	return c, nil
+}
+
+// field reads one member of the body into c.
+func (c *choice) field(dec *json.Decoder, key string) error {
+	switch key {
+	case "id":
+		return dec.Decode(&c.id)
+	case "option":
+		return dec.Decode(&c.option)
+	}
+	return skipValue(dec)
 }
 
 // recent is what a reload shows: what was said, and commands with their answers, in the order of time.

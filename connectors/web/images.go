@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -20,51 +22,83 @@ const (
 	maxImageName = 255      // characters
 	maxShelf     = 64 << 20 // bytes of all pictures that wait
 	wordless     = "Please describe the attached image."
+	largeImage   = "An image may have 5 MiB of base64."
 )
 
-// picture is one that a page sends.
+// picture is an image as a page sends it.
 type picture struct {
 	Data     string `json:"data"` // base64
 	MimeType string `json:"mimeType"`
 	Name     string `json:"name"`
 }
 
-// decode judges a picture, and unpacks its base64.
-func (p picture) decode() ([]byte, *refusal) {
+// image is one that was sent, without its base64.
+type image struct {
+	data     []byte
+	mimeType string
+	name     string
+}
+
+// addImage reads the next image of the body. It refuses the first one too many before it is read.
+func (q *question) addImage(dec *json.Decoder) error {
+	if len(q.Images) == maxImages {
+		return &refusal{http.StatusBadRequest, "A message may have 4 images."}
+	}
+	var p picture
+	err := readObject(dec, p.field)
+	if errors.Is(err, errToken) {
+		return &refusal{http.StatusRequestEntityTooLarge, largeImage}
+	} else if err != nil {
+		return err
+	}
+	i, no := p.decode()
+	if no != nil {
+		return no
+	}
+	q.Images = append(q.Images, i)
+	return nil
+}
+
+// field reads one member of an image into p.
+func (p *picture) field(dec *json.Decoder, key string) error {
+	switch key {
+	case "data":
+		return dec.Decode(&p.Data)
+	case "mimeType":
+		return dec.Decode(&p.MimeType)
+	case "name":
+		return dec.Decode(&p.Name)
+	}
+	return skipValue(dec)
+}
+
+// decode checks a picture and decodes its base64.
+func (p picture) decode() (image, *refusal) {
 	switch {
 	case strings.HasPrefix(p.Data, "data:"):
-		return nil, &refusal{http.StatusBadRequest, "An image is plain base64, without \"data:\"."}
+		return image{}, &refusal{http.StatusBadRequest, "An image is plain base64, without \"data:\"."}
 	case len(p.Data) > maxImage:
-		return nil, &refusal{http.StatusRequestEntityTooLarge, "An image may have 5 MiB of base64."}
+		return image{}, &refusal{http.StatusRequestEntityTooLarge, largeImage}
 	case !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, p.MimeType):
-		return nil, &refusal{http.StatusBadRequest, "An image is a JPEG, PNG, GIF or WebP."}
+		return image{}, &refusal{http.StatusBadRequest, "An image is a JPEG, PNG, GIF or WebP."}
 	case utf8.RuneCountInString(p.Name) > maxImageName:
-		return nil, &refusal{http.StatusBadRequest, "The name of an image may have 255 characters."}
+		return image{}, &refusal{http.StatusBadRequest, "The name of an image may have 255 characters."}
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	if err != nil || len(data) == 0 {
-		return nil, &refusal{http.StatusBadRequest, "An image is not base64."}
+		return image{}, &refusal{http.StatusBadRequest, "An image is not base64."}
 	}
-	return data, nil
+	return image{data, p.MimeType, p.Name}, nil
 }
 
-// shelve keeps the pictures of a message until they are read.
-func (w *Web) shelve(id core.MemoryID, pictures []picture) (files []core.File, no *refusal) {
-	if len(pictures) > maxImages {
-		return nil, &refusal{http.StatusBadRequest, "A message may have 4 images."}
+// shelve keeps the images of a message until they are read.
+func (w *Web) shelve(id core.MemoryID, images []image) (files []core.File) {
+	for n, i := range images {
+		ref := fmt.Sprintf("%s/%d", id, n)
+		w.shelf.put(ref, i.data)
+		files = append(files, core.File{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
 	}
-	all := make([][]byte, len(pictures))
-	for i, p := range pictures {
-		if all[i], no = p.decode(); no != nil {
-			return nil, no
-		}
-	}
-	for i, p := range pictures {
-		ref := fmt.Sprintf("%s/%d", id, i)
-		w.shelf.put(ref, all[i])
-		files = append(files, core.File{Ref: ref, Name: p.Name, Type: p.MimeType, Size: int64(len(all[i]))})
-	}
-	return files, nil
+	return files
 }
 
 var _ connectors.Fetcher = (*Web)(nil)

@@ -1,13 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,27 +18,33 @@ import (
 )
 
 func TestImagesRefused(t *testing.T) {
-	image := func(data, mime, name string) picture { return picture{data, mime, name} }
+	one := func(data, mime, name string) picture { return picture{data, mime, name} }
 	const ok = "aGVsbG8="
 	for name, c := range map[string]struct {
 		pictures []picture
 		want     int
 	}{
-		"good":            {[]picture{image(ok, "image/png", "a.png")}, 0},
-		"five":            {make([]picture, 5), http.StatusBadRequest},
-		"a data URL":      {[]picture{image("data:image/png;base64,"+ok, "image/png", "")}, http.StatusBadRequest},
-		"too large":       {[]picture{image(strings.Repeat("a", maxImage+4), "image/png", "")}, http.StatusRequestEntityTooLarge},
-		"SVG (SE-06)":     {[]picture{image(ok, "image/svg+xml", "")}, http.StatusBadRequest},
-		"a long name":     {[]picture{image(ok, "image/png", strings.Repeat("a", 256))}, http.StatusBadRequest},
-		"no base64":       {[]picture{image("%%%", "image/png", "")}, http.StatusBadRequest},
-		"nothing":         {[]picture{image("", "image/png", "")}, http.StatusBadRequest},
-		"one of two good": {[]picture{image(ok, "image/png", ""), image("%", "image/png", "")}, http.StatusBadRequest},
+		"good":            {[]picture{one(ok, "image/png", "a.png")}, 0},
+		"five":            {slices.Repeat([]picture{one(ok, "image/png", "")}, 5), http.StatusBadRequest},
+		"a data URL":      {[]picture{one("data:image/png;base64,"+ok, "image/png", "")}, http.StatusBadRequest},
+		"too large":       {[]picture{one(strings.Repeat("a", maxImage+4), "image/png", "")}, http.StatusRequestEntityTooLarge},
+		"far too large":   {[]picture{one(strings.Repeat("a", 2*maxImage), "image/png", "")}, http.StatusRequestEntityTooLarge},
+		"SVG (SE-06)":     {[]picture{one(ok, "image/svg+xml", "")}, http.StatusBadRequest},
+		"a long name":     {[]picture{one(ok, "image/png", strings.Repeat("a", 256))}, http.StatusBadRequest},
+		"no base64":       {[]picture{one("%%%", "image/png", "")}, http.StatusBadRequest},
+		"nothing":         {[]picture{one("", "image/png", "")}, http.StatusBadRequest},
+		"one of two good": {[]picture{one(ok, "image/png", ""), one("%", "image/png", "")}, http.StatusBadRequest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &Web{}
-			files, no := w.shelve("web/c/m", c.pictures)
-			if got := no; (got == nil) != (c.want == 0) || got != nil && got.status != c.want {
-				t.Errorf("%+v", got)
+			body, err := json.Marshal(map[string]any{"text": "a", "images": c.pictures})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := httptest.NewRecorder()
+			_, files, ok := w.take(rec, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)), "web/c")
+			if ok != (c.want == 0) || !ok && rec.Code != c.want {
+				t.Errorf("%v, %d %s", ok, rec.Code, rec.Body)
 			}
 			if c.want != 0 && (files != nil || w.shelf.size != 0) {
 				t.Error("something of it is kept")
@@ -47,11 +56,8 @@ func TestImagesRefused(t *testing.T) {
 // SE-11: however many pictures come, what is held is bounded; the newest are there.
 func TestShelf(t *testing.T) {
 	w := &Web{}
-	one := base64.StdEncoding.EncodeToString(make([]byte, 3<<20))
 	for i := range 40 {
-		if _, no := w.shelve(core.MemoryID(fmt.Sprint(i)), []picture{{one, "image/png", ""}}); no != nil {
-			t.Fatal(no.sentence)
-		}
+		w.shelve(core.MemoryID(fmt.Sprint(i)), []image{{make([]byte, 3<<20), "image/png", ""}})
 	}
 	if w.shelf.size > maxShelf || len(w.shelf.files) != len(w.shelf.order) {
 		t.Errorf("%d bytes in %d files", w.shelf.size, len(w.shelf.files))

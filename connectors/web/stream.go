@@ -6,37 +6,22 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"parley/core"
 )
 
 const (
-	maxBody = 21 << 20 // bytes: four images, and a text
-	maxText = 32_000   // characters of a message
-	maxKey  = 128      // characters of a clientMessageId
-	beat    = 15 * time.Second
-	pace    = 40 * time.Millisecond // between two frames of text, at least
+	beat = 15 * time.Second
+	pace = 40 * time.Millisecond // between two frames of text, at least
 
 	// choiceGrace is how long the stream of a choice outlives a stop of the gateway. A choice is carried out at once, and
 	// it may be what ends the last answer that the gateway was kept running for (gateway chat -p).
 	choiceGrace = 3 * time.Second
 )
-
-// question is what a page sends.
-type question struct {
-	Text            string    `json:"text"`
-	Images          []picture `json:"images"`
-	ClientMessageID string    `json:"clientMessageId"`
-	StreamProtocol  string    `json:"streamProtocol"`
-	Source          string    `json:"source"`
-}
 
 // defaultSource is what the chat in the browser is called.
 const defaultSource = "client_chat"
@@ -82,63 +67,6 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		w.stream(rw, r, room.ID, acc, q.StreamProtocol == "legacy")
 	}
 }
-
-func (q question) id(room core.RoomID) core.MemoryID {
-	return core.MemoryID(string(room) + "/" + q.ClientMessageID)
-}
-
-// take reads a message and keeps its pictures, or answers the request.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request, room core.RoomID) (q question, files []core.File, ok bool) {
-	if r.ContentLength < 0 || r.ContentLength > smallBody {
-		leave, ok := w.uploads.enter(w.guard.client(r))
-		if !ok {
-			retryLater(rw, largeWait)
-			fail(rw, http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment.")
-			return q, nil, false
-		}
-		defer leave()
-	}
-	q, no := readQuestion(rw, r)
-	if no == nil {
-		files, no = w.shelve(q.id(room), q.Images)
-	}
-	if no != nil {
-		fail(rw, no.status, no.sentence)
-		return q, nil, false
-	}
-	return q, files, true
-}
-
-// refusal answers a request that can't be taken.
-type refusal struct {
-	status   int
-	sentence string
-}
-
-func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
-	err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxBody)).Decode(&q)
-	if strings.TrimSpace(q.Text) == "" && len(q.Images) > 0 {
-		q.Text = wordless
-	}
-	var tooBig *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooBig):
-		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
-	case err != nil:
-		return q, &refusal{http.StatusBadRequest, "The request is not the JSON object {\"text\": …, \"clientMessageId\": …}."}
-	case strings.TrimSpace(q.Text) == "":
-		return q, &refusal{http.StatusBadRequest, "text is required."}
-	case utf8.RuneCountInString(q.Text) > maxText:
-		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
-	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
-		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 printable characters without \"/\"."}
-	case q.ClientMessageID == "":
-		q.ClientMessageID = newID() // a client that never repeats itself
-	}
-	return q, nil
-}
-
-func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
 
 // stream follows the answer of a run until its end, the reader's, or the gateway's.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, acc core.Accepted, legacy bool) {

@@ -1,0 +1,160 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+const (
+	maxBody   = 21 << 20     // bytes: four images, and a text
+	maxChoice = 4 << 10      // bytes of a body that names a choice
+	maxDepth  = 16           // objects and arrays inside each other
+	maxValues = 1000         // members and elements of one body
+	maxToken  = 5<<20 + 4096 // bytes of one string, number or gap as it is written: an image, with some escapes
+)
+
+// Reasons to refuse a body before all of it is decoded.
+var (
+	errComplex = errors.New("the JSON has too many values, or too many inside each other")
+	errToken   = errors.New("a value of the JSON is too long")
+	errForm    = errors.New("the JSON has another form")
+)
+
+// jsonBounds passes a JSON text on and fails as soon as the text goes beyond a limit. A decoder behind it never holds more
+// than the limits allow. It finds only the limits' edges: whether the text is JSON is for the decoder to say.
+type jsonBounds struct {
+	r      io.Reader
+	err    error
+	depth  int
+	values int
+	token  int // bytes since the last mark of structure
+	quoted bool
+	escape bool
+}
+
+// Read implements io.Reader.
+func (b *jsonBounds) Read(p []byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.r.Read(p)
+	for _, c := range p[:n] {
+		if b.err = b.check(c); b.err != nil {
+			return 0, b.err
+		}
+	}
+	return n, err
+}
+
+func (b *jsonBounds) check(c byte) error {
+	switch {
+	case b.quoted:
+		b.token++
+		b.quoted = b.escape || c != '"'
+		b.escape = !b.escape && c == '\\'
+	case c == '"':
+		b.quoted, b.token = true, 0
+	case c == '{' || c == '[':
+		b.depth++
+		b.values++
+		b.token = 0
+	case c == '}' || c == ']':
+		b.depth--
+		b.token = 0
+	case c == ',':
+		b.values++
+		b.token = 0
+	case c == ':':
+		b.token = 0
+	default:
+		b.token++ // white space too: the decoder keeps what it looks past
+	}
+	switch {
+	case b.depth > maxDepth || b.values > maxValues:
+		return errComplex
+	case b.token > maxToken:
+		return errToken
+	}
+	return nil
+}
+
+// readBody reads the one JSON object that the body of a request is. field reads the value of each member from dec, or
+// skips it. most is how many bytes the body may have.
+func readBody(rw http.ResponseWriter, r *http.Request, most int64, field func(dec *json.Decoder, key string) error) error {
+	dec := json.NewDecoder(&jsonBounds{r: http.MaxBytesReader(rw, r.Body, most)})
+	if err := readObject(dec, field); err != nil {
+		return fmt.Errorf("read a JSON body: %w", err)
+	}
+	switch _, err := dec.Token(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read past a JSON body: %w", err)
+	}
+	return fmt.Errorf("read past a JSON body: %w", errForm)
+}
+
+// readObject reads the members of the object that dec comes to.
+func readObject(dec *json.Decoder, field func(dec *json.Decoder, key string) error) error {
+	if err := readDelim(dec, '{'); err != nil {
+		return err
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		if err := field(dec, key.(string)); err != nil { // the decoder gives nothing else for the name of a member
+			return err
+		}
+	}
+	return readDelim(dec, '}')
+}
+
+// readArray calls element for each element of the array that dec comes to; null is an array without elements.
+func readArray(dec *json.Decoder, element func(dec *json.Decoder) error) error {
+	switch t, err := dec.Token(); {
+	case err != nil:
+		return err
+	case t == nil:
+		return nil
+	case t != json.Delim('['):
+		return errForm
+	}
+	for dec.More() {
+		if err := element(dec); err != nil {
+			return err
+		}
+	}
+	return readDelim(dec, ']')
+}
+
+func readDelim(dec *json.Decoder, want json.Delim) error {
+	t, err := dec.Token()
+	if err == nil && t != want {
+		err = errForm
+	}
+	return err
+}
+
+// skipValue reads past the value that dec comes to, and keeps nothing of it.
+func skipValue(dec *json.Decoder) error {
+	for depth := 0; ; {
+		t, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}

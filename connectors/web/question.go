@@ -1,0 +1,112 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"parley/core"
+)
+
+const (
+	maxText = 32_000 // characters of a message
+	maxKey  = 128    // characters of a clientMessageId
+)
+
+// question is what a page sends.
+type question struct {
+	Text            string
+	Images          []image
+	ClientMessageID string
+	StreamProtocol  string
+	Source          string
+}
+
+func (q question) id(room core.RoomID) core.MemoryID {
+	return core.MemoryID(string(room) + "/" + q.ClientMessageID)
+}
+
+// refusal answers a request that can't be taken.
+type refusal struct {
+	status   int
+	sentence string
+}
+
+// Error implements error: a refusal ends the reading of a body.
+func (r *refusal) Error() string { return r.sentence }
+
+// take reads a message and keeps its pictures, or answers the request.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request, room core.RoomID) (q question, files []core.File, ok bool) {
+	if r.ContentLength < 0 || r.ContentLength > smallBody {
+		leave, ok := w.uploads.enter(w.guard.client(r))
+		if !ok {
+			retryLater(rw, largeWait)
+			fail(rw, http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment.")
+			return q, nil, false
+		}
+		defer leave()
+	}
+	q, no := readQuestion(rw, r)
+	if no != nil {
+		fail(rw, no.status, no.sentence)
+		return q, nil, false
+	}
+	return q, w.shelve(q.id(room), q.Images), true
+}
+
+// readQuestion decodes the body of r and checks its fields.
+func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
+	if err := readBody(rw, r, maxBody, q.field); err != nil {
+		return q, refuse(err, "The request is not the JSON object {\"text\": …, \"clientMessageId\": …}.")
+	}
+	if strings.TrimSpace(q.Text) == "" && len(q.Images) > 0 {
+		q.Text = wordless
+	}
+	switch {
+	case strings.TrimSpace(q.Text) == "":
+		return q, &refusal{http.StatusBadRequest, "text is required."}
+	case utf8.RuneCountInString(q.Text) > maxText:
+		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
+		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 printable characters without \"/\"."}
+	case q.ClientMessageID == "":
+		q.ClientMessageID = newID() // a client that never repeats itself
+	}
+	return q, nil
+}
+
+func unfit(c rune) bool { return c <= ' ' || c == '/' || c == 0x7f || c == utf8.RuneError }
+
+// field reads one member of the body into q.
+func (q *question) field(dec *json.Decoder, key string) error {
+	switch key {
+	case "text":
+		return dec.Decode(&q.Text)
+	case "clientMessageId":
+		return dec.Decode(&q.ClientMessageID)
+	case "streamProtocol":
+		return dec.Decode(&q.StreamProtocol)
+	case "source":
+		return dec.Decode(&q.Source)
+	case "images":
+		return readArray(dec, q.addImage)
+	}
+	return skipValue(dec)
+}
+
+// refuse turns an error of readBody into the reply. form is the sentence about a body that is not what it should be.
+func refuse(err error, form string) *refusal {
+	var no *refusal
+	var tooBig *http.MaxBytesError
+	switch {
+	case errors.As(err, &no):
+		return no
+	case errors.As(err, &tooBig), errors.Is(err, errToken):
+		return &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+	case errors.Is(err, errComplex):
+		return &refusal{http.StatusBadRequest, "The request has too many values, or too many inside each other."}
+	}
+	return &refusal{http.StatusBadRequest, form}
+}
