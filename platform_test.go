@@ -63,8 +63,12 @@ type chat struct {
 	forgotten map[string]bool // messages that stand though nobody remembers what they say
 }
 
-// vague says that what people see of a run need not be what is remembered: it is forgotten, or an orphan.
+// vague reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
+// refused.
 func (c *chat) vague(run core.Run) bool {
+	if len(run.Shown) == 0 {
+		return c.forgotten[""]
+	}
 	return slices.ContainsFunc(run.Shown, func(s core.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.orphans > 0 })
 }
 
