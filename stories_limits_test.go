@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/core"
 	. "parley/models/modelfake"
+	"parley/sim"
 )
 
 // through is a visitor whose requests say that they come from elsewhere.
@@ -128,4 +131,58 @@ func TestLedgerAndBill(t *testing.T) {
 			})
 		})
 	}
+}
+
+// SE-16: a button that is answered like a message counts for the address that pressed it, as messages from there do.
+func TestButtonsCountForTheirAddress(t *testing.T) {
+	tell(t, func(cfg *config.Config) { cfg.Limits.Person = quota(3, 0) }, func(s *story) {
+		for range 12 {
+			s.model.Queue(Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
+		}
+		offers := map[string]core.Offer{}
+		for range 3 {
+			conversation := s.open()
+			offers[conversation] = s.lastOffer(s.send(conversation, "m", "Hi"))
+		}
+		refused := 0
+		for conversation, offer := range offers {
+			for range 3 {
+				st, err := s.browser.Choose(s.Context(), conversation, offer, 1)
+				s.must(err)
+				if next := s.lastOffer(st); next.ID != "" {
+					offer = next
+					continue
+				}
+				refused++
+				break // nothing is left to press
+			}
+		}
+		if asked := len(s.model.Requests()); asked != 3 || refused != 3 {
+			t.Errorf("the model was asked %d times, and %d presses were refused; want 3 and 3", asked, refused)
+		}
+		day := time.Now().UTC().Format(time.DateOnly)
+		for conversation := range offers {
+			own, err := s.node.store.Spent(s.Context(), day, "person/web/"+conversation)
+			s.must(err)
+			if own != (core.Cost{}) {
+				t.Errorf("%+v is counted for a conversation, which everybody can open anew", own)
+			}
+		}
+	})
+}
+
+// lastOffer reads an answer to its end, and returns the last thing that it offers to choose from.
+func (s *story) lastOffer(st *sim.Stream) (offer core.Offer) {
+	s.Helper()
+	frames, err := st.All()
+	s.must(err)
+	for _, e := range frames {
+		var f struct {
+			Choices *core.Offer `json:"choices"`
+		}
+		if json.Unmarshal([]byte(e.Raw), &f) == nil && f.Choices != nil {
+			offer = *f.Choices
+		}
+	}
+	return offer
 }

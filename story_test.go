@@ -354,9 +354,9 @@ func (w *witness) Ask(ctx context.Context, q core.Question) error {
 	return w.effect(func() error { return w.Store.Ask(ctx, q) })
 }
 
-func (w *witness) Choose(ctx context.Context, id string, option int, in core.Memory) (acc core.Accepted, err error) {
+func (w *witness) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (acc core.Accepted, err error) {
 	err = w.effect(func() error {
-		acc, err = w.Store.Choose(ctx, id, option, in)
+		acc, err = w.Store.Choose(ctx, id, option, in, payer)
 		return err
 	})
 	return acc, err

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -118,11 +119,7 @@ func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
 		ID: MemoryID(q.Carrier + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
 		InReplyTo: run.Said(), At: time.Now(),
 	}
-	to := run.Address
-	to.Payer = q.By
-	if to.Known != q.By {
-		to.Known = ""
-	}
+	to := run.Address.For(q.By, cmp.Or(q.Payer, q.By))
 	return a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 

@@ -16,7 +16,7 @@ import (
 func TestCarriedLate(t *testing.T) {
 	late := func(w *world, n *node, acc core.Accepted) {
 		q := w.question(acc)
-		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.Aside, Author: "ada", Text: q.Options[1], At: time.Now()})
+		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.Aside, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
 		w.must(err)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()

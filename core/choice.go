@@ -38,6 +38,7 @@ type Question struct {
 	Choice  int      `json:"choice,omitempty"`
 	By      EntityID `json:"by,omitempty"`
 	Name    string   `json:"name,omitempty"`
+	Payer   EntityID `json:"payer,omitempty"` // whose limits count what comes of it; empty: By's
 	Carrier RunID    `json:"carrier,omitempty"`
 }
 
@@ -64,6 +65,7 @@ type Choice struct {
 	Option   int    // from 0
 	Room     RoomID
 	Author   EntityID
+	Payer    EntityID // whose limits count what comes of it, as [Address.Payer]; empty: the author's
 	Name     string
 	Roles    []string
 }
@@ -100,7 +102,7 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 		}
 	}
 	q.ID = rand.Text()
-	q.Choice, q.By, q.Name, q.Carrier = 0, "", "", ""
+	q.Choice, q.By, q.Name, q.Payer, q.Carrier = 0, "", "", "", ""
 	return q, nil
 }
 
@@ -116,7 +118,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
 		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
-	})
+	}, cmp.Or(c.Payer, c.Author))
 	if errors.Is(err, ErrLost) {
 		return Accepted{Refused: overNow}, nil
 	} else if err != nil {
@@ -218,7 +220,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 			}
 			return Accepted{}, false, nil
 		}
-		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Name: m.Name, Roles: m.Roles}
+		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Payer: m.Address.Payer, Name: m.Name, Roles: m.Roles}
 		acc, err := rt.choose(ctx, c, m.ID, m.Text)
 		return acc, err == nil && acc.Refused == "", err
 	}

@@ -80,8 +80,10 @@ type Questions interface {
 	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
 	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
 	// input of a run with the duty [Carry], which goes on in the conversation of the run that asked, and with its messages if
-	// that has ended or has a verdict. A message known already answers nothing: Choose then returns what [Journal.Known] does.
-	Choose(ctx context.Context, id string, option int, in Memory) (Accepted, error)
+	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
+	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
+	// then returns what [Journal.Known] does.
+	Choose(ctx context.Context, id string, option int, in Memory, payer EntityID) (Accepted, error)
 	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
 	Retire(ctx context.Context, id string) (Accepted, error)

@@ -137,3 +137,13 @@ type Address struct {
 	Known     EntityID `json:"known,omitempty"` // the author, if they are known by a role: it comes with what they write, and is not stored elsewhere
 	Own       []byte   `json:"own,omitempty"`   // the connector's own, at most MaxOwn bytes
 }
+
+// For returns the address for something that who, and not its author, has triggered: payer pays, and a role that the author
+// has is not lent.
+func (a Address) For(who, payer EntityID) Address {
+	a.Payer = payer
+	if a.Known != who {
+		a.Known = ""
+	}
+	return a
+}

@@ -122,8 +122,8 @@ func (s *portStore) Retire(ctx context.Context, id string) (core.Accepted, error
 	return effect(s.p, "retire", func() (core.Accepted, error) { return s.Store.Retire(ctx, id) })
 }
 
-func (s *portStore) Choose(ctx context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
-	return effect(s.p, "choose", func() (core.Accepted, error) { return s.Store.Choose(ctx, id, option, in) })
+func (s *portStore) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
+	return effect(s.p, "choose", func() (core.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
 }
 
 func (s *portStore) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {

@@ -92,12 +92,12 @@ func withdraw(ctx context.Context, tx *sql.Tx, room core.RoomID, run core.RunID)
 }
 
 // Choose implements [core.Questions].
-func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
+func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
 	var acc core.Accepted
-	err := checkMemory(in)
+	err := errors.Join(checkMemory(in), checkText(string(payer)))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			acc, err = choose(ctx, tx, id, option, in)
+			acc, err = choose(ctx, tx, id, option, in, payer)
 			return err
 		})
 	}
@@ -107,7 +107,7 @@ func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memor
 	return acc, nil
 }
 
-func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory) (core.Accepted, error) {
+func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
 	if acc, err := known(ctx, tx, in); !errors.Is(err, core.ErrNotFound) {
 		return acc, err
 	}
@@ -118,7 +118,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memo
 	case err != nil:
 		return core.Accepted{}, err
 	}
-	q.Choice, q.By, q.Name = option, in.Author, in.Name
+	q.Choice, q.By, q.Name, q.Payer = option, in.Author, in.Name, payer
 	acc, err := carryOn(ctx, tx, q)
 	if err != nil {
 		return core.Accepted{}, err
@@ -151,11 +151,22 @@ func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepte
 		return acc, err
 	}
 	acc.Run = runID(q.Room, acc.Response)
+	asker, err := findRun(ctx, tx, q.Run)
+	if errors.Is(err, core.ErrNotFound) {
+		err = nil // then there is no conversation to go on in
+	}
+	if err != nil {
+		return acc, err
+	}
+	address := asker.Address
+	if q.By != "" {
+		address = address.For(q.By, q.Payer)
+	}
 	now := nanos(time.Now())
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
-		SELECT ?, room, ?, kind, address, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
-		acc.Run, acc.Response, q.By, now, now, core.Carry, q.Run)
+		SELECT ?, room, ?, kind, ?, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
+		acc.Run, acc.Response, toJSON(address), q.By, now, now, core.Carry, q.Run)
 	if err != nil {
 		return acc, err
 	}

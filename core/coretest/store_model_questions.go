@@ -69,7 +69,7 @@ func (s *storeModel) Withdraw(_ context.Context, room core.RoomID, run core.RunI
 	return nil
 }
 
-func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Memory) (core.Accepted, error) {
+func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if acc, known := s.known(in); known {
@@ -80,7 +80,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 		return core.Accepted{}, core.ErrLost
 	}
 	q := &s.asked[i]
-	q.Choice, q.By, q.Name = option, in.Author, in.Name
+	q.Choice, q.By, q.Name, q.Payer = option, in.Author, in.Name, payer
 	acc := s.carryOn(q, in.ID)
 	acc.Memory = in.ID
 	s.said = append(s.said, storedMemory{in, acc})
@@ -103,9 +103,13 @@ func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Acc
 	if !asker.Outcome.Done() && asker.Verdict == nil {
 		shown = nil
 	}
+	address := asker.Address
+	if q.By != "" {
+		address = address.For(q.By, q.Payer)
+	}
 	turn := s.nextTurn(q.Room)
 	r := &ownedRun{author: q.By, Run: core.Run{
-		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: asker.Address,
+		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: address,
 		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: shown,
 	}}
 	s.runs = append(s.runs, r)

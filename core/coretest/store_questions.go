@@ -48,22 +48,24 @@ func chooseOnce(t *testing.T, s store) {
 
 	elsewhere := pick("press")
 	elsewhere.Room = "elsewhere"
-	_, err = s.Choose(t.Context(), "q", 1, elsewhere)
+	_, err = s.Choose(t.Context(), "q", 1, elsewhere, "ada")
 	s.fails(err, core.ErrLost)
-	acc, err := s.Choose(t.Context(), "q", 1, pick("press"))
+	acc, err := s.Choose(t.Context(), "q", 1, pick("press"), "payer")
 	s.must(err)
 	run := s.runOf(acc)
 	if run.Duty != core.Carry || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
 		t.Errorf("the choice is carried out by %+v", run)
 	}
-	s.same("its address", run.Address, r.Address)
-	q.Carrier, q.Choice, q.By, q.Name = acc.Run, 1, "ada", "Ada"
+	want := r.Address
+	want.Payer = "payer"
+	s.same("its address", run.Address, want)
+	q.Carrier, q.Choice, q.By, q.Name, q.Payer = acc.Run, 1, "ada", "Ada", "payer"
 	for _, id := range []core.RunID{r.ID, acc.Run} {
 		got, err := s.QuestionOf(t.Context(), id)
 		s.must(err)
 		s.same("the question of "+string(id), got, q)
 	}
-	_, err = s.Choose(t.Context(), "q", 0, pick("again"))
+	_, err = s.Choose(t.Context(), "q", 0, pick("again"), "ada")
 	s.fails(err, core.ErrLost)
 	open, err = s.OpenQuestions(t.Context(), "room")
 	s.must(err)
@@ -81,7 +83,7 @@ func chooseKnown(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	again := in.Memory
 	again.Kind = core.Aside
-	got, err := s.Choose(t.Context(), "q", 0, again)
+	got, err := s.Choose(t.Context(), "q", 0, again, "ada")
 	s.must(err)
 	want := acc
 	want.Duplicate = true
@@ -92,11 +94,11 @@ func chooseKnown(t *testing.T, s store) {
 	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
 	s.same("the message", s.memory(in.ID), in.Memory)
 
-	first, err := s.Choose(t.Context(), "q", 1, pick("press"))
+	first, err := s.Choose(t.Context(), "q", 1, pick("press"), "ada")
 	s.must(err)
 	first.Duplicate, first.Chosen = true, true
 	for range 2 {
-		got, err = s.Choose(t.Context(), "q", 1, pick("press"))
+		got, err = s.Choose(t.Context(), "q", 1, pick("press"), "ada")
 		s.must(err)
 		s.same("chosen again", got, first)
 	}
@@ -112,7 +114,7 @@ func chooseEarly(t *testing.T, s store) {
 		id := fmt.Sprint(n)
 		s.must(s.Ask(t.Context(), question(r, id)))
 		s.note(r, core.Note{Verdict: verdict})
-		acc, err := s.Choose(t.Context(), id, 1, pick(core.MemoryID(id)))
+		acc, err := s.Choose(t.Context(), id, 1, pick(core.MemoryID(id)), "ada")
 		s.must(err)
 		if run := s.runOf(acc); len(run.Shown) != n {
 			t.Errorf("with the verdict %v it goes on with %+v", verdict, run.Shown)
@@ -131,7 +133,7 @@ func chooseLate(t *testing.T, s store) {
 		"of a cleared room":  func() { ask("of a cleared room"); _, err := s.Clear(t.Context(), "room"); s.must(err) },
 	} {
 		over()
-		_, err := s.Choose(t.Context(), name, 0, pick("press"))
+		_, err := s.Choose(t.Context(), name, 0, pick("press"), "ada")
 		s.fails(err, core.ErrLost)
 		open, err := s.OpenQuestions(t.Context(), "room")
 		s.must(err)
@@ -141,7 +143,7 @@ func chooseLate(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(other, "two")))
 	s.must(s.Withdraw(t.Context(), "room", r.ID))
 	s.must(s.Withdraw(t.Context(), "elsewhere", ""))
-	_, err := s.Choose(t.Context(), "two", 0, pick("press"))
+	_, err := s.Choose(t.Context(), "two", 0, pick("press"), "ada")
 	s.must(err)
 }
 
@@ -167,10 +169,10 @@ func retireOnce(t *testing.T, s store) {
 		_, err = s.Retire(t.Context(), id)
 		s.fails(err, core.ErrLost)
 	}
-	_, err = s.Choose(t.Context(), "q", 0, pick("press"))
+	_, err = s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.fails(err, core.ErrLost)
 	s.must(s.Ask(t.Context(), question(s.opened("room", 2), "chosen")))
-	_, err = s.Choose(t.Context(), "chosen", 0, pick("press"))
+	_, err = s.Choose(t.Context(), "chosen", 0, pick("press"), "ada")
 	s.must(err)
 	_, err = s.Retire(t.Context(), "chosen")
 	s.fails(err, core.ErrLost)
@@ -182,7 +184,7 @@ func askAgain(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(r, "second")))
 	_, err := s.Question(t.Context(), "first")
 	s.fails(err, core.ErrNotFound)
-	_, err = s.Choose(t.Context(), "second", 0, pick("press"))
+	_, err = s.Choose(t.Context(), "second", 0, pick("press"), "ada")
 	s.must(err)
 	s.must(s.Ask(t.Context(), question(r, "third")))
 	newest, err := s.QuestionOf(t.Context(), r.ID)
@@ -193,7 +195,7 @@ func askAgain(t *testing.T, s store) {
 	carried, err := s.QuestionOf(t.Context(), second.Carrier)
 	s.must(err)
 	s.same("what was chosen from", carried, second)
-	_, err = s.Choose(t.Context(), "third", 0, pick("press again"))
+	_, err = s.Choose(t.Context(), "third", 0, pick("press again"), "ada")
 	s.must(err)
 	_, err = s.QuestionOf(t.Context(), "no run")
 	s.fails(err, core.ErrNotFound)
@@ -211,7 +213,7 @@ func askWith(t *testing.T, s store) {
 func carryOn(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
-	acc, err := s.Choose(t.Context(), "q", 0, pick("press"))
+	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.must(err)
 	carrier := s.start(acc.Run, "owner") // though another run was started
 	_, err = s.Clear(t.Context(), "room")

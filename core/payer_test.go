@@ -1,0 +1,82 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+
+	"parley/core"
+)
+
+// paid is a chooser whose choice costs something.
+type paid struct{ model core.Model }
+
+func (paid) Name() string { return "paid" }
+
+func (p paid) Chosen(ctx context.Context, _ core.Question) (says string, err error) {
+	for c, err := range p.model.Generate(ctx, core.Request{}) {
+		if err != nil {
+			return "", err
+		}
+		says += c.Text
+	}
+	return says, nil
+}
+
+// SE-16: who pays follows from who triggered the run: the one who pressed a button, whether its chooser calls a model or it is
+// answered like a message; the one who wrote the option; the one who gave /retry.
+func TestWhoTriggersPays(t *testing.T) {
+	for name, c := range map[string]struct {
+		chooser string
+		trigger func(n *node, q core.Question) core.Accepted
+		payer   string
+	}{
+		"a button": {"paid", func(n *node, q core.Question) core.Accepted {
+			return n.tell(core.Choice(pressed(q, 1).by("bob")))
+		}, "bob"},
+		"a button from an address": {"paid", func(n *node, q core.Question) core.Accepted {
+			p := core.Choice(pressed(q, 1).by("bob"))
+			p.Payer = "somewhere"
+			return n.tell(p)
+		}, "somewhere"},
+		"a button that is a message": {core.AsMessage, func(n *node, q core.Question) core.Accepted {
+			p := core.Choice(pressed(q, 1).by("bob"))
+			p.Payer = "somewhere"
+			return n.tell(p)
+		}, "somewhere"},
+		"an option in words": {"paid", func(n *node, q core.Question) core.Accepted {
+			m := n.w.message(q.Room, "bob", "2")
+			m.Addressed, m.Address.Payer = true, "somewhere"
+			return n.submit(m)
+		}, "somewhere"},
+		"/retry": {"paid", func(n *node, q core.Question) core.Accepted {
+			m := n.w.message(q.Room, "bob", "/retry")
+			m.Addressed = true
+			return n.submit(m)
+		}, "bob"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.limit(core.Limits{Person: core.Cost{Messages: 100}}, w.store)
+				w.cfg.Access.People["bob"] = true
+				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "paid", Choosers: []core.Chooser{paid{w.cfg.Models.Large}}})
+				n := w.start()
+				hello := w.message(group, "ada", "Hello")
+				hello.Addressed = true
+				w.ended(n.submit(hello))
+				before := w.spent("person/ada")
+				asked := n.announce(core.Notice{To: core.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &core.Question{
+					Options: []string{"Red", "Blue"}, For: []core.EntityID{"bob"}, Chooser: c.chooser,
+				}})
+				w.ended(asked)
+				w.ended(c.trigger(n, w.question(asked)))
+				if got := w.spent("person/ada"); got != before {
+					t.Errorf("Ada pays: %+v after %+v", got, before)
+				}
+				if got := w.spent("person/" + c.payer); got.Tokens == 0 {
+					t.Errorf("%s pays %+v", c.payer, got)
+				}
+				w.chat.seen = nil // the message of the question says more after its run has ended
+			})
+		})
+	}
+}
