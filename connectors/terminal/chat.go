@@ -232,18 +232,17 @@ func (c *Chat) draw(lines []string) {
 	c.shown.show(lines)
 }
 
-// fit is l, or what goes with the width that the terminal has now. After a change of it nothing above can be counted on: the
-// whole will stand below.
+// fit returns l, or a look for the width that the terminal has now: the next draw replaces what is on the screen.
 func (c *Chat) fit(l *look) *look {
-	if now := c.look(); now.width != l.width {
-		if c.reading {
-			_ = c.lines.SetSize(now.width, c.shown.height)
-		}
-		c.shown.forget()
-		c.print("")
-		return now
+	now := c.look()
+	if now.width == l.width {
+		return l
 	}
-	return l
+	if c.reading {
+		_ = c.lines.SetSize(now.width, c.shown.height)
+	}
+	c.shown.resize(now.width)
+	return now
 }
 
 // leave shows r for the last time.

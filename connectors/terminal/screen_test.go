@@ -97,6 +97,21 @@ func (y *tty) down() {
 	}
 }
 
+// narrow makes the terminal as narrow as width: rows that are wider are wrapped.
+func (y *tty) narrow(width int) {
+	var rows []string
+	for _, row := range y.rows[:y.at] {
+		for len(row) > width {
+			rows, row = append(rows, row[:width]), row[width:]
+		}
+		rows = append(rows, row)
+	}
+	rows = append(rows, "")
+	scrolled := max(0, len(rows)-y.height)
+	y.gone = append(y.gone, rows[:scrolled]...)
+	y.rows, y.at = rows[scrolled:], len(rows)-scrolled-1
+}
+
 // until waits for what a person can scroll through to end with rows.
 func (y *tty) until(rows ...string) {
 	y.mu.Lock()
@@ -117,7 +132,7 @@ func (y *tty) until(rows ...string) {
 }
 
 func (y *tty) last(n int) []string {
-	all := slices.Concat(y.gone, y.rows)
+	all := slices.Concat(y.gone, y.written())
 	return all[max(0, len(all)-n):]
 }
 
@@ -125,7 +140,17 @@ func (y *tty) last(n int) []string {
 func (y *tty) all() []string {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	return slices.Concat(y.gone, y.rows[:len(y.rows)-1])
+	rows := y.written()
+	return slices.Concat(y.gone, rows[:len(rows)-1])
+}
+
+// written is the rows down to the last that has text, or to the cursor.
+func (y *tty) written() []string {
+	n := len(y.rows)
+	for n-1 > y.at && y.rows[n-1] == "" {
+		n--
+	}
+	return y.rows[:n]
 }
 
 // A story of a status that is replaced below a text that goes on, in a terminal of six rows.
@@ -163,6 +188,42 @@ func TestScreenOutOfReach(t *testing.T) {
 	s.finish([]string{"Found", "1", "2", "3", "5"})
 	got := y.all()
 	if len(got) != 13 || !slices.Equal(got[8:], []string{"Found", "1", "2", "3", "5"}) || got[0] != "Searching…" {
+		t.Errorf("the terminal shows %q", got)
+	}
+}
+
+// After a change of width each text stands once: what is still on the screen is written for the new width, what has scrolled
+// away stays as it was.
+func TestScreenOfAnotherWidth(t *testing.T) {
+	before := []string{"one two three", "four five six", "", "seven"}
+	after := []string{"one two", "three", "four five", "six", "", "seven", "eight"}
+	for height, want := range map[int][]string{
+		20: after,
+		4:  {"one two three", "four five", " six", "", "seven", "eight"}, // the second line is partly out of reach
+		3:  {"one two three", "four five six", "", "seven", "eight"},
+		2:  {"one two three", "four five six", "", "seven", "eight"},
+	} {
+		y := newTTY(t, height)
+		s := screen{out: y, height: height}
+		s.show(before)
+		y.narrow(9)
+		s.resize(9)
+		s.finish(after)
+		if got := y.all(); !slices.Equal(got, want) {
+			t.Errorf("a terminal of %d rows shows %q, want %q", height, got, want)
+		}
+	}
+}
+
+// A text that changed together with the width is written whole once more where part of the old one has scrolled away.
+func TestScreenOfAnotherWidthAndText(t *testing.T) {
+	y := newTTY(t, 3)
+	s := screen{out: y, height: 3}
+	s.show([]string{"Searching for it", "1", "2"})
+	y.narrow(9)
+	s.resize(9)
+	s.finish([]string{"Found it", "1", "2"})
+	if got := y.all(); !slices.Equal(got[len(got)-4:], []string{"", "Found it", "1", "2"}) {
 		t.Errorf("the terminal shows %q", got)
 	}
 }

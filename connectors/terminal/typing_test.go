@@ -54,7 +54,7 @@ func (k *talk) end(rows ...string) {
 	}
 	k.tty.mu.Lock()
 	defer k.tty.mu.Unlock()
-	if got := slices.Concat(k.tty.gone, k.tty.rows); !slices.Equal(got, rows) {
+	if got := slices.Concat(k.tty.gone, k.tty.written()); !slices.Equal(got, rows) {
 		k.Errorf("at the end one sees\n%q\nwant\n%q", got, rows)
 	}
 }
