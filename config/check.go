@@ -91,9 +91,16 @@ func (d *decoder) checkTokens(c *Config) {
 		}
 	}
 	d.checkSecret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "write the key alone, without spaces or line ends")
-	d.checkSecret("connectors.discord.token", c.Connectors.Discord.Token, nil, "write the token alone, without the word Bot before it")
+	shape := discordToken
+	if c.Connectors.Discord.APIURL != "" {
+		shape = nil // another server may have tokens of another form
+	}
+	d.checkSecret("connectors.discord.token", c.Connectors.Discord.Token, shape,
+		"copy it whole from the Bot page at discord.com/developers, without the word Bot before it: three parts, with a dot between them")
 	d.checkSecret("connectors.telegram.token", c.Connectors.Telegram.Token, telegramToken, "copy it whole from @BotFather: digits, a colon, letters")
 }
+
+var discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
 
 var telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
@@ -182,9 +189,9 @@ func (d *decoder) checkWeb(w Web) {
 			d.reject(path, "is negative", "write 0 for no limit")
 		}
 	}
-	local, ok := listensLocally(w.Listen)
-	if !ok {
-		d.reject("web.listen", "is not a host and a port", "write them with a colon, such as 127.0.0.1:8080")
+	local, wrong := listensLocally(w.Listen)
+	if wrong != nil {
+		d.reject("web.listen", wrong.what, wrong.hint)
 		return
 	}
 	if !d.broken("web") {
@@ -205,16 +212,20 @@ func (d *decoder) checkExposure(w Web, local bool) {
 	}
 }
 
-func listensLocally(listen string) (local, ok bool) {
+// defect is what is wrong with a value, and what to do about it.
+type defect struct{ what, hint string }
+
+// listensLocally reports whether only this machine can reach what listens there.
+func listensLocally(listen string) (local bool, wrong *defect) {
 	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return false, false
+	if err != nil || strings.ContainsAny(host, " /@?#") {
+		return false, &defect{"is not a host and a port", "write them with a colon, such as 127.0.0.1:8080"}
 	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil || strings.ContainsAny(host, " /@?#") {
-		return false, false
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return false, &defect{"has a port that is not a number from 0 to 65535", "write one such as 8080; 0 takes any free port"}
 	}
 	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), true
+	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), nil
 }
 
 // exactOrigin rebuilds an origin the way browsers write it.

@@ -73,6 +73,9 @@ func syntaxProblem(err error) *Problem {
 	if !errors.As(err, &syntax) {
 		return &Problem{Message: "the file is not valid YAML", Hint: "check its indentation and quotes"}
 	}
+	if strings.Contains(syntax.GetMessage(), "character '\t'") {
+		return placed(syntax.GetToken(), "a tab stands where YAML allows only spaces", "indent with spaces")
+	}
 	return placed(syntax.GetToken(), "not valid YAML: "+syntax.GetMessage(), "check the indentation and the quotes around here")
 }
 

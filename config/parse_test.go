@@ -44,7 +44,7 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 		},
 		"all set": {
 			"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": "http://127.0.0.1:11434/v1", "OPENAI_MODEL": "m",
-			"DISCORD_TOKEN": "abc.def", "TELEGRAM_TOKEN": "1:a", "REDIS_URL": "rediss://u:p@cache:6379/1",
+			"DISCORD_TOKEN": "abc.def.ghi", "TELEGRAM_TOKEN": "1:a", "REDIS_URL": "rediss://u:p@cache:6379/1",
 		},
 		"key only": {"OPENAI_API_KEY": "key"},
 	}

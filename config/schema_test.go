@@ -172,7 +172,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 		{"models: {large: {temperature: auto, provider: ''}}", true},
 		{"turns: {idle: 1m30s, timeout: '${env:X:-5m}', direct: '${env:X:-queue}'}", true},
 		{"owner: ['telegram:1', '${env:X:-discord:2}', 'telegram:${env:N:-3}']", true},
-		{"connectors: {discord: {enabled: false, token: abc}}", true},
+		{"connectors: {discord: {enabled: false, token: a.b.c}}", true},
 		{"access: {overrides: [{rooms: ['telegram:-1'], group: off}, {worlds: ['discord:1'], tools: [ROLL], group: auto}]}", true},
 		{"access: {allow: {roles: ['discord:1'], worlds: ['discord:${env:N:-3}']}}", true},
 		{"access: {allow: {roles: ['telegram:1']}}", false},

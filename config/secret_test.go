@@ -38,9 +38,9 @@ func printings(t *testing.T, value any) map[string]string {
 
 // TestNothingPrintsASecret covers SE-02: the token, its halves and its hex form.
 func TestNothingPrintsASecret(t *testing.T) {
-	const secret = "hunter2correcthorse"
+	const secret = "hunter2.correct.horse"
 	c := parse(t, "shared: redis://user:${env:S}@cache:6379/0\n", map[string]string{
-		"S": secret, "DISCORD_TOKEN": secret, "OPENAI_API_KEY": secret, "TELEGRAM_TOKEN": "1:" + secret,
+		"S": secret, "DISCORD_TOKEN": secret, "OPENAI_API_KEY": secret, "TELEGRAM_TOKEN": "1:hunter2correcthorse",
 	})
 	token := c.Connectors.Discord.Token
 	values := map[string]any{

@@ -15,13 +15,13 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 		provider   Provider
 	}{
 		{"nothing", "", nil, nil, ProviderDemo},
-		{"tokens", "", map[string]string{"DISCORD_TOKEN": "a", "TELEGRAM_TOKEN": "1:a"}, []string{discord, telegram}, ProviderDemo},
+		{"tokens", "", map[string]string{"DISCORD_TOKEN": "a.b.c", "TELEGRAM_TOKEN": "1:a"}, []string{discord, telegram}, ProviderDemo},
 		{"key", "", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderOpenAI},
 		{"server without a key", "", map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1234/v1"}, []string{openai}, ProviderOpenAI},
 		{"demo although there is a key", "models: {large: {provider: demo}}", map[string]string{"OPENAI_API_KEY": "a"}, []string{openai}, ProviderDemo},
 		{"turned off", "connectors: {discord: {enabled: false}}\nproviders: {openai: {enabled: false}}",
-			map[string]string{"DISCORD_TOKEN": "a", "OPENAI_API_KEY": "a"}, nil, ProviderDemo},
-		{"wanted and given", "connectors: {discord: {enabled: true}}", map[string]string{"DISCORD_TOKEN": "a"}, []string{discord}, ProviderDemo},
+			map[string]string{"DISCORD_TOKEN": "a.b.c", "OPENAI_API_KEY": "a"}, nil, ProviderDemo},
+		{"wanted and given", "connectors: {discord: {enabled: true}}", map[string]string{"DISCORD_TOKEN": "a.b.c"}, []string{discord}, ProviderDemo},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -43,7 +43,7 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 }
 
 func TestOffSaysHowToTurnOn(t *testing.T) {
-	got := strings.Join(parse(t, "connectors: {discord: {enabled: false, token: a}}", nil).Off(), "\n")
+	got := strings.Join(parse(t, "connectors: {discord: {enabled: false, token: a.b.c}}", nil).Off(), "\n")
 	want := `OpenAI is off, the demo model answers: set OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own), or providers.openai.api_key in the file
 Discord is off: set connectors.discord.enabled to auto
 Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
@@ -54,7 +54,7 @@ Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 
 // What no model does is said in one line, unless the demo model answers, of which nobody expects more.
 func TestOffSaysWhatNoModelDoes(t *testing.T) {
-	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a", "TELEGRAM_TOKEN": "1:a"}
+	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a.b.c", "TELEGRAM_TOKEN": "1:a"}
 	const all = "no model describes pictures, understands voice messages, paints pictures, compares meanings: " +
 		"set models.vision.model, models.transcription.model, models.image.model, models.embedding.model"
 	tests := []struct{ name, yaml, want string }{

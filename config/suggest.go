@@ -17,7 +17,7 @@ func keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// suggest names the known key that was probably meant, or all of them.
+// suggest names the known key that was probably meant, the section where the key belongs, or all known keys.
 func suggest(key string, known []string) string {
 	best, distance := "", 3
 	key = strings.ToLower(shorten(key))
@@ -29,7 +29,28 @@ func suggest(key string, known []string) string {
 	if best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
+	if places := placesOf(key, "", reflect.TypeFor[Config]()); len(places) == 1 {
+		return "it belongs into another section: write it as " + places[0]
+	}
 	return "known here: " + strings.Join(known, ", ")
+}
+
+// placesOf returns the paths of every key of that name in t and the sections below it.
+func placesOf(key, path string, t reflect.Type) (all []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name := f.Tag.Get("yaml")
+		if name == "-" {
+			continue
+		}
+		if name == key {
+			all = append(all, join(path, name))
+		}
+		if formOf(f.Type).kind == section {
+			all = append(all, placesOf(key, join(path, name), f.Type)...)
+		}
+	}
+	return all
 }
 
 // editDistance counts the letters to add, drop or change between a and b (Levenshtein).
