@@ -20,11 +20,11 @@ import (
 )
 
 type chatCmd struct {
-	Prompt   string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. Begins a new conversation. What can't wait, such as options to choose from, goes to standard error."`
-	JSON     bool   `name:"json" help:"Write every event of the answers as a line of JSON."`
-	New      bool   `help:"Begin a new conversation. Without it the last one goes on."`
-	Continue bool   `help:"With -p: go on with the last conversation."`
-	URL      string `name:"url" placeholder:"URL" help:"Talk to the gateway there, such as http://127.0.0.1:8080, in place of the one that the configuration describes."`
+	Prompt   *string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. What is piped in goes along, below the question. Begins a new conversation. What can't wait, such as options to choose from, goes to standard error."`
+	JSON     bool    `name:"json" help:"Write every event of the answers as a line of JSON."`
+	New      bool    `help:"Begin a new conversation. Without it the last one goes on."`
+	Continue bool    `help:"With -p: go on with the last conversation."`
+	URL      string  `name:"url" placeholder:"URL" help:"Talk to the gateway there, such as http://127.0.0.1:8080, in place of the one that the configuration describes."`
 }
 
 // Run implements the command.
@@ -33,12 +33,18 @@ func (c *chatCmd) Run(ctx context.Context, top *cli) error {
 	if err != nil {
 		return err
 	}
+	ask := ""
+	if c.Prompt != nil {
+		if ask, err = question(ctx, *c.Prompt, os.Stdin, os.Stderr); err != nil {
+			return err
+		}
+	}
 	url, end, err := c.gateway(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	signal.Ignore(syscall.SIGPIPE) // a write fails, and the answer is stopped
-	if err = c.talk(ctx, cfg, url); errors.Is(err, syscall.EPIPE) {
+	if err = c.talk(ctx, cfg, url, ask); errors.Is(err, syscall.EPIPE) {
 		err = nil // whoever reads has had enough
 	}
 	return errors.Join(err, end())
@@ -97,11 +103,11 @@ func quiet(cfg config.Log) *slog.Logger {
 	return logger(cfg)
 }
 
-// talk holds the conversation.
-func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error {
+// talk holds the conversation. With ask it is one question and its answer.
+func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) error {
 	last := lastConversation(cfg)
 	id := ""
-	if goesOn := c.Prompt == "" && !c.New || c.Continue; goesOn && c.URL == "" {
+	if goesOn := ask == "" && !c.New || c.Continue; goesOn && c.URL == "" {
 		var err error
 		if id, err = last.read(); err != nil {
 			return err
@@ -125,8 +131,8 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url string) error
 	}
 	atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
 	switch dumb := os.Getenv("TERM") == "dumb"; { // it can't move its cursor
-	case c.Prompt != "":
-		return script.Ask(ctx, c.Prompt)
+	case ask != "":
+		return script.Ask(ctx, ask)
 	case atTerminal && dumb && !c.JSON:
 		script.Prompt = "> "
 		return script.Each(ctx, os.Stdin)

@@ -17,12 +17,13 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 		return err
 	}
 	fmt.Printf("ok    %-22s %s\n", "file", from)
-	problems := 0
+	problems, warnings := 0, len(cfg.Warnings)
 	for _, f := range parley.Check(ctx, cfg, parley.Env{Log: logger(cfg.Log)}) {
 		word := "ok   "
 		switch {
 		case f.Doubt:
 			word = "warn "
+			warnings++
 		case !f.OK:
 			word = "FAIL "
 			problems++
@@ -37,9 +38,21 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 	}
 	switch problems {
 	case 0:
+		fmt.Println(verdict(warnings))
 		return nil
 	case 1:
-		return errors.New("one thing needs your attention")
+		return errors.New("one problem to solve, marked FAIL above")
 	}
-	return fmt.Errorf("%d things need your attention", problems)
+	return fmt.Errorf("%d problems to solve, marked FAIL above", problems)
+}
+
+// verdict is the last line of a check that found no problem.
+func verdict(warnings int) string {
+	switch warnings {
+	case 0:
+		return "Everything works."
+	case 1:
+		return "Everything works. One warning is above."
+	}
+	return fmt.Sprintf("Everything works. %d warnings are above.", warnings)
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // limits.timezone, also where the machine has no zones
@@ -23,7 +24,8 @@ import (
 const defaultFile = "config.yaml"
 
 type cli struct {
-	Config string `short:"c" placeholder:"FILE" help:"The configuration. Without it ./config.yaml is read if there is one, else the defaults count."`
+	Config  string           `short:"c" placeholder:"FILE" help:"The configuration file (default: ./config.yaml if there is one, otherwise built-in defaults)."`
+	Version kong.VersionFlag `help:"Print the version."`
 
 	Run   runCmd   `cmd:"" default:"withargs" help:"Answer, until interrupted (the default)."`
 	Chat  chatCmd  `cmd:"" help:"Talk to the agent here: with the running gateway of this configuration, or without one."`
@@ -34,8 +36,13 @@ type cli struct {
 
 func main() {
 	var c cli
-	k := kong.Parse(&c, kong.Name("gateway"), kong.UsageOnError(),
+	parser := kong.Must(&c, kong.Name("gateway"), kong.UsageOnError(), kong.Vars{"version": version()},
 		kong.Description("Parley, a gateway between chat platforms and one AI agent."))
+	if name := unknownCommand(parser.Model, os.Args[1:]); name != "" {
+		parser.Fatalf("there is no command %q; gateway --help lists the commands", name)
+	}
+	k, err := parser.Parse(os.Args[1:])
+	parser.FatalIfErrorf(err)
 	ctx, stop := interruptible()
 	defer stop()
 	k.BindTo(ctx, (*context.Context)(nil))
@@ -44,6 +51,20 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// unknownCommand returns the first argument if it stands where a command belongs and names none. Without this check the
+// default command would get it, and complain about an argument of its own.
+func unknownCommand(app *kong.Application, args []string) string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return ""
+	}
+	for _, command := range app.Children {
+		if command.Name == args[0] {
+			return ""
+		}
+	}
+	return args[0]
 }
 
 // interruptible is done at the first SIGINT or SIGTERM. The second ends the process at once.

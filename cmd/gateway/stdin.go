@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxQuestion = 32_000          // characters of a message, see docs/web-api.md
+	pipePause   = 3 * time.Second // how long a pipe on standard input can stay silent before it counts as empty
+)
+
+// question returns what -p asks: the prompt, and below it what is piped into the program.
+func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) (string, error) {
+	piped, err := readPiped(ctx, in, notes)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(strings.TrimSpace(prompt) + "\n\n" + strings.Trim(piped, "\n"))
+	switch {
+	case text == "":
+		return "", errors.New("-p is empty, so there is nothing to ask; write a question, or pipe one in")
+	case utf8.RuneCountInString(text) > maxQuestion:
+		return "", fmt.Errorf("the question and what is piped in have more than %d characters, which is the most that a message can have; pipe in less", maxQuestion)
+	}
+	return text, nil
+}
+
+// readPiped returns what is piped or redirected into the program, "" if there is nothing. It reads a little more than a
+// message can have at most.
+func readPiped(ctx context.Context, in *os.File, notes io.Writer) (string, error) {
+	info, err := in.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice != 0 {
+		return "", nil // closed, a terminal, or /dev/null
+	}
+	begun, read := make(chan struct{}), make(chan error, 1)
+	var text []byte
+	// A read of standard input can't be interrupted: where nothing comes, this goroutine ends with the process.
+	go func() {
+		first := make([]byte, 1)
+		n, err := io.ReadFull(in, first)
+		close(begun)
+		if n == 1 {
+			var rest []byte
+			rest, err = io.ReadAll(io.LimitReader(in, maxQuestion*utf8.UTFMax))
+			text = append(first, rest...)
+		}
+		read <- err
+	}()
+	select {
+	case <-begun:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	case <-time.After(pipePause):
+		_, _ = fmt.Fprintf(notes, "Nothing came on standard input within %v: asking without it. Redirect it from /dev/null if it is not meant.\n", pipePause)
+		return "", nil
+	}
+	select {
+	case err = <-read:
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return "", fmt.Errorf("read standard input: %w", err)
+	case !utf8.Valid(text) && len(text) <= maxQuestion*utf8.UTFMax:
+		return "", errors.New("standard input is not UTF-8 text; -p takes only text")
+	}
+	return string(text), nil
+}
