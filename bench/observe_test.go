@@ -41,7 +41,7 @@ func (s scribe) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chu
 // shelf is WRITE_FILE.
 type shelf struct{}
 
-func (shelf) Spec() core.ActionSpec { return core.ActionSpec{Name: "WRITE_FILE"} }
+func (shelf) Spec() core.ActionSpec { return core.ActionSpec{Name: "WRITE_FILE", Effect: core.Reads} }
 
 func (shelf) Act(context.Context, *core.Call) (core.Result, error) {
 	return core.Result{Text: "ok"}, nil

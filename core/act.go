@@ -38,6 +38,18 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		return "", context.Cause(ctx)
 	}
 	writes := t.spec.Effect == Writes
+	if writes && x.quoted(c, t, params) {
+		refused, err := x.confirm(ctx, c, t, params)
+		if err != nil {
+			end.Error = tooLate
+			return "", err
+		}
+		if end.Error = refused; refused != "" {
+			done := Acted{Action: t.spec.Name, Parameters: params, Err: refused}
+			x.acted = append(x.acted, done)
+			return done.told(), x.record(c, done, false)
+		}
+	}
 	if writes {
 		if ctx, err = x.beginWriting(ctx, c); err != nil {
 			end.Error = tooLate
@@ -63,9 +75,6 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		}
 	}
 	x.acted = append(x.acted, done)
-	if t.spec.Quiet {
-		return done.told(), nil
-	}
 	return done.told(), x.record(c, done, writes)
 }
 
@@ -105,8 +114,8 @@ func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Conte
 	return x.life, x.persist(ctx, func() error { return x.note(n) })
 }
 
-// record remembers what came of a call, and journals the end of one that wrote. What was asked may be forgotten by now;
-// then this is too.
+// record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
+// forgotten by now; then this is too.
 func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 	m := Memory{
 		ID: MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: ActionResult, Room: x.run.Room,
@@ -116,9 +125,12 @@ func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 	if done.Err != "" {
 		m.Failure = ActionFailed
 	}
+	t := x.toolbox.find(c.Name)
 	return x.persist(x.life, func() error {
-		if err := x.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
-			return fmt.Errorf("remember %s: %w", m.ID, err)
+		if t == nil || !t.spec.Quiet {
+			if err := x.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
+				return fmt.Errorf("remember %s: %w", m.ID, err)
+			}
 		}
 		if !wrote {
 			return nil

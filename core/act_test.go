@@ -48,7 +48,6 @@ func TestWrongActions(t *testing.T) {
 		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is taken by DO_IT"},
 		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by ACT"},
 		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is taken by A"},
-		"quiet writing":      {[]*action{{name: "A", quiet: true, effect: core.Writes}}, "plugin test: action A: it writes, and so it can't be quiet"},
 		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is none`},
 		"no schema":          {[]*action{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {

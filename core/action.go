@@ -45,12 +45,14 @@ type ActionSpec struct {
 	Compact func(params map[string]any) string
 }
 
-// Effect says whether an action changes something outside.
+// Effect says whether an action changes something that outlasts the answer. It decides what is journaled, and what may be
+// carried out that a model wrote as text.
 type Effect uint8
 
-// The effects. What writes is journalled before and after, never cut off and never done twice.
+// The effects. What writes is journaled before and after, never cut off and never done twice.
 const (
-	Reads Effect = iota
+	undeclared Effect = iota // counts as Writes
+	Reads
 	Writes
 )
 

@@ -36,8 +36,16 @@ func (a *action) Spec() core.ActionSpec {
 		schema = `{"type":"object"}`
 	}
 	return core.ActionSpec{
-		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effect, Quiet: a.quiet, Limit: a.limit, Compact: a.compact,
+		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effects(), Quiet: a.quiet, Limit: a.limit, Compact: a.compact,
 	}
+}
+
+// effects is what it declares: that it reads, unless a test says otherwise.
+func (a *action) effects() core.Effect {
+	if a.effect == 0 {
+		return core.Reads
+	}
+	return a.effect
 }
 
 func (a *action) Act(ctx context.Context, c *core.Call) (core.Result, error) {

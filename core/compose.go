@@ -42,6 +42,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	x.scene.Actions = x.tools()
 	x.remind(ctx)
 	st := x.stateOf(x.scene)
+	x.state = st
 	st.pictures = x.pictures(ctx)
 	return st, nil
 }

@@ -117,6 +117,9 @@ func (x *execution) words(ctx context.Context, st *state, r *round) error {
 			ignored = ignoreWord
 		case stopWord:
 			ignored = stopWord
+			if r.form && x.quotes(c.Name, nil) { // it may be somebody else's word
+				continue
+			}
 			if err := x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
 				return err
 			}
@@ -129,6 +132,7 @@ func (x *execution) words(ctx context.Context, st *state, r *round) error {
 	for i, c := range r.calls {
 		if c.ID == "" { // nobody has seen anything of it yet
 			r.calls[i].ID = x.callID("")
+			x.block(r.calls[i], r.step).written = r.form
 			x.begin(r.calls[i], r.step)
 		}
 	}

@@ -111,8 +111,11 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 		}
 		r.close(err)
 	}()
-	known := func(name string) bool { return r.x.toolbox.find(name) != nil }
-	r.scan = scan.New(scan.Options{Tags: r.form, Known: known, Joins: r.rest})
+	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.permits}
+	if !r.rest { // there is only text to go on with
+		opt.Known = func(name string) bool { return r.x.toolbox.find(name) != nil }
+	}
+	r.scan = scan.New(opt)
 	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))

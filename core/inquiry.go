@@ -41,7 +41,7 @@ func (q inquiry) Spec() ActionSpec {
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
-	return ActionSpec{Name: inquiryName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true}
+	return ActionSpec{Name: inquiryName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: Reads}
 }
 
 // Offered implements [Offerer]: a form has a place of its own for the names.

@@ -34,7 +34,10 @@ type ProviderSpec struct {
 	Stable bool
 	// Flat says that it is only asked for prompts that are one text: where the conversation and the actions have their own
 	// places, the model has this already.
-	Flat     bool
+	Flat bool
+	// Own says that what it tells are the operator's or the program's words alone, and nothing that people, files, pages or tools
+	// said. Writing actions that a model copies from anything else need the asker's word.
+	Own      bool
 	Position int           // where it stands among the others, those with small numbers first
 	Values   []string      // the variables that its fragments may carry
 	Limit    time.Duration // how long it may take; 0 is a second

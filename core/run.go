@@ -24,6 +24,7 @@ type execution struct {
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
 	scene  Scene                   // once the prompt is made
+	state  *state                  // likewise
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    Memory                  // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended

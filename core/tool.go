@@ -22,6 +22,7 @@ type block struct {
 	place   int // among the calls of its run
 	compact func(map[string]any) string
 	quiet   bool // nobody is to see it
+	written bool // the model wrote it as text
 
 	mu         sync.Mutex
 	tool       Tool   // as it was shown last

@@ -2,7 +2,6 @@ package core
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,8 +40,8 @@ func newToolbox(plugins []Plugin, compile SchemaCompiler) (toolbox, error) {
 
 func (b *toolbox) add(a Action, compile SchemaCompiler) error {
 	t := &tool{Action: a, spec: a.Spec(), check: func(json.RawMessage) error { return nil }}
-	if t.spec.Quiet && t.spec.Effect == Writes {
-		return errors.New("it writes, and so it can't be quiet")
+	if t.spec.Effect == undeclared {
+		t.spec.Effect = Writes
 	}
 	if t.spec.Parameters == nil {
 		t.spec.Parameters = json.RawMessage(noParameters)

@@ -9,7 +9,9 @@ type written struct {
 	raw  []byte
 	body bool // it goes on as a call does
 	json object
-	left int // closers that may yet turn out to stand in a string
+	left int    // closers that may yet turn out to stand in a string
+	tail string // of a closer that was cut off
+	top  bool   // it stands at the top level of the form that was asked for
 }
 
 func (c *written) on() bool { return c.tag.name != "" }
@@ -17,20 +19,16 @@ func (c *written) on() bool { return c.tag.name != "" }
 // beginCall begins one, if t does.
 func (s *Scanner) beginCall(t tag) bool {
 	switch {
-	case s.opt.Known == nil || !slices.Contains(callTags(), t.name):
+	case s.field != "" || s.inForm(t.name) || !s.calling(t):
 		return false
-	case t.close && len(s.result.Calls) > 0 && !s.inForm(t.name): // left over
+	case t.close: // left over
 		s.result.Odd++
+		if s.calls.on() {
+			s.calls.raw = append(s.calls.raw, t.raw...)
+		}
 		return true
-	case t.close || t.alone || s.inForm(t.name) || t.name == actionTag || t.name == parameterTag:
-		return false
-	case t.name == functionTag && !s.opt.Known(t.value):
-		return false
 	}
-	if s.leading {
-		s.release()
-	}
-	s.call = written{tag: t, raw: []byte(t.raw), left: 8}
+	s.call = written{tag: t, raw: []byte(t.raw), left: 8, top: s.top()}
 	return true
 }
 
@@ -67,8 +65,7 @@ func (s *Scanner) inCallTag(t tag) {
 		return
 	}
 	if calls, ok := s.parseWritten(); ok {
-		s.result.Calls = append(s.result.Calls, calls...)
-		s.call = written{}
+		s.endedCall(calls)
 	} else if c.left--; !c.json.str || c.left == 0 {
 		s.giveBack()
 	}
@@ -76,12 +73,14 @@ func (s *Scanner) inCallTag(t tag) {
 
 // giveBack shows what is no call.
 func (s *Scanner) giveBack() {
-	raw := string(s.call.raw)
+	raw := string(s.call.raw) + s.call.tail
 	s.call = written{}
+	s.giveBackCalls()
 	s.write(raw)
 }
 
-// endCall is the end within a call. One that is whole but for its closer counts; of another one nothing is done (LM-04).
+// endCall is the end within a call. One that is whole but for its closer counts. Of another one nothing is done, nor of those
+// before it: the answer is not whole.
 func (s *Scanner) endCall() {
 	switch {
 	case !s.call.on():
@@ -90,12 +89,15 @@ func (s *Scanner) endCall() {
 	default:
 		calls, ok := s.parseWritten()
 		ok = ok && s.call.tag.name != actionsField && s.call.json.whole()
-		if s.result.Odd++; ok {
-			s.result.Calls = append(s.result.Calls, calls...)
-		} else {
-			s.lose(len(s.call.raw))
+		switch s.result.Odd++; {
+		case ok:
+			s.endedCall(calls)
+		case s.call.top || s.permits(nil, string(s.calls.raw)+string(s.call.raw)):
+			s.lose(len(s.calls.raw) + len(s.call.raw))
+			s.call, s.calls = written{}, whole{}
+		default:
+			s.giveBack()
 		}
-		s.call = written{}
 	}
 }
 
@@ -123,7 +125,7 @@ const maxBare = 200
 // inBare takes a byte that is, or may be, a part of such a call. That stands at the very beginning of the answer.
 func (s *Scanner) inBare(b byte) bool {
 	c := &s.bare
-	if !c.on() && (s.opt.Tags || s.opt.Known == nil || s.again || s.text.any || s.call.on() || b != '{' && b != '`') {
+	if !c.on() && (s.opt.Tags || s.opt.Known == nil || s.again || s.text.any || s.call.on() || s.calls.on() || b != '{' && b != '`') {
 		return false
 	}
 	if c.json.whole() && !isSpace(b) && b != '`' {
@@ -152,20 +154,26 @@ func (s *Scanner) endBareAsText() {
 }
 
 // endBare decides at the end.
-func (s *Scanner) endBare() {
+func (s *Scanner) endBare(acts bool) {
+	raw := string(s.bare.raw)
 	switch {
 	case !s.bare.on():
-	case !s.bare.sure:
+	case !s.bare.sure || acts:
 		s.endBareAsText()
 	case !s.bare.json.whole():
-		s.lose(len(s.bare.raw))
+		if !s.permits(nil, raw) {
+			s.endBareAsText()
+			return
+		}
+		s.lose(len(raw))
 		s.bare = bare{}
 	default:
-		if calls, ok := parseJSONCalls(unfenced(string(s.bare.raw))); ok {
-			s.result.Calls = append(s.result.Calls, calls...)
-			s.bare = bare{}
-		} else {
+		calls, ok := parseJSONCalls(unfenced(raw))
+		if !ok || !s.permits(calls, raw) {
 			s.endBareAsText()
+			return
 		}
+		s.result.Calls = append(s.result.Calls, calls...)
+		s.bare = bare{}
 	}
 }

@@ -35,18 +35,24 @@ func (s *Scanner) structure(t tag) {
 }
 
 func (s *Scanner) outside(t tag) {
-	field := fieldOf(t.name)
+	field, mid := fieldOf(t.name), s.mid
 	switch {
 	case t.name == rootTag:
+		s.enterForm(t)
 		s.begin()
 		s.text.end()
 	case t.close:
 		s.result.Odd++
 	case s.mid && !s.result.Rooted && !s.wrapping():
-		s.inner = inner{field: field, open: t.raw}
+		s.inner = inner{field, t.name, t.raw, nil}
 	default:
-		s.begin()
+		s.enterForm(t)
+		doubt := asks(field) && (mid || s.form != within)
+		if !doubt {
+			s.begin()
+		}
 		s.enter(t)
+		s.doubt = doubt
 	}
 }
 
@@ -64,11 +70,12 @@ func (s *Scanner) inText(t tag) {
 		s.write(t.raw)
 	case t.name == textField || t.name == rootTag && !s.mid:
 		s.result.Odd++
-	case fieldOf(t.name) == "" || t.name == actionTag && s.mid:
+	case fieldOf(t.name) == "":
 		s.write(t.raw)
-	case s.mid:
-		s.inner = inner{field: fieldOf(t.name), open: t.raw}
+	case s.mid || asks(fieldOf(t.name)):
+		s.inner = inner{fieldOf(t.name), t.name, t.raw, nil}
 	default:
+		s.form = over // or the text goes on, and quotes a form
 		s.enter(t)
 	}
 }
@@ -79,10 +86,11 @@ func (s *Scanner) inThought(t tag) {
 		s.leave()
 	case t.close || field == "" || field == thoughtField || field == paramsField:
 		s.write(t.raw)
-	case s.mid:
-		s.inner = inner{field: field, open: t.raw}
+	case s.mid || asks(field):
+		s.inner = inner{field, t.name, t.raw, nil}
 	default:
 		s.result.Odd++
+		s.form = over // or the thought goes on, and quotes a form
 		s.enter(t)
 	}
 }
@@ -95,10 +103,11 @@ func (s *Scanner) inRaw(t tag) {
 		if s.closer == actionTag {
 			s.write(t.raw)
 		}
-		s.leave()
+		s.leaveBy(t.raw)
 	case t.close && t.name == rootTag:
 		s.result.Odd++
 		s.leave()
+		s.form = over
 	case field == paramsField && s.field == actionsField:
 		s.nested = !t.close && !t.alone
 		s.json = object{}
@@ -120,16 +129,21 @@ func (s *Scanner) begin() {
 
 // wrapping says that the form stands in a block of code, and takes the block's fence out of what stands before it.
 func (s *Scanner) wrapping() bool {
-	if !s.leading {
-		return false
+	at, fenced := s.fence()
+	if fenced {
+		s.lead, s.wrapped = s.lead[:at], 3
 	}
+	return fenced
+}
+
+// fence finds where in what stands before the form the block of code begins that the form stands in.
+func (s *Scanner) fence() (at int, fenced bool) {
 	head := strings.TrimRight(string(s.lead), " \t\r\n")
 	line := head[strings.LastIndexByte(head, '\n')+1:]
-	if !strings.HasPrefix(line, "```") || strings.Contains(line[3:], "`") {
-		return false
+	if !s.leading || !strings.HasPrefix(line, "```") || strings.Contains(line[3:], "`") {
+		return len(s.lead), false
 	}
-	s.lead, s.wrapped = s.lead[:len(head)-len(line)], 3
-	return true
+	return len(head) - len(line), true
 }
 
 // enter begins a field, and ends the one before.
@@ -142,6 +156,7 @@ func (s *Scanner) enter(t tag) {
 		s.text.space = s.text.space[:0]
 	}
 	s.raw, s.json, s.nested = s.raw[:0], object{}, false
+	s.doubt, s.open = false, t.raw
 	if s.field == thoughtField && len(s.thoughts) > 0 {
 		s.thoughts = append(s.thoughts, '\n')
 	}
@@ -154,10 +169,22 @@ func (s *Scanner) enter(t tag) {
 }
 
 // leave ends the field.
-func (s *Scanner) leave() {
+func (s *Scanner) leave() { s.leaveBy("") }
+
+// leaveBy ends the field with this closer.
+func (s *Scanner) leaveBy(closer string) {
 	field, raw := s.field, string(s.raw)
 	s.field, s.closer, s.mid = "", "", false
 	s.raw = s.raw[:0]
+	if s.doubt {
+		s.doubt = false
+		if isTag(s.open[1:], actionTag) { // raw is all of it
+			s.settleDoubt(field, "", raw, "")
+		} else {
+			s.settleDoubt(field, s.open, raw, closer)
+		}
+		return
+	}
 	if field == textField {
 		s.text.end()
 		return
@@ -198,7 +225,16 @@ func (s *Scanner) read(field, raw string) {
 func (s *Scanner) foundInside(t tag) {
 	in := s.inner
 	switch {
-	case t.close && (fieldOf(t.name) == in.field || t.name == rootTag):
+	case asks(in.field) && t.close && t.name == in.name:
+		s.inner = inner{}
+		s.result.Odd++
+		s.settleDoubt(in.field, in.open, string(in.raw), t.raw)
+	case asks(in.field) && (t.close && t.name == rootTag || s.field == thoughtField && !t.close && t.name == textField && t.bol):
+		s.inner = inner{}
+		s.result.Odd++
+		s.settleDoubt(in.field, in.open, string(in.raw), "")
+		s.structure(t)
+	case t.close && (t.name == in.name || t.name == rootTag):
 		s.inner = inner{}
 		s.result.Odd++
 		s.result.Rooted = true
@@ -208,12 +244,8 @@ func (s *Scanner) foundInside(t tag) {
 		if s.leading { // what stands before belongs to the answer
 			s.release()
 		}
-		body := string(in.raw)
-		if strings.HasPrefix(in.open, "<"+actionTag) && !strings.HasPrefix(in.open, "<"+actionsField) {
-			body = in.open + body + t.raw
-		}
 		outer, code := s.field, s.text.code
-		s.read(in.field, body)
+		s.read(in.field, string(in.raw))
 		if outer == textField && in.field != textField {
 			s.text.code = code
 		}
@@ -235,7 +267,7 @@ func (s *Scanner) endInner() {
 	s.inner = inner{}
 	switch {
 	case in.field == "":
-	case s.field == "" || s.field == thoughtField: // without the form it was a word
+	case s.field == "" || s.field == thoughtField || asks(in.field): // without the form it was a word
 		s.write(in.open + string(in.raw))
 	case in.field == thoughtField:
 		s.thoughts = append(append(s.thoughts, '\n'), in.raw...)
@@ -265,6 +297,10 @@ func (s *Scanner) endField(acts bool) {
 	case thoughtField:
 		s.result.Odd++
 	case paramsField, actionsField:
+		if s.doubt {
+			s.leave()
+			return
+		}
 		s.result.Calls = nil // which of them is complete nobody knows
 		s.lose(len(s.raw))
 	default:

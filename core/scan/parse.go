@@ -148,7 +148,8 @@ func element(raw, name string) (head, body, rest string, ok bool) {
 func attach(calls []Call, raw string) bool {
 	raw = strings.TrimSpace(raw)
 	var by map[string]json.RawMessage
-	if raw == "" || json.Unmarshal([]byte(raw), &by) == nil && len(by) == 0 {
+	none := raw == "" || json.Unmarshal([]byte(raw), &by) == nil && len(by) == 0
+	if none && !strings.HasPrefix(raw, "{") {
 		return true
 	}
 	found := false
@@ -165,7 +166,7 @@ func attach(calls []Call, raw string) bool {
 	if !found && len(acts) == 1 && acts[0].Parameters == "" {
 		acts[0].Parameters, found = raw, true
 	}
-	return found
+	return found || none
 }
 
 // parseWritten reads a call that was written as text.

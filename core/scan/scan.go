@@ -15,6 +15,10 @@ type Options struct {
 	Tags bool
 	// Known says whether there is an action of this name. A call that was written as text counts only then; nil knows none.
 	Known func(name string) bool
+	// Permit reports whether calls that the model wrote as text, without being asked for a form, are carried out. It is asked
+	// at the end, and only if they are the whole answer; raw is what was written. Without calls, raw is the beginning of one that
+	// was cut off: it is dropped if that is permitted. What is not permitted is text. Nil permits nothing.
+	Permit func(calls []Call, raw string) bool
 	// Joins says that the text goes on with one that is there: the space that it begins with is a part of it.
 	Joins bool
 }
@@ -95,12 +99,18 @@ type Scanner struct {
 	again   bool // a scan of what turned out not to be thought
 	mention int  // openers of thoughts within the text, whose closers are text as well
 	call    written
+	calls   whole
 	bare    bare
+
+	form  form   // whether calls count here
+	doubt bool   // the calls of this field don't count
+	open  string // its tag, with doubt
 }
 
-// inner is a field whose tag stands in the midst of a line of another one.
+// inner is a field whose tag stands within another field, or in the middle of a line.
 type inner struct {
 	field string
+	name  string // of its tag
 	open  string // its tag
 	raw   []byte
 }
@@ -142,7 +152,8 @@ func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	s.settle(true)
 	s.endInner()
 	s.endCall()
-	s.endBare()
+	s.endWhole(acts)
+	s.endBare(acts)
 	s.endField(acts)
 	s.endLead()
 	s.result.Thought = strings.TrimSpace(string(s.thoughts))
@@ -189,7 +200,7 @@ func (s *Scanner) one(b byte) {
 		}
 		s.settle(s.wrapped > 0 && b == '`')
 	}
-	if s.call.on() && s.inCall(b) {
+	if s.call.on() && s.inCall(b) || !s.call.on() && s.afterCall(b) {
 		return
 	}
 	s.put(b)
@@ -268,6 +279,9 @@ func (s *Scanner) found(t tag) {
 		s.foundInside(t)
 		return
 	}
+	if s.field == "" && s.calls.on() && !s.goesOn(t) {
+		s.giveBackCalls()
+	}
 	if s.quoted(t) {
 		s.hold(t)
 		return
@@ -284,7 +298,7 @@ func (s *Scanner) found(t tag) {
 		s.mention = max(0, s.mention+step(t))
 		s.write(t.raw)
 	case talk && s.beginCall(t):
-	case !s.opt.Tags || thinks:
+	case thinks || !s.inForm(t.name):
 		s.write(t.raw)
 	default:
 		s.structure(t)
@@ -322,6 +336,7 @@ func (s *Scanner) hold(t tag) {
 	case t.close && (len(s.held) > 0 || s.ends(t)):
 		s.held = append(s.held, t)
 	case len(s.held) > 0 && s.opens(t) && s.text.code.fence == 0:
+		s.form = over // or all of this is code within a line
 		s.settle(true)
 		s.structure(t)
 	default:
@@ -364,6 +379,7 @@ func (s *Scanner) settle(count bool) {
 func (s *Scanner) cutTag() {
 	raw := s.tag.take()
 	if s.call.on() && s.call.json.whole() {
+		s.call.tail = raw
 		return
 	}
 	if s.result.Rooted && len(raw) > 1 && s.field != thinkField && !s.call.on() {

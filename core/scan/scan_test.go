@@ -43,6 +43,9 @@ func everyCut(t *testing.T, opt Options, text string) (string, Result) {
 	return said, result
 }
 
+// all permits all calls.
+func all([]Call, string) bool { return true }
+
 // LM-10: wherever a text is cut, the same of it is shown, and no thought is.
 func TestThoughts(t *testing.T) {
 	tests := map[string]struct{ text, thought string }{
@@ -269,14 +272,14 @@ func TestParametersBesideTheActions(t *testing.T) {
 
 // Calls that were written as text count only where they can be nothing else.
 func TestWrittenCalls(t *testing.T) {
-	opt := Options{Known: func(name string) bool { return name == "ROLL" || name == "TIME" }}
+	opt := Options{Known: func(name string) bool { return name == "ROLL" || name == "TIME" }, Permit: all}
 	tests := map[string]struct {
 		text  string
 		calls []Call
 		cut   bool
 	}{
 		`<tool_call>{"name":"ROLL","arguments":{"n":2}}</tool_call>`:                                      {"", []Call{{"ROLL", `{"n":2}`}}, false},
-		"Let me see.\n<tool_call>\n{\"name\": \"ROLL\", \"arguments\": {}}\n</tool_call>\n":               {"Let me see.\n\n", []Call{{"ROLL", `{}`}}, false},
+		"<tool_call>\n{\"name\": \"ROLL\", \"arguments\": {}}\n</tool_call>\n":                            {"", []Call{{"ROLL", `{}`}}, false},
 		`<tool_call>{"name":"ROLL","arguments":{"n":2}}`:                                                  {"", []Call{{"ROLL", `{"n":2}`}}, false},
 		`<tool_call>{"name":"ROLL","arguments":{"n":2`:                                                    {"", nil, true},
 		`<tool_call>{"name":"ROLL","arguments":{"n":"</tool_call>"}}</tool_call>`:                         {"", []Call{{"ROLL", `{"n":"</tool_call>"}`}}, false},
@@ -296,7 +299,7 @@ func TestWrittenCalls(t *testing.T) {
 		`{"name":"ROLL","arguments":{"n":2}}`:                                      {"", []Call{{"ROLL", `{"n":2}`}}, false},
 		"```json\n{\"name\": \"ROLL\", \"parameters\": {\"n\": 2}}\n```":           {"", []Call{{"ROLL", `{"n": 2}`}}, false},
 		"<think>hm</think>\n{\"name\":\"ROLL\",\"arguments\":{}}":                  {"", []Call{{"ROLL", `{}`}}, false},
-		`<think>hm <tool_call>{"name":"ROLL","arguments":{}}</tool_call>`:          {"hm ", []Call{{"ROLL", `{}`}}, false},
+		`<think>hm <tool_call>{"name":"ROLL","arguments":{}}</tool_call>`:          {`hm <tool_call>{"name":"ROLL","arguments":{}}</tool_call>`, nil, false},
 		`{"name":"ROLL","arguments":{"n":2`:                                        {"", nil, true},
 		`{"name":"ROLL"}`:                                                          {`{"name":"ROLL"}`, nil, false},
 		`{"name":"ROLL","arguments":{}} is how to call it.`:                        {`{"name":"ROLL","arguments":{}} is how to call it.`, nil, false},
@@ -326,11 +329,11 @@ func TestCutCalls(t *testing.T) {
 		text string
 		from int // bytes from which on the call is whole
 	}{
-		{Options{Known: known}, `<tool_call>{"name":"DELETE","arguments":{"path":"/tmp/x"}}</tool_call>`, 58},
-		{Options{Known: known}, `<function=DELETE>{"path":"/tmp/x"}</function>`, 34},
-		{Options{Known: known}, `<function=DELETE><parameter=path>/tmp/x</parameter></function>`, 62},
-		{Options{Known: known}, `<actions><action name="DELETE"><params>{"path":"/tmp/x"}</params></action></actions>`, 84},
-		{Options{Known: known}, `{"name":"DELETE","arguments":{"path":"/tmp/x"}}`, 47},
+		{Options{Known: known, Permit: all}, `<tool_call>{"name":"DELETE","arguments":{"path":"/tmp/x"}}</tool_call>`, 58},
+		{Options{Known: known, Permit: all}, `<function=DELETE>{"path":"/tmp/x"}</function>`, 34},
+		{Options{Known: known, Permit: all}, `<function=DELETE><parameter=path>/tmp/x</parameter></function>`, 62},
+		{Options{Known: known, Permit: all}, `<actions><action name="DELETE"><params>{"path":"/tmp/x"}</params></action></actions>`, 84},
+		{Options{Known: known, Permit: all}, `{"name":"DELETE","arguments":{"path":"/tmp/x"}}`, 47},
 		{Options{Tags: true}, `<response><actions>DELETE,REPLY</actions>`, 41},
 		{Options{Tags: true}, `<response><actions><action name="DELETE"><params>{"path":"/tmp/x"}</params></action></actions>`, 94},
 		{Options{Tags: true}, `<response><action>DELETE</action>`, 33},

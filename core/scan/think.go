@@ -33,6 +33,7 @@ func (s *Scanner) foundThinking(t tag) {
 		s.write(t.raw)
 	case s.opt.Tags && t.name == rootTag && !t.close && t.bol: // the closer is missing
 		s.result.Odd++
+		s.form = over // or the thoughts go on, and quote a form
 		s.resume()
 		s.structure(t)
 	default:
@@ -58,13 +59,13 @@ func (s *Scanner) endThinking(acts bool) {
 	}
 	s.result.Odd++
 	s.field = ""
-	if acts || s.again || s.text.any || len(s.result.Calls) > 0 {
+	if acts || s.again || s.text.any || s.calls.on() || len(s.result.Calls) > 0 {
 		return
 	}
 	said := strings.TrimSpace(string(s.thoughts[from:]))
 	s.thoughts = s.thoughts[:from]
 	again := New(s.opt)
-	again.again = true
+	again.again, again.form = true, over
 	text := again.Write(said)
 	rest, r := again.Close(false)
 	s.text.write(text + rest)

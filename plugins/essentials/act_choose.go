@@ -17,6 +17,7 @@ func chooseOption() action {
 			Parameters: object(`"question":{"type":"string","minLength":1,"maxLength":1000,"description":"what to ask"},`+
 				`"options":{"type":"array","minItems":2,"maxItems":10,"uniqueItems":true,"description":"what to choose from, in few words each",`+
 				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
+			Effect: core.Reads,
 		},
 		offered: func(s core.Scene) bool { return s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {

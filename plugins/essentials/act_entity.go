@@ -21,7 +21,7 @@ var details = [...]struct{ key, means string }{
 	{"name", "wants to be called"}, {"pronouns", "pronouns"}, {"language", "language"}, {"time_zone", "time zone"},
 }
 
-// updateEntity notes what somebody says of themselves. Done twice it does no more than once. What is noted gives no rights.
+// updateEntity notes what somebody says of themselves. What is noted gives no rights.
 func updateEntity(people People) action {
 	return action{
 		spec: core.ActionSpec{
@@ -30,6 +30,7 @@ func updateEntity(people People) action {
 			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what is noted; name is what they want to be called"},`+
 				`"value":{"type":"string","maxLength":80,"description":"what to note, in few words; empty to forget it"},`+
 				`"person":{"type":"string","description":"the name of the person in this conversation; who asks, if left out"}`, "about", "value"),
+			Effect: core.Writes,
 		},
 		offered: func(s core.Scene) bool { return named(s) && s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {

@@ -15,6 +15,7 @@ func generateImage(painter core.Painter) action {
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
 			Description: "Makes a picture and shows it below your answer. Only when asked to.",
 			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"all that the picture shall show, and in what style"}`, "prompt"),
+			Effect:      core.Reads,
 			Limit:       3 * time.Minute,
 		},
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {

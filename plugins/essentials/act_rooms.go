@@ -10,8 +10,7 @@ import (
 	"parley/core"
 )
 
-// roomActions say how closely the agent listens in a room. Done twice they do no more than once, so
-// that they need no place in the journal.
+// roomActions set how closely the agent listens in a room.
 func roomActions(rooms Rooms) []action {
 	return []action{
 		listening(rooms, core.Ambient, core.ActionSpec{
@@ -35,6 +34,7 @@ func roomActions(rooms Rooms) []action {
 
 // listening is an action that sets the attention for a room, and says done of it.
 func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) action {
+	spec.Effect = core.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`)
 	return action{spec: spec,
 		offered: func(s core.Scene) bool { return among(s) || named(s) },

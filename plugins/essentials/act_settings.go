@@ -17,8 +17,7 @@ type Settings interface {
 // lengths are how long answers may be.
 var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
 
-// updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it. Done twice it does no more
-// than once.
+// updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
 func updateSettings(settings Settings, rooms Rooms) action {
 	return action{
 		spec: core.ActionSpec{
@@ -27,6 +26,7 @@ func updateSettings(settings Settings, rooms Rooms) action {
 			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"what is set: the language of your answers, how long they are (short, normal or detailed), or their tone"},`+
 				`"value":{"type":"string","maxLength":80,"description":"what it is from now on; empty for what it was at first"},`+
 				`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`, "setting", "value"),
+			Effect: core.Writes,
 		},
 		offered: func(s core.Scene) bool { return s.Owner },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {

@@ -13,7 +13,7 @@ func turnActions(rooms Rooms) []action {
 	return []action{
 		{
 			spec: core.ActionSpec{
-				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true,
+				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: core.Reads,
 				Description: "Answers with a text.",
 				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is written already"}`),
 			},
@@ -21,14 +21,14 @@ func turnActions(rooms Rooms) []action {
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true,
+				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true, Effect: core.Reads,
 				Description: "Does nothing more.",
 			},
 			act: leave,
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true,
+				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: core.Reads,
 				Description: "Gives no answer. For messages that are not meant for you, or that want none. Write nothing beside it.",
 			},
 			offered: among,
@@ -36,7 +36,7 @@ func turnActions(rooms Rooms) []action {
 		},
 		{
 			spec: core.ActionSpec{
-				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true,
+				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: core.Writes,
 				Description: "Gives no answer, and stays silent in this room until somebody addresses you. For when you are told to be quiet.",
 			},
 			offered: among,

@@ -31,15 +31,15 @@ func (p provider) Provide(ctx context.Context, s core.Scene) (core.Fragment, err
 // last.
 func providers(d Deps) []core.Provider {
 	all := []core.Provider{
-		provider{core.ProviderSpec{Name: "CHARACTER", Stable: true, Position: 10}, character},
-		provider{core.ProviderSpec{Name: "ACTIONS", Flat: true, Position: 60}, actionList},
+		provider{core.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},
+		provider{core.ProviderSpec{Name: "ACTIONS", Flat: true, Own: true, Position: 60}, actionList},
 		provider{core.ProviderSpec{Name: "ENTITIES", Position: 70}, people(d.People)},
 		provider{core.ProviderSpec{Name: "RECENT_MESSAGES", Flat: true, Position: 90}, recentMessages},
 		provider{core.ProviderSpec{
 			Name: "ATTACHMENTS", Dynamic: true, Position: 95,
 			Description: "everything that the files in this conversation say, where the conversation only holds the beginning",
 		}, attachments},
-		provider{core.ProviderSpec{Name: "TIME", Position: 100}, clock},
+		provider{core.ProviderSpec{Name: "TIME", Own: true, Position: 100}, clock},
 		newKnowledge(d),
 	}
 	if d.Lore != nil {

@@ -1,0 +1,194 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"parley/core/scan"
+)
+
+// permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
+// nothing that the model was given to read holds them. Without calls, raw is the beginning of one that was cut off.
+func (r *round) permits(calls []scan.Call, raw string) bool {
+	x := r.x
+	if len(calls) == 0 {
+		return !strings.Contains(x.untrusted().plain, plain(raw))
+	}
+	for _, c := range calls {
+		t := x.toolbox.find(c.Name)
+		if t == nil || t.spec.Effect != Reads || !x.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
+			return false
+		}
+	}
+	return true
+}
+
+// quoted reports whether the model wrote c as text and may only repeat what it was given to read.
+func (x *execution) quoted(c ToolCall, t *tool, params json.RawMessage) bool {
+	return x.block(c, 0).written && (x.quotes(c.Name, params) || x.quotes(t.spec.Name, params))
+}
+
+// The text and the options of the question whether a call is carried out that may be a quote.
+const (
+	confirmLine = "Something that I was given to read holds this call:\n```\n%s\n%s\n```\nShall I carry it out?"
+	doIt        = "Do it"
+	dont        = "Don't"
+	maxConfirm  = 1500 // characters of the parameters
+)
+
+// confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
+func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params json.RawMessage) (refused string, err error) {
+	if len([]rune(string(params))) > maxConfirm {
+		return "It stands in something that was read, and is too long to be confirmed.", nil
+	}
+	shown := strings.ReplaceAll(visible(string(params)), "`", "'")
+	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), Question{Options: []string{doIt, dont}})
+	switch {
+	case err == nil && q.Choice == 0:
+		return "", nil
+	case err == nil:
+		return "It stands in something that was read, and the asker does not want it.", nil
+	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrUnseen):
+		return "It stands in something that was read, and the asker has not confirmed it.", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	}
+	return "", fmt.Errorf("ask whether to carry out %s: %w", t.spec.Name, err)
+}
+
+// corpus is what the prompts of a turn hold that the asker did not write, in two forms.
+type corpus struct {
+	lower string // in small letters without underscores: for names
+	plain string // as [plain] makes it: for parameters
+}
+
+// untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
+func (x *execution) untrusted() corpus {
+	s := x.scene
+	texts := []string{s.Summary, s.Room.Name}
+	for _, memories := range [][]Memory{s.Recent, s.Attached, {s.Message}} {
+		for _, m := range memories {
+			texts = append(texts, m.foreign(s.Message.Author)...)
+		}
+	}
+	if x.state != nil {
+		for _, t := range x.state.told {
+			if t.spec.Own {
+				continue
+			}
+			texts = append(texts, t.Text)
+			if t.Transcript != s.Transcript() {
+				texts = append(texts, t.Transcript)
+			}
+			for _, v := range t.Values {
+				texts = append(texts, v)
+			}
+		}
+	}
+	for _, a := range x.acted {
+		texts = append(texts, a.told())
+	}
+	all := strings.Join(texts, "\n")
+	forms := []string{all}
+	for range 2 { // a page may hold a call within JSON within JSON
+		if next := unescaped(all); next != all {
+			forms, all = append(forms, next), next
+		}
+	}
+	joined := strings.Join(forms, "\n\n")
+	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: plain(joined)}
+}
+
+// foreign returns what of m its author did not write, and all of it if that is not asker.
+func (m Memory) foreign(asker EntityID) (texts []string) {
+	if m.Author != asker {
+		texts = append(texts, m.Name, m.Text)
+	}
+	texts = append(texts, m.Quoted.Name, m.Quoted.Text)
+	for _, f := range m.Files {
+		texts = append(texts, f.Name, f.Title, f.Description)
+		if m.Author != asker || !f.heard() {
+			texts = append(texts, f.Text)
+		}
+	}
+	return texts
+}
+
+// quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
+// there as in a call.
+func (x *execution) quotes(name string, params json.RawMessage) bool {
+	c, values := x.untrusted(), leaves(params)
+	for _, v := range values {
+		if !strings.Contains(c.plain, v) {
+			return false
+		}
+	}
+	word := regexp.QuoteMeta(loosely(name))
+	if len(values) == 0 {
+		return regexp.MustCompile("[\"'=>:,(\\[`-]\\s*" + word + "\\s*([\"'<>,/(){}\\]`]|\\n|$)").MatchString(c.lower)
+	}
+	return regexp.MustCompile(`(^|[^\pL\pN])` + word + `($|[^\pL\pN])`).MatchString(c.lower)
+}
+
+// leaves are the strings and numbers in parameters, in [plain] form.
+func leaves(params json.RawMessage) (all []string) {
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return nil
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		text := ""
+		switch v := v.(type) {
+		case map[string]any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case json.Number:
+			text = plain(v.String())
+		case string:
+			text = plain(v)
+		}
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	walk(value)
+	return all
+}
+
+// plain is text without what differs between the ways to write one thing: case, space, quotation marks, entities, and what has no shape.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) || strings.ContainsRune("\"'`\\“”„‘’‚«»", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, html.UnescapeString(text))
+}
+
+var escapes = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|["\\/bfnrt])`)
+
+// unescaped resolves HTML entities and the escapes of JSON strings.
+func unescaped(text string) string {
+	return escapes.ReplaceAllStringFunc(html.UnescapeString(text), func(escape string) string {
+		var s string
+		if json.Unmarshal([]byte(`"`+escape+`"`), &s) != nil {
+			return escape
+		}
+		return s
+	})
+}
