@@ -62,6 +62,9 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
 	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: store.Ping, closers: []func() error{store.Close}}
+	if memo, ok := b.store.(connectors.Memo); ok { // what wraps the store has this too
+		b.memo = memo
+	}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
 		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
@@ -110,7 +113,7 @@ func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform)
 	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
 		bot := discord.New(discord.Options{
 			Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log,
-			Progress: progressive.Progress(d.Progress), LongCode: progressive.LongCode(d.LongCode),
+			Progress: progressive.Progress(d.Progress), LongCode: progressive.LongCode(d.LongCode), Memo: memo, CatchUp: d.CatchUp,
 		})
 		on = append(on, platform{bot, discord.Limits(d.Limits).Budgets()})
 	}

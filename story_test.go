@@ -301,6 +301,19 @@ func (s *story) moment() {
 	}
 }
 
+// Keep implements connectors.Memo: what connectors store dies with the process too.
+func (w *witness) Keep(ctx context.Context, name, value string) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.(connectors.Memo).Keep(ctx, name, value)
+}
+
+// Kept implements connectors.Memo.
+func (w *witness) Kept(ctx context.Context, name string) (string, error) {
+	return w.Store.(connectors.Memo).Kept(ctx, name)
+}
+
 func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (acc core.Accepted, err error) {
 	err = w.effect(func() error {
 		acc, err = w.Store.Accept(ctx, m, j)

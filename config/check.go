@@ -169,6 +169,9 @@ func (d *decoder) checkTimes(c *Config) {
 			d.reject(path, "is not longer than zero", "write how long to wait, such as 90s")
 		}
 	}
+	if t := c.Connectors.Discord.CatchUp; t < 0 || t > 24*time.Hour {
+		d.reject("connectors.discord.catch_up", "is not between 0s and 24h", "write how old a missed message may be, such as 1h, or 0s for none")
+	}
 	if c.Shutdown.Grace < 0 {
 		d.reject("shutdown.grace", "is negative", "write 0s to end at once")
 	}

@@ -233,6 +233,9 @@ type Discord struct {
 	APIURL string `yaml:"api_url"`
 	// How much is sent. More than Discord allows leads to pauses.
 	Limits DiscordLimits `yaml:"limits"`
+	// The age up to which missed messages are answered, where Discord can't deliver them after a restart or an outage. At
+	// most 24h; 0: none.
+	CatchUp time.Duration `yaml:"catch_up" default:"1h"`
 	// How much people see of what the agent does beside what it says: a line for each call of an action.
 	// compact: while it writes. full: afterwards too. off: nothing.
 	Progress Progress `yaml:"progress" default:"compact"`

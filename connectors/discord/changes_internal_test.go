@@ -2,11 +2,17 @@ package discord
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 
+	"parley/connectors"
 	"parley/core"
 )
+
+// bare is an intake without a Discord.
+func bare(h connectors.Handler) *intake {
+	d := New(Options{})
+	return newIntake(d, us, h, &keeper{mark: newWatermark(session{}), used: newUsed()})
+}
 
 // IN-12: updates come in parts. These hand nothing in, and none of them is an error but the last.
 func TestUpdatesWithoutAnEdit(t *testing.T) {
@@ -19,10 +25,10 @@ func TestUpdatesWithoutAnEdit(t *testing.T) {
 		"a notice":        `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"pinned","type":6}`,
 		"not even a JSON": `{`,
 	} {
-		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+		q := bare(func(_ context.Context, in core.Inbound) (core.Accepted, error) {
 			t.Errorf("%s: handed in %+v", name, in)
 			return core.Accepted{}, nil
-		}}
+		})
 		if err := q.changed(t.Context(), "MESSAGE_UPDATE", []byte(raw)); (err != nil) != (raw == "{") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -36,9 +42,9 @@ func FuzzChanged(f *testing.F) {
 	f.Add("MESSAGE_DELETE_BULK", []byte(`{"ids":["1","2"],"channel_id":"3"}`))
 	f.Add("CHANNEL_DELETE", []byte(`{"id":"1"}`))
 	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
-		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(context.Context, core.Inbound) (core.Accepted, error) {
+		q := bare(func(context.Context, core.Inbound) (core.Accepted, error) {
 			return core.Accepted{}, nil
-		}}
+		})
 		_ = q.changed(t.Context(), kind, raw)
 		q.close()
 	})
@@ -52,13 +58,13 @@ func TestGreeting(t *testing.T) {
 		`{"id":"30","channel_id":"20","type":7,"author":{"id":"40","username":"ann"}}`:                            "",
 	} {
 		var got core.EntityID
-		q := &intake{me: us, lanes: map[string]*lane{}, log: slog.New(slog.DiscardHandler), handler: func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+		q := bare(func(_ context.Context, in core.Inbound) (core.Accepted, error) {
 			j := in.(core.Joined)
 			if got = j.Entity.ID; j.World.ID != "discord/10" {
 				t.Errorf("%s: %+v", raw, j)
 			}
 			return core.Accepted{}, nil
-		}}
+		})
 		m, err := parseMessage([]byte(raw))
 		if err != nil {
 			t.Fatal(err)

@@ -97,8 +97,8 @@ func (i interaction) choice() (c core.Choice, ok bool) {
 	return c, true
 }
 
-// pressed hands a press over at once, whatever waits in its channel, and answers it in every case. It never comes again:
-// who pressed is told, and may do so.
+// pressed hands a press over at once, whatever waits in its channel, and answers it in every case. It never comes again
+// otherwise: who pressed is told, and can do so.
 func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	var i interaction
 	if err := json.Unmarshal(raw, &i); err != nil {
@@ -109,10 +109,12 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	t := q.hold()
 	if q.closed {
-		return nil
+		return nil // the hold stays: it comes again
 	}
 	q.workers.Go(func() {
+		defer q.mark.release(t)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 		defer cancel()
 		q.answer(ctx, i, q.choose(ctx, i))

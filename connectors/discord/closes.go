@@ -1,10 +1,8 @@
 package discord
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/gorilla/websocket"
 
@@ -14,7 +12,7 @@ import (
 const portal = "https://discord.com/developers/applications"
 
 // fatalCodes are the close codes after which Discord must not be asked again, and what to do (DR-16).
-var fatalCodes = map[closeCode]string{
+var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
 	4010: "Discord refuses the shard; this gateway knows one only, report it",
 	4011: "the bot is in too many servers for one connection; this gateway can't serve it",
@@ -24,41 +22,36 @@ var fatalCodes = map[closeCode]string{
 		" (your application, Bot, Privileged Gateway Intents, Message Content Intent)",
 }
 
-// hopeless is what no new connection can mend, as a [connectors.Fatal]; else nil.
+// hopeless returns what no new connection can mend, as a [connectors.Fatal]; else nil.
 func hopeless(err error) error {
 	if errors.Is(err, errRevoked) {
 		return connectors.Fatal{Err: errRevoked}
 	}
-	code, ok := codeOf(err)
-	if !ok || fatalCodes[code] == "" {
+	code := codeOf(err)
+	if fatalCodes[code] == "" {
 		return nil
 	}
-	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], int(code))}
+	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], code)}
 }
 
-// endsSession says whether nothing can be resumed after err (DR-15, DR-16).
+// endsSession reports whether nothing can be resumed after err (DR-15, DR-16).
 func endsSession(err error) bool {
 	var i invalid
 	if errors.As(err, &i) {
 		return !i.resumable
 	}
-	switch code, _ := codeOf(err); code {
+	switch codeOf(err) {
 	case 1000, 1001, 4003, 4005, 4007, 4009:
 		return true
 	}
 	return false
 }
 
-func codeOf(err error) (closeCode, bool) {
-	var c closeCode
-	if errors.As(err, &c) {
-		return c, true
-	}
+// codeOf returns the code that Discord closed the connection with, or 0.
+func codeOf(err error) int {
 	var w *websocket.CloseError
 	if errors.As(err, &w) {
-		return closeCode(w.Code), true
+		return w.Code
 	}
-	return 0, false
+	return 0
 }
-
-func bodyOf(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

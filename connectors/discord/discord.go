@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"github.com/gorilla/websocket"
 
 	"parley/connectors"
 	"parley/core"
@@ -30,9 +31,13 @@ type Options struct {
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
+	// Memo stores how far Discord's events were accepted, so that a restart loses none. Nil keeps it until the process ends.
+	Memo connectors.Memo
+	// CatchUp is the age up to which messages are fetched that no event told of. 0 fetches none.
+	CatchUp time.Duration
 }
 
-// Discord is one bot. It keeps no state on disk: what is written while no process runs is not answered.
+// Discord is one bot.
 type Discord struct {
 	client   *client
 	places   *places
@@ -42,6 +47,8 @@ type Discord struct {
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
+	memo     connectors.Memo
+	catchUp  time.Duration
 
 	bot  account // once it is known; guarded by busy
 	busy chan struct{}
@@ -71,6 +78,10 @@ func New(o Options) *Discord {
 	d := &Discord{
 		client: newClient(o.Token, o.APIURL, o.Dial), files: files, dial: o.Dial, token: o.Token,
 		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode,
+		memo: o.Memo, catchUp: o.CatchUp,
+	}
+	if d.memo == nil {
+		d.memo = &memory{kept: map[string]string{}}
 	}
 	if o.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; make one at " + portal + " (your application, Bot, Reset Token)")
@@ -120,10 +131,27 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		d.log.Warn("the Message Content intent is off: in servers the bot reads only what mentions it, and misses replies "+
 			"without a mention", "switch it on at", portal)
 	}
-	in := newIntake(d, me.ID, h)
-	defer in.close()
-	g := &gateway{client: d.client, dial: d.dial, intake: in, token: d.token, intent: app.intents(), log: d.log}
-	return g.run(ctx)
+	k, err := newKeeper(ctx, d, me.ID)
+	if err != nil {
+		return err
+	}
+	in := newIntake(d, me.ID, h, k)
+	g := &gateway{
+		client: d.client, dialer: &websocket.Dialer{NetDialContext: d.dial}, intake: in, mark: k.mark,
+		token: d.token, intent: app.intents(), log: d.log, session: k.stored,
+	}
+	if g.session.Intents != int(g.intent) { // the session tells of other events than are wanted now
+		g.session.ID = ""
+	}
+	keeping, stop := context.WithCancel(ctx)
+	var keeps sync.WaitGroup
+	keeps.Go(func() { k.run(keeping) })
+	err = g.run(ctx)
+	in.close()
+	stop()
+	keeps.Wait()
+	k.flush(ctx)
+	return err
 }
 
 // Close lets go of connections that nobody uses.

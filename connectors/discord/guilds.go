@@ -27,6 +27,7 @@ func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	switch {
 	case snowflake(g.ID) == 0, g.Unavailable:
 	case kind == "GUILD_CREATE":
+		q.channels(g.ID, raw)
 		q.note(ctx, g.ID, "", core.Joined{World: core.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
 	default:
 		q.note(ctx, g.ID, "", core.Left{World: worldID(g.ID)})

@@ -237,7 +237,9 @@ func snowflake(s string) uint64 {
 }
 
 // created is when an id was made.
-func created(id string) time.Time { return time.UnixMilli(int64(snowflake(id)>>22) + epoch) }
+func created(id string) time.Time { return when(snowflake(id)) }
+
+func when(id uint64) time.Time { return time.UnixMilli(int64(id>>22) + epoch) }
 
 // idAt is the least id of a time.
 func idAt(t time.Time) uint64 { return uint64(max(t.UnixMilli()-epoch, 0)) << 22 }

@@ -1,14 +1,12 @@
 package discord
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,14 +15,13 @@ import (
 )
 
 const (
-	mostQueued   = 100              // happenings in one lane
-	mostWaiting  = 5000             // in all of them
-	mostLanes    = 2000             //
-	mostPanics   = 3                // of the handler, over one message
-	handlerTime  = 20 * time.Second // for one message, and to ask for its channel
-	leastRetry   = time.Second      // after a failure of the handler
-	mostRetry    = 30 * time.Second //
-	catchUpLanes = 50               // of a new connection
+	mostQueued  = 100              // happenings in one lane
+	mostWaiting = 5000             // in all of them
+	mostLanes   = 2000             //
+	mostPanics  = 3                // of the handler, over one message
+	handlerTime = 20 * time.Second // for one message, and to ask for its channel
+	leastRetry  = time.Second      // after a failure of the handler
+	mostRetry   = 30 * time.Second //
 )
 
 // intake hands messages to the gateway. Each channel has a lane of its own with one worker, so that order holds within
@@ -35,12 +32,19 @@ type intake struct {
 	client  *client
 	places  *places
 	log     *slog.Logger
+	mark    *watermark
+	used    *used
+	age     time.Duration // of what is fetched after a lost session; 0 fetches nothing
 	fetches chan struct{} // a place for each fetch under way
+
+	now *ticket // of the event that is being taken
 
 	mu      sync.Mutex
 	lanes   map[string]*lane
 	waiting int
+	looking *search // for what no session was told; nil if there was none
 	closed  bool
+	closing chan struct{} // closed with closed
 	workers sync.WaitGroup
 }
 
@@ -48,22 +52,51 @@ type intake struct {
 type lane struct {
 	guild   string
 	queue   []happening
-	seen    uint64 // the latest message that was queued or handed in
-	gap     bool   // there may be messages after seen that nobody has queued
+	seen    uint64    // the latest message that was queued or handed in
+	gap     bool      // there may be messages after seen that are not queued
+	owed    []*ticket // of the events whose messages are in the gap
 	working bool
 }
 
-// happening is one thing to hand in. Its inbound may ask Discord.
+// happening is one thing to hand in. Its inbound may ask Discord. Without an inbound it stands for the messages of its
+// channel after an id, which are to be fetched.
 type happening struct {
 	channel, message string // where, and what it is about; the message may be empty
 	inbound          func(context.Context) core.Inbound
+	after            uint64
+	ticket           *ticket // held until it is safe
 }
 
-func newIntake(d *Discord, me string, h connectors.Handler) *intake {
+func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, log: d.log,
-		fetches: make(chan struct{}, 2), lanes: map[string]*lane{},
+		handler: h, me: me, client: d.client, places: d.places, log: d.log, mark: k.mark, used: k.used, age: d.catchUp,
+		fetches: make(chan struct{}, 2), lanes: map[string]*lane{}, closing: make(chan struct{}),
 	}
+}
+
+// event takes one event of the gateway, whose ticket is held until all of it is safe. It is called for one at a time.
+func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) error {
+	q.now = t
+	defer func() { q.now = nil }()
+	switch kind {
+	case "MESSAGE_CREATE":
+		m, err := parseMessage(raw)
+		if err == nil {
+			q.take(ctx, m)
+		}
+		return err
+	case "INTERACTION_CREATE":
+		return q.pressed(ctx, raw)
+	}
+	return q.changed(ctx, kind, raw)
+}
+
+// hold returns the ticket of the event under way, held once more.
+func (q *intake) hold() *ticket {
+	if q.now != nil {
+		q.mark.hold(q.now)
+	}
+	return q.now
 }
 
 // take queues m, at once.
@@ -77,18 +110,23 @@ func (q *intake) take(ctx context.Context, m message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
+		q.hold() // for good: it comes again
 		return
 	}
+	q.used.note(m.Channel, m.Guild, time.Now())
 	l := q.lane(m.Channel)
 	l.guild = m.Guild
 	switch {
 	case l.gap: // it is fetched with what came before
+		l.owed = append(l.owed, q.hold())
 		return
 	case len(l.queue) >= mostQueued, q.waiting >= mostWaiting:
 		q.log.Warn("more messages than can be handed in; the rest is fetched later", "channel", m.Channel)
-		l.gap = true
+		l.gap, l.owed = true, append(l.owed, q.hold())
 	default:
-		l.queue = append(l.queue, q.written(m))
+		h := q.written(m)
+		h.ticket = q.hold()
+		l.queue = append(l.queue, h)
 		l.seen = max(l.seen, snowflake(m.ID))
 		q.waiting++
 	}
@@ -97,7 +135,9 @@ func (q *intake) take(ctx context.Context, m message) {
 
 // written is what it means that m was written.
 func (q *intake) written(m message) happening {
-	return happening{m.Channel, m.ID, func(ctx context.Context) core.Inbound { return m.inbound(q.me, q.places.of(ctx, m)) }}
+	return happening{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) core.Inbound {
+		return m.inbound(q.me, q.places.of(ctx, m))
+	}}
 }
 
 // note queues what happened to messages, behind those of its channel. Nothing can be fetched in its place: where there is
@@ -106,6 +146,7 @@ func (q *intake) note(ctx context.Context, channel, message string, in core.Inbo
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
+		q.hold() // for good: it comes again
 		return
 	}
 	l := q.lane(channel)
@@ -113,7 +154,9 @@ func (q *intake) note(ctx context.Context, channel, message string, in core.Inbo
 		q.log.Warn("more happens than can be handed in; something is lost", "channel", channel, "kind", fmt.Sprintf("%T", in))
 		return
 	}
-	l.queue = append(l.queue, happening{channel, message, func(context.Context) core.Inbound { return in }})
+	l.queue = append(l.queue, happening{
+		channel: channel, message: message, inbound: func(context.Context) core.Inbound { return in }, ticket: q.hold(),
+	})
 	q.waiting++
 	q.work(ctx, channel, l)
 }
@@ -137,23 +180,6 @@ func (q *intake) lane(channel string) *lane {
 	return l
 }
 
-// catchUp looks for messages that no event told of, in the channels that were busy last.
-func (q *intake) catchUp(ctx context.Context) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var channels []string
-	for c, l := range q.lanes {
-		if l.seen > 0 {
-			channels = append(channels, c)
-		}
-	}
-	slices.SortFunc(channels, func(a, b string) int { return cmp.Compare(q.lanes[b].seen, q.lanes[a].seen) })
-	for _, c := range channels[:min(len(channels), catchUpLanes)] {
-		q.lanes[c].gap = true
-		q.work(ctx, c, q.lanes[c])
-	}
-}
-
 // work starts l's worker unless it is there.
 func (q *intake) work(ctx context.Context, channel string, l *lane) {
 	if l.working || q.closed {
@@ -170,7 +196,10 @@ func (q *intake) work(ctx context.Context, channel string, l *lane) {
 // each message has one try.
 func (q *intake) close() {
 	q.mu.Lock()
-	q.closed = true
+	if !q.closed {
+		q.closed = true
+		close(q.closing)
+	}
 	q.mu.Unlock()
 	q.workers.Wait()
 }
@@ -184,21 +213,18 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 		l.queue = l.queue[1:]
 		q.waiting--
 		q.mu.Unlock()
-		q.deliver(ctx, h)
+		if h.inbound == nil {
+			q.fill(ctx, l, h)
+		} else if q.deliver(ctx, h) {
+			q.mark.release(h.ticket)
+		}
 		return true
 	case l.gap && ctx.Err() == nil:
 		l.gap = false // from now on messages are queued, behind those that are fetched
-		after, guild := l.seen, l.guild
+		after, owed := l.seen, l.owed
+		l.owed = nil
 		q.mu.Unlock()
-		for _, m := range q.missed(ctx, channel, after) {
-			m.Guild = guild
-			if m.concerns(q.me) {
-				q.deliver(ctx, q.written(m))
-			}
-			q.mu.Lock()
-			l.seen = max(l.seen, snowflake(m.ID))
-			q.mu.Unlock()
-		}
+		q.catchUp(ctx, channel, l, after, owed)
 		return true
 	}
 	l.working = false
@@ -206,14 +232,15 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 	return false
 }
 
-// deliver returns when h is safe, or given up because it makes the handler panic.
-func (q *intake) deliver(ctx context.Context, h happening) {
+// deliver returns when h is safe, or given up because it makes the handler panic; it is false if neither is true at the
+// end of ctx.
+func (q *intake) deliver(ctx context.Context, h happening) bool {
 	wait, panics := leastRetry, 0
 	for {
 		err := q.hand(ctx, h)
 		switch {
 		case err == nil:
-			return
+			return true
 		case errors.Is(err, core.ErrTooLarge):
 			panics = mostPanics
 		case errors.Is(err, errPanic):
@@ -222,11 +249,11 @@ func (q *intake) deliver(ctx context.Context, h happening) {
 		log := q.log.With("channel", h.channel, "message", h.message, "err", err)
 		if panics >= mostPanics {
 			log.Error("a message can't be handed in and is dropped")
-			return
+			return true
 		}
 		if ctx.Err() != nil {
-			log.Error("the gateway ends with a message that is not safe")
-			return
+			log.Error("the gateway ends with a message that is not safe; the next start asks Discord for it")
+			return false
 		}
 		log.Warn("a message is not safe yet; its channel waits", "again", wait)
 		pause(ctx, wait)

@@ -12,49 +12,105 @@ import (
 )
 
 const (
-	missedAge   = 10 * time.Minute // what is older is not answered any more
-	missedMost  = 100              // a page of Discord's
+	overflowAge = time.Hour // of messages that a full lane had no room for
+	missedMost  = 100       // a page of Discord's
 	missedTries = 5
 )
 
-// missed fetches what was written in a channel after a message, oldest first.
-func (q *intake) missed(ctx context.Context, channel string, after uint64) []message {
+// catchUp hands in what a full lane had no room for, which is safe then.
+func (q *intake) catchUp(ctx context.Context, channel string, l *lane, after uint64, owed []*ticket) {
+	found, ok := q.missed(ctx, channel, max(after, idAt(time.Now().Add(-overflowAge))), false)
+	if !ok && ctx.Err() != nil || !q.deliverAll(ctx, l, found) {
+		return
+	}
+	if len(found) == missedMost { // there is more
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		l.gap, l.owed = true, append(owed, l.owed...)
+		return
+	}
+	for _, t := range owed {
+		q.mark.release(t)
+	}
+}
+
+// fill hands in the messages that h stands for. Those that are queued behind it are left to the queue.
+func (q *intake) fill(ctx context.Context, l *lane, h happening) {
+	found, ok := q.missed(ctx, h.channel, h.after, true)
+	if !ok && ctx.Err() != nil {
+		return
+	}
+	q.mu.Lock()
+	queued := map[string]bool{}
+	for _, next := range l.queue {
+		queued[next.message] = true
+	}
+	q.mu.Unlock()
+	found = slices.DeleteFunc(found, func(m message) bool { return queued[m.ID] })
+	if q.deliverAll(ctx, l, found) {
+		q.mark.release(h.ticket)
+	}
+}
+
+// deliverAll hands in messages that were fetched; it is false if one is not safe.
+func (q *intake) deliverAll(ctx context.Context, l *lane, all []message) bool {
+	q.mu.Lock()
+	guild := l.guild
+	q.mu.Unlock()
+	for _, m := range all {
+		m.Guild = guild
+		if m.concerns(q.me) && !q.deliver(ctx, q.written(m)) {
+			return false
+		}
+		q.mu.Lock()
+		l.seen = max(l.seen, snowflake(m.ID))
+		q.mu.Unlock()
+	}
+	return true
+}
+
+// missed fetches what was written in a channel after a message, oldest first: the latest page of it, or the first one.
+// It is false if it could not.
+func (q *intake) missed(ctx context.Context, channel string, after uint64, latest bool) ([]message, bool) {
 	select {
 	case q.fetches <- struct{}{}:
 		defer func() { <-q.fetches }()
 	case <-ctx.Done():
-		return nil
+		return nil, false
 	}
 	log := q.log.With("channel", channel)
 	for try := range missedTries {
-		found, err := q.fetch(ctx, channel, max(after, idAt(time.Now().Add(-missedAge))))
+		found, err := q.fetch(ctx, channel, after, latest)
 		var h held
 		wait := leastRetry << try
 		switch {
 		case err == nil:
-			if len(found) == missedMost {
+			if latest && len(found) == missedMost {
 				log.Warn("more messages were missed than are fetched")
 			}
-			return found
+			return found, true
 		case errors.As(err, new(*refusal)), errors.Is(err, errRevoked):
 			log.Info("missed messages can't be fetched", "err", err)
-			return nil
+			return nil, false
 		case errors.As(err, &h):
 			wait = h.after
 		}
-		if wait > missedAge || !pause(ctx, wait) {
+		if wait > overflowAge || !pause(ctx, wait) {
 			break
 		}
 	}
 	log.Error("messages that were written while there was no connection may be lost")
-	return nil
+	return nil, false
 }
 
-func (q *intake) fetch(ctx context.Context, channel string, after uint64) ([]message, error) {
+func (q *intake) fetch(ctx context.Context, channel string, after uint64, latest bool) ([]message, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	var raw []json.RawMessage
-	path := fmt.Sprintf("channels/%s/messages?limit=%d&after=%d", channel, missedMost, after)
+	path := fmt.Sprintf("channels/%s/messages?limit=%d", channel, missedMost)
+	if !latest {
+		path += fmt.Sprintf("&after=%d", after)
+	}
 	if err := q.client.do(ctx, http.MethodGet, path, nil, &raw); err != nil {
 		return nil, err
 	}
@@ -65,7 +121,9 @@ func (q *intake) fetch(ctx context.Context, channel string, after uint64) ([]mes
 			q.log.Warn("a message can't be read", "channel", channel, "err", err)
 			continue
 		}
-		found = append(found, m)
+		if snowflake(m.ID) > after {
+			found = append(found, m)
+		}
 	}
 	slices.SortFunc(found, func(a, b message) int { return cmp.Compare(snowflake(a.ID), snowflake(b.ID)) })
 	return found, nil

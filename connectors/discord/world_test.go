@@ -37,8 +37,13 @@ type world struct {
 	fail   func(core.Inbound) error
 	choose func(context.Context, core.Choice) (core.Accepted, error)
 	log    sim.Log
+	kept   map[string]string // what the bot's processes have stored
+	writes int               // of that
+	life   *life
 	cancel context.CancelFunc
 	ended  chan error
+
+	catchUp time.Duration
 }
 
 func loadSpec(t *testing.T) *discordfake.Spec {
@@ -74,7 +79,7 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 	spec := loadSpec(t)
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(27 * 365 * 24 * time.Hour) // a bubble begins in 2000, Discord's ids in 2015
-		w := &world{T: t, net: sim.NewNet()}
+		w := &world{T: t, net: sim.NewNet(), catchUp: time.Hour}
 		w.fake = discordfake.New(append([]discordfake.Option{discordfake.WithToken(token), discordfake.WithSpec(spec)}, opts...)...)
 		w.guild = w.fake.AddGuild("guild")
 		w.channel, w.ann = w.fake.AddChannel(w.guild, "general"), w.fake.AddUser("ann")
@@ -84,10 +89,8 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 		}
 		served := make(chan error, 1)
 		go func() { served <- w.fake.Serve(l) }()
-		w.bot = discord.New(discord.Options{
-			Token: token, APIURL: "http://" + l.Addr().String(), Dial: w.net.Dial,
-			Log: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		})
+		w.kept = map[string]string{}
+		w.born()
 		tell(w)
 		w.stop()
 		_ = w.bot.Close()
@@ -95,6 +98,56 @@ func play(t *testing.T, tell func(w *world), opts ...discordfake.Option) {
 		<-served
 		w.check()
 	})
+}
+
+// life is one process of the bot, as the store sees it.
+type life struct {
+	w    *world
+	dead bool
+}
+
+func (l *life) Keep(_ context.Context, name, value string) error {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	if l.dead {
+		return core.ErrCrashed
+	}
+	l.w.kept[name], l.w.writes = value, l.w.writes+1
+	return nil
+}
+
+func (l *life) Kept(_ context.Context, name string) (string, error) {
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	return l.w.kept[name], nil
+}
+
+// born makes the bot of a new process.
+func (w *world) born() {
+	w.life = &life{w: w}
+	w.bot = discord.New(discord.Options{
+		Token: token, APIURL: "http://discord.test:80", Dial: w.net.Dial,
+		Log:  slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Memo: w.life, CatchUp: w.catchUp,
+	})
+}
+
+// restart stops the bot as a deployment does; the next start is another process.
+func (w *world) restart() {
+	w.Helper()
+	w.stop()
+	_ = w.bot.Close()
+	w.born()
+}
+
+// kill ends the process at once: nothing is accepted or stored any more, and no connection is closed in order.
+func (w *world) kill() {
+	w.Helper()
+	w.mu.Lock()
+	w.life.dead = true
+	w.mu.Unlock()
+	w.fake.CutGateway()
+	w.restart()
 }
 
 func (w *world) check() {
@@ -123,7 +176,18 @@ func (w *world) start() {
 func (w *world) launch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.cancel, w.ended = cancel, make(chan error, 1)
-	go func() { w.ended <- w.bot.Run(ctx, w.handle) }()
+	bot, life := w.bot, w.life
+	go func() {
+		w.ended <- bot.Run(ctx, func(ctx context.Context, in core.Inbound) (core.Accepted, error) {
+			w.mu.Lock()
+			dead := life.dead
+			w.mu.Unlock()
+			if dead {
+				return core.Accepted{}, core.ErrCrashed
+			}
+			return w.handle(ctx, in)
+		})
+	}()
 }
 
 func (w *world) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
@@ -217,7 +281,9 @@ func (w *world) wantTexts(want ...string) {
 	}
 }
 
-func (w *world) say(text string) string { return w.fake.Say(w.channel, w.ann, text) }
+func (w *world) say(text string, with ...discordfake.SayOption) string {
+	return w.fake.Say(w.channel, w.ann, text, with...)
+}
 
 // open opens the conversation of the last message.
 func (w *world) open() progressive.Sink {

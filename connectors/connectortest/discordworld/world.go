@@ -18,6 +18,7 @@ type World struct {
 	Fake *discordfake.Server
 
 	users map[connectortest.Who]string
+	guild string
 	group connectortest.Place
 
 	mu     sync.Mutex
@@ -52,7 +53,8 @@ func New() (*World, error) {
 		w.users[who] = f.AddUser(string(who))
 	}
 	w.users[connectortest.Robot], w.users[connectortest.Self] = f.AddBot(string(connectortest.Robot)), f.BotID()
-	w.group = connectortest.Place(f.AddChannel(f.AddGuild("Friends"), "general"))
+	w.guild = f.AddGuild("Friends")
+	w.group = connectortest.Place(f.AddChannel(w.guild, "general"))
 	return w, nil
 }
 
@@ -69,6 +71,9 @@ func (w *World) Account(who connectortest.Who) string { return "discord:" + w.us
 func (w *World) Direct(who connectortest.Who) connectortest.Place {
 	return connectortest.Place(w.Fake.AddDM(w.users[who]))
 }
+
+// Guild is the server that the group is a channel of.
+func (w *World) Guild() string { return w.guild }
 
 // Group implements [connectortest.People].
 func (w *World) Group() connectortest.Place { return w.group }

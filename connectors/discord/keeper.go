@@ -1,0 +1,121 @@
+package discord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"parley/connectors"
+)
+
+const (
+	keepEvery = 2 * time.Second // at most: more often is not worth a write
+	keepRetry = 30 * time.Second
+	keepTime  = 5 * time.Second
+)
+
+// keeper stores the session and the channels in use, so that the next process can continue.
+type keeper struct {
+	memo connectors.Memo
+	name string // of the bot's account
+	mark *watermark
+	used *used
+	log  *slog.Logger
+
+	stored session // of the goroutine that keeps
+}
+
+// newKeeper reads what an earlier process stored for a bot.
+func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
+	k := &keeper{memo: d.memo, name: Name + "/" + bot, log: d.log, used: newUsed()}
+	if err := k.load(ctx, k.session(), &k.stored); err != nil {
+		return nil, err
+	}
+	if err := k.load(ctx, k.channels(), &k.used.all); err != nil {
+		return nil, err
+	}
+	k.mark = newWatermark(k.stored)
+	return k, nil
+}
+
+func (k *keeper) session() string  { return k.name + "/session" }
+func (k *keeper) channels() string { return k.name + "/channels" }
+
+func (k *keeper) load(ctx context.Context, name string, into any) error {
+	text, err := k.memo.Kept(ctx, name)
+	if err != nil {
+		return fmt.Errorf("read the state of the last connection to Discord: %w", err)
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		k.log.Warn("the state of the last connection to Discord can't be read; it is not used", "name", name, "err", err)
+	}
+	return nil
+}
+
+// run stores changes until ctx is done, a few seconds late: after a crash the events of these seconds come twice, which
+// their ids settle.
+func (k *keeper) run(ctx context.Context) {
+	wait := keepEvery
+	for {
+		select {
+		case <-k.mark.changed:
+		case <-ctx.Done():
+			return
+		}
+		if !pause(ctx, wait) {
+			return
+		}
+		wait = keepEvery
+		if !k.flush(ctx) {
+			wait = keepRetry
+		}
+	}
+}
+
+// flush stores what has changed. It logs its failure and returns false.
+func (k *keeper) flush(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
+	defer cancel()
+	// The channels come first: a message that counts as accepted must not be in one that is unknown.
+	safe := k.mark.reached()
+	err := k.used.save(time.Now(), func(text string) error { return k.memo.Keep(ctx, k.channels(), text) })
+	if err == nil && safe != k.stored {
+		var text []byte
+		if text, err = json.Marshal(safe); err == nil {
+			err = k.memo.Keep(ctx, k.session(), string(text))
+		}
+	}
+	if err != nil {
+		k.log.Warn("the state of the connection to Discord can't be stored; after a restart some messages come twice", "err", err)
+		return false
+	}
+	k.stored = safe
+	return true
+}
+
+// memory is a [connectors.Memo] that lasts as long as the process.
+type memory struct {
+	mu   sync.Mutex
+	kept map[string]string
+}
+
+// Keep implements [connectors.Memo].
+func (m *memory) Keep(_ context.Context, name, value string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.kept[name] = value
+	return nil
+}
+
+// Kept implements [connectors.Memo].
+func (m *memory) Kept(_ context.Context, name string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.kept[name], nil
+}

@@ -1,0 +1,92 @@
+package discord
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	usedFor  = 7 * 24 * time.Hour // how long a channel counts as used after its last message
+	usedStep = time.Hour          // how exactly that is known: each step is a write
+	mostUsed = 2000
+)
+
+// used remembers in which channels people write. It is stored, so its JSON is a format.
+type used struct {
+	mu    sync.Mutex
+	all   map[string]use
+	dirty bool
+}
+
+type use struct {
+	Guild string `json:"g,omitempty"` // empty in private
+	At    int64  `json:"t"`           // Unix seconds
+}
+
+func newUsed() *used { return &used{all: map[string]use{}} }
+
+// note remembers that a message came.
+func (u *used) note(channel, guild string, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if old, ok := u.all[channel]; ok && now.Unix()-old.At < int64(usedStep/time.Second) {
+		return
+	}
+	u.all[channel] = use{guild, now.Unix()}
+	u.dirty = true
+	if len(u.all) >= 2*mostUsed {
+		u.trim(now)
+	}
+}
+
+// recent returns the channels in use with their servers, the latest first.
+func (u *used) recent(now time.Time) (channels []string, guilds map[string]string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.trim(now)
+	guilds = make(map[string]string, len(u.all))
+	for c, use := range u.all {
+		guilds[c] = use.Guild
+	}
+	return u.sorted(), guilds
+}
+
+func (u *used) sorted() []string {
+	return slices.SortedFunc(maps.Keys(u.all), func(a, b string) int { return int(u.all[b].At - u.all[a].At) })
+}
+
+// trim forgets what is old, or too much.
+func (u *used) trim(now time.Time) {
+	least := now.Add(-usedFor).Unix()
+	maps.DeleteFunc(u.all, func(_ string, use use) bool { return use.At < least })
+	if len(u.all) > mostUsed {
+		for _, c := range u.sorted()[mostUsed:] {
+			delete(u.all, c)
+		}
+	}
+}
+
+// save stores what has changed; on an error it is to be stored the next time.
+func (u *used) save(now time.Time, store func(string) error) error {
+	u.mu.Lock()
+	if !u.dirty {
+		u.mu.Unlock()
+		return nil
+	}
+	u.trim(now)
+	text, err := json.Marshal(u.all)
+	u.dirty = false
+	u.mu.Unlock()
+	if err == nil {
+		err = store(string(text))
+	}
+	if err != nil {
+		u.mu.Lock()
+		u.dirty = true
+		u.mu.Unlock()
+	}
+	return err
+}
