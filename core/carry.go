@@ -139,7 +139,7 @@ func (f forgetter) Chosen(ctx context.Context, q Question) (string, error) {
 	if q.Choice != 0 {
 		return "Then nothing is forgotten.", nil
 	}
-	if err := f.rt.stop(ctx, q.Room); err != nil {
+	if err := f.rt.stop(ctx, q.Room, everyTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop what is answered in a room that is cleared; it ends by itself", "room", q.Room, "err", err)
 	}
 	if _, err := f.rt.cleared(ctx, Cleared{Room: q.Room}); err != nil {

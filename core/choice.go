@@ -112,7 +112,13 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 	q, refused, err := rt.asked(ctx, c)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
-	} else if refused != "" {
+	} else if refused == overNow && q.Carrier != "" && q.By == c.Author && q.Choice == c.Option {
+		if acc, known, err := rt.arrived(ctx, Memory{ID: id, Room: q.Room}); known || err != nil {
+			acc.Altered = false
+			return acc, err // the same press once more
+		}
+	}
+	if refused != "" {
 		return Accepted{Refused: refused}, nil
 	}
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{

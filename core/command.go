@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -81,10 +82,10 @@ func (rt *Runtime) commanded(ctx context.Context, m Message) (CommandName, error
 	return c.Name, nil
 }
 
-// take stores a command with the run that carries it out. To stop needs none, and leaves nothing behind.
+// take stores a command with the run that carries it out. To stop needs none, and leaves only marks.
 func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accepted, error) {
 	if name == Stop {
-		return Accepted{Memory: m.ID}, rt.stop(ctx, m.Room)
+		return rt.takeStop(ctx, m)
 	}
 	m.Kind = Aside
 	j := JoinRule{Duty: Obey}
@@ -111,6 +112,26 @@ func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accep
 	return acc, nil
 }
 
+// takeStop stops the turns that the room had when m first arrived, however often it arrives: no later ones, and all of these,
+// also when the process died between the first mark and the second.
+func (rt *Runtime) takeStop(ctx context.Context, m Message) (Accepted, error) {
+	begun, err := rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
+	if err != nil {
+		rt.live.stop(m.Room)
+		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	if begun.Response > 0 {
+		if err := rt.stop(ctx, m.Room, begun.Response); err != nil {
+			return Accepted{}, err
+		}
+	}
+	acc, err := rt.cfg.Store.Mark(ctx, m.Room, m.ID)
+	if err != nil {
+		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+	}
+	return acc, nil
+}
+
 // command takes one that was given by other means than a message.
 func (rt *Runtime) command(ctx context.Context, c Command) error {
 	if c.Name != Stop {
@@ -126,12 +147,15 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
 		return err // a stranger stops nobody's answer
 	}
-	return rt.stop(ctx, c.Room)
+	return rt.stop(ctx, c.Room, everyTurn)
 }
 
-// stop ends every turn of room, on all replicas, also those that wait, and what was asked there is not open any more. If the
+// everyTurn is what stop is told to end all.
+const everyTurn ResponseID = math.MaxInt64
+
+// stop ends every turn of room up to one, on all replicas, also those that wait, and what they asked is not open any more. If the
 // store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
-func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
+func (rt *Runtime) stop(ctx context.Context, room RoomID, upTo ResponseID) (err error) {
 	defer func() {
 		if err != nil {
 			rt.live.stop(room)
@@ -142,19 +166,24 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := rt.stopTurns(ctx, room); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
+	if err := rt.stopTurns(ctx, room, upTo); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
 		return err
 	}
 	for _, q := range asked {
-		if err := rt.retire(ctx, q); err != nil {
+		run, err := rt.cfg.Store.Run(ctx, q.Run)
+		if err == nil && run.Response <= upTo {
+			err = rt.retire(ctx, q)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (rt *Runtime) stopTurns(ctx context.Context, room RoomID) error {
+func (rt *Runtime) stopTurns(ctx context.Context, room RoomID, upTo ResponseID) error {
 	open, err := rt.cfg.Store.OpenRuns(ctx, room)
+	open = slices.DeleteFunc(open, func(r Run) bool { return r.Response > upTo })
 	if err != nil || len(open) == 0 {
 		return err
 	}

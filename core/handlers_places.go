@@ -143,7 +143,7 @@ func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
 	}
 	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
 	for _, room := range rooms {
-		err = errors.Join(err, rt.stop(ctx, room))
+		err = errors.Join(err, rt.stop(ctx, room, everyTurn))
 	}
 	return err
 }
@@ -160,7 +160,7 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 		}
 		rt.emit(RoomLeft{id})
 	}
-	return rt.stop(ctx, id)
+	return rt.stop(ctx, id, everyTurn)
 }
 
 // expelled says that the agent is no more where run was to be answered.

@@ -19,6 +19,22 @@ type Store interface {
 	Questions
 	People
 	Ledger
+	Marks
+}
+
+// Marks tell events that were accepted from new ones, for longer than what they said is remembered: a redelivery repeats nothing
+// (IN-17). A memory of what arrived is its own mark; Forget and Clear leave one in its place.
+type Marks interface {
+	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
+	// choice. If it was forgotten since, it has a Run only while that is open, and is not Altered. [ErrNotFound] if it never
+	// arrived, or its mark has expired.
+	Known(ctx context.Context, in Memory) (Accepted, error)
+	// Mark notes, once, that the event id of room was accepted, which leaves no memory, and returns the last turn of the room
+	// at that time as its Response. Of an event known already it returns what Known does.
+	Mark(ctx context.Context, room RoomID, id MemoryID) (Accepted, error)
+	// Expire removes marks that were set before the time given. It does a bounded part of the work, and reports whether there
+	// is more to do: then it goes on with the next call.
+	Expire(ctx context.Context, marks time.Time) (more bool, err error)
 }
 
 // Memories knows what was said.
@@ -35,10 +51,11 @@ type Memories interface {
 	// there is none.
 	Revise(ctx context.Context, id MemoryID, text string, files []File) error
 	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
-	// said and what it remembered; the run itself stays. Notes on its turn go. Of what is not there nothing is removed.
+	// said and what it remembered; the run itself stays. Notes on its turn go. A message that arrived leaves a mark. Of what is
+	// not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
 	// Clear removes all memories of room and the notes on them, and says how many there were. Its runs stay, without inputs, and open ones
-	// end by themselves; turn numbers go on. Open questions are withdrawn.
+	// end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks.
 	Clear(ctx context.Context, room RoomID) (deleted int, err error)
 }
 
@@ -82,7 +99,7 @@ type Questions interface {
 	// input of a run with the duty [Carry], which goes on in the conversation of the run that asked, and with its messages if
 	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
-	// then returns what [Journal.Known] does.
+	// then returns what [Marks.Known] does.
 	Choose(ctx context.Context, id string, option int, in Memory, payer EntityID) (Accepted, error)
 	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
@@ -103,9 +120,6 @@ type Journal interface {
 	// remembered.
 	// A message known already changes nothing, whatever j says.
 	Accept(ctx context.Context, in Message, j JoinRule) (Accepted, error)
-	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
-	// choice. [ErrNotFound] if it never arrived.
-	Known(ctx context.Context, in Memory) (Accepted, error)
 	// Run returns one run, open or not, or [ErrNotFound].
 	Run(ctx context.Context, id RunID) (Run, error)
 	// RunOf returns the run that a message is an input of, or [ErrNotFound].

@@ -138,6 +138,9 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	defer abort(nil)
 	tick := time.NewTicker(sweep)
 	defer tick.Stop()
+	var upkeep sync.WaitGroup
+	defer upkeep.Wait()
+	upkeep.Go(func() { rt.upkeep(ctx) })
 	rt.look(life)
 	var grace <-chan time.Time
 	idle, stop := make(chan struct{}), ctx.Done()

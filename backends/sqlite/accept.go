@@ -58,8 +58,10 @@ func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error
 	acc := core.Accepted{Memory: in.ID, Duplicate: true}
 	err := q.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
 		Scan(&room, &acc.Response, &role, &text)
-	if err != nil {
-		return acc, found(err)
+	if errors.Is(err, sql.ErrNoRows) {
+		return marked(ctx, q, in)
+	} else if err != nil {
+		return acc, err
 	}
 	acc.Altered = text != in.Text
 	if role != input {

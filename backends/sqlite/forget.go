@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"parley/core"
 )
@@ -36,37 +35,29 @@ func (s *Store) Forget(ctx context.Context, id core.MemoryID) error {
 }
 
 func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
-	var room core.RoomID
-	var turn core.ResponseID
-	var role string
-	err := tx.QueryRowContext(ctx, `DELETE FROM memories WHERE id = ? RETURNING room, turn, role`, id).
-		Scan(&room, &turn, &role)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
+	if err != nil || len(all) == 0 {
+		return err
 	}
-	if err == nil {
-		err = dropNotes(ctx, tx, room, turn)
-	}
-	if err != nil || role != input {
+	m := all[0]
+	if err := dropNotes(ctx, tx, m.room, m.turn); err != nil || m.role != input {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
 		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role IN ('said', 'beside')
-			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, room, turn)
+			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, m.room, m.turn)
 	return err
 }
 
 // Clear implements [core.Memories].
 func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
-	var deleted int64
+	var deleted int
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		done, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ?`, room)
+		all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 		if err != nil {
 			return err
 		}
-		if deleted, err = done.RowsAffected(); err != nil {
-			return err
-		}
+		deleted = len(all)
 		if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room); err != nil {
 			return err
 		}
@@ -75,5 +66,5 @@ func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
 	if err != nil {
 		return 0, wrap(err, "clearing %q", room)
 	}
-	return int(deleted), nil
+	return deleted, nil
 }

@@ -37,6 +37,9 @@ type Store struct {
 	readers *sql.DB
 	id      string
 
+	expiring sync.Mutex
+	expired  []byte // the mark that Expire looked at last
+
 	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
 	closed bool
 }
@@ -53,7 +56,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	s := &Store{lock: held}
+	s := &Store{lock: held, expired: []byte{}}
 	if err := s.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), s.Close())
 	}

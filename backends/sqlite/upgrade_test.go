@@ -95,3 +95,32 @@ func TestPicturesBecomeFiles(t *testing.T) {
 		t.Errorf("the answer is forgotten, and there is %+v", b)
 	}
 }
+
+// IN-17: what a store of an earlier version remembers is known after the upgrade, also once it is forgotten.
+func TestKnownAfterUpgrade(t *testing.T) {
+	s := openWrittenByA661299(t)
+	arrived := map[core.MemoryID]core.Accepted{
+		"m1": {Memory: "m1", Run: "telegram/1/42#1", Response: 1, Duplicate: true},
+		"m4": {Memory: "m4", Run: "telegram/1/42#4", Response: 4, Duplicate: true},
+	}
+	for id, want := range arrived {
+		m, err := s.Memory(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if acc, err := s.Known(t.Context(), m); err != nil || acc != want {
+			t.Errorf("%s is known as %+v, %v", id, acc, err)
+		}
+	}
+	if _, err := s.Clear(t.Context(), "telegram/1/42"); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range arrived {
+		if id == "m1" {
+			want.Run = "" // it has ended
+		}
+		if acc, err := s.Known(t.Context(), core.Memory{ID: id, Room: "telegram/1/42"}); err != nil || acc != want {
+			t.Errorf("after it was cleared, %s is known as %+v, %v", id, acc, err)
+		}
+	}
+}

@@ -25,6 +25,7 @@ type storeModel struct {
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
 	asked  []core.Question
+	marks  map[core.MemoryID]storedMark
 	directoryModel
 	notes []keptNote // as they were kept
 }
@@ -32,6 +33,7 @@ type storeModel struct {
 type storedMemory struct {
 	core.Memory
 	core.Accepted
+	arrived bool // by Accept or Choose
 }
 
 type ownedRun struct {
@@ -44,7 +46,7 @@ type ownedRun struct {
 
 func newStoreModel() *storeModel {
 	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, owners: map[string]time.Time{}}
+		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
@@ -89,7 +91,7 @@ func (s *storeModel) Remember(_ context.Context, run core.RunID, m core.Memory) 
 	case r == nil || r.Room != m.Room || len(r.Inputs) == 0:
 		return core.ErrNotFound
 	case s.index(m.ID) < 0:
-		s.said = append(s.said, storedMemory{m, core.Accepted{Memory: m.ID, Response: r.Response}})
+		s.said = append(s.said, storedMemory{m, core.Accepted{Memory: m.ID, Response: r.Response}, false})
 	}
 	return nil
 }
@@ -103,6 +105,7 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 	}
 	gone := s.said[i]
 	s.said = slices.Delete(s.said, i, i+1)
+	s.leaveMark(gone)
 	s.dropNotes(gone.Room, gone.Response)
 	r := s.find(gone.Run)
 	if r == nil {
@@ -119,6 +122,11 @@ func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.said)
+	for _, m := range s.said {
+		if m.Room == room {
+			s.leaveMark(m)
+		}
+	}
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
 	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 })
 	for _, r := range s.runs {
@@ -234,29 +242,8 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 			s.ask(q)
 		}
 	}
-	s.said = append(s.said, storedMemory{in.Memory, acc})
+	s.said = append(s.said, storedMemory{in.Memory, acc, true})
 	return acc, nil
-}
-
-func (s *storeModel) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	acc, known := s.known(in)
-	if !known {
-		return core.Accepted{}, core.ErrNotFound
-	}
-	return acc, nil
-}
-
-func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
-	i := s.index(in.ID)
-	if i < 0 {
-		return acc, false
-	}
-	acc = s.said[i].Accepted
-	r := s.find(acc.Run)
-	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Duty == core.Carry
-	return acc, true
 }
 
 func (s *storeModel) nextTurn(room core.RoomID) core.ResponseID {
@@ -417,7 +404,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	r.Outcome = o
 	if out.ID != "" && (len(r.Inputs) > 0 || r.Duty == core.Carry) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
-		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}})
+		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}, false})
 		r.out = out.ID
 	}
 	return nil

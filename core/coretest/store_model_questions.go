@@ -83,7 +83,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 	q.Choice, q.By, q.Name, q.Payer = option, in.Author, in.Name, payer
 	acc := s.carryOn(q, in.ID)
 	acc.Memory = in.ID
-	s.said = append(s.said, storedMemory{in, acc})
+	s.said = append(s.said, storedMemory{in, acc, true})
 	return acc, nil
 }
 

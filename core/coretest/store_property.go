@@ -25,7 +25,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
-			"remember": p.remember, "recent": p.recent, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
+			"remember": p.remember, "recent": p.recent, "expire": p.expire, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
 		})
 		p.recent(rt)
 		p.openRuns(rt)
@@ -158,6 +158,20 @@ func (p *pair) clear(rt *rapid.T) {
 	got, gotErr := p.store.Clear(p.t.Context(), p.room)
 	want, wantErr := p.model.Clear(p.t.Context(), p.room)
 	p.agree(rt, "Clear", got, want, gotErr, wantErr)
+}
+
+func (p *pair) expire(rt *rapid.T) {
+	before := time.Now().Add(-time.Duration(rapid.IntRange(0, 5).Draw(rt, "age")) * time.Second)
+	_, wantErr := p.model.Expire(p.t.Context(), before)
+	more, gotErr := p.store.Expire(p.t.Context(), before)
+	for more && gotErr == nil {
+		more, gotErr = p.store.Expire(p.t.Context(), before)
+	}
+	p.agree(rt, "Expire", nil, nil, gotErr, wantErr)
+	in := message(p.room, rapid.IntRange(0, 15).Draw(rt, "message")).Memory
+	got, gotErr := p.store.Known(p.t.Context(), in)
+	want, wantErr := p.model.Known(p.t.Context(), in)
+	p.agree(rt, "Known", got, want, gotErr, wantErr)
 }
 
 func (p *pair) reopen(rt *rapid.T) {

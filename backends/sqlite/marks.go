@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"time"
+
+	"parley/core"
+)
+
+// markID returns what marks hold of an event's id.
+func markID(id core.MemoryID) []byte {
+	sum := sha256.Sum256([]byte(id))
+	return sum[:16]
+}
+
+// Mark implements [core.Marks].
+func (s *Store) Mark(ctx context.Context, room core.RoomID, id core.MemoryID) (acc core.Accepted, err error) {
+	err = checkText(string(room), string(id))
+	if err == nil {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if acc, err = known(ctx, tx, core.Memory{ID: id, Room: room}); !errors.Is(err, core.ErrNotFound) {
+				return err
+			}
+			acc = core.Accepted{Memory: id}
+			err := tx.QueryRowContext(ctx, `SELECT turns FROM rooms WHERE id = ?`, room).Scan(&acc.Response)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+			return mark(ctx, tx, id, acc.Response, false)
+		})
+	}
+	if err != nil {
+		return core.Accepted{}, wrap(err, "marking %q", id)
+	}
+	return acc, nil
+}
+
+func mark(ctx context.Context, tx *sql.Tx, id core.MemoryID, turn core.ResponseID, answered bool) error {
+	_, err := tx.ExecContext(ctx, `
+		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		markID(id), turn, answered, nanos(time.Now()))
+	return err
+}
+
+// marked looks for the mark of in.
+func marked(ctx context.Context, q querier, in core.Memory) (core.Accepted, error) {
+	acc := core.Accepted{Memory: in.ID, Duplicate: true}
+	var answered bool
+	err := q.QueryRowContext(ctx, `SELECT turn, answered FROM marks WHERE id = ?`, markID(in.ID)).Scan(&acc.Response, &answered)
+	if err != nil || !answered {
+		return acc, found(err)
+	}
+	run := runID(in.Room, acc.Response)
+	var open bool
+	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND status = '')`, run).Scan(&open)
+	if open {
+		acc.Run = run
+	}
+	return acc, err
+}
+
+// gone is a memory that was deleted.
+type gone struct {
+	id   core.MemoryID
+	room core.RoomID
+	turn core.ResponseID
+	role string
+}
+
+// remove deletes memories and leaves their marks. The query returns the id, room, turn and role of each.
+func remove(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]gone, error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := collect(rows, func(r row) (g gone, err error) { return g, r.Scan(&g.id, &g.room, &g.turn, &g.role) })
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range all {
+		if g.role == input || g.role == heard { // the others never arrived
+			if err := mark(ctx, tx, g.id, g.turn, g.role == input); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// expireRows is how many rows of a table are looked at by one step of Expire.
+const expireRows = 1000
+
+// Expire implements [core.Marks]. One call looks at the next few rows, from where the call before has ended.
+func (s *Store) Expire(ctx context.Context, marks time.Time) (more bool, err error) {
+	s.expiring.Lock()
+	defer s.expiring.Unlock()
+	more, err = s.expireMarks(ctx, nanos(marks))
+	return more, wrap(err, "deleting what has expired")
+}
+
+func (s *Store) expireMarks(ctx context.Context, before int64) (more bool, err error) {
+	from := s.expired // never nil: a null is greater than nothing
+	var last []byte
+	var old int
+	err = s.read(func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `
+			SELECT max(id), count(*) = ?3, count(*) FILTER (WHERE at < ?2)
+			FROM (SELECT id, at FROM marks WHERE id > ?1 ORDER BY id LIMIT ?3)`, from, before, expireRows).Scan(&last, &more, &old)
+	})
+	if err == nil && old > 0 {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM marks WHERE id > ? AND id <= ? AND at < ?`, from, last, before)
+			return err
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	s.expired = last
+	if !more {
+		s.expired = []byte{}
+	}
+	return more, nil
+}

@@ -1,0 +1,66 @@
+package coretest
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"parley/core"
+)
+
+// storedMark is what stays of an event whose memory is gone, or which had none.
+type storedMark struct {
+	core.Accepted
+	at time.Time
+}
+
+func (s *storeModel) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	acc, known := s.known(in)
+	if !known {
+		return core.Accepted{}, core.ErrNotFound
+	}
+	return acc, nil
+}
+
+func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
+	i := s.index(in.ID)
+	if i < 0 {
+		m, known := s.marks[in.ID]
+		m.Duplicate = true
+		if r := s.find(m.Run); r == nil || r.Outcome.Done() || r.Room != in.Room {
+			m.Run = ""
+		}
+		return m.Accepted, known
+	}
+	acc = s.said[i].Accepted
+	r := s.find(acc.Run)
+	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Duty == core.Carry
+	return acc, true
+}
+
+func (s *storeModel) Mark(_ context.Context, room core.RoomID, id core.MemoryID) (core.Accepted, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if acc, known := s.known(core.Memory{ID: id, Room: room}); known {
+		return acc, nil
+	}
+	acc := core.Accepted{Memory: id, Response: s.turns[room]}
+	s.marks[id] = storedMark{acc, time.Now()}
+	return acc, nil
+}
+
+func (s *storeModel) Expire(_ context.Context, marks time.Time) (more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.marks, func(_ core.MemoryID, m storedMark) bool { return m.at.Before(marks) })
+	return false, nil
+}
+
+// leaveMark is for a memory that is about to go. Only what arrived leaves one.
+func (s *storeModel) leaveMark(m storedMemory) {
+	if m.arrived {
+		s.marks[m.ID] = storedMark{m.Accepted, time.Now()}
+	}
+}

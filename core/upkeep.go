@@ -1,0 +1,39 @@
+package core
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	upkeepEvery = 30 * time.Second
+	upkeepSteps = 50             // of the store, at most, each time
+	keepMarks   = 48 * time.Hour // platforms redeliver for a day at most
+)
+
+// upkeep has the store remove what has expired, until ctx is done.
+func (rt *Runtime) upkeep(ctx context.Context) {
+	tick := time.NewTicker(upkeepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			rt.expire(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// expire does a bounded part of the work. What is left, also by an error, the next one does.
+func (rt *Runtime) expire(ctx context.Context) {
+	for range upkeepSteps {
+		more, err := rt.cfg.Store.Expire(ctx, time.Now().Add(-keepMarks))
+		if err != nil && ctx.Err() == nil {
+			rt.cfg.Log.Error("can't remove what has expired from the store; the next upkeep tries again", "err", err)
+		}
+		if err != nil || !more {
+			return
+		}
+	}
+}
