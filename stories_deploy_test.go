@@ -6,6 +6,7 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/core"
 	. "parley/models/modelfake"
 	"parley/progressive"
 )
@@ -64,4 +65,49 @@ func TestChatUnreachable(t *testing.T) {
 		c.refuse("")
 		c.want(c.ada, "Yes.")
 	})
+}
+
+// ST-26: the process dies while a preview is being posted, and the next one between its verdict and the last word. The
+// third shows the whole answer, and only where nobody can ask for a message does the preview stay above it.
+func TestChatTwoCrashes(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"the preview was posted": {Op: progressive.Post, Mute: time.Hour},
+		"it was not":             {Op: progressive.Post, Dropped: true, Delay: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.Spoil(f)
+				c.model.Queue(slowly(tale), Script{Text(tale)})
+				c.Say(Ada, c.ada, "Tell me")
+				c.pass(4 * time.Second)
+				c.crash()
+				c.start()
+				c.until(func(run core.Run) bool { return run.Verdict != nil })
+				if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
+					t.Fatalf("people read %q already", own)
+				}
+				c.crash()
+				c.start()
+				c.wantOnce(f, tale)
+				c.asked(2)
+			})
+		})
+	}
+}
+
+// until waits until the newest run is so.
+func (c *chat) until(so func(core.Run) bool) {
+	c.Helper()
+	for range 60 * 100 {
+		open, err := c.node.store.OpenRuns(c.Context(), c.rooms()[0])
+		c.must(err)
+		if len(open) == 0 {
+			c.Fatal("no run is open")
+		}
+		if so(open[len(open)-1]) {
+			return
+		}
+		c.pass(10 * time.Millisecond)
+	}
+	c.Fatal("it never was")
 }

@@ -264,10 +264,15 @@ const FirstFile = 1 << 16
 // changed later, see [Shown].
 const FirstUpdate = 1 << 17
 
-// Shown is one message of an answer as the journal knows it. Without an ID it is about to be created, or nobody knows
-// whether it was.
+// Shown is one message of an answer as the journal knows it. Without an ID it is an intent: a request to create the message
+// is about to be sent, or its outcome is unknown.
 type Shown struct {
 	Part int    `json:"part"`
 	ID   string `json:"id,omitempty"`
 	Gone bool   `json:"gone,omitempty"` // taken back
+	// Sent is a hash of what the request of an intent carries. Intents that were stored before there were hashes have
+	// none: with a verdict they count as the last word.
+	Sent string    `json:"sent,omitempty"`
+	Last bool      `json:"last,omitempty"` // that is part of the last word
+	At   time.Time `json:"at,omitzero"`    // when the intent was first noted
 }

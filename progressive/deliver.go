@@ -24,7 +24,7 @@ var errSilent = errors.New("the platform said nothing in time")
 // shown. An error ends the message.
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	if s.op == Post {
-		if err := note(core.Shown{Part: s.i}); err != nil {
+		if err := note(m.intent(s)); err != nil {
 			leave(ErrUnused)
 			return err
 		}
@@ -45,6 +45,16 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	}
 }
 
+// intent returns what the journal is to hold while the outcome of the create request s is unknown. A request that repeats
+// another of unknown outcome keeps its time: its nonce is as old.
+func (m *Message) intent(s step) core.Shown {
+	i := core.Shown{Part: s.i, Sent: hash(s.part), Last: m.ended && s.part != ask, At: time.Now().UTC().Round(0)}
+	if h := m.part(s.i); h.state == unknown && !h.intent.At.IsZero() {
+		i.At = h.intent.At
+	}
+	return i
+}
+
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	h := m.part(s.i)
 	if h.state == gone {
@@ -54,7 +64,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	if !repeated && m.window > 0 {
 		h.until = time.Now().Add(m.window)
 	}
-	h.part, h.sure = s.part, false
+	h.part, h.intent, h.sure = s.part, m.intent(s), false
 	id, err := m.sink.Post(ctx, s.part, m.nonce(s.i, h.again))
 	err = certain(ctx, err)
 	leave(m.told(err))
@@ -72,7 +82,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	case errors.Is(err, ErrGone):
 		h.state, h.part = gone, Part{}
 	default:
-		h.part = was.part
+		h.part, h.intent = was.part, was.intent
 		if werr := note(withdrawal(s.i, was)); werr != nil {
 			return werr
 		}
@@ -84,7 +94,7 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 // it the next holder would take the refused message for one that may have been delivered.
 func withdrawal(part int, was shown) core.Shown {
 	if was.state == unknown {
-		return core.Shown{Part: part}
+		return was.intent
 	}
 	return core.Shown{Part: part, Gone: true}
 }

@@ -365,7 +365,7 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 	}{
 		"verdict, no nonces":  {full, &core.Verdict{}, []string{prose}},
 		"verdict, nonces":     {nonced, &core.Verdict{}, []string{prose}},
-		"preview, no nonces":  {full, nil, []string{prose, prose}},
+		"preview, no nonces":  {full, nil, []string{prose}}, // which was the whole text already
 		"preview, with nonce": {nonced, nil, []string{prose}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,6 +386,94 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// ST-26: one death while a preview is posted, another between the verdict and the last word: the preview is not taken for
+// the last word, and that is posted whole.
+func TestTwoDeathsLeaveNoStump(t *testing.T) {
+	for name, c := range map[string]struct {
+		sink    func(*progressivetest.Chat) progressive.Sink
+		applied bool
+		want    []string
+	}{
+		"no nonces, applied":     {full, true, []string{half, prose}},
+		"no nonces, not applied": {full, false, []string{prose}},
+		"nonces, applied":        {nonced, true, []string{prose}},
+		"nonces, not applied":    {nonced, false, []string{prose}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, c.sink, func(s *story) {
+				s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: c.applied})
+				s.show()
+				s.say(half)
+				time.Sleep(500 * time.Millisecond)
+				s.cancel(core.ErrCrashed)
+				_ = s.wait()
+				s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed} // and the next holder dies
+				s.show()
+				s.say(prose)
+				s.finish()
+				s.wantShown(c.want...)
+			})
+		})
+	}
+}
+
+// ST-26: the same for a file that is posted while the answer is written.
+func TestTwoDeathsLoseNoFile(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.show()
+		s.say(prose)
+		time.Sleep(5 * time.Second)
+		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
+		s.status("One", named("a"))
+		time.Sleep(2 * time.Second)
+		s.cancel(core.ErrCrashed)
+		_ = s.wait()
+		s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed, Files: 1}
+		s.show()
+		s.say(prose)
+		s.paint(named("b"))
+		s.finish()
+		s.wantShown(prose, "[b]")
+	})
+}
+
+// DI-13: an intent of an older version does not say what it carries. With a verdict it counts as the last word, without
+// one as a preview.
+func TestIntentWithoutAHash(t *testing.T) {
+	for verdict, want := range map[bool][]string{true: nil, false: {prose}} {
+		tell(t, full, func(s *story) {
+			s.run.Shown = []core.Shown{{Part: 0}}
+			if verdict {
+				s.run.Verdict = &core.Verdict{Outcome: completed}
+			}
+			s.show()
+			s.say(prose)
+			s.finish()
+			s.wantShown(want...)
+		})
+	}
+}
+
+// ST-26: an intent says what it carries, since when, and whether that is the last word.
+func TestIntentsSayWhatTheyCarry(t *testing.T) {
+	tell(t, full, func(s *story) {
+		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: 30 * time.Second}})
+		s.show()
+		streamed(s)
+		s.finish()
+		var intents []core.Shown
+		for _, h := range s.notes {
+			if h.Sent != "" {
+				intents = append(intents, h)
+			}
+		}
+		if len(intents) != 2 || intents[0].Last || !intents[1].Last || intents[0].Sent == intents[1].Sent ||
+			!intents[0].At.Equal(s.run.Opened) || !intents[1].At.After(s.run.Opened) {
+			t.Errorf("noted %+v", s.notes)
+		}
+	})
 }
 
 // Without nonces, a preview of unknown fate is the last: the orphan is short, and there is one.

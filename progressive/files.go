@@ -64,7 +64,7 @@ func (m *Message) resumeFile(h core.Shown, run core.Run) {
 		*p = shown{state: left, id: h.ID}
 	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
-		*p = shown{state: unknown, untold: true}
+		*p = shown{state: unknown, intent: h, untold: h.Sent == ""}
 	default:
 		*p = shown{state: there, id: h.ID, stale: anew, untold: true}
 	}
@@ -119,7 +119,7 @@ func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 	case gone:
 		return Post, other && h.part.File != nil
 	case unknown:
-		return Post, now.Before(h.until) || other
+		return Post, now.Before(h.until) || !h.untold && !h.carried(p)
 	case there:
 		switch {
 		case h.untold && (some || p.words()), h.sure && !other: // words are the same for every holder

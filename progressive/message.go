@@ -74,21 +74,30 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 	return m
 }
 
-// resume takes over one part from an earlier holder. Once there was a verdict, an unknown part may be its last word.
+// resume takes over one part from an earlier holder. What a message of unknown fate would say is known by its hash; one of
+// an older version, which has none, counts as the last word if there is a verdict.
 func (m *Message) resume(h core.Shown, run core.Run) {
 	p := m.part(h.Part)
 	switch {
 	case h.Gone:
 	case h.ID == "":
-		*p = shown{state: unknown, whole: run.Verdict != nil}
-		if m.window > 0 {
-			p.until = run.Opened.Add(m.window)
-		}
+		*p = shown{state: unknown, intent: h, whole: run.Verdict != nil, until: m.nonceUntil(h, run)}
 	case m.editor == nil:
 		*p = shown{state: left, id: h.ID}
 	default:
 		*p = shown{state: there, id: h.ID}
 	}
+}
+
+// nonceUntil returns until when the nonce of an earlier holder's intent is good; zero without nonces.
+func (m *Message) nonceUntil(h core.Shown, run core.Run) time.Time {
+	switch {
+	case m.window == 0:
+		return time.Time{}
+	case h.At.IsZero():
+		return run.Opened.Add(m.window)
+	}
+	return h.At.Add(m.window)
 }
 
 func (m *Message) part(i int) *shown {

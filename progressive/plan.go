@@ -1,6 +1,10 @@
 package progressive
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
 	"time"
 
 	"parley/core"
@@ -9,13 +13,14 @@ import (
 // shown is one part of the answer as we last had word of it.
 type shown struct {
 	state   state
-	id      string    // of a message that is there
-	part    Part      // what was asked last
-	sure    bool      // and it is what the reader sees
-	whole   bool      // of an unknown one: it may be the whole part already
-	until   time.Time // the nonce is good until then; zero without nonces
-	refused string    // the text that the platform can't read: it is sent plain
-	again   bool      // it was sent again once, after the user had removed it
+	id      string     // of a message that is there
+	part    Part       // what was asked last
+	sure    bool       // and it is what the reader sees
+	intent  core.Shown // of an unknown one: what the journal holds of the request
+	whole   bool       // of an unknown one without a hash: it counts as the last word
+	until   time.Time  // the nonce is good until then; zero without nonces
+	refused string     // the text that the platform can't read: it is sent plain
+	again   bool       // it was sent again once, after the user had removed it
 
 	// Of files:
 	stale  bool       // it belongs to an earlier answer of the run
@@ -42,6 +47,14 @@ type step struct {
 	part Part
 }
 
+// carried reports whether the create request of unknown outcome carried p.
+func (h shown) carried(p Part) bool {
+	if h.intent.Sent == "" {
+		return h.whole
+	}
+	return h.intent.Sent == hash(p)
+}
+
 // ask stands for a part that is not wanted: it is posted with its old nonce, to learn the message's id and delete it.
 var ask = Part{Plain: "…"}
 
@@ -60,7 +73,7 @@ func plan(have []shown, want []Part, now time.Time) (s step, ok bool) {
 		case absent:
 			return step{Post, i, p}, true
 		case unknown: // if the nonce is too old, the whole part is never sent twice
-			if now.Before(h.until) || !h.whole && !h.part.same(p) {
+			if now.Before(h.until) || !h.carried(p) {
 				return step{Post, i, p}, true
 			}
 		case there:
@@ -97,6 +110,18 @@ func last(have []shown, i int) bool {
 		}
 	}
 	return true
+}
+
+// hash identifies what a reader sees of p, whatever its markup and buttons.
+func hash(p Part) string {
+	h := sha256.New()
+	if p.File != nil {
+		fmt.Fprintf(h, "%q %q ", p.File.Name, p.File.Type)
+		h.Write(p.File.Data)
+	} else {
+		io.WriteString(h, p.reads())
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 // same tells whether a reader of p has read o, whatever their markup.

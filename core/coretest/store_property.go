@@ -100,7 +100,8 @@ func (p *pair) note(rt *rapid.T) {
 		Shown: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) core.Shown {
 			return core.Shown{Part: rapid.IntRange(0, 3).Draw(rt, "part"),
 				ID:   rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "id"),
-				Gone: rapid.Bool().Draw(rt, "gone")}
+				Gone: rapid.Bool().Draw(rt, "gone"), Last: rapid.Bool().Draw(rt, "last"),
+				Sent: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(rt, "sent")}
 		}), 0, 3).Draw(rt, "shown"),
 	}
 	if rapid.Bool().Draw(rt, "verdict") {
