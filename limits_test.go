@@ -30,7 +30,7 @@ func TestDefaultLimits(t *testing.T) {
 	for kind, most := range map[string]progressive.Budget{
 		"telegram.private":       {N: 5, Per: 5500 * time.Millisecond},
 		"telegram.private-edits": {N: 1, Per: 1100 * time.Millisecond},
-		"telegram.group":         {N: 20, Per: time.Minute},
+		"telegram.group":         {N: 20, Per: time.Minute, Reserve: 4},
 		"telegram.group-edits":   {N: 1, Per: 3500 * time.Millisecond},
 		"telegram.bot":           {N: 30, Per: time.Second},
 		"discord.channel":        {N: 5, Per: 6 * time.Second},

@@ -19,7 +19,7 @@ func remembered(g *MemoryGate) (scopes, wakes int) {
 // I10
 func TestGateForgetsIdleScopes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGate(func(Scope) Budget { return Budget{2, time.Second} })
+		g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
 		for i := range 1000 {
 			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{Scope(fmt.Sprint("chat/", i))}, Priority: Final})
 			if err != nil {
@@ -48,7 +48,7 @@ func TestGateGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(s Scope) Budget {
 			if s == "bot" {
-				return Budget{1, time.Hour}
+				return Budget{N: 1, Per: time.Hour}
 			}
 			return Budget{}
 		})
@@ -92,7 +92,7 @@ func TestGateGivingUp(t *testing.T) {
 func BenchmarkGateThousandWaiters(b *testing.B) {
 	g := NewGate(func(s Scope) Budget {
 		if s == "bot" {
-			return Budget{1, time.Nanosecond}
+			return Budget{N: 1, Per: time.Nanosecond}
 		}
 		return Budget{N: 3, Per: time.Nanosecond}
 	})

@@ -23,12 +23,15 @@ type Ledger interface {
 	Replicas() (n int, reached bool)
 }
 
-// Claim is a wish for one permit of a scope that leaves Keep permits to others: for now, or within Soon.
+// Claim asks for one permit of a scope that leaves Keep permits to others: all of them now, or one of them within Soon.
+// With Even the permits that remain, without those, are taken at even times until Soon before the window lets go of its
+// oldest.
 type Claim struct {
 	Scope Scope
 	Budget
 	Keep int
 	Soon time.Duration
+	Even bool
 }
 
 // Booking is what a [Ledger] answers.
@@ -145,23 +148,26 @@ func (g *MemoryGate) claims(w *waiter) (all []Claim) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range w.scopes {
-		c := Claim{Scope: s.name, Budget: s.Budget, Keep: max(min(w.keep(s), s.N-1), 0)}
-		if c.Keep > 0 && w.Priority > Sign {
-			c.Soon = s.Per / time.Duration(s.N)
+		c := Claim{Scope: s.name, Budget: s.Budget, Keep: w.keep(s, s.Budget, w.Priority), Even: w.spreads(s)}
+		if c.Keep > 0 {
+			c.Soon = w.soon(s, s.Budget)
 		}
 		all = append(all, c)
 	}
 	return all
 }
 
-// refuse takes back w's permit: elsewhere too much was spent of c's scope for who leaves so many permits there.
+// refuse takes back w's permit: other replicas have spent too much of c's scope for requests that leave as many permits
+// there as c, and for those of w's priority.
 func (g *MemoryGate) refuse(w *waiter, c Claim, wait time.Duration) {
 	g.mu.Lock()
 	now := time.Now()
 	for _, s := range w.scopes {
 		if s.name == c.Scope {
-			for keep := c.Keep; keep < len(s.full); keep++ {
-				s.full[keep] = later(s.full[keep], now.Add(wait))
+			for p := range s.full {
+				if Priority(p) <= w.Priority || w.keep(s, s.Budget, Priority(p)) >= c.Keep {
+					s.full[p] = later(s.full[p], now.Add(wait))
+				}
 			}
 		}
 	}

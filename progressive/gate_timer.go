@@ -10,7 +10,7 @@ func (g *MemoryGate) schedule(s *scope, now time.Time) {
 	wake := time.Time{}
 	switch {
 	case len(s.queue) > 0:
-		if at, ok := s.opens(s.queue[0]); ok {
+		if at, ok := s.opens(s.queue[0], now); ok {
 			wake = later(at, now)
 		}
 	case s.users == 0:

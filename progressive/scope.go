@@ -2,6 +2,7 @@ package progressive
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
@@ -9,16 +10,16 @@ import (
 type scope struct {
 	name Scope
 	Budget
-	share    int                    // of how many equals we are one
-	users    int                    // tickets that name it, waiting anywhere or inside
-	inside   int                    // permits given and not yet left
-	waiting  [Final + 1]int         // tickets that wait anywhere and have this as their narrowest scope, by priority
-	left     []time.Time            // when the last N permits were left, oldest first
-	held     time.Time              // closed until then
-	full     [maxKeep + 1]time.Time // what other replicas spent leaves nothing until then, by how many permits one keeps
-	wide     time.Time              // each window counts twice until then
-	resets   time.Time              // until then the platform lets in no more than
-	allowed  int                    // so many
+	share    int                  // of how many equals we are one
+	users    int                  // tickets that name it, waiting anywhere or inside
+	inside   int                  // permits given and not yet left
+	waiting  [Final + 1]int       // tickets that wait anywhere and have this as their narrowest scope, by priority
+	left     []time.Time          // when the last N permits were left, oldest first
+	held     time.Time            // closed until then
+	full     [Final + 1]time.Time // what other replicas spent leaves nothing until then, by priority
+	wide     time.Time            // each window counts twice until then
+	resets   time.Time            // until then the platform lets in no more than
+	allowed  int                  // so many
 	nextSign time.Time
 	queue    pile[*waiter] // whom this scope stops
 
@@ -55,9 +56,9 @@ func (s *scope) budget() Budget {
 	case s.N == 0 || s.share == 1:
 		return s.Budget
 	case n > 0:
-		return Budget{n, s.Per}
+		return Budget{N: n, Per: s.Per, Reserve: (s.Reserve*n + s.N - 1) / s.N}
 	}
-	return Budget{1, s.Per * time.Duration(s.share) / time.Duration(s.N)}
+	return Budget{N: 1, Per: s.Per * time.Duration(s.share) / time.Duration(s.N)}
 }
 
 // frees is when a permit left then no longer counts.
@@ -72,8 +73,9 @@ func (s *scope) frees(left time.Time) time.Time {
 	return free
 }
 
-// opens is when w has a permit here. It is zero and false if that depends on others, not on time.
-func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
+// opens returns when w has a permit here, as far as is known now. ok is false if that depends on other requests, not on
+// time.
+func (s *scope) opens(w *waiter, now time.Time) (at time.Time, ok bool) {
 	at = s.held
 	if w.narrowest() == s {
 		switch text := s.waiting[Aside] + s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
@@ -89,24 +91,31 @@ func (s *scope) opens(w *waiter) (at time.Time, ok bool) {
 	if s.N == 0 {
 		return at, true
 	}
-	at = later(at, s.full[min(w.keep(s), maxKeep)])
 	b := s.budget()
-	free := b.N - s.inside
-	if free <= 0 {
+	keep := w.keep(s, b, w.Priority)
+	if s.inside+keep >= b.N {
 		return time.Time{}, false
 	}
-	at = later(at, s.freed(free))
-	if keep := min(w.keep(s), b.N-1); keep > 0 {
-		if free <= keep {
-			return time.Time{}, false
-		}
-		again := s.freed(free - keep)
-		if w.Priority > Sign {
-			again = again.Add(-b.Per / time.Duration(b.N))
-		}
-		at = later(at, again)
+	at = later(at, s.full[w.Priority])
+	at = later(at, s.freed(b.N-s.inside-max(keep-1, 0))) // one may be borrowed
+	if keep > 0 {
+		at = later(at, s.freed(b.N-s.inside-keep).Add(-w.soon(s, b)))
+	}
+	if w.spreads(s) {
+		at = later(at, s.spread(b.N-s.inside-keep, w.soon(s, b), now))
 	}
 	return at, true
+}
+
+// spread returns when the next of n permits may be taken if those that are left are taken evenly, until the window lets
+// go of its oldest or soon before.
+func (s *scope) spread(n int, soon time.Duration, now time.Time) time.Time {
+	i := slices.IndexFunc(s.left, func(left time.Time) bool { return s.frees(left).After(now) })
+	if i < 0 || n <= len(s.left)-i {
+		return time.Time{} // all are left, or none: then freed says when
+	}
+	last := s.left[len(s.left)-1]
+	return last.Add(s.frees(s.left[i]).Add(-soon).Sub(last) / time.Duration(n-(len(s.left)-i)+1))
 }
 
 // freed is when so many permits are free. Those who are inside are not counted.
@@ -120,7 +129,7 @@ func (s *scope) freed(n int) time.Time {
 // idle is when nothing about s is worth remembering.
 func (s *scope) idle() time.Time {
 	at := later(later(s.held, s.wide), later(s.resets, s.nextSign))
-	at = later(at, s.full[maxKeep])
+	at = later(at, s.full[Sign])
 	if n := len(s.left); n > 0 {
 		at = later(at, s.frees(s.left[n-1]))
 	}
@@ -169,24 +178,30 @@ func (w *waiter) setKeeper() {
 	}
 }
 
-// keep is how many permits w leaves in s: to a final one, at once or within one permit's time; a sign another one to the
-// text that comes, and a third of what many share.
-func (w *waiter) keep(s *scope) int {
+// keep returns how many permits a ticket like w of priority p leaves in s, of which b is our share: where it keeps some,
+// what the budget says; and a sign a third of what many share.
+func (w *waiter) keep(s *scope, b Budget, p Priority) (n int) {
 	switch {
-	case w.Priority == Final:
-		return 0
-	case w.keeper == s && w.Priority == Sign:
-		return 2
 	case w.keeper == s:
-		return 1
-	case w.Priority == Sign:
-		return s.N / 3
+		n = b.reserve(p)
+	case p == Sign:
+		n = b.N / 3
 	}
-	return 0
+	return max(min(n, b.N-1), 0)
 }
 
-// maxKeep is the most that those keep who wait.
-const maxKeep = 1
+// soon returns for how long w may borrow a permit that it leaves to others in s.
+func (w *waiter) soon(s *scope, b Budget) time.Duration {
+	if w.Priority == Sign || b.N == 0 {
+		return 0
+	}
+	return b.Per / time.Duration(b.N)
+}
+
+// spreads reports whether w takes what it may have of s evenly.
+func (w *waiter) spreads(s *scope) bool {
+	return w.keeper == s && s.Reserve > 0 && w.Priority == Interim
+}
 
 // named is the scope of that name, or the narrowest without one.
 func (w *waiter) named(name Scope) Scope {
@@ -205,17 +220,24 @@ func (w *waiter) count(n int) {
 // blockedAt is the first scope that stops w. Nobody overtakes who waits there and comes first.
 func (w *waiter) blockedAt(now time.Time) *scope {
 	for _, s := range w.scopes {
-		if len(s.queue) > 0 && s.queue[0] != w && s.queue[0].before(w) {
+		if len(s.queue) > 0 && s.queue[0] != w && s.queue[0].beforeAt(s, w) {
 			return s
 		}
-		if at, ok := s.opens(w); !ok || at.After(now) {
+		if at, ok := s.opens(w, now); !ok || at.After(now) {
 			return s
 		}
 	}
 	return nil
 }
 
-func (w *waiter) before(o *waiter) bool {
+func (w *waiter) before(o *waiter) bool { return w.beforeAt(w.at, o) }
+
+// beforeAt reports whether w comes before o at s. Where there is a reserve that is a matter of priority first: an edit
+// that waits because it has to leave permits to others is not in their way, however long it waits.
+func (w *waiter) beforeAt(s *scope, o *waiter) bool {
+	if s.Reserve > 0 && w.keeper == s && o.keeper == s && w.Priority != o.Priority {
+		return w.Priority > o.Priority
+	}
 	if !w.rank.Equal(o.rank) {
 		return w.rank.Before(o.rank)
 	}

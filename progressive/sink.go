@@ -187,4 +187,27 @@ func (p Priority) headStart() time.Duration {
 type Budget struct {
 	N   int
 	Per time.Duration
+	// Reserve is for long windows: how many of the N permits stream edits leave to requests of higher priority, which
+	// leave fewer the higher they are. The other permits that are left when an edit asks are spread evenly over the rest
+	// of the window, so edits thin out as the budget shrinks. Typing uses at most half of N. With 0 all but last words
+	// leave one permit. One of those that are left may be borrowed if another is back within Per / N.
+	Reserve int
+}
+
+// reserve returns how many permits a request of priority p leaves to those of higher priority.
+func (b Budget) reserve(p Priority) int {
+	switch {
+	case p == Final:
+		return 0
+	case p == Sign && b.Reserve > 0:
+		return max(b.N/2, b.Reserve)
+	case p == Sign:
+		return 2
+	case b.Reserve == 0:
+		return 1
+	case p == Interim:
+		return b.Reserve
+	}
+	steps := int(Final - Interim) // from all of it to nothing
+	return (b.Reserve*int(Final-p) + steps - 1) / steps
 }

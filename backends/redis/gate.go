@@ -84,7 +84,7 @@ func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progress
 	args := []any{b.ID, lease.Milliseconds()}
 	for _, c := range claims {
 		keys = append(keys, l.at.scopeKeys(c.Scope)...)
-		args = append(args, c.N, millis(c.Per), c.Keep, millis(c.Soon))
+		args = append(args, c.N, millis(c.Per), c.Keep, millis(c.Soon), c.Even)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -58,12 +58,13 @@ func DefaultLimits() Limits {
 }
 
 // Budgets are the budgets of all scopes, by kind. A chat may burst, as long as its answers are short; edits keep a pace,
-// so that an answer grows evenly instead of by fits and starts.
+// so that an answer grows evenly instead of by fits and starts, and in groups leave a fifth of the minute's requests to
+// last words, commands and first texts.
 func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		privateScope: {N: 5, Per: 5 * l.PrivateEdits},
 		privateEdits: {N: 1, Per: l.PrivateEdits},
-		groupScope:   {N: l.GroupPerMinute, Per: time.Minute},
+		groupScope:   {N: l.GroupPerMinute, Per: time.Minute, Reserve: l.GroupPerMinute / 5},
 		groupEdits:   {N: 1, Per: l.GroupEdits},
 		botScope:     {N: l.PerSecond, Per: time.Second},
 	}

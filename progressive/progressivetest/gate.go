@@ -23,6 +23,8 @@ func Gate(t *testing.T, replicas Replicas) {
 		"all scopes or none":    allOrNone,
 		"unused":                unused,
 		"kept for finals":       keptForFinals,
+		"a reserve is left":     reserveIsLeft,
+		"edits are spread":      editsAreSpread,
 		"order":                 order,
 		"nobody starves":        nobodyStarves,
 		"a hold is for all":     holdForAll,
@@ -55,6 +57,13 @@ func (g *gates) budget(s progressive.Scope, n int, per time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.table[s] = progressive.Budget{N: n, Per: per}
+}
+
+// reserve sets a budget with a reserve.
+func (g *gates) reserve(s progressive.Scope, n, reserve int, per time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.table[s] = progressive.Budget{N: n, Per: per, Reserve: reserve}
 }
 
 var errShut = errors.New("it waits")

@@ -1,0 +1,106 @@
+package progressive_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/progressive"
+)
+
+// group is the budget of a chat with a long window.
+var group = map[progressive.Scope]progressive.Budget{"chat": {N: 20, Per: time.Minute, Reserve: 4}}
+
+// edits has an answer edited without a pause for so long, and returns when.
+func edits(t *testing.T, g progressive.Gate, span time.Duration) (at []time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	for {
+		leave, err := g.Enter(ctx, progressive.Ticket{Scopes: []progressive.Scope{"chat"}, Priority: progressive.Interim})
+		if err != nil {
+			return at
+		}
+		leave(nil)
+		at = append(at, time.Since(begun))
+	}
+}
+
+// TR-35: an answer that is alone is edited evenly, close to the whole budget; what others spend makes the edits fewer, not
+// later all at once.
+func TestGateSpreadsEdits(t *testing.T) {
+	for name, c := range map[string]struct {
+		spent          int // by others, just now
+		least, most    int // edits in the minute that follows
+		shortest, long time.Duration
+	}{
+		"alone":      {0, 16, 17, 3 * time.Second, 4 * time.Second},
+		"six spent":  {6, 11, 12, 5 * time.Second, 6 * time.Second},
+		"much spent": {13, 4, 4, 14 * time.Second, 15 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := progressive.NewGate(budgets(group))
+				for range c.spent {
+					enter(t, g, progressive.Final, nil, "chat")
+				}
+				at := edits(t, g, 59*time.Second)
+				if len(at) < c.least || len(at) > c.most {
+					t.Errorf("%d edits at %v", len(at), at)
+				}
+				for i := 1; i < len(at); i++ {
+					if gap := at[i] - at[i-1]; gap < c.shortest || gap > c.long {
+						t.Errorf("edits at %v: %v between two of them", at, gap)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TR-35: what an edit waits for does not keep others waiting, however old its text is.
+func TestGateReserveIsOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewGate(budgets(group))
+		for range 16 {
+			enter(t, g, progressive.Final, nil, "chat")
+		}
+		edited := make(chan time.Duration, 1)
+		begun := time.Now()
+		go func() {
+			leave, err := g.Enter(t.Context(), progressive.Ticket{
+				Scopes: []progressive.Scope{"chat"}, Priority: progressive.Interim, Fresh: begun.Add(-time.Hour),
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			leave(nil)
+			edited <- time.Since(begun)
+		}()
+		synctest.Wait()
+		for _, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.Aside, progressive.Final} {
+			if w := enter(t, g, p, nil, "chat"); w != 0 {
+				t.Errorf("priority %d waited %v", p, w)
+			}
+		}
+		if w := <-edited; w < 50*time.Second || w > time.Minute {
+			t.Errorf("the edit came after %v", w)
+		}
+	})
+}
+
+// TR-35: alone with a share of the budget a replica leaves as large a part of it.
+func TestGateReserveOfAShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := progressive.NewSharedGate(&ledger{n: 2, lost: errDone}, budgets(group))
+		if at := edits(t, g, 59*time.Second); len(at) < 8 || len(at) > 9 {
+			t.Errorf("with half of the budget %d edits", len(at))
+		}
+		if w := enter(t, g, progressive.Final, nil, "chat"); w > 0 {
+			t.Errorf("a last word waited %v", w)
+		}
+	})
+}
