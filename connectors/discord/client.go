@@ -28,6 +28,10 @@ const (
 	requestTime  = 15 * time.Second
 	editLimit    = 30046 // too many edits of an old message: a 429 that no wait mends soon (DR-11)
 	longestWords = 200   // of Discord's own, in an error
+
+	// apiVersion is that of requests and of the gateway. The library's own is 9.
+	apiVersion = "10"
+	apiRoot    = defaultAPI + "/api/v" + apiVersion + "/"
 )
 
 var (
@@ -119,7 +123,7 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	x := &exchange{}
-	raw, err := c.api.RequestWithLockedBucket(method, discordgo.EndpointAPI+path, kind, body,
+	raw, err := c.api.RequestWithLockedBucket(method, apiRoot+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 	if x.status == 0 {
 		return fmt.Errorf("%s: %w", r, err)

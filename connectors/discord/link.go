@@ -70,7 +70,7 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 	if u.Path == "" {
 		u.Path = "/"
 	}
-	u.RawQuery = url.Values{"v": {discordgo.APIVersion}, "encoding": {"json"}}.Encode()
+	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
 	stop := func() bool { return true }
 	hasty := *d // the handshake waits for its server, and not for ctx to be canceled
 	hasty.NetDialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {

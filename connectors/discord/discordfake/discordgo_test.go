@@ -1,54 +1,39 @@
 package discordfake_test
 
 import (
-	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"github.com/gorilla/websocket"
 
 	"parley/connectors/discord/discordfake"
 )
 
-// toFake sends every request to one host, whatever its URL says.
-type toFake struct {
-	host string
-	next http.RoundTripper
-}
+// toFake sends every request to a fake, whatever its URL says, as the version of the API that it speaks.
+type toFake struct{ next http.RoundTripper }
 
 func (f toFake) RoundTrip(r *http.Request) (*http.Response, error) {
 	clone := r.Clone(r.Context())
-	clone.URL.Scheme, clone.URL.Host, clone.Host = "http", f.host, ""
+	clone.URL.Scheme, clone.URL.Host, clone.Host = "http", "discord.test", ""
+	clone.URL.Path = strings.Replace(clone.URL.Path, "/api/v"+discordgo.APIVersion, "/api/v10", 1)
 	return f.next.RoundTrip(clone)
 }
 
-// The library that speaks to Discord in production speaks to the fake, over
-// loopback: it opens a session, hears a message, and posts, edits and deletes.
+// The library that makes requests in production makes them to the fake: it posts, reads and deletes.
 func TestDiscordgo(t *testing.T) {
-	s := discordfake.New()
-	defer s.Close()
-	channel := s.AddChannel(s.AddGuild("guild"), "general")
-	ann := s.AddUser("ann")
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	s, channel, ann := room(t)
+	client := httpClient(t, serve(t, s))
+	session, err := discordgo.New("Bot " + s.Token())
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ln) }()
-
-	session, heard := openSession(t, s, ln.Addr().String())
+	session.Client = &http.Client{Transport: toFake{client.Transport}, Timeout: 20 * time.Second}
 	question := s.Say(channel, ann, "hello")
-	if m := receive(t, heard); m.ID != question || m.Content != "hello" || m.Author.ID != ann {
-		t.Errorf("heard %+v", m.Message)
-	}
 	sent, err := session.ChannelMessageSendReply(channel, "hello yourself", &discordgo.MessageReference{MessageID: question, ChannelID: channel})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if m := receive(t, heard); m.ID != sent.ID || m.Author.ID != session.State.User.ID {
-		t.Errorf("own echo %+v", m.Message)
 	}
 	if err := session.ChannelTyping(channel); err != nil {
 		t.Error(err)
@@ -62,49 +47,60 @@ func TestDiscordgo(t *testing.T) {
 	if err := session.ChannelMessageDelete(channel, sent.ID); err != nil {
 		t.Error(err)
 	}
-	if err := session.Close(); err != nil {
-		t.Error(err)
-	}
-	s.Close()
-	if err := <-served; err != http.ErrServerClosed {
-		t.Error(err)
-	}
-	if got := s.Closes(); len(got) != 1 || got[0].Received != websocket.CloseNormalClosure {
-		t.Errorf("closes: %+v", got)
-	}
 	if got := s.Rejected(); len(got) != 0 {
 		t.Errorf("rejected: %+v", got)
 	}
 }
 
-// openSession returns when READY has come.
-func openSession(t *testing.T, s *discordfake.Server, addr string) (*discordgo.Session, <-chan *discordgo.MessageCreate) {
-	t.Helper()
-	session, err := discordgo.New("Bot " + s.Token())
-	if err != nil {
-		t.Fatal(err)
+// DR-31: requests of another version are refused, and so are gateway connections and the names that fields had before.
+func TestVersions(t *testing.T) {
+	s, _, _ := room(t)
+	r := newRequest(t, s, "GET", "/users/@me", "")
+	r.URL.Path = "/api/v9/users/@me"
+	if a := sendRequest(s, r); a.status != http.StatusNotFound || len(s.Rejected()) != 1 {
+		t.Errorf("v9: %d, rejected %+v", a.status, s.Rejected())
 	}
-	transport := &http.Transport{}
-	t.Cleanup(transport.CloseIdleConnections)
-	session.Client = &http.Client{Transport: toFake{host: addr, next: transport}, Timeout: 20 * time.Second}
-	session.Dialer = &websocket.Dialer{}
-	session.SyncEvents = true
-	session.Identify.Intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentMessageContent
-	heard := make(chan *discordgo.MessageCreate, 8)
-	session.AddHandler(func(_ *discordgo.Session, m *discordgo.MessageCreate) { heard <- m })
-	if err := session.Open(); err != nil {
-		t.Fatal(err)
-	}
-	return session, heard
+	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
+		g := connectTo(t, mem, "ws://gateway.test/?v=9&encoding=json")
+		if code := g.closed(); code != 4012 {
+			t.Errorf("v9 was closed with %d", code)
+		}
+		g = connect(t, mem)
+		g.send(`{"op":2,"d":{"token":"fake-token","intents":1,"properties":{"$os":"linux"}}}`)
+		if code := g.closed(); code != 4002 {
+			t.Errorf("$os was closed with %d", code)
+		}
+	})
 }
 
-func receive(t *testing.T, heard <-chan *discordgo.MessageCreate) *discordgo.MessageCreate {
-	t.Helper()
-	select {
-	case m := <-heard:
-		return m
-	case <-time.After(20 * time.Second):
-		t.Fatal("no event came")
-		return nil
-	}
+// DR-29: a server that accepts connections and says nothing, one that ignores resumes, and an address for resumes of its own.
+func TestSilence(t *testing.T) {
+	bubble(t, func(t *testing.T, s *discordfake.Server, mem *memNet, _, _ string) {
+		s.Silence(1)
+		silent := connectTo(t, mem, "ws://gateway.test/?v=10&encoding=json")
+		if code := silent.closed(); code != 4009 { // a client that never beats is closed: nothing else came
+			t.Errorf("closed with %d", code)
+		}
+		s.SetResumeURL("ws://elsewhere.test")
+		g := connect(t, mem)
+		g.identify("fake-token", 0)
+		ready := g.next()
+		if ready.field("resume_gateway_url") != "ws://elsewhere.test" {
+			t.Errorf("ready: %s", ready.Data)
+		}
+		id, _ := ready.field("session_id").(string)
+		s.IgnoreResumes(1)
+		for i, want := range []int{opAck, 0} { // what answers a heartbeat, and the replay
+			again := connect(t, mem)
+			again.resume(id, 0)
+			if i == 0 {
+				again.send(`{"op":1,"d":null}`)
+			}
+			if f := again.next(); f.Op != want {
+				t.Errorf("resume %d: %+v", i, f)
+			}
+		}
+	})
 }
+
+const opAck = 11

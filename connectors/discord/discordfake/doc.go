@@ -1,6 +1,6 @@
 // Package discordfake is a Discord server for tests. It speaks the real wire,
-// REST under /api/v9 (or v10) and the gateway's WebSocket, keeps what users
-// would see, and fails on demand.
+// REST under /api/v10 and the gateway's WebSocket, keeps what users would see,
+// and fails on demand. Other versions of the API are refused.
 //
 // A test drives it in three ways: as the people in its rooms ([Server.Say],
 // [Server.UserEdit], …), as the weather ([Server.Fault], [Server.CloseGateway],

@@ -144,9 +144,13 @@ func (s *Server) register(c *conn) bool {
 	}
 	s.hub.conns[c] = true
 	s.hub.opened++
-	c.out.put(encode(object{"op": opHello, "d": object{"heartbeat_interval": s.opts.heartbeat.Milliseconds()}}))
-	if c.version != "9" && c.version != "10" {
+	switch {
+	case c.version != "10":
 		c.close(closeBadVersion)
+	case s.hub.silent != 0:
+		s.hub.silent--
+	default:
+		c.out.put(encode(object{"op": opHello, "d": object{"heartbeat_interval": s.opts.heartbeat.Milliseconds()}}))
 	}
 	return true
 }

@@ -38,17 +38,23 @@ type gw struct {
 
 func connect(t *testing.T, mem *memNet) *gw {
 	t.Helper()
-	dialer := websocket.Dialer{NetDialContext: mem.Dial}
-	ws, _, err := dialer.DialContext(t.Context(), "ws://gateway.test/?v=9&encoding=json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = ws.Close() })
-	g := &gw{t: t, ws: ws}
+	g := connectTo(t, mem, "ws://gateway.test/?v=10&encoding=json")
 	if hello := g.next(); hello.Op != 10 || hello.field("heartbeat_interval") == nil {
 		t.Fatalf("hello: %+v", hello)
 	}
 	return g
+}
+
+// connectTo reads nothing yet.
+func connectTo(t *testing.T, mem *memNet, url string) *gw {
+	t.Helper()
+	dialer := websocket.Dialer{NetDialContext: mem.Dial}
+	ws, _, err := dialer.DialContext(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.Close() })
+	return &gw{t: t, ws: ws}
 }
 
 func (g *gw) send(format string, args ...any) {

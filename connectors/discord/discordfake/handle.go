@@ -97,7 +97,7 @@ func (s *Server) beat(c *conn) {
 
 func (s *Server) identify(c *conn, data json.RawMessage, now time.Time) {
 	var form identifyForm
-	if err := strict(data, &form); err != nil || form.Intents == nil || form.Properties == nil {
+	if err := strict(data, &form); err != nil || form.Intents == nil || form.Properties == nil || form.old() {
 		s.rejectFrame(c, closeDecodeError, "identify: unknown or missing fields")
 		return
 	}
@@ -112,6 +112,16 @@ func (s *Server) identify(c *conn, data json.RawMessage, now time.Time) {
 		s.begin(c, &seen, now)
 	}
 	s.hub.identifies = append(s.hub.identifies, seen)
+}
+
+// old tells whether the properties have the names that they had before v10.
+func (f *identifyForm) old() bool {
+	for name := range f.Properties {
+		if strings.HasPrefix(name, "$") {
+			return true
+		}
+	}
+	return false
 }
 
 // loginProblem is the close code for an identify that cannot succeed, or 0.
@@ -171,7 +181,7 @@ func (s *Server) greet(c *conn, sn *session) {
 	application := s.applicationObject()
 	sn.push("READY", encode(object{
 		"v": json.RawMessage(c.version), "user": s.bot.object(), "guilds": guilds, "session_id": sn.id,
-		"resume_gateway_url": cmp.Or(s.opts.gatewayURL, c.url), "shard": [2]int{sn.shard, sn.shards},
+		"resume_gateway_url": cmp.Or(s.hub.resumeURL, s.opts.gatewayURL, c.url), "shard": [2]int{sn.shard, sn.shards},
 		"application":      object{"id": application["id"], "flags": application["flags"]},
 		"private_channels": []object{}, "session_type": "normal",
 	}))
@@ -192,6 +202,8 @@ func (s *Server) resume(c *conn, data json.RawMessage, now time.Time) {
 	seen := Resume{At: now, Session: form.Session, Seq: form.Seq}
 	sn := s.hub.sessions[form.Session]
 	switch {
+	case s.hub.deaf != 0:
+		s.hub.deaf--
 	case c.session != nil:
 		c.close(closeTwice)
 	case !s.validToken(form.Token):

@@ -36,7 +36,7 @@ func (a answer) id() string {
 
 func newRequest(t *testing.T, s *discordfake.Server, method, path, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequest(method, "http://discord.test/api/v9"+path, strings.NewReader(body))
+	r, err := http.NewRequest(method, "http://discord.test/api/v10"+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,10 @@ type hub struct {
 	sessions   map[string]*session
 	starts     startLimit
 	mischief   mischief
-	dropAcks   int // negative: all
+	dropAcks   int    // negative: all
+	silent     int    // connections that get no HELLO; negative: all
+	deaf       int    // resumes that get no answer; negative: all
+	resumeURL  string // in place of the gateway's own
 	refusals   []bool
 	opened     int
 	identifies []Identify
@@ -152,6 +155,30 @@ func (s *Server) RefuseResume(resumable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hub.refusals = append(s.hub.refusals, resumable)
+}
+
+// Silence accepts the next n connections and never sends a HELLO on them; a
+// negative n means all from now on, 0 none (DR-29).
+func (s *Server) Silence(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hub.silent = n
+}
+
+// IgnoreResumes leaves the next n op 6 without an answer; a negative n means all
+// from now on, 0 none (DR-29).
+func (s *Server) IgnoreResumes(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hub.deaf = n
+}
+
+// SetResumeURL changes the resume_gateway_url of the sessions that begin from
+// now on: where nothing listens, they can't be resumed (DR-29).
+func (s *Server) SetResumeURL(url string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hub.resumeURL = url
 }
 
 // DropAcks leaves the next n heartbeats without an ACK; a negative n means all

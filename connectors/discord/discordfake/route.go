@@ -95,12 +95,10 @@ func match(template, path string) (map[string]string, bool) {
 	return params, true
 }
 
-// apiPath cuts /api/v9 or /api/v10 off a request's path.
+// apiPath cuts /api/v10 off a request's path. Other versions are not known (DR-31).
 func apiPath(r *http.Request) (string, bool) {
-	for _, prefix := range []string{"/api/v9", "/api/v10"} {
-		if rest, ok := strings.CutPrefix(r.URL.Path, prefix); ok && strings.HasPrefix(rest, "/") {
-			return rest, true
-		}
+	if rest, ok := strings.CutPrefix(r.URL.Path, "/api/v10"); ok && strings.HasPrefix(rest, "/") {
+		return rest, true
 	}
 	return r.URL.Path, false
 }

@@ -83,12 +83,14 @@ func checkAttachments(named []attachmentForm, files []Attachment) *apiError {
 }
 
 // editAttachments is what stands in a message after an edit: all that is named, what stood there by its id and what came
-// now by its place in the request. Without any list all stays, and what came is added: so v9 of the API does, which clients
-// should not lean on, for v10 takes away what stood there.
+// now by its place in the request. Without any list all stays, unless something came: that takes the place of what stood there.
 func (s *Server) editAttachments(have []Attachment, named []attachmentForm, came []Attachment) ([]Attachment, *apiError) {
 	came = s.receive(came)
-	if named == nil {
-		return most(append(slices.Clone(have), came...))
+	switch {
+	case named == nil && len(came) > 0:
+		return most(came)
+	case named == nil:
+		return have, nil
 	}
 	var next []Attachment
 	used := map[string]bool{}

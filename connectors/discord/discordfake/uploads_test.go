@@ -59,22 +59,24 @@ func TestAttachmentsOfEdits(t *testing.T) {
 		files []string
 		want  string // the names after it; "refused" if it is
 	}{
-		"only the text":        {`{"content":"x"}`, nil, "a b"},
-		"null":                 {`{"content":"x","attachments":null}`, nil, "a b"},
-		"none":                 {`{"content":"x","attachments":[]}`, nil, ""},
-		"nothing at all":       {`{"attachments":[]}`, nil, "refused"},
-		"one stays":            {`{"attachments":[{"id":"ID1"}]}`, nil, "b"},
-		"in another order":     {`{"attachments":[{"id":"ID1"},{"id":"ID0"}]}`, nil, "b a"},
-		"one instead of both":  {`{"content":"","attachments":[{"id":"0","filename":"c"}]}`, []string{"c"}, "c"},
-		"one more":             {`{"attachments":[{"id":"ID0"},{"id":"ID1"},{"id":"0","filename":"c"}]}`, []string{"c"}, "a b c"},
-		"added without a list": {`{"content":"x"}`, []string{"c"}, "a b c"},
-		"never stood there":    {`{"attachments":[{"id":"77"}]}`, nil, "refused"},
-		"twice":                {`{"attachments":[{"id":"ID0"},{"id":"ID0"}]}`, nil, "refused"},
-		"never came":           {`{"attachments":[{"id":"1","filename":"c"}]}`, []string{"c"}, "refused"},
-		"another name":         {`{"attachments":[{"id":"0","filename":"d"}]}`, []string{"c"}, "refused"},
-		"not named":            {`{"attachments":[{"id":"ID0"}]}`, []string{"c"}, "refused"},
-		"too large":            {`{"attachments":[{"id":"0","filename":"c"}]}`, []string{"c" + strings.Repeat("c", 10<<20)}, "refused"},
-		"eleven":               {`{"content":"x"}`, strings.Split("c d e f g h i j k", " "), "refused"},
+		"only the text":       {`{"content":"x"}`, nil, "a b"},
+		"null":                {`{"content":"x","attachments":null}`, nil, "a b"},
+		"none":                {`{"content":"x","attachments":[]}`, nil, ""},
+		"nothing at all":      {`{"attachments":[]}`, nil, "refused"},
+		"one stays":           {`{"attachments":[{"id":"ID1"}]}`, nil, "b"},
+		"in another order":    {`{"attachments":[{"id":"ID1"},{"id":"ID0"}]}`, nil, "b a"},
+		"one instead of both": {`{"content":"","attachments":[{"id":"0","filename":"c"}]}`, []string{"c"}, "c"},
+		"one more":            {`{"attachments":[{"id":"ID0"},{"id":"ID1"},{"id":"0","filename":"c"}]}`, []string{"c"}, "a b c"},
+		"sent without a list": {`{"content":"x"}`, []string{"c"}, "c"},
+		"never stood there":   {`{"attachments":[{"id":"77"}]}`, nil, "refused"},
+		"twice":               {`{"attachments":[{"id":"ID0"},{"id":"ID0"}]}`, nil, "refused"},
+		"never came":          {`{"attachments":[{"id":"1","filename":"c"}]}`, []string{"c"}, "refused"},
+		"another name":        {`{"attachments":[{"id":"0","filename":"d"}]}`, []string{"c"}, "refused"},
+		"not named":           {`{"attachments":[{"id":"ID0"}]}`, []string{"c"}, "refused"},
+		"too large":           {`{"attachments":[{"id":"0","filename":"c"}]}`, []string{"c" + strings.Repeat("c", 10<<20)}, "refused"},
+		"eleven": {`{"attachments":[{"id":"ID0"},{"id":"ID1"},{"id":"0","filename":"c"},{"id":"1","filename":"d"},` +
+			`{"id":"2","filename":"e"},{"id":"3","filename":"f"},{"id":"4","filename":"g"},{"id":"5","filename":"h"},` +
+			`{"id":"6","filename":"i"},{"id":"7","filename":"j"},{"id":"8","filename":"k"}]}`, strings.Split("c d e f g h i j k", " "), "refused"},
 	} {
 		s, channel, _ := room(t, discordfake.WithSpec(spec))
 		path := "/channels/" + channel + "/messages"

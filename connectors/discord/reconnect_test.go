@@ -1,0 +1,151 @@
+package discord_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/discord/discordfake"
+)
+
+// DR-29: a session that can't be resumed is given up after two failures, or after one without an answer in time, and the bot
+// logs in: what was written meanwhile is fetched.
+func TestResumeIsGivenUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		begin, end func(w *world)
+		connects   int // attempts after the cut, the last of which is the login
+		within     time.Duration
+	}{
+		"dead address": {
+			func(w *world) { w.fake.SetResumeURL("ws://nobody.test:80") },
+			func(w *world) { w.fake.CutGateway() }, 1, 15 * time.Second,
+		},
+		"address that never answers": {
+			func(w *world) {
+				l, err := w.net.Listen("tcp", "silent.test:80")
+				if err != nil {
+					w.Fatal(err)
+				}
+				w.Cleanup(func() { _ = l.Close() })
+				w.fake.SetResumeURL("ws://silent.test:80")
+			},
+			func(w *world) { w.fake.CutGateway() }, 1, 40 * time.Second,
+		},
+		"no hello": {
+			func(*world) {}, func(w *world) { w.fake.Silence(1); w.fake.CutGateway() }, 2, 40 * time.Second,
+		},
+		"resumes ignored": {
+			func(*world) {}, func(w *world) { w.fake.IgnoreResumes(-1); w.fake.CutGateway() }, 2, 40 * time.Second,
+		},
+		"refused handshakes": {
+			func(*world) {},
+			func(w *world) {
+				w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: 2}, discordfake.Respond(503, nil, ""))
+				w.fake.CutGateway()
+			}, 3, 15 * time.Second,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				c.begin(w)
+				w.start()
+				w.say("before")
+				time.Sleep(time.Minute)
+				before := w.count(discordfake.ConnectGateway)
+				c.end(w)
+				w.say("meanwhile")
+				time.Sleep(c.within)
+				if w.fake.Sessions() != 1 || len(w.fake.Identifies()) != 2 {
+					t.Errorf("%d sessions, %d identifies", w.fake.Sessions(), len(w.fake.Identifies()))
+				}
+				if n := w.count(discordfake.ConnectGateway) - before; n != c.connects {
+					t.Errorf("%d connections, want %d", n, c.connects)
+				}
+				w.say("after")
+				time.Sleep(10 * time.Second)
+				w.wantTexts("before", "meanwhile", "after")
+			})
+		})
+	}
+}
+
+// DR-29: the same at the start, for the session of the process before.
+func TestStoredSessionIsGivenUp(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.SetResumeURL("ws://nobody.test:80")
+		w.start()
+		w.say("before")
+		time.Sleep(time.Minute)
+		w.restart()
+		w.say("meanwhile")
+		time.Sleep(time.Minute)
+		w.comeBack()
+		w.wantTexts("before", "meanwhile")
+		if n := len(w.fake.Identifies()); n != 2 {
+			t.Errorf("%d identifies", n)
+		}
+	})
+}
+
+// DR-29: a server that never says hello is asked again and again, but no login is spent.
+func TestSilentServer(t *testing.T) {
+	play(t, func(w *world) {
+		w.fake.Silence(-1)
+		w.launch()
+		time.Sleep(time.Hour)
+		if n := w.count(discordfake.ConnectGateway); n < 40 || n > 120 || len(w.fake.Identifies()) != 0 {
+			t.Errorf("%d connections, %d identifies in an hour", n, len(w.fake.Identifies()))
+		}
+		w.fake.Silence(0)
+		time.Sleep(2 * time.Minute)
+		if w.fake.Sessions() != 1 {
+			t.Error("not connected")
+		}
+	})
+}
+
+// DR-29: the pauses grow while nothing stands, and begin again once a connection was healthy, however short.
+func TestPausesBeginAgain(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.fake.Fault(discordfake.Match{Route: discordfake.ConnectGateway, Times: -1}, discordfake.DropBefore())
+		w.fake.CutGateway()
+		time.Sleep(20 * time.Minute)
+		w.fake.ClearFaults()
+		time.Sleep(2 * time.Minute)
+		if w.fake.Sessions() != 1 {
+			t.Fatal("not connected after the outage")
+		}
+		for range 5 {
+			w.fake.CutGateway()
+			time.Sleep(3 * time.Second)
+			if w.fake.Sessions() != 1 {
+				t.Error("not connected three seconds after a cut")
+			}
+			time.Sleep(12 * time.Second)
+		}
+	})
+}
+
+// DR-31: version 10 is spoken, of requests and of the gateway; the fake refuses all others.
+func TestVersion(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("hello")
+		w.settle()
+		s := w.open()
+		if _, err := s.Post(w.Context(), part("answer"), "n"); err != nil {
+			t.Error(err)
+		}
+		for _, r := range w.fake.Log() {
+			if r.Route == discordfake.ConnectGateway {
+				if q, err := url.ParseQuery(r.Query); err != nil || q.Get("v") != "10" || q.Get("encoding") != "json" {
+					t.Errorf("connected with %q", r.Query)
+				}
+			} else if !strings.HasPrefix(r.Path, "/api/v10/") {
+				t.Errorf("asked for %s", r.Path)
+			}
+		}
+	})
+}
