@@ -47,6 +47,10 @@ func (rooms) File(context.Context, core.RunID, int) (core.Blob, error) {
 	return core.Blob{}, core.ErrNotFound
 }
 
+func (rooms) FilePart(context.Context, core.RunID, int, int64, int64) (core.FilePart, error) {
+	return core.FilePart{}, core.ErrNotFound
+}
+
 // answers are those of the conversations, by their names.
 type answers map[core.RunID]*core.Answer
 

@@ -187,6 +187,7 @@ func (d *decoder) checkWeb(w Web) {
 	for path, n := range map[string]int{
 		"web.limits.messages_per_minute":    w.Limits.MessagesPerMinute,
 		"web.limits.conversations_per_hour": w.Limits.ConversationsPerHour,
+		"web.limits.open_requests":          w.Limits.OpenRequests,
 	} {
 		if n < 0 {
 			d.reject(path, "is negative", "write 0 for no limit")
@@ -210,8 +211,8 @@ func (d *decoder) checkExposure(w Web, local bool) {
 			"listen on 127.0.0.1, or set web.public: true with web.origins and web.limits")
 	case w.Public && len(w.Origins) == 0:
 		d.reject("web.public", "lets strangers in, but there is no origin", `set web.origins, such as ["https://chat.example.org"]`)
-	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0):
-		d.reject("web.public", "lets strangers in, but there are no limits", "set both numbers of web.limits above 0")
+	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0 || w.Limits.OpenRequests == 0):
+		d.reject("web.public", "lets strangers in, but there are no limits", "set all numbers of web.limits above 0")
 	}
 }
 

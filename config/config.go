@@ -192,10 +192,12 @@ type Web struct {
 
 // Limits bounds what one address may ask of the web chat. 0 means no limit.
 type Limits struct {
-	// Messages in a minute from one address. 0: no limit.
+	// Messages in a minute from one address, and 20 times as many requests that only read. 0: no limit.
 	MessagesPerMinute int `yaml:"messages_per_minute" default:"30"`
 	// New conversations in an hour from one address. 0: no limit.
 	ConversationsPerHour int `yaml:"conversations_per_hour" default:"60"`
+	// Requests from one address that are open at the same time, the streams of answers among them. 0: no limit.
+	OpenRequests int `yaml:"open_requests" default:"64"`
 }
 
 // Connectors lists the chat platforms.

@@ -153,6 +153,18 @@ type Files interface {
 	// File returns the nth file that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
 	// nothing that the run said is remembered any more.
 	File(ctx context.Context, run RunID, n int) (Blob, error)
+
+	// FilePart returns at most length bytes of the same file, from the given byte on, with what the whole is. There is no data
+	// at and past the end. Errors are those of File.
+	FilePart(ctx context.Context, run RunID, n int, from, length int64) (FilePart, error)
+}
+
+// FilePart is a piece of a stored file.
+type FilePart struct {
+	Name string
+	Type string // MIME
+	Size int64  // bytes of the whole file
+	Data []byte
 }
 
 // JoinRule says which messages become one run.

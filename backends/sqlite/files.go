@@ -15,6 +15,16 @@ func (s *Store) File(ctx context.Context, run core.RunID, n int) (b core.Blob, e
 	return b, wrap(err, "reading file %d of %q", n, run)
 }
 
+// FilePart implements [core.Files].
+func (s *Store) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (p core.FilePart, err error) {
+	err = s.read(func(db *sql.DB) error {
+		return found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
+			FROM files WHERE run = ?3 AND n = ?4`, length, from+1, run, n).
+			Scan(&p.Name, &p.Type, &p.Size, &p.Data))
+	})
+	return p, wrap(err, "reading a part of file %d of %q", n, run)
+}
+
 // keepFiles puts all in place of those that a run had.
 func keepFiles(ctx context.Context, tx *sql.Tx, run core.RunID, all []core.Blob) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {

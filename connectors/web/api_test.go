@@ -54,6 +54,18 @@ func (s rooms) File(_ context.Context, run core.RunID, n int) (core.Blob, error)
 	return core.Blob{Type: "image/png", Data: []byte(run)}, nil
 }
 
+func (s rooms) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (core.FilePart, error) {
+	b, err := s.File(ctx, run, n)
+	return partOf(b, from, length), err
+}
+
+// partOf is a piece of b, as a store gives it.
+func partOf(b core.Blob, from, length int64) core.FilePart {
+	size := int64(len(b.Data))
+	from = min(from, size)
+	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}
+}
+
 // answers gives every run the same answer.
 type answers struct{ a *core.Answer }
 
@@ -62,11 +74,24 @@ func (a answers) Watch(context.Context, core.RunID) (*core.Answer, error) { retu
 // serve runs a web connector in a bubble and gives a client for it.
 func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer)) {
 	t.Helper()
-	serveUntil(t, edit, submit, func(c *http.Client, a *core.Answer, _ func()) { play(c, a) })
+	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer) })
 }
 
 // serveUntil is serve with a function that stops the connector.
 func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer, func())) {
+	t.Helper()
+	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer, n.stop) })
+}
+
+// network is how a test reaches a web connector in a bubble.
+type network struct {
+	client *http.Client
+	dial   func(network, address string) (net.Conn, error)
+	answer *core.Answer // of every run
+	stop   func()
+}
+
+func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*Web, network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
@@ -87,7 +112,8 @@ func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (co
 			ended <- w.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) { return submit(in) })
 		}()
 		client := &http.Client{Transport: &http.Transport{DialContext: n.Dial}}
-		play(client, a, cancel)
+		dial := func(network, address string) (net.Conn, error) { return n.Dial(ctx, network, address) }
+		play(w, network{client, dial, a, cancel})
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)

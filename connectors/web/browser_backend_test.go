@@ -90,6 +90,13 @@ func (b *backend) File(_ context.Context, _ core.RunID, n int) (core.Blob, error
 	return f, nil
 }
 
+func (b *backend) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (core.FilePart, error) {
+	f, err := b.File(ctx, run, n)
+	size := int64(len(f.Data))
+	from = min(from, size)
+	return core.FilePart{Name: f.Name, Type: f.Type, Size: size, Data: f.Data[from:min(from+length, size)]}, err
+}
+
 // keep makes files those of every answer.
 func (b *backend) keep(files ...core.Blob) {
 	b.mu.Lock()

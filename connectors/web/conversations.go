@@ -1,12 +1,16 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +18,20 @@ import (
 	"parley/core"
 )
 
-// shown is how many messages a reload shows.
-const shown = 200
+const (
+	// shown is how many messages a reload shows.
+	shown = 200
+	// maxReply is how many bytes of them, unless one alone is larger.
+	maxReply = 4 << 20
+	// maxBuilding is how many conversations are read at once, and maxReplies how many bytes of them are held for their readers.
+	maxBuilding = 8
+	maxReplies  = 128 << 20
+	// turnWait is how long a reader waits for others to finish.
+	turnWait = 10 * time.Second
+)
+
+// errCrowded reports that others have used all there is for too long.
+var errCrowded = errors.New("too many others are reading")
 
 // roomOf is the room of a conversation. Whoever knows the id may read and write there: it has 128 random bits.
 func roomOf(id string) core.RoomID { return core.RoomID(Name + "/" + id) }
@@ -72,36 +88,90 @@ type message struct {
 	Choices         *core.Offer      `json:"choices,omitempty"` // what people may still choose from
 }
 
+// history replies with what was said, oldest first. A reply is built while few others are, and held while its reader takes it:
+// both are bounded.
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
 		return
 	}
-	recent, err := w.recent(r.Context(), room.ID)
+	who := w.guard.client(r)
+	soon, cancel := context.WithTimeoutCause(r.Context(), turnWait, errCrowded)
+	defer cancel()
+	if err := w.building.wait(soon, who, 1); err != nil {
+		w.broken(rw, "wait for a turn to read a conversation", err)
+		return
+	}
+	lines, size, err := w.lines(r.Context(), room.ID)
+	held := min(size, w.replies.each) // a message that is larger is alone
+	if err == nil {
+		err = w.replies.wait(soon, who, held)
+	}
+	w.building.give(who, 1)
 	if err != nil {
 		w.broken(rw, "read a conversation", err)
 		return
 	}
-	offers, err := w.offers(r.Context(), room.ID)
+	defer w.replies.give(who, held)
+	writeLines(rw, lines)
+}
+
+// lines are the newest messages of a conversation as JSON, newest first: as many as a reload shows, and as fit into a reply.
+// size is their length.
+func (w *Web) lines(ctx context.Context, room core.RoomID) (lines [][]byte, size int64, err error) {
+	recent, err := w.recent(ctx, room)
 	if err != nil {
-		w.broken(rw, "read what is asked", err)
-		return
+		return nil, 0, err
 	}
-	out := make([]message, 0, len(recent))
-	for _, m := range recent {
-		line := message{
-			ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
-			History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offers[m.ID],
-		}
-		if m.Author != core.EntityID(w.opts.Agent.ID) {
-			line.Role, line.Files = "user", attachedTo(m)
-			if key, ok := strings.CutPrefix(string(m.ID), string(room.ID)+"/"); ok { // others are choices that were pressed
-				line.ClientMessageID = key
-			}
-		}
-		out = append(out, line)
+	offers, err := w.offers(ctx, room)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read what is asked: %w", err)
 	}
-	reply(rw, http.StatusOK, map[string]any{"messages": out})
+	for _, m := range slices.Backward(recent) {
+		line, err := json.Marshal(w.line(room, m, offers[m.ID]))
+		if err != nil {
+			return nil, 0, fmt.Errorf("encode message %s: %w", m.ID, err)
+		}
+		if size += int64(len(line)); size > maxReply && len(lines) > 0 {
+			return lines, size - int64(len(line)), nil
+		}
+		lines = append(lines, line)
+	}
+	return lines, size, nil
+}
+
+// line is m as a reload shows it; offer is what can still be chosen there.
+func (w *Web) line(room core.RoomID, m core.Memory, offer *core.Offer) message {
+	line := message{
+		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
+		History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
+	}
+	if m.Author != core.EntityID(w.opts.Agent.ID) {
+		line.Role, line.Files = "user", attachedTo(m)
+		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // others are choices that were pressed
+			line.ClientMessageID = key
+		}
+	}
+	return line
+}
+
+// writeLines replies with lines in the order of time.
+func writeLines(rw http.ResponseWriter, lines [][]byte) {
+	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
+	between := `{"messages":[`
+	for _, line := range slices.Backward(lines) {
+		if _, err := io.WriteString(rw, between); err != nil {
+			return // the reader has gone: no one is left to tell
+		}
+		if _, err := rw.Write(line); err != nil {
+			return
+		}
+		between = ","
+	}
+	if len(lines) == 0 {
+		_, _ = io.WriteString(rw, between)
+	}
+	_, _ = io.WriteString(rw, "]}\n")
 }
 
 func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
@@ -146,6 +216,11 @@ func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	if errors.Is(err, core.ErrShutdown) {
 		retryLater(rw, time.Second)
 		fail(rw, http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
+		return
+	}
+	if errors.Is(err, errCrowded) {
+		retryLater(rw, largeWait)
+		fail(rw, http.StatusServiceUnavailable, "Many people are reading right now. Please try again in a moment.")
 		return
 	}
 	w.opts.Log.Error("a web request failed", "what", what, "err", err)

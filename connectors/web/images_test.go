@@ -131,3 +131,7 @@ type oneFile struct {
 }
 
 func (s oneFile) File(context.Context, core.RunID, int) (core.Blob, error) { return s.file, nil }
+
+func (s oneFile) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
+	return partOf(s.file, from, length), nil
+}

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"mime"
@@ -84,9 +83,9 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	if err != nil || merr == nil && m.Room != room.ID {
 		merr = core.ErrNotFound
 	}
-	var b core.Blob
+	var f *stored
 	if err = merr; err == nil {
-		b, err = w.opts.Store.File(r.Context(), core.RunID(m.ID), n) // an answer has the id of its run
+		f, err = openStored(r.Context(), w.opts.Store, core.RunID(m.ID), n) // an answer has the id of its run
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
@@ -95,11 +94,14 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 		w.broken(rw, "read a file", err)
 	default:
 		h := rw.Header()
-		h.Set("Content-Type", b.Type)
-		if !b.Picture() {
-			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(b.Name, "file")}))
+		h.Set("Content-Type", f.Type)
+		if !(core.Blob{Type: f.Type}).Picture() {
+			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(f.Name, "file")}))
 		}
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox")    // whatever it turns out to hold
-		http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(b.Data)) // players ask for a part
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold
+		if strings.Contains(r.Header.Get("Range"), ",") {
+			r.Header.Del("Range") // each part would be a read of its own: whoever wants many parts gets the whole
+		}
+		http.ServeContent(rw, r, "", time.Time{}, f) // players ask for a part
 	}
 }

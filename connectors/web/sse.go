@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"time"
 )
-
-// patience is how long one write may take: a reader who does not read is let go (WB-02).
-const patience = 10 * time.Second
 
 // errGone says that the reader is not there any more.
 var errGone = errors.New("the reader has gone")
@@ -23,6 +19,7 @@ type sse struct {
 	buf bytes.Buffer
 }
 
+// newSSE writes a stream to w, which has a deadline for each write: see [deadlines].
 func newSSE(w http.ResponseWriter) *sse { return &sse{w: w, ctl: http.NewResponseController(w)} }
 
 // start sends the head and a first byte at once: some proxies hold the head back until there is one.
@@ -64,9 +61,6 @@ func (s *sse) flush() error {
 		return nil
 	}
 	defer s.buf.Reset()
-	if err := s.ctl.SetWriteDeadline(time.Now().Add(patience)); err != nil {
-		return fmt.Errorf("set a deadline: %w", err)
-	}
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}

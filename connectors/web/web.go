@@ -2,10 +2,12 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/netip"
@@ -63,6 +65,7 @@ type Options struct {
 type Limits struct {
 	MessagesPerMinute    int
 	ConversationsPerHour int
+	OpenRequests         int
 }
 
 // Web is a [connectors.Connector] that people watch: it posts nothing.
@@ -72,6 +75,10 @@ type Web struct {
 	guard    guard
 	messages *limiter
 	openings *limiter
+	reads    *limiter
+	places   share // requests that are open
+	building share // conversations that are being read
+	replies  share // bytes of conversations that are being sent
 	uploads  uploads
 	shelf    shelf
 	leaving  chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
@@ -85,6 +92,10 @@ func New(o Options) *Web {
 		guard:    newGuard(o.Listener.Addr(), o.Origins, o.Proxies),
 		messages: newLimiter(o.Limits.MessagesPerMinute, time.Minute),
 		openings: newLimiter(o.Limits.ConversationsPerHour, time.Hour),
+		reads:    newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),
+		places:   share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
+		building: share{all: maxBuilding, each: maxBuilding / 2},
+		replies:  share{all: maxReplies, each: 2 * maxReply},
 		leaving:  make(chan struct{}),
 	}
 }
@@ -145,11 +156,11 @@ func (w *Web) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
-	mux.Handle("/api/", w.guard.api(api))
-	mux.Handle(LocalPath, w.local())
+	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(api))))
+	mux.Handle(LocalPath, w.bounded(w.local()))
 	mux.HandleFunc("GET "+LocalPath+"owner", w.owner)
-	mux.Handle("/", w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions)))
-	return w.guard.host(mux)
+	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions))))
+	return patient(w.guard.host(mux))
 }
 
 func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"bytes"
 	"testing"
 
 	"parley/core"
@@ -11,6 +12,7 @@ func fileChecks() []storeCheck {
 		{"the files of an answer stay as long as it does", filesStay},
 		{"a later verdict has files of its own", filesReplaced},
 		{"no answer, no files", filesOfNothing},
+		{"a file is read in parts", filesInParts},
 	}
 }
 
@@ -70,4 +72,29 @@ func filesOfNothing(t *testing.T, s store) {
 	s.must(s.Forget(t.Context(), message("room", 2).ID))
 	s.must(s.Finish(t.Context(), gone.ID, gone.Epoch, done, answer(gone, "look")))
 	s.shows(gone)
+}
+
+// filesInParts: WB-15, one byte of a large file is one byte.
+func filesInParts(t *testing.T, s store) {
+	data := bytes.Repeat([]byte("0123456789"), 1000)
+	r := s.shown(1, []core.Blob{twoFiles[0], {Name: "a.txt", Type: "text/plain", Data: data}})
+	s.finish(r, answer(r, "look"))
+	for _, c := range []struct{ from, length, want int64 }{
+		{0, 1, 1}, {9_999, 1, 1}, {9_999, 2, 1}, {10_000, 1, 0}, {20_000, 5, 0}, {0, 0, 0}, {4, 500, 500}, {0, 1 << 40, 10_000},
+	} {
+		p, err := s.FilePart(t.Context(), r.ID, 1, c.from, c.length)
+		s.must(err)
+		if p.Name != "a.txt" || p.Type != "text/plain" || p.Size != 10_000 || int64(len(p.Data)) != c.want {
+			t.Errorf("from %d, %d bytes: %q %q %d with %d bytes", c.from, c.length, p.Name, p.Type, p.Size, len(p.Data))
+		} else if c.want > 0 && !bytes.Equal(p.Data, data[c.from:c.from+c.want]) {
+			t.Errorf("from %d, %d bytes: other bytes", c.from, c.length)
+		}
+	}
+	for _, n := range []int{-1, 2} {
+		_, err := s.FilePart(t.Context(), r.ID, n, 0, 1)
+		s.fails(err, core.ErrNotFound)
+	}
+	s.must(s.Forget(t.Context(), message("room", 1).ID))
+	_, err := s.FilePart(t.Context(), r.ID, 1, 0, 1)
+	s.fails(err, core.ErrNotFound)
 }

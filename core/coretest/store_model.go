@@ -391,6 +391,16 @@ func (s *storeModel) File(_ context.Context, id core.RunID, n int) (core.Blob, e
 	return r.shows[n], nil
 }
 
+func (s *storeModel) FilePart(ctx context.Context, id core.RunID, n int, from, length int64) (core.FilePart, error) {
+	b, err := s.File(ctx, id, n)
+	if err != nil {
+		return core.FilePart{}, err
+	}
+	size := int64(len(b.Data))
+	from = min(from, size)
+	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}, nil
+}
+
 func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+)
+
+// share divides a fixed amount of something among addresses, so that one of them can't take it all. The zero share has nothing
+// to give.
+type share struct {
+	all  int64 // how much there is
+	each int64 // how much of it one address may hold
+
+	mu    sync.Mutex
+	held  int64
+	by    map[netip.Prefix]int64
+	freed chan struct{} // made by those who wait, closed when something is given back
+}
+
+// take reports whether who got n. What it got, it gives back.
+func (s *share) take(who netip.Prefix, n int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takeLocked(who, n)
+}
+
+func (s *share) takeLocked(who netip.Prefix, n int64) bool {
+	if s.held+n > s.all || s.by[who]+n > s.each {
+		return false
+	}
+	if s.by == nil {
+		s.by = map[netip.Prefix]int64{}
+	}
+	s.held += n
+	s.by[who] += n
+	return true
+}
+
+// wait takes n as soon as that is possible. It fails with the cause of ctx. An n of more than each would wait in vain.
+func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
+	for {
+		s.mu.Lock()
+		if s.takeLocked(who, n) {
+			s.mu.Unlock()
+			return nil
+		}
+		if s.freed == nil {
+			s.freed = make(chan struct{})
+		}
+		freed := s.freed
+		s.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// give returns n of what who took.
+func (s *share) give(who netip.Prefix, n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held -= n
+	if s.by[who] -= n; s.by[who] == 0 {
+		delete(s.by, who)
+	}
+	if s.freed != nil {
+		close(s.freed)
+		s.freed = nil
+	}
+}

@@ -1,0 +1,74 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"parley/core"
+)
+
+// window is how many bytes of a stored file one reader holds at a time.
+const window = 256 << 10
+
+// errChanged reports that a file was replaced while it was read.
+var errChanged = errors.New("the file has changed")
+
+// stored reads a file of an answer from the store piece by piece: a slow reader holds no more than a window of it.
+type stored struct {
+	ctx           context.Context // of the request
+	store         core.Files
+	run           core.RunID
+	n             int
+	core.FilePart       // the newest piece, and what the whole is
+	from          int64 // where the piece begins
+	at            int64
+}
+
+// openStored finds a file without reading it.
+func openStored(ctx context.Context, store core.Files, run core.RunID, n int) (*stored, error) {
+	p, err := store.FilePart(ctx, run, n, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("find file %d of %s: %w", n, run, err)
+	}
+	return &stored{ctx: ctx, store: store, run: run, n: n, FilePart: p}, nil
+}
+
+// Read implements io.Reader. Who asks for less than usual wants no more than that: the end of a range.
+func (s *stored) Read(p []byte) (int, error) {
+	switch {
+	case s.at >= s.Size:
+		return 0, io.EOF
+	case len(p) == 0:
+		return 0, nil
+	case s.at < s.from || s.at >= s.from+int64(len(s.Data)):
+		length := window
+		if len(p) < maxWrite {
+			length = len(p)
+		}
+		part, err := s.store.FilePart(s.ctx, s.run, s.n, s.at, int64(length))
+		if err == nil && (part.Size != s.Size || part.Type != s.Type || len(part.Data) == 0) {
+			err = errChanged
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read file %d of %s: %w", s.n, s.run, err)
+		}
+		s.FilePart, s.from = part, s.at
+	}
+	n := copy(p, s.Data[s.at-s.from:])
+	s.at += int64(n)
+	return n, nil
+}
+
+// Seek implements io.Seeker. It is given no place outside of the file.
+func (s *stored) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += s.at
+	case io.SeekEnd:
+		offset += s.Size
+	}
+	s.at = offset
+	return s.at, nil
+}
