@@ -170,7 +170,7 @@ type DayLimits struct {
 
 // Quota is how much is allowed in a day. 0 is no limit; auto is none either, but what web.public needs.
 type Quota struct {
-	// Messages that are answered.
+	// Messages that are answered, or that the model is asked whether to answer.
 	Messages *int `yaml:"messages"`
 	// Tokens of models, read and written.
 	Tokens *int `yaml:"tokens"`

@@ -24,19 +24,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
 		return nil, errTold
 	}
-	x.read(ctx, &scene, anyFile)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	x.scene = scene
-	if x.cfg.Models.Transcriber == nil && scene.Message.unheard() {
-		x.answer.Apply(Change{Kind: Text, Text: deafLine})
-		return nil, errTold
-	}
-	if err := x.direct(ctx); err != nil {
-		return nil, err
-	}
-	if err := x.cfg.Meter.message(ctx); err != nil {
+	if err := x.readCounted(ctx, &scene); err != nil {
 		return nil, err
 	}
 	x.scene.Actions = x.tools()
@@ -45,6 +33,39 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	x.state = st
 	st.pictures = x.pictures(ctx)
 	return st, nil
+}
+
+// readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
+// counted, unless files must be read to find that out, or the action itself asks a model.
+func (x *execution) readCounted(ctx context.Context, s *Scene) error {
+	files := len(x.unread(x.about(*s), anyFile)) > 0
+	x.scene = *s
+	if !files {
+		if err := x.alone(ctx); err != nil {
+			return err
+		}
+	}
+	if err := x.cfg.Meter.message(ctx); err != nil {
+		return err
+	}
+	if !files {
+		return nil
+	}
+	x.read(ctx, s, anyFile)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	x.scene = *s
+	return x.alone(ctx)
+}
+
+// alone answers without a model where that is possible: [errTold] if it has.
+func (x *execution) alone(ctx context.Context) error {
+	if x.cfg.Models.Transcriber == nil && x.scene.Message.unheard() {
+		x.answer.Apply(Change{Kind: Text, Text: deafLine})
+		return errTold
+	}
+	return x.direct(ctx)
 }
 
 // excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -79,15 +80,14 @@ func (x *execution) wanted() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
-	x.read(ctx, &scene, voice)
-	if _, _, claimed := x.claimant(scene); claimed {
+	x.scene = scene
+	claimed, err := x.considered(ctx, &scene)
+	if claimed {
 		return true, nil
 	}
-	x.scene = scene
 	var text string
-	req, err := x.question(ctx, scene)
 	if err == nil {
-		text, err = x.small(ctx, req)
+		text, err = x.decision(ctx, scene)
 	}
 	if x.life.Err() != nil {
 		return false, context.Cause(x.life)
@@ -95,9 +95,38 @@ func (x *execution) wanted() (bool, error) {
 	return x.decided(decisive(text), err)
 }
 
+// decision is what the model says, asked whether to answer.
+func (x *execution) decision(ctx context.Context, s Scene) (string, error) {
+	req, err := x.question(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	return x.small(ctx, req)
+}
+
+// considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
+// then no model is asked.
+func (x *execution) considered(ctx context.Context, s *Scene) (claimed bool, err error) {
+	voices := len(x.unread(x.about(*s), voice)) > 0
+	if _, _, claimed = x.claimant(*s); claimed && !voices {
+		return true, nil
+	}
+	if err := x.cfg.Meter.message(ctx); err != nil {
+		return false, err
+	}
+	x.read(ctx, s, voice)
+	x.scene = *s
+	_, _, claimed = x.claimant(*s)
+	return claimed, nil
+}
+
 // decided does what the model's word asks for. Without one nothing is answered.
 func (x *execution) decided(word string, err error) (bool, error) {
+	var over *LimitError
 	switch {
+	case errors.As(err, &over): // who did not address the agent is not told either
+		x.cfg.Log.Info("a limit is reached; the message is not considered", "run", x.run.ID, "limit", over.Bucket)
+		return false, nil
 	case err != nil || word == "":
 		x.counts.undecided.Add(1)
 		x.cfg.Log.Warn("the model did not say whether to answer; then not", "run", x.run.ID, "err", err)

@@ -18,6 +18,13 @@ type Ledger interface {
 	// Spend adds all charges, or none: over is then the bucket of the first that would exceed its limit. A charge that
 	// adds nothing to a cost, or takes from it, exceeds nothing.
 	Spend(ctx context.Context, day string, charges ...Charge) (over string, err error)
+	// Count spends as Spend does, but for a run only once: of a run that was counted it changes nothing. A run that was reopened
+	// counts again. [ErrNotFound] if there is no such run.
+	Count(ctx context.Context, day string, run RunID, charges ...Charge) (over string, err error)
+	// Reserve adds the same number of tokens to each bucket: most, or as many as fit into all of them, but at least so many as
+	// least says. If fewer fit, it adds none, and over is the bucket with the least room. Of the charges it takes the buckets
+	// and their limits. All is one step: what fits is not taken by another call in between.
+	Reserve(ctx context.Context, day string, least, most int, charges ...Charge) (tokens int, over string, err error)
 	// Spent is what a bucket was charged on a day.
 	Spent(ctx context.Context, day, bucket string) (Cost, error)
 	// Warn is true for the first call for a bucket on a day.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"sync/atomic"
 	"time"
 )
 
@@ -49,15 +50,17 @@ func NewMeter(l Limits, ledger Ledger, log *slog.Logger) *Meter {
 
 // payer is who pays for what is done in a context.
 type payer struct {
-	person EntityID
-	room   RoomID
+	person  EntityID
+	room    RoomID
+	run     RunID        // that is counted as a message before anything is paid for it; empty: nothing is
+	counted *atomic.Bool // spares asking the ledger again
 }
 
 type payerKey struct{}
 
 // paying is a context in which those pay who have asked what run answers. What is done in others counts for the total.
 func paying(ctx context.Context, run Run) context.Context {
-	return context.WithValue(ctx, payerKey{}, payer{run.Address.Payer, run.Room})
+	return context.WithValue(ctx, payerKey{}, payer{run.Address.Payer, run.Room, run.ID, new(atomic.Bool)})
 }
 
 func payerOf(ctx context.Context) payer {
@@ -95,6 +98,11 @@ func (m *Meter) charges(p payer, c Cost) (all []Charge) {
 // spend charges p, or says which limit forbids it.
 func (m *Meter) spend(ctx context.Context, p payer, day time.Time, c Cost) error {
 	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, c)...)
+	return m.refusal(p, day, over, err)
+}
+
+// refusal is the error for what the ledger said: nil, unless a bucket is over its limit.
+func (m *Meter) refusal(p payer, day time.Time, over string, err error) error {
 	if err != nil {
 		return fmt.Errorf("charge the ledger: %w", err)
 	}
@@ -110,12 +118,20 @@ func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
 
 func date(day time.Time) string { return day.Format(time.DateOnly) }
 
-// message counts a message that is answered.
+// message counts the run of a context as one message, before anything is paid for it. A run is counted once, however often it
+// starts; a [*LimitError] forbids it.
 func (m *Meter) message(ctx context.Context) error {
-	if m == nil {
+	p := payerOf(ctx)
+	if m == nil || p.run == "" || p.counted.Load() {
 		return nil
 	}
-	return m.spend(ctx, payerOf(ctx), m.now(), Cost{Messages: 1})
+	day := m.now()
+	over, err := m.ledger.Count(ctx, date(day), p.run, m.charges(p, Cost{Messages: 1})...)
+	if err := m.refusal(p, day, over, err); err != nil {
+		return err
+	}
+	p.counted.Store(true)
+	return nil
 }
 
 // limitLine is what people read in place of an answer, or below what there is of one.

@@ -78,6 +78,9 @@ type bill struct {
 // reserve takes what a call may need from the limits, or says which forbids it.
 func (m *Meter) reserve(ctx context.Context, prompt, answer int) (*bill, error) {
 	b := &bill{meter: m, payer: payerOf(ctx), day: m.now(), prompt: prompt, answer: answer}
+	if err := m.message(ctx); err != nil {
+		return b, err
+	}
 	return b, m.spend(ctx, b.payer, b.day, Cost{Tokens: prompt + answer})
 }
 

@@ -12,8 +12,8 @@ import (
 // Reader reads what is attached to messages. It is safe for concurrent use.
 type Reader interface {
 	// Read returns files in their order, each with what it holds, or with why that can't be told ([File.Unread]). It never
-	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, it returns as they are. What a model
-	// is asked about a picture is describe.
+	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*LimitError] forbids
+	// to read today, it returns as they are. What a model is asked about a picture is describe.
 	Read(ctx context.Context, connector string, files []File, describe string) []File
 	// Pictures returns those of files that are pictures which a model can be shown, in their order, at most that many. What
 	// can't be had is left out.
@@ -31,18 +31,8 @@ var errReading = errors.New("reading the files took too long")
 // read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
 func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) {
-	if x.cfg.Reader == nil {
-		return
-	}
-	var files []File
 	about := x.about(*s)
-	for _, m := range about {
-		for _, f := range m.Files {
-			if !f.Read() && wanted(f) {
-				files = append(files, f)
-			}
-		}
-	}
+	files := x.unread(about, wanted)
 	if len(files) == 0 {
 		return
 	}
@@ -55,6 +45,21 @@ func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) 
 	for _, m := range about {
 		x.learn(s, m, files)
 	}
+}
+
+// unread are the files of about that are still to be read, as far as wanted says.
+func (x *execution) unread(about []Memory, wanted func(File) bool) (files []File) {
+	if x.cfg.Reader == nil {
+		return nil
+	}
+	for _, m := range about {
+		for _, f := range m.Files {
+			if !f.Read() && wanted(f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
 }
 
 // describe is what a model is asked about a picture.

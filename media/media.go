@@ -90,6 +90,10 @@ func (r *Reader) one(ctx context.Context, connector string, f core.File, describ
 	if err == nil {
 		return read
 	}
+	var over *core.LimitError
+	if errors.As(err, &over) {
+		return f // not read, but not for good: the limit begins anew
+	}
 	var why unread
 	if !errors.As(err, &why) {
 		why = broken

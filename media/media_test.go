@@ -260,3 +260,20 @@ func TestPictures(t *testing.T) {
 		t.Errorf("%d pictures", n)
 	}
 }
+
+// SE-19: what a limit forbids to read is not given up for good.
+func TestOverTheLimitIsReadLater(t *testing.T) {
+	over := &core.LimitError{Bucket: "person/ada"}
+	vision := &eyes{err: over}
+	r := New(Options{Fetch: serving(png(2, 2)), Vision: vision, Transcriber: ears{err: over}})
+	files := []core.File{{Ref: "a", Type: "image/png"}, {Ref: "b", Type: "audio/ogg", Voice: true}}
+	for _, f := range r.Read(t.Context(), "fake", files, "What is it?") {
+		if f.Read() {
+			t.Errorf("over the limit %+v is done with", f)
+		}
+	}
+	vision.err, vision.say = nil, "a cat "
+	if f := r.Read(t.Context(), "fake", files[:1], "What is it?")[0]; f.Description != "a cat 1" {
+		t.Errorf("later it is read as %+v", f)
+	}
+}

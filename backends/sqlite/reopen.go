@@ -37,7 +37,7 @@ func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
 			run.Text = run.Verdict.Text
 		}
 		_, err = tx.ExecContext(ctx, `
-			UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, text = ?, verdict = ''
+			UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, counted = 0, text = ?, verdict = ''
 			WHERE id = ?`, run.owner, run.Text, id)
 		if err == nil {
 			_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role IN ('said', 'beside')`,

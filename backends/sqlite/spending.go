@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"parley/core"
 )
@@ -13,21 +14,89 @@ var errOver = errors.New("over the limit")
 
 // Spend implements [core.Ledger].
 func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		for _, c := range charges {
-			if err := spend(ctx, tx, day, c); errors.Is(err, errOver) {
-				over = c.Bucket
-				return err
-			} else if err != nil {
-				return err
-			}
-		}
-		return nil
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		over, err = spendAll(ctx, tx, day, charges)
+		return err
 	})
 	if errors.Is(err, errOver) {
 		return over, nil
 	}
 	return "", wrap(err, "charging what is spent")
+}
+
+// Count implements [core.Ledger].
+func (s *Store) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (over string, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		var counted bool
+		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
+		if err != nil || counted {
+			return found(err)
+		}
+		if over, err = spendAll(ctx, tx, day, charges); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE runs SET counted = 1 WHERE id = ?`, run)
+		return err
+	})
+	if errors.Is(err, errOver) {
+		return over, nil
+	}
+	return "", wrap(err, "counting the run %q", run)
+}
+
+// Reserve implements [core.Ledger].
+func (s *Store) Reserve(ctx context.Context, day string, least, most int, charges ...core.Charge) (tokens int, over string, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
+		tokens, over, err = fitting(ctx, tx, day, most, charges)
+		if err != nil {
+			return err
+		}
+		if tokens < least {
+			return errOver
+		}
+		charges = slices.Clone(charges) // the caller keeps its own
+		for i := range charges {
+			charges[i].Cost, charges[i].Max = core.Cost{Tokens: tokens}, core.Cost{}
+		}
+		_, err = spendAll(ctx, tx, day, charges)
+		return err
+	})
+	switch {
+	case errors.Is(err, errOver):
+		return 0, over, nil
+	case err != nil:
+		return 0, "", wrap(err, "reserving tokens")
+	}
+	return tokens, "", nil
+}
+
+// fitting returns how many tokens, up to most, fit into all buckets, and the bucket that has room for the fewest.
+func fitting(ctx context.Context, tx *sql.Tx, day string, most int, charges []core.Charge) (tokens int, narrowest string, err error) {
+	tokens = most
+	for _, c := range charges {
+		if c.Max.Tokens == 0 {
+			continue
+		}
+		var spent int
+		err := tx.QueryRowContext(ctx, `SELECT tokens FROM spending WHERE day = ? AND bucket = ?`, day, c.Bucket).Scan(&spent)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, "", err
+		}
+		if left := c.Max.Tokens - spent; left < tokens {
+			tokens, narrowest = left, c.Bucket
+		}
+	}
+	return tokens, narrowest, nil
+}
+
+// spendAll adds all charges, or returns [errOver] and the bucket of the first that exceeds its limit.
+func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []core.Charge) (over string, err error) {
+	for _, c := range charges {
+		if err := spend(ctx, tx, day, c); err != nil {
+			return c.Bucket, err
+		}
+	}
+	return "", nil
 }
 
 // spend adds one charge, and forgets days that nobody settles any more.

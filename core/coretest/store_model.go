@@ -27,7 +27,8 @@ type storeModel struct {
 	asked  []core.Question
 	marks  map[core.MemoryID]storedMark
 	directoryModel
-	notes []keptNote // as they were kept
+	notes   []keptNote          // as they were kept
+	counted map[core.RunID]bool // as messages of a day
 }
 
 type storedMemory struct {
@@ -46,7 +47,7 @@ type ownedRun struct {
 
 func newStoreModel() *storeModel {
 	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}}
+		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}, counted: map[core.RunID]bool{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
@@ -448,6 +449,7 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	}
 	r.Outcome, r.Verdict, r.shows, r.out = core.Outcome{}, nil, nil, ""
 	r.Epoch++
+	delete(s.counted, id)
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
 		return m.Room == r.Room && m.Response == r.Response && m.Run == ""
 	})

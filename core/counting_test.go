@@ -1,0 +1,155 @@
+package core_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
+func TestNothingIsReadOverTheLimit(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
+		n := w.start()
+		w.ended(n.submit(with(w.message(room, "ada", "Look"), pic("a"))))
+		if got := r.was(); got != "a" {
+			t.Errorf("within the limit it read %q", got)
+		}
+		for i := range 5 {
+			m := with(w.message(room, "ada", "Look"), pic(fmt.Sprint("p", i)), spoke(fmt.Sprint("s", i)))
+			w.ended(n.submit(m))
+		}
+		if got := r.was(); got != "" {
+			t.Errorf("over the limit it read %q", got)
+		}
+		if asked := len(w.model.asked()); asked != 1 {
+			t.Errorf("the model was asked %d times", asked)
+		}
+	})
+}
+
+// SE-19: the question whether to answer is counted before it is asked, whatever comes of it; over the limit it is not asked,
+// nothing is listened to, and people who did not address the agent read nothing.
+func TestAmbientDecisionsCount(t *testing.T) {
+	reading(t, func(w *world, r *librarian) {
+		w.limit(core.Limits{Person: core.Cost{Messages: 2}}, w.store)
+		w.cfg.Models.Transcriber = deaf{}
+		w.cfg.Access.Group = core.GroupAmbient
+		n := w.start()
+		w.model.play = func(core.Request) []step { return []step{write("IGNORE")} }
+		for i := range 5 {
+			w.wants(n.submit(with(w.message(group, "ada", "It rains."), spoke(fmt.Sprint(i)))), core.Ignored, "")
+		}
+		if asked, heard := len(w.model.asked()), r.was(); asked != 2 || heard != "0 1" {
+			t.Errorf("the model was asked %d times, and it listened to %q", asked, heard)
+		}
+		ask := w.message(group, "ada", "Are you there?")
+		ask.Addressed = true
+		if _, said := w.ended(n.submit(ask)); !strings.HasPrefix(said, "That is what I may do for you in a day.") {
+			t.Errorf("who asks reads %q", said)
+		}
+	})
+}
+
+// SE-19: a run is counted once, also where it starts anew after a crash, and where it was first considered and then answered.
+// An edited question is another one.
+func TestRunsAreCountedOnce(t *testing.T) {
+	t.Run("after a crash", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			n := w.start()
+			w.model.queue([]step{write(fox), pause(time.Hour)})
+			acc := n.say("Hello")
+			synctest.Wait()
+			n.kill() // and nothing is left of its work within the grace
+			<-n.ended
+			n.ended <- nil
+			n = w.start()
+			w.ended(acc)
+			if got := w.spent("person/ada").Messages; got != 1 {
+				t.Errorf("%d messages are counted", got)
+			}
+			w.model.work()
+		})
+	})
+	t.Run("considered, then answered", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			w.cfg.Access.Group = core.GroupAmbient
+			n := w.start()
+			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
+			w.wants(n.submit(w.message(group, "ada", "Does it rain?")), core.Completed, "It does.")
+			if got := w.spent("person/ada").Messages; got != 1 {
+				t.Errorf("%d messages are counted", got)
+			}
+		})
+	})
+	t.Run("edited", func(t *testing.T) {
+		inWorld(t, func(w *world) {
+			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			w.cfg.Turns.OnEdit = core.ReviseAnswer
+			n := w.start()
+			m := w.message(room, "ada", "Hello")
+			acc := n.submit(m)
+			w.ended(acc)
+			m.Text = "Good morning"
+			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			w.must(err)
+			time.Sleep(time.Minute)
+			w.wants(acc, core.Completed, "You said: Good morning")
+			if got := w.spent("person/ada").Messages; got != 2 {
+				t.Errorf("%d messages are counted", got)
+			}
+			w.chat.seen = nil // the answer changes after its end
+		})
+	})
+}
+
+// claiming is an action that answers "play" without a model, unless it is told to ask one.
+type claiming struct {
+	*action
+}
+
+func (claiming) Match(s core.Scene) (json.RawMessage, bool) {
+	return json.RawMessage("{}"), s.Message.Text == "play"
+}
+
+// What no model is asked for costs nothing. As soon as one is, the message is counted first (SE-19).
+func TestActionsThatAnswerAloneAreFree(t *testing.T) {
+	for name, asks := range map[string]bool{"alone": false, "with a model": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
+				a := &action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+					if asks {
+						for _, err := range w.cfg.Models.Large.Generate(ctx, core.Request{}) {
+							if err != nil {
+								return core.Result{}, err
+							}
+						}
+					}
+					c.Update("It plays.")
+					return core.Result{Text: "it plays"}, nil
+				}}
+				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Actions: []core.Action{claiming{a}}})
+				n := w.start()
+				for range 3 {
+					w.ended(n.say("play"))
+				}
+				want, asked := 0, 0
+				if asks {
+					want, asked = 1, 1
+				}
+				if got := w.spent("person/ada").Messages; got != want || len(w.model.asked()) != asked {
+					t.Errorf("%d messages are counted, and the model was asked %d times", got, len(w.model.asked()))
+				}
+			})
+		})
+	}
+}
