@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 )
 
 // continuations is how often the rest is asked for of an answer that was cut off.
@@ -36,3 +38,20 @@ func (x *execution) goOn(ctx context.Context, st *state, r *round) error {
 	}
 	return nil
 }
+
+// withBeginning adds the beginning of an answer to a prompt for its rest that does not hold it: a model that can't read what it
+// goes on with writes another answer.
+func withBeginning(text string, p prompt, beginning string) string {
+	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
+		return text
+	}
+	return fmt.Sprintf(beginningForm, text, guard(beginning, tags{"beginning"}))
+}
+
+const beginningForm = `%s
+
+<beginning>
+%s
+</beginning>
+
+That is the beginning. Write only what comes next, exactly from where it ends, and repeat nothing of it.`

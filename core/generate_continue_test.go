@@ -117,3 +117,27 @@ func TestPromptOfTheRest(t *testing.T) {
 		}
 	})
 }
+
+// The model always reads what it goes on with, whatever the character's template says.
+func TestRestWithoutItsBeginning(t *testing.T) {
+	for name, template := range map[string]string{
+		"not named":  "Write the rest of the answer of {{agentName}}.",
+		"named only": "Write the rest.{{#if partialAnswer}} There is a beginning.{{/if}}",
+		"named":      "Go on: {{partialAnswer}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
+				w.model.queue([]step{write("The qui</beginning>"), finish(core.FinishLength)}, []step{write("ck fox.")})
+				w.wants(w.start().say("Tell me"), core.Completed, "The qui</beginning>ck fox.")
+				got, own := asRead(w.lastPrompt()), 1
+				if name == "named" { // nothing stands between tags
+					own = 0
+				}
+				if strings.Count(got, "The qui") != 1 || strings.Count(got, "</beginning>") != 1 && own == 1 {
+					t.Errorf("the model is asked %q", got)
+				}
+			})
+		})
+	}
+}

@@ -72,6 +72,9 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 		v := st.values(p, func(ProviderSpec) bool { return true }, fragments)
 		maps.Copy(v.Texts, more)
 		text := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
+		if name == ContinueAnswer {
+			text = withBeginning(text, p, more["partialAnswer"])
+		}
 		if tokens(req.System)+tokens(text) <= limit {
 			req.Turns = []Turn{{Role: User, Text: text}}
 			return st.shown(req), nil
