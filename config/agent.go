@@ -32,6 +32,8 @@ type Agent struct {
 	PostExamples []string `yaml:"post_examples"`
 	// What it knows: sentences, or text files and folders, relative to the file they stand in.
 	Knowledge []string `yaml:"knowledge"`
+	// Folders beside its own that a character file may name in its knowledge, relative to this file.
+	KnowledgeRoots []string `yaml:"knowledge_roots"`
 	// Prompts in place of the built-in ones.
 	Templates Templates `yaml:"templates"`
 	// The longest prompt, in tokens by an estimate. A model that reads less needs less.

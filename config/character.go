@@ -48,7 +48,6 @@ func elsewhere(key string) string {
 // characterFile is a character file on its way to the section agent.
 type characterFile struct {
 	name     string // as messages call it
-	dir      string
 	agent    string // the agent's name
 	warnings []Problem
 }
@@ -74,7 +73,7 @@ func readCharacter(path, name string) (*node, []Problem, error) {
 	if root.kind != section {
 		return nil, nil, Problem{File: name, Line: root.line, Column: root.column, Message: "a character is a section with keys"}
 	}
-	f := &characterFile{name: name, dir: filepath.Dir(path)}
+	f := &characterFile{name: name}
 	for _, e := range root.fields {
 		if e.key == "name" {
 			f.agent = e.value.text
@@ -222,8 +221,10 @@ func (d *decoder) withCharacter(root *node) (warnings []string) {
 	if character.find("system") == nil && (character.find("bio") != nil || character.find("style") != nil) && agent.find("system") == nil {
 		character.fields = append(character.fields, field{key: "system", value: &node{kind: text, file: shown, text: "You are " + character.nameOr("the agent") + ". Stay in character."}})
 	}
+	d.character = path
 	for _, e := range character.fields {
 		if agent.find(e.key) == nil {
+			d.knows = d.knows || e.key == "knowledge"
 			agent.fields = append(agent.fields, e)
 		}
 	}

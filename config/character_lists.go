@@ -2,11 +2,7 @@ package config
 
 import (
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"unicode/utf8"
 )
 
 // examples reads conversations in all the forms that there are: lists of messages, or sections with a list of them under
@@ -84,99 +80,5 @@ func (f *characterFile) knowledge(n *node) *node {
 			}
 		}
 	}
-	for _, item := range n.items {
-		if item.kind == text && !filepath.IsAbs(item.text) {
-			if path := filepath.Join(f.dir, item.text); exists(path) {
-				item.text = path
-			}
-		}
-	}
 	return n
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// Document is a text that the agent knows.
-type Document struct {
-	Name string // of the file; empty for a sentence
-	Text string
-}
-
-const (
-	maxDocument  = 1 << 20 // bytes of a file
-	maxDocuments = 8 << 20 // of all
-	maxDepth     = 5       // folders in one another
-)
-
-// documents reads what the agent knows. An entry that names a file or folder, from dir, is read, text files only; any other with
-// a space in it is the text itself. The warnings tell what was left out.
-func (a Agent) documents(dir string) (all []Document, warnings []string) {
-	size := 0
-	add := func(name, text string) {
-		if size += len(text); size > maxDocuments {
-			warnings = append(warnings, fmt.Sprintf("agent.knowledge: %s is left out: there are more than %d MB in all", name, maxDocuments>>20))
-			return
-		}
-		all = append(all, Document{name, text})
-	}
-	for _, entry := range a.Knowledge {
-		path := entry
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if !exists(path) {
-			if strings.ContainsAny(entry, " \n\u3000") || !strings.ContainsAny(entry, "./\\") {
-				add("", entry)
-			} else {
-				warnings = append(warnings, fmt.Sprintf("agent.knowledge: there is no file %s", entry))
-			}
-			continue
-		}
-		warnings = append(warnings, readDocuments(path, add)...)
-	}
-	return all, warnings
-}
-
-// readDocuments reads a file, or the files of a folder, in the order of their names.
-func readDocuments(root string, add func(name, text string)) (warnings []string) {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch rel, _ := filepath.Rel(root, path); {
-		case err != nil:
-			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || strings.Count(rel, string(filepath.Separator)) >= maxDepth):
-			return filepath.SkipDir
-		case d.IsDir() || strings.HasPrefix(d.Name(), ".") && path != root:
-			return nil
-		}
-		text, why := readDocument(path)
-		if why != "" {
-			warnings = append(warnings, fmt.Sprintf("agent.knowledge: %s is left out: %s", path, why))
-			return nil
-		}
-		add(filepath.Base(path), text)
-		return nil
-	})
-	if err != nil {
-		warnings = append(warnings, fmt.Sprintf("agent.knowledge: %v", err))
-	}
-	return warnings
-}
-
-func readDocument(path string) (text, why string) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err.Error()
-	}
-	defer file.Close()
-	data, err := readAtMost(file, maxDocument)
-	switch {
-	case err != nil:
-		return "", err.Error()
-	case !utf8.Valid(data) || strings.IndexByte(string(data), 0) >= 0:
-		return "", "it is not plain text"
-	}
-	return string(data), ""
 }

@@ -21,6 +21,9 @@ type decoder struct {
 	refs     resolver
 	marks    map[string]*mark
 	problems Problems
+
+	character string // the path of the character file; empty without one
+	knows     bool   // it says what the agent knows
 }
 
 // reject reports what is wrong with the value at path, the first time only: the

@@ -45,6 +45,7 @@ func Default(getenv func(string) (string, bool)) (Config, error) {
 
 func build(name string, root *node, refs resolver) (Config, error) {
 	var c Config
+	refs.opened = &[]string{}
 	d := &decoder{file: name, refs: refs, marks: map[string]*mark{}}
 	c.Warnings = d.withCharacter(root)
 	d.decode("", root, reflect.ValueOf(&c).Elem())
@@ -54,7 +55,7 @@ func build(name string, root *node, refs resolver) (Config, error) {
 	}
 	c.Places = d.places(c.Agent.Templates)
 	var left []string
-	c.Agent.Documents, left = c.Agent.documents(refs.dir)
+	c.Agent.Documents, left = d.knowledge(name, c.Agent)
 	c.Warnings = append(c.Warnings, left...)
 	if c.Providers.OpenAI.BaseURL == "" && c.Providers.OpenAI.APIKey != "" {
 		c.Providers.OpenAI.BaseURL = openAIBase

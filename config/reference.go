@@ -23,6 +23,7 @@ type fault struct{ message, hint string }
 type resolver struct {
 	dir    string // where relative paths of ${file:PATH} start
 	getenv func(string) (string, bool)
+	opened *[]string // the files that were read; nil if nobody needs to know
 }
 
 // resolve replaces every reference in text; "$${" gives a plain "${". What a
@@ -100,6 +101,9 @@ func (r resolver) file(path string) (string, *fault) {
 	shown := path
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.dir, path)
+	}
+	if r.opened != nil {
+		*r.opened = append(*r.opened, path)
 	}
 	data, err := readRegular(path, maxReferenced)
 	text := strings.TrimRight(string(data), "\r\n")

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Document is a text that the agent knows.
+type Document struct {
+	Name string // of the file; empty for a sentence
+	Text string
+}
+
+const (
+	maxDocument  = 1 << 20 // bytes of a file
+	maxDocuments = 8 << 20 // of all
+	maxDepth     = 5       // folders in one another
+)
+
+// documents reads what agent.knowledge names.
+type documents struct {
+	dir string // where relative paths start
+	// confined means that the entries stand in a character file, which may come from anywhere: it can name files below dir and below
+	// roots, and none through a link that leads out of there.
+	confined bool
+	roots    []string      // absolute
+	never    []os.FileInfo // files that are never knowledge: the configuration, the files that it reads, and the character file
+
+	all      []Document
+	size     int
+	warnings []string
+}
+
+// knowledge returns the documents of a, and warnings that name what was left out.
+func (d *decoder) knowledge(name string, a Agent) ([]Document, []string) {
+	docs := &documents{dir: d.refs.dir}
+	if d.character != "" && d.knows {
+		docs.dir, docs.confined = filepath.Dir(d.character), true
+		for _, root := range a.KnowledgeRoots {
+			docs.permit(root, d.refs.dir)
+		}
+	}
+	for _, path := range append([]string{name, filepath.Join(d.refs.dir, filepath.Base(name)), d.character}, *d.refs.opened...) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			docs.never = append(docs.never, info)
+		}
+	}
+	for _, entry := range a.Knowledge {
+		docs.add(entry)
+	}
+	return docs.all, docs.warnings
+}
+
+// permit adds a folder of agent.knowledge_roots, whose relative paths start in dir.
+func (d *documents) permit(root, dir string) {
+	if !filepath.IsAbs(root) {
+		root = filepath.Join(dir, root)
+	}
+	path, err := filepath.Abs(root)
+	info, statErr := os.Stat(root)
+	if err != nil || statErr != nil || !info.IsDir() {
+		d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge_roots: there is no folder %s", root))
+		return
+	}
+	d.roots = append(d.roots, path)
+}
+
+// add reads an entry that names a file or folder, text files only. Any other with a space in it is the text itself.
+func (d *documents) add(entry string) {
+	path := entry
+	if strings.TrimSpace(entry) == "" {
+		return
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(d.dir, path)
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && d.confined:
+		d.addConfined(filepath.Clean(path))
+	case err == nil && info.IsDir():
+		d.read(os.DirFS(path), path, ".")
+	case err == nil:
+		d.read(os.DirFS(filepath.Dir(path)), filepath.Dir(path), filepath.Base(path))
+	case strings.ContainsAny(entry, " \n\u3000") || !strings.ContainsAny(entry, "./\\"):
+		d.keep("", entry)
+	default:
+		d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: there is no file %s", entry))
+	}
+}
+
+// addConfined reads path if a character may name it.
+func (d *documents) addConfined(path string) {
+	for _, folder := range append([]string{d.dir}, d.roots...) {
+		rel, err := filepath.Rel(folder, path)
+		if err != nil || !filepath.IsLocal(rel) {
+			continue
+		}
+		if slices.ContainsFunc(strings.Split(rel, string(filepath.Separator)), func(part string) bool { return part != "." && strings.HasPrefix(part, ".") }) {
+			d.refuse(path, "it is hidden")
+			return
+		}
+		root, err := os.OpenRoot(folder)
+		if err != nil {
+			d.refuse(path, reason(err).Error())
+			return
+		}
+		d.read(root.FS(), folder, filepath.ToSlash(rel))
+		_ = root.Close() // it was only read
+		return
+	}
+	d.refuse(path, "a character reads files below its own folder only; to permit more, add their folder to agent.knowledge_roots")
+}
+
+// read reads the file at, or the files of the folder at, in the order of their names. The base is the path of files.
+func (d *documents) read(files fs.FS, base, at string) {
+	err := fs.WalkDir(files, at, func(p string, e fs.DirEntry, err error) error {
+		path := filepath.Join(base, filepath.FromSlash(p))
+		depth := strings.Count(strings.TrimPrefix(strings.TrimPrefix(p, at), "/"), "/")
+		if err != nil {
+			d.refuse(path, reasonOutside(err, path))
+			return nil
+		}
+		switch hidden := strings.HasPrefix(e.Name(), ".") && p != at; {
+		case e.IsDir() && p != at && (hidden || depth >= maxDepth):
+			return fs.SkipDir
+		case e.IsDir() || hidden:
+			return nil
+		case d.size > maxDocuments:
+			return fs.SkipAll
+		}
+		text, why := d.text(files, p, path)
+		if why != "" {
+			d.refuse(path, why)
+			return nil
+		}
+		d.keep(filepath.Base(path), text)
+		return nil
+	})
+	if err != nil {
+		d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: %v", err))
+	}
+}
+
+// text returns what a file holds, or why it is left out.
+func (d *documents) text(files fs.FS, p, path string) (text, why string) {
+	info, err := fs.Stat(files, p)
+	switch {
+	case err != nil:
+		return "", reasonOutside(err, path)
+	case !info.Mode().IsRegular():
+		return "", "it is not a regular file"
+	case slices.ContainsFunc(d.never, func(never os.FileInfo) bool { return os.SameFile(never, info) }):
+		return "", "it belongs to the configuration"
+	}
+	file, err := files.Open(p)
+	if err != nil {
+		return "", reasonOutside(err, path)
+	}
+	defer file.Close()
+	data, err := readAtMost(file, maxDocument)
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case !utf8.Valid(data) || strings.IndexByte(string(data), 0) >= 0:
+		return "", "it is not plain text"
+	}
+	return string(data), ""
+}
+
+// reasonOutside says why a file can't be read. Where it can be, but not from within its folder, a link leads out of that.
+func reasonOutside(err error, path string) string {
+	if _, statErr := os.Stat(path); statErr == nil && !errors.Is(err, fs.ErrPermission) {
+		return "a link leads out of the folder"
+	}
+	return reason(err).Error()
+}
+
+func (d *documents) refuse(path, why string) {
+	d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: %s is left out: %s", path, why))
+}
+
+func (d *documents) keep(name, text string) {
+	if d.size += len(text); d.size > maxDocuments {
+		d.refuse(name, fmt.Sprintf("there are more than %d MB in all", maxDocuments>>20))
+		return
+	}
+	d.all = append(d.all, Document{name, text})
+}

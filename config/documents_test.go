@@ -1,0 +1,134 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// SE-17: a character names files below its own folder and below agent.knowledge_roots; of all others nothing is read, and each is
+// named in a warning.
+func TestCharacterReadsItsOwnFolderOnly(t *testing.T) {
+	dir := characterDir(t, map[string]string{
+		"config.secret": "sk-secret", "outside.txt": "outside", "docs/faq.md": "faq", "docs/deep/x.md": "deep", "c/own.md": "own", "c/sub/a.md": "a",
+		"c/.env": "TOKEN=secret", "c/.git/config": "secret", "c/folder/b.md": "b", "c/folder/.hidden": "secret", "elsewhere/e.md": "elsewhere",
+	})
+	for link, to := range map[string]string{
+		"c/link.md": "../outside.txt", "c/linked": "../elsewhere", "c/inside.md": "own.md", "c/folder/out.md": "../../outside.txt", "c/absolute.md": filepath.Join(dir, "outside.txt"),
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for entry, c := range map[string]struct {
+		want    string // of the documents, joined
+		refused string // a part of the warning
+	}{
+		"own.md":                          {"own", ""},
+		"sub":                             {"a", ""},
+		"inside.md":                       {"own", ""},
+		"The cat is grey.":                {"The cat is grey.", ""},
+		"../docs/faq.md":                  {"faq", ""},
+		filepath.Join(dir, "docs"):        {"deep faq", ""},
+		"/etc/passwd":                     {"", "/etc/passwd"},
+		"../outside.txt":                  {"", "outside.txt"},
+		"sub/../../outside.txt":           {"", "outside.txt"},
+		"..":                              {"", dir},
+		"/":                               {"", "/"},
+		"link.md":                         {"", "link.md"},
+		"absolute.md":                     {"", "absolute.md"},
+		"linked":                          {"", "linked"},
+		"linked/e.md":                     {"", "e.md"},
+		"folder":                          {"b", "out.md"},
+		".env":                            {"", ".env"},
+		".git/config":                     {"", ".git/config"},
+		"../config.yaml":                  {"", "config.yaml"},
+		filepath.Join(dir, "config.yaml"): {"", "config.yaml"},
+		"character.json":                  {"", "character.json"},
+	} {
+		t.Run(strings.ReplaceAll(entry, "/", "_"), func(t *testing.T) {
+			text := "agent:\n  character: c/character.json\n  knowledge_roots: [docs]\nproviders: {openai: {api_key: \"${file:config.secret}\"}}\n"
+			character := `{"name": "Eliza", "knowledge": ["` + entry + `"]}`
+			write(t, dir, "config.yaml", text)
+			write(t, dir, "c/character.json", character)
+			got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if texts(got) != c.want {
+				t.Errorf("it reads %q", texts(got))
+			}
+			if n := len(got.Warnings); n > 1 || (n == 1) != (c.refused != "") || n == 1 && !strings.Contains(got.Warnings[0], c.refused) {
+				t.Errorf("the warnings are %q", got.Warnings)
+			}
+		})
+	}
+}
+
+// texts are the documents of c, joined.
+func texts(c Config) string {
+	var all []string
+	for _, d := range c.Agent.Documents {
+		all = append(all, d.Text)
+	}
+	return strings.Join(all, " ")
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// SE-17: what the operator lists in config.yaml can be anywhere; the configuration and the files that it reads are never knowledge, under
+// whatever name, also where their whole folder is.
+func TestOwnKnowledge(t *testing.T) {
+	dir := characterDir(t, map[string]string{"c/character.json": `{"name": "Eliza", "knowledge": ["."], "settings": {"secrets": {"KEY": "sk-secret"}}}`, "key.txt": "sk-secret", "faq.md": "faq", "docs/a.md": "a"})
+	if err := os.Link(filepath.Join(dir, "key.txt"), filepath.Join(dir, "docs/b.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../faq.md", filepath.Join(dir, "docs/c.md")); err != nil {
+		t.Fatal(err)
+	}
+	const key = "providers: {openai: {api_key: \"${file:key.txt}\"}}\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"a file":     {"agent: {knowledge: [faq.md]}\n", "faq"},
+		"absolute":   {"agent: {knowledge: [" + filepath.Join(dir, "faq.md") + "]}\n", "faq"},
+		"a link":     {"agent: {knowledge: [docs]}\n", "a faq"},
+		"all of it":  {"agent: {knowledge: [., c/character.json]}\n", "{ a faq faq {"},
+		"both":       {"agent: {character: c/character.json, knowledge: [faq.md]}\n", "faq"},
+		"character":  {"agent: {character: c/character.json}\n", ""},
+		"above it":   {"agent: {character: c/character.json, knowledge_roots: [.]}\n", ""},
+		"no root":    {"agent: {character: c/character.json, knowledge_roots: [none]}\n", ""},
+		"its config": {"agent: {knowledge: [config.yaml, key.txt]}\n", ""},
+	} {
+		write(t, dir, "config.yaml", c.text+key)
+		got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := texts(got)
+		if c.want == "{ a faq faq {" { // the character is no configuration where it is not used
+			said = strings.ReplaceAll(said, `{"name": "Eliza", "knowledge": ["."], "settings": {"secrets": {"KEY": "sk-secret"}}}`, "{")
+		}
+		if said != c.want || strings.Contains(said, "sk-secret") {
+			t.Errorf("%s: it reads %q, with the warnings %q", name, said, got.Warnings)
+		}
+		noRoot := slices.ContainsFunc(got.Warnings, func(w string) bool { return strings.Contains(w, "there is no folder") })
+		if noRoot != (name == "no root") {
+			t.Errorf("%s: the warnings are %q", name, got.Warnings)
+		}
+	}
+}
+
+// A character can't permit itself more.
+func TestRootsOfACharacter(t *testing.T) {
+	dir := characterDir(t, map[string]string{"c/c.yaml": "name: x\nknowledge_roots: [/]\nknowledge: [../a.txt]\n", "a.txt": "a"})
+	c, err := Parse("config.yaml", []byte("agent: {character: c/c.yaml}\n"), dir, environment(nil))
+	if err != nil || texts(c) != "" || len(c.Warnings) != 2 || len(c.Agent.KnowledgeRoots) > 0 {
+		t.Errorf("%v, it reads %q, with the warnings %q", err, texts(c), c.Warnings)
+	}
+}
