@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // lastAsked finds what was asked last: its place among recent, and its run. [ErrNotFound] if that is too long ago.
@@ -23,8 +24,8 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run 
 	return 0, Run{}, ErrNotFound
 }
 
-// askedAgain is s as it was when its last question was asked. What was answered since is forgotten: it stays in sight, but
-// not in prompts.
+// askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
+// sight, but not in prompts.
 func (x *execution) askedAgain(ctx context.Context, s Scene) (Scene, error) {
 	var at int
 	err := x.persist(ctx, func() (err error) {
@@ -44,8 +45,27 @@ func (x *execution) askedAgain(ctx context.Context, s Scene) (Scene, error) {
 	case at < 0: // it was forgotten meanwhile
 		return s, errNothingToSay
 	}
-	s.Message, s.Recent = s.Recent[at], s.Recent[:at+1]
-	return s, nil
+	return s.retried(at), nil
+}
+
+// retryLine is what a model reads as the words of a person who retries the question of another.
+const retryLine = "Answer this once more."
+
+// retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
+// with the person who retries, whose words only quote the question of another (SE-16).
+func (s Scene) retried(at int) Scene {
+	by, asked := s.Message, s.Recent[at]
+	s.Recent = slices.Clone(s.Recent[:at+1])
+	if asked.Author == by.Author {
+		s.Message, s.inputs = asked, []MemoryID{asked.ID}
+		return s
+	}
+	by.Kind, by.InReplyTo, by.Text = Said, asked.ID, retryLine
+	by.Quoted = Quoted{Name: Label(asked.Name), Text: oneLine(asked.words(), maxQuoted)}
+	s.Recent = append(s.Recent, by)
+	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
+	s.Message = by
+	return s
 }
 
 // forgetAnswers forgets those of later that answer what asked was to answer, at first or again.
