@@ -33,6 +33,7 @@ type backends struct {
 	bus     core.Bus
 	holds   progressive.Holds
 	memo    connectors.Memo
+	log     *slog.Logger       // without ids of conversations
 	ledger  progressive.Ledger // nil where nothing is shared
 	ready   func(context.Context) error
 	shared  func(context.Context) error // whether Redis answers; nil where nothing is shared
@@ -65,10 +66,14 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if memo, ok := b.store.(connectors.Memo); ok { // what wraps the store has this too
 		b.memo = memo
 	}
+	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
+		b.close()
+		return backends{}, err
+	}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
 		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
-		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log, Prefix: "parley:" + store.ID() + ":"})
+		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Prefix: "parley:" + store.ID() + ":"})
 		if err != nil {
 			b.close()
 			return backends{}, fmt.Errorf("open what is shared: %w", err)

@@ -85,7 +85,7 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	nobody := len(people.In)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
 	switch direct := cfg.Access.Direct; {
 	case direct == config.DirectPairing:
-		return "", doubt("nobody yet, so nobody can be let in: start the gateway and send the code that its log and its page show to a bot in a " +
+		return "", doubt("nobody yet, so nobody can be let in: start the gateway and send the code that its log and `gateway pair --list` show to a bot in a " +
 			"direct chat, or write your account under owner")
 	case direct != config.DirectOpen && nobody:
 		return "", doubt(fmt.Sprintf("nobody, with access.direct: %s, and nobody is allowed: the bots answer nobody; "+

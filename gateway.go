@@ -65,6 +65,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
+	g.env.Log = g.backends.log
 	defer func() {
 		if err != nil {
 			g.backends.close()
@@ -134,8 +135,8 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Key: g.backends.id, Local: serveLocal(g.backends.store, g.runtime.LetIn), LocalToken: token,
-		OwnerCode: g.ownerCode, Suggestions: suggestions(g.cfg),
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.LetIn), LocalToken: token,
+		Suggestions: suggestions(g.cfg),
 	}))
 	return nil
 }

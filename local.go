@@ -79,6 +79,9 @@ type Person = core.Person
 type People struct {
 	In      []core.Person
 	Waiting []core.Knock
+	// OwnerCode makes an owner of the first who sends it to a bot in a direct chat. Empty where there is an owner, or where no
+	// gateway has run yet.
+	OwnerCode string
 }
 
 // pairing is what `gateway pair` asks for: the code of somebody to let in, an account to remove, or nothing.
@@ -114,10 +117,12 @@ func pairHere(ctx context.Context, store core.People, letIn letting, p pairing) 
 	}
 	waiting, err := store.Knocks(ctx)
 	for _, k := range waiting {
-		if k.ID != "" { // the owner's code is no stranger's
-			k.Code = "" // they tell it to the owner, who then knows them
-			out.People.Waiting = append(out.People.Waiting, k)
+		if k.ID == "" {
+			out.People.OwnerCode = core.ShownCode(k.Code)
+			continue
 		}
+		k.Code = "" // they tell it to the owner, who then knows them
+		out.People.Waiting = append(out.People.Waiting, k)
 	}
 	return out, err
 }
@@ -156,6 +161,9 @@ func Dismiss(ctx context.Context, cfg config.Config, account string) error {
 // ListPeople says who was let in and who waits, likewise.
 func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	out, err := pair(ctx, cfg, pairing{})
+	if len(cfg.Owner) > 0 {
+		out.People.OwnerCode = "" // it is left from before the configuration named an owner, and is good for nothing
+	}
 	return out.People, err
 }
 

@@ -223,6 +223,7 @@ func (s *story) open() string {
 	s.Helper()
 	id, err := s.browser.Open(s.Context())
 	s.must(err)
+	s.secrets = append(s.secrets, id) // SE-20: it is all that it takes to read the conversation
 	return id
 }
 

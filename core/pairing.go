@@ -152,7 +152,7 @@ func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) 
 		return "", err
 	}
 	rt.askOwners(ctx, k)
-	return fmt.Sprintf(knockLine, shownCode(k.Code)), nil
+	return fmt.Sprintf(knockLine, ShownCode(k.Code)), nil
 }
 
 // OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
@@ -164,7 +164,7 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make the owner's code: %w", err)
 	}
-	return shownCode(k.Code), nil
+	return ShownCode(k.Code), nil
 }
 
 // ownerless says that nobody can let others in.
@@ -194,8 +194,8 @@ func newCode() string {
 	return string(b[:])
 }
 
-// shownCode is a code as people read it.
-func shownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
+// ShownCode is a code as people read it.
+func ShownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
 
 // codeIn finds the code that text is, with or without /pair before it; meant says that it can't be anything else.
 func codeIn(text string) (code string, meant bool) {

@@ -49,6 +49,9 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 		}
 		fmt.Printf("%-6s %s\n", word, named(who))
 	}
+	if people.OwnerCode != "" {
+		fmt.Printf("There is no owner yet. Send this code to a bot in a direct chat to become the owner: %s\n", people.OwnerCode)
+	}
 	for _, k := range people.Waiting {
 		fmt.Printf("%-6s %s\n", "waits", named(k.Person))
 	}

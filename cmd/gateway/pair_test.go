@@ -55,6 +55,7 @@ func TestPair(t *testing.T) {
 	pair(1, "nobody waits", "EEEE-FFFF")
 	pair(1, "which code?")
 	pair(0, "in     telegram:1", "--list")
+	pair(0, "become the owner: EEEE-FFFF\n", "--list")
 	pair(0, "waits  telegram:2", "--list")
 	for _, token := range []string{"", "Bearer ", "Bearer wrong"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}"))

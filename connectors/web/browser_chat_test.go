@@ -1,15 +1,12 @@
 package web_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
-	"parley/connectors/web"
 	"parley/core"
 )
 
@@ -226,29 +223,6 @@ func playScrolling(t *testing.T, g *gateway, p *tab) {
 	p.click(".latest")
 	p.wait(atEnd)
 	r.finish(completed, "")
-}
-
-// Who opens the page of a gateway without an owner on its machine reads the code there, until somebody has brought it.
-func playOwner(t *testing.T, p *tab) {
-	var code atomic.Value
-	code.Store("ABCD-EFGH")
-	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) {
-		o.OwnerCode = func(context.Context) (string, error) { return code.Load().(string), nil }
-	})
-	p.open(g.url)
-	p.shows(".owner code", "ABCD-EFGH")
-	p.is(`all('.owner')[0].getBoundingClientRect().bottom < all('.composer')[0].getBoundingClientRect().top`, "true")
-	p.shots("owner")
-	p.click(".owner button")
-	p.wait(`all('.owner button')[0].getAttribute('aria-label') === 'Copied'`)
-	p.eval(`dispatchEvent(new Event('focus'))`)
-	p.wait(`all('.owner button')[0]?.getAttribute('aria-label') === 'Copy the code'`) // it looked again
-	code.Store("")
-	p.eval(`dispatchEvent(new Event('focus'))`)
-	p.wait(`!all('.owner').length`)
-	p.open(g.url)
-	p.wait(`all('.empty').length && !all('.empty')[0].hidden`)
-	p.is(`all('.owner').length`, "0")
 }
 
 // transfer is a DataTransfer with pictures of one pixel, and whatever else.

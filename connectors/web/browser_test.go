@@ -264,7 +264,6 @@ func TestBrowser(t *testing.T) {
 		})
 	}
 	t.Run("too much", func(t *testing.T) { playTooMuch(t, newTab(t, ctx)) })
-	t.Run("the owner's code", func(t *testing.T) { playOwner(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })
 	t.Run("restart while something is asked", func(t *testing.T) { playAskedRestart(t, newTab(t, ctx)) })
 	t.Run("restart in a call", func(t *testing.T) { playRestartInCall(t, newTab(t, ctx)) })

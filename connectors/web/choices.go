@@ -20,7 +20,11 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, no.status, no.sentence)
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), Payer: w.payer(r)})
+	payer, ok := w.payer(rw, r)
+	if !ok {
+		return
+	}
+	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), Payer: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "take a choice", err)

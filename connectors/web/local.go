@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 )
 
@@ -24,28 +23,6 @@ func (w *Web) local() http.Handler {
 		rw.Header().Set("Cache-Control", "no-store")
 		w.opts.Local.ServeHTTP(rw, r)
 	})
-}
-
-// owner shows the page of this machine's own browser the code that makes an owner, as long as there is none. Nobody else
-// learns more than that there is nothing for them: a browser says itself that its own page asks, and a gateway that is meant
-// for other sites, or behind a proxy, shows it to nobody.
-func (w *Web) owner(rw http.ResponseWriter, r *http.Request) {
-	h := rw.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	var code string
-	private := len(w.opts.Origins)+len(w.opts.Proxies) == 0
-	if private && w.opts.OwnerCode != nil && here(r) && slices.Equal(r.Header.Values("Sec-Fetch-Site"), []string{"same-origin"}) {
-		var err error
-		if code, err = w.opts.OwnerCode(r.Context()); err != nil {
-			w.opts.Log.Warn("can't find out who the owner is", "err", err)
-		}
-	}
-	if code == "" {
-		rw.WriteHeader(http.StatusNoContent)
-		return
-	}
-	reply(rw, http.StatusOK, map[string]string{"code": code})
 }
 
 // here says that r comes from this machine, and that nothing says it was sent on for somebody else.

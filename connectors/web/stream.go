@@ -3,9 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"net/http"
@@ -28,19 +25,15 @@ const defaultSource = "client_chat"
 
 func visitor(room core.RoomID) core.EntityID { return core.EntityID(room) }
 
-// payer is who pays for what r asks for: an address, with all its conversations (SE-10). What is stored of it does not
-// say which.
-func (w *Web) payer(r *http.Request) core.EntityID {
-	h := hmac.New(sha256.New, []byte(w.opts.Key))
-	h.Write([]byte(w.guard.client(r).String())) // never fails
-	return core.EntityID(Name + "/address/" + hex.EncodeToString(h.Sum(nil)[:8]))
-}
-
 // send takes a message and streams its answer. The same message again attaches to the same answer (WB-05); a reader
 // who leaves stops nothing (WB-06).
 func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.messages) {
+		return
+	}
+	payer, ok := w.payer(rw, r)
+	if !ok {
 		return
 	}
 	q, files, ok := w.take(rw, r, room.ID)
@@ -51,7 +44,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	acc, err := w.submit(r.Context(), core.Message{
 		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
-		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: w.payer(r)},
+		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: payer},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {

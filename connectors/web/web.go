@@ -48,14 +48,12 @@ type Options struct {
 	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
 	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
 	Limits   Limits
-	Key      string                      // makes of a visitor's address what limits of spending know them by, and is known to nobody else
+	Memo     connectors.Memo             // keeps the key with which visitors' addresses are hashed; nil: it lasts as long as the process
+	Zone     *time.Location              // where the day of that key begins, which is the day of the spending limits; nil is UTC
 	Ready    func(context.Context) error // for /readyz
 	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
 	Local      http.Handler
 	LocalToken string
-	// OwnerCode is what the page shows on this machine: it makes an owner of whoever sends it to a bot. Empty where nobody is
-	// awaited; nil is the same.
-	OwnerCode func(context.Context) (string, error)
 	// Suggestions are first messages that the empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
@@ -70,33 +68,38 @@ type Limits struct {
 
 // Web is a [connectors.Connector] that people watch: it posts nothing.
 type Web struct {
-	opts     Options
-	submit   connectors.Handler
-	guard    guard
-	messages *limiter
-	openings *limiter
-	reads    *limiter
-	places   share // requests that are open
-	building share // conversations that are being read
-	replies  share // bytes of conversations that are being sent
-	uploads  uploads
-	shelf    shelf
-	leaving  chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
-	streams  sync.WaitGroup
+	opts      Options
+	submit    connectors.Handler
+	guard     guard
+	addresses addressKey
+	messages  *limiter
+	openings  *limiter
+	reads     *limiter
+	places    share // requests that are open
+	building  share // conversations that are being read
+	replies   share // bytes of conversations that are being sent
+	uploads   uploads
+	shelf     shelf
+	leaving   chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
+	streams   sync.WaitGroup
 }
 
 // New makes the web connector. It owns the listener from now on.
 func New(o Options) *Web {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
 	return &Web{
-		opts:     o,
-		guard:    newGuard(o.Listener.Addr(), o.Origins, o.Proxies),
-		messages: newLimiter(o.Limits.MessagesPerMinute, time.Minute),
-		openings: newLimiter(o.Limits.ConversationsPerHour, time.Hour),
-		reads:    newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),
-		places:   share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
-		building: share{all: maxBuilding, each: maxBuilding / 2},
-		replies:  share{all: maxReplies, each: 2 * maxReply},
-		leaving:  make(chan struct{}),
+		opts:      o,
+		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies),
+		addresses: addressKey{memo: o.Memo, zone: o.Zone},
+		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
+		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),
+		reads:     newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),
+		places:    share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
+		building:  share{all: maxBuilding, each: maxBuilding / 2},
+		replies:   share{all: maxReplies, each: 2 * maxReply},
+		leaving:   make(chan struct{}),
 	}
 }
 
@@ -158,7 +161,6 @@ func (w *Web) routes() http.Handler {
 	mux.HandleFunc("GET /readyz", w.readyz)
 	mux.Handle("/api/", w.guard.api(w.bounded(w.counted(api))))
 	mux.Handle(LocalPath, w.bounded(w.local()))
-	mux.HandleFunc("GET "+LocalPath+"owner", w.owner)
 	mux.Handle("/", w.bounded(w.guard.page(pages(w.opts.Agent.Name, w.opts.Suggestions))))
 	return patient(w.guard.host(mux))
 }

@@ -1,0 +1,75 @@
+package web
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"regexp"
+)
+
+// conversationIDs finds ids of conversations in rooms ("web/…"), in what is named after rooms, and in addresses of the API.
+var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32})`)
+
+// HideConversations returns a handler that writes to h what it is given, with a hash in place of each id of a conversation (SE-20):
+// who knows an id can read and write there. The same id always has the same hash, as long as the key is the same.
+func HideConversations(h slog.Handler, key string) slog.Handler {
+	return hiding{h, []byte(key)}
+}
+
+type hiding struct {
+	slog.Handler
+	key []byte
+}
+
+// Handle implements [slog.Handler].
+func (h hiding) Handle(ctx context.Context, r slog.Record) error {
+	clean := slog.NewRecord(r.Time, r.Level, h.text(r.Message), r.PC)
+	r.Attrs(func(a slog.Attr) bool {
+		clean.AddAttrs(h.attr(a))
+		return true
+	})
+	return h.Handler.Handle(ctx, clean)
+}
+
+// WithAttrs implements [slog.Handler].
+func (h hiding) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return hiding{h.Handler.WithAttrs(h.attrs(attrs)), h.key}
+}
+
+// WithGroup implements [slog.Handler].
+func (h hiding) WithGroup(name string) slog.Handler { return hiding{h.Handler.WithGroup(name), h.key} }
+
+func (h hiding) attrs(attrs []slog.Attr) []slog.Attr {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = h.attr(a)
+	}
+	return clean
+}
+
+func (h hiding) attr(a slog.Attr) slog.Attr {
+	switch v := a.Value.Resolve(); v.Kind() {
+	case slog.KindGroup:
+		a.Value = slog.GroupValue(h.attrs(v.Group())...)
+	case slog.KindString:
+		a.Value = slog.StringValue(h.text(v.String()))
+	case slog.KindAny: // errors, and ids that are strings of another type
+		written := fmt.Sprint(v.Any())
+		if clean := h.text(written); clean != written {
+			a.Value = slog.StringValue(clean)
+		}
+	}
+	return a
+}
+
+func (h hiding) text(s string) string {
+	return conversationIDs.ReplaceAllStringFunc(s, func(found string) string {
+		parts := conversationIDs.FindStringSubmatch(found)
+		mac := hmac.New(sha256.New, h.key)
+		mac.Write([]byte(parts[2])) // never fails
+		return parts[1] + "~" + hex.EncodeToString(mac.Sum(nil)[:6])
+	})
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// SE-20: whichever way the id of a conversation reaches the log, it stands there as a hash, the same one each time.
+func TestHideConversations(t *testing.T) {
+	id := newID()
+	room := roomOf(id)
+	err := fmt.Errorf("accept %s/m1: %w", room, errors.New("disk full"))
+	for name, write := range map[string]func(*slog.Logger){
+		"a message":       func(l *slog.Logger) { l.Info("about " + string(room)) },
+		"a string":        func(l *slog.Logger) { l.Info("x", "room", string(room)) },
+		"a room":          func(l *slog.Logger) { l.Info("x", "room", room) },
+		"a run":           func(l *slog.Logger) { l.Info("x", "run", core.RunID(string(room)+"#3")) },
+		"an error":        func(l *slog.Logger) { l.Error("x", "err", err) },
+		"an address":      func(l *slog.Logger) { l.Info("x", "path", "/api/conversations/"+id+"/messages") },
+		"a group":         func(l *slog.Logger) { l.Info("x", slog.Group("of", "room", room)) },
+		"what is with it": func(l *slog.Logger) { l.With("room", room).WithGroup("g").Info("x", "n", 1) },
+		"a struct":        func(l *slog.Logger) { l.Info("x", "address", core.Address{Room: room}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			h := HideConversations(slog.NewTextHandler(&out, nil), "key")
+			write(slog.New(h))
+			if text := out.String(); strings.Contains(text, id) || !strings.Contains(text, hiding{key: []byte("key")}.text("web/" + id)[len("web/"):]) {
+				t.Errorf("the log says %s", text)
+			}
+		})
+	}
+	if a, b := (hiding{key: []byte("a")}).text(string(room)), (hiding{key: []byte("b")}).text(string(room)); a == b {
+		t.Error("the key makes no difference")
+	}
+	if s := "telegram/1/42#3, web page, 0123456789abcdef0123456789abcdef"; (hiding{}).text(s) != s {
+		t.Errorf("%q became %q", s, (hiding{}).text(s))
+	}
+}
+
+// memo is a connectors.Memo that can fail.
+type memo struct {
+	kept   map[string]string
+	broken error
+}
+
+func (m *memo) Keep(_ context.Context, name, value string) error {
+	if m.broken == nil {
+		m.kept[name] = value
+	}
+	return m.broken
+}
+
+func (m *memo) Kept(_ context.Context, name string) (string, error) { return m.kept[name], m.broken }
+
+// SE-20: an address has one name for a day, restarts included. On the next day it has another, and nothing that is stored leads
+// from the old name to the address.
+func TestAddressKeyChangesWithTheDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		zone := time.FixedZone("east", 2*60*60) // the bubble begins at midnight UTC, which is 2:00 there
+		m := &memo{kept: map[string]string{}}
+		name := func(k *addressKey) core.EntityID {
+			t.Helper()
+			id, err := k.name(t.Context(), "203.0.113.9/32")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		k := &addressKey{memo: m, zone: zone}
+		first := name(k)
+		time.Sleep(22*time.Hour - time.Second)
+		if now := name(k); now != first {
+			t.Errorf("on the same day the name changed from %s to %s", first, now)
+		}
+		if now := name(&addressKey{memo: m, zone: zone}); now != first {
+			t.Errorf("with a restart the name changed from %s to %s", first, now)
+		}
+		old := strings.Fields(m.kept[addressKeyName])[1]
+		time.Sleep(time.Second)
+		if now := name(k); now == first {
+			t.Error("on the next day the name is still the same")
+		}
+		if now := name(&addressKey{memo: m, zone: zone}); now != name(k) {
+			t.Error("with a restart the name of the next day changed")
+		}
+		if len(m.kept) != 1 || strings.Contains(m.kept[addressKeyName], old) {
+			t.Errorf("stored is %v, with the old key", m.kept)
+		}
+	})
+}
+
+// A name that could not be kept would make the limits forget what was spent.
+func TestAddressKeyOfABrokenStore(t *testing.T) {
+	broken := errors.New("disk on fire")
+	k := &addressKey{memo: &memo{broken: broken}, zone: time.UTC}
+	if id, err := k.name(t.Context(), "203.0.113.9/32"); !errors.Is(err, broken) {
+		t.Errorf("the name is %q, %v", id, err)
+	}
+}
