@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,8 +51,8 @@ func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(
 	}, true
 }
 
-// pressed hands a press over, and answers it in every case: else the button spins on. It never comes again: who pressed
-// is told, and may do so.
+// pressed hands a press over before it is confirmed, and queues the answer, which there is in every case: else the button
+// spins on. A press that is not safe in time does not come again: the user is told, and can press again.
 func (p *poller) pressed(ctx context.Context, u update) error {
 	told := notTaken
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
@@ -64,15 +65,26 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 			p.log.Warn("a choice is not safe, and not taken", "err", err)
 		}
 	}
+	p.answers.add(u.chat(), answer{query: u.CallbackQuery.ID, text: told})
+	return nil
+}
+
+// tellPress answers a press. pause is for how long the server wants no more of these requests.
+func (p *poller) tellPress(ctx context.Context, a answer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	params := tgbotapi.Params{"callback_query_id": u.CallbackQuery.ID}
-	if told != "" {
-		params["text"], params["show_alert"] = told, "true"
+	params := tgbotapi.Params{"callback_query_id": a.query}
+	if a.text != "" {
+		params["text"], params["show_alert"] = a.text, "true"
 	}
 	var done bool
-	if err := p.client.call(ctx, "answerCallbackQuery", params, &done); err != nil {
+	err := p.client.call(ctx, "answerCallbackQuery", params, &done)
+	if err != nil {
 		p.log.Debug("can't answer a press", "err", fmt.Errorf("answer: %w", err))
 	}
-	return nil
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.after
+	}
+	return 0
 }

@@ -159,6 +159,8 @@ func (u update) chat() int64 {
 		return u.MyChatMember.Chat.ID
 	case u.ChatMember != nil:
 		return u.ChatMember.Chat.ID
+	case u.CallbackQuery != nil && u.CallbackQuery.Message != nil && u.CallbackQuery.Message.Chat != nil:
+		return u.CallbackQuery.Message.Chat.ID
 	case u.newer.Reactions != nil:
 		return u.newer.Reactions.Chat.ID
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,16 +24,21 @@ const (
 	byeTime   = 3 * time.Second
 	leastWait = time.Second
 	mostWait  = time.Minute
+	hasty     = time.Second            // a poll that brings nothing should take longer than that
+	leastIdle = 200 * time.Millisecond // after one that does not, and more each time
+	mostIdle  = 2 * time.Second
 )
 
 // poller takes updates from the server, for one Run. Only its goroutine uses it.
 type poller struct {
 	*Telegram
-	self   self
-	intake *intake
-	offset int // confirms all updates before it; 0 when there is nothing to confirm
-	fails  int // in a row
-	begun  bool
+	self    self
+	intake  *intake
+	answers *answers      // of presses
+	offset  int           // confirms all updates before it; 0 when there is nothing to confirm
+	fails   int           // in a row
+	idle    time.Duration // the pause after the last poll that brought nothing at once; 0 if none did lately
+	begun   bool
 }
 
 func newPoller(t *Telegram, h connectors.Handler) *poller {
@@ -43,7 +49,15 @@ func newPoller(t *Telegram, h connectors.Handler) *poller {
 
 // run polls until ctx is done, or the token is refused.
 func (p *poller) run(ctx context.Context) error {
-	defer p.bye(ctx)
+	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.answers = newAnswers(requests, p.tellPress, p.log)
+	defer func() { // answers to presses and the last confirmation have the same time
+		defer cancel()
+		late := time.AfterFunc(byeTime, cancel)
+		defer late.Stop()
+		p.bye(ctx)
+		p.answers.wait()
+	}()
 	for ctx.Err() == nil {
 		err := p.turn(ctx)
 		switch {
@@ -68,16 +82,37 @@ func (p *poller) turn(ctx context.Context) error {
 	if !p.begun {
 		return p.begin(ctx)
 	}
+	asked := time.Now()
 	batch, err := p.poll(ctx)
 	if err != nil {
 		return p.freed(ctx, err)
 	}
-	if len(batch) == 0 {
+	if p.rest(ctx, time.Since(asked), p.news(batch)); len(batch) == 0 {
 		p.offset = 0 // everything before it is confirmed; numbers may now start again anywhere (TR-18)
 		return nil
 	}
 	p.offset, err = p.intake.take(ctx, batch, p.handlers())
 	return err
+}
+
+// news reports whether batch holds anything that the last offset did not confirm.
+func (p *poller) news(batch []json.RawMessage) bool {
+	return slices.ContainsFunc(batch, func(raw json.RawMessage) bool {
+		id, ok := updateID(raw)
+		return ok && id >= p.offset
+	})
+}
+
+// rest waits after a poll that took so long. A server that does not wait for updates would otherwise be asked without a
+// pause, thousands of times a second: pauses grow while polls bring nothing at once.
+func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
+	switch {
+	case news || took >= pollTime:
+		p.idle = 0
+	case took < hasty:
+		p.idle = min(max(2*p.idle, leastIdle), mostIdle)
+		sleep(ctx, p.idle)
+	}
 }
 
 // begin asks who we are, and makes the server keep updates for us.

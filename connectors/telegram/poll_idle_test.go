@@ -1,0 +1,103 @@
+package telegram
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"parley/connectors/telegram/telegramfake"
+)
+
+// impatient makes the server answer every poll at once, for so many polls, with nothing.
+func (r *rig) impatient(times int) {
+	r.Fault(telegramfake.Fault{Method: "getUpdates", Times: times, Status: http.StatusOK, Body: `{"ok":true,"result":[]}`})
+}
+
+// polls returns the pauses between the polls since then.
+func (r *rig) polls(since time.Time) (pauses []time.Duration) {
+	var last time.Time
+	for _, q := range r.Log() {
+		if q.Method != "getUpdates" || q.At.Before(since) {
+			continue
+		}
+		if !last.IsZero() {
+			pauses = append(pauses, q.At.Sub(last))
+		}
+		last = q.At
+	}
+	return pauses
+}
+
+// TR-33: a server that does not wait for updates is asked more and more seldom, and what it then has is taken soon.
+func TestPollHasAFloor(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.impatient(-1)
+		begun := time.Now()
+		r.run(r.bot)
+		wait(time.Minute)
+		pauses := r.polls(begun)
+		if len(pauses) < 25 || len(pauses) > 35 {
+			t.Errorf("%d polls within a minute", len(pauses)+1)
+		}
+		for i, want := range []time.Duration{200, 400, 800, 1600, 2000, 2000} {
+			if i >= len(pauses) || pauses[i] != want*time.Millisecond {
+				t.Fatalf("the pauses are %v", pauses)
+			}
+		}
+		r.ClearFaults()
+		r.Say(chat, ada, "one")
+		wait(2 * time.Second)
+		r.want("one")
+		r.impatient(2)
+		heard := time.Now()
+		r.Say(chat, ada, "two")
+		wait(time.Second)
+		if pauses := r.polls(heard); len(pauses) < 2 || pauses[0] != 200*time.Millisecond {
+			t.Errorf("after an update the pauses are %v", pauses)
+		}
+	})
+}
+
+// TR-33: a poll that waited as long as it may ends the pauses; a server that works is never kept waiting.
+func TestPollFloorEnds(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.impatient(4)
+		r.run(r.bot)
+		wait(10 * time.Minute)
+		r.impatient(1)
+		since := time.Now()
+		wait(time.Minute)
+		if pauses := r.polls(since); len(pauses) == 0 || pauses[0] != 200*time.Millisecond {
+			t.Errorf("long after, the pauses are %v", pauses)
+		}
+		all := r.polls(time.Time{})
+		for _, pause := range all[5 : len(all)-3] {
+			if pause != pollTime {
+				t.Errorf("the pauses are %v", all)
+				break
+			}
+		}
+	})
+}
+
+// TR-33: a server that tells confirmed updates again and again is no busier.
+func TestPollFloorOfOldUpdates(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.run(r.bot)
+		r.Say(chat, ada, "one")
+		wait(time.Second)
+		r.Fault(telegramfake.Fault{
+			Method: "getUpdates", Times: -1, Status: http.StatusOK, Body: `{"ok":true,"result":[{"update_id":7},{"update_id":6}]}`,
+		})
+		r.Say(chat, ada, "two")
+		since := time.Now()
+		wait(time.Minute)
+		if n := len(r.polls(since)); n > 35 {
+			t.Errorf("%d polls within a minute", n)
+		}
+	})
+}
