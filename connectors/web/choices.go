@@ -15,9 +15,8 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
-	c, no := readChoice(rw, r)
-	if no != nil {
-		fail(rw, no.status, no.sentence)
+	c, ok := w.takeChoice(rw, r)
+	if !ok {
 		return
 	}
 	payer, ok := w.payer(rw, r)
@@ -43,11 +42,14 @@ type choice struct {
 	option int
 }
 
-func readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no *refusal) {
+// takeChoice reads a choice, or answers the request.
+func (w *Web) takeChoice(rw http.ResponseWriter, r *http.Request) (c choice, ok bool) {
+	defer w.receive(rw, r)()
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
-		return c, refuse(err, "The request is not the JSON object {\"id\": …, \"option\": …}.")
+		refuse(err, "The request is not the JSON object {\"id\": …, \"option\": …}.").reply(rw)
+		return c, false
 	}
-	return c, nil
+	return c, true
 }
 
 // field reads one member of the body into c.

@@ -47,39 +47,3 @@ func (l *limiter) take(who netip.Prefix) time.Duration {
 	l.next[who] = at.Add(step)
 	return 0
 }
-
-const (
-	smallBody    = 256 << 10 // bytes: any text, and no picture
-	maxLarge     = 6         // larger bodies that are read at once
-	maxLargeEach = 2         // and of one address
-	largeWait    = 5 * time.Second
-)
-
-// uploads bounds how many large bodies are held in memory at once. The zero uploads holds none.
-type uploads struct {
-	mu  sync.Mutex
-	all int
-	by  map[netip.Prefix]int
-}
-
-// enter says whether there is room for one more of who; if so, leave makes room again.
-func (u *uploads) enter(who netip.Prefix) (leave func(), ok bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.all >= maxLarge || u.by[who] >= maxLargeEach {
-		return nil, false
-	}
-	if u.by == nil {
-		u.by = map[netip.Prefix]int{}
-	}
-	u.all++
-	u.by[who]++
-	return func() {
-		u.mu.Lock()
-		defer u.mu.Unlock()
-		u.all--
-		if u.by[who]--; u.by[who] == 0 {
-			delete(u.by, who)
-		}
-	}, true
-}

@@ -37,20 +37,19 @@ type refusal struct {
 // Error implements error: a refusal ends the reading of a body.
 func (r *refusal) Error() string { return r.sentence }
 
+func (r *refusal) reply(rw http.ResponseWriter) {
+	if r.status == http.StatusServiceUnavailable {
+		retryLater(rw, largeWait)
+	}
+	fail(rw, r.status, r.sentence)
+}
+
 // take reads a message and keeps its pictures, or answers the request.
 func (w *Web) take(rw http.ResponseWriter, r *http.Request, room core.RoomID) (q question, files []core.File, ok bool) {
-	if r.ContentLength < 0 || r.ContentLength > smallBody {
-		leave, ok := w.uploads.enter(w.guard.client(r))
-		if !ok {
-			retryLater(rw, largeWait)
-			fail(rw, http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment.")
-			return q, nil, false
-		}
-		defer leave()
-	}
+	defer w.receive(rw, r)()
 	q, no := readQuestion(rw, r)
 	if no != nil {
-		fail(rw, no.status, no.sentence)
+		no.reply(rw)
 		return q, nil, false
 	}
 	return q, w.shelve(q.id(room), q.Images), true
@@ -105,6 +104,10 @@ func refuse(err error, form string) *refusal {
 		return no
 	case errors.As(err, &tooBig), errors.Is(err, errToken):
 		return &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
+	case errors.Is(err, errSlow):
+		return &refusal{http.StatusRequestTimeout, "This message arrived too slowly. Please try again."}
+	case errors.Is(err, errUploads):
+		return &refusal{http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment."}
 	case errors.Is(err, errComplex):
 		return &refusal{http.StatusBadRequest, "The request has too many values, or too many inside each other."}
 	}

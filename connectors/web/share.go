@@ -62,6 +62,9 @@ func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
 func (s *share) give(who netip.Prefix, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if n == 0 {
+		return
+	}
 	s.held -= n
 	if s.by[who] -= n; s.by[who] == 0 {
 		delete(s.by, who)

@@ -78,7 +78,7 @@ type Web struct {
 	places    share // requests that are open
 	building  share // conversations that are being read
 	replies   share // bytes of conversations that are being sent
-	uploads   uploads
+	uploads   share // bytes of large bodies that are being read
 	shelf     shelf
 	leaving   chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
 	streams   sync.WaitGroup
@@ -99,6 +99,7 @@ func New(o Options) *Web {
 		places:    share{all: math.MaxInt64, each: int64(cmp.Or(o.Limits.OpenRequests, math.MaxInt))},
 		building:  share{all: maxBuilding, each: maxBuilding / 2},
 		replies:   share{all: maxReplies, each: 2 * maxReply},
+		uploads:   share{all: maxUploads, each: 2 * maxBody},
 		leaving:   make(chan struct{}),
 	}
 }
