@@ -63,7 +63,10 @@ type client struct {
 	once    sync.Once
 }
 
-func newClient(token, base string, dial connectors.Dialer) *client {
+// proxy names the proxy for a request, like [http.Transport]'s Proxy; nil is none.
+type proxy func(*http.Request) (*url.URL, error)
+
+func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client {
 	c := &client{limits: newLimits(), revoked: make(chan struct{})}
 	if base == "" {
 		base = defaultAPI
@@ -75,7 +78,7 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 	}
 	c.http = &http.Client{
 		Transport: &transport{to: to, next: &http.Transport{
-			DialContext: unsent(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
+			DialContext: unsent(dial), Proxy: proxy, TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
 			ForceAttemptHTTP2: true,
 		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would carry the token off

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Token  string
 	APIURL string // of a compatible server; empty for Discord's own
-	// Dial opens connections, to the gateway too. Nil means the system's way.
+	// Dial opens connections, to the gateway too. Nil means the system's way, with the environment's proxy.
 	Dial connectors.Dialer
 	Log  *slog.Logger // nil for none
 	// Progress is how much people see of calls; empty is [progressive.Compact].
@@ -42,7 +42,7 @@ type Discord struct {
 	client   *client
 	places   *places
 	files    *guard.Client
-	dial     connectors.Dialer
+	dialer   *websocket.Dialer
 	token    string
 	log      *slog.Logger
 	progress progressive.Progress
@@ -69,15 +69,18 @@ var (
 // New returns a bot that has not talked to anybody yet. Settings that can't be right are an error of Run and Check.
 func New(o Options) *Discord {
 	files := newFiles(o.APIURL, o.Dial)
+	var proxy proxy
 	if o.Dial == nil {
+		proxy = http.ProxyFromEnvironment
 		o.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	d := &Discord{
-		client: newClient(o.Token, o.APIURL, o.Dial), files: files, dial: o.Dial, token: o.Token,
-		log: o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode,
+		client: newClient(o.Token, o.APIURL, o.Dial, proxy), files: files, token: o.Token,
+		dialer: &websocket.Dialer{NetDialContext: o.Dial, Proxy: proxy},
+		log:    o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode,
 		memo: o.Memo, catchUp: o.CatchUp,
 	}
 	if d.memo == nil {
@@ -137,7 +140,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	}
 	in := newIntake(d, me.ID, h, k)
 	g := &gateway{
-		client: d.client, dialer: &websocket.Dialer{NetDialContext: d.dial}, intake: in, mark: k.mark,
+		client: d.client, dialer: d.dialer, intake: in, mark: k.mark,
 		token: d.token, intent: app.intents(), log: d.log, session: k.stored,
 	}
 	if g.session.Intents != int(g.intent) { // the session tells of other events than are wanted now
