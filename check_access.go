@@ -17,7 +17,7 @@ func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	if err == nil {
 		return "http://" + l.Addr().String() + " is free", l.Close()
 	}
-	if _, err := pairThere(ctx, cfg, pairing{}); err == nil {
+	if err := askRunning(ctx, cfg, "pair", pairing{}, &paired{}); err == nil {
 		return "a running gateway has " + cfg.Web.Listen, nil
 	}
 	return "", fmt.Errorf("listen on %s: %w; choose another address with web.listen, or --listen", cfg.Web.Listen, err)

@@ -135,7 +135,7 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.LetIn), LocalToken: token,
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.LetIn, g.runtime.RetryRun), LocalToken: token,
 		Suggestions: suggestions(g.cfg),
 	}))
 	return nil

@@ -128,22 +128,42 @@ func pairHere(ctx context.Context, store core.People, letIn letting, p pairing) 
 }
 
 // serveLocal answers this machine's programs.
-func serveLocal(store core.People, letIn letting) http.Handler {
+func serveLocal(store core.Store, letIn letting, retry retrying) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
 		var p pairing
 		var out paired
-		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(&p)
+		err := readLocalRequest(rw, r, &p)
 		if err == nil {
 			out, err = pairHere(r.Context(), store, letIn, p)
 		}
 		if err != nil {
 			out = paired{Error: err.Error()}
 		}
-		rw.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(rw).Encode(out) // the program has gone: nobody to tell
+		writeLocalReply(rw, out)
+	})
+	mux.HandleFunc("POST "+web.LocalPath+"runs", func(rw http.ResponseWriter, r *http.Request) {
+		var req runsRequest
+		var out runsReply
+		err := readLocalRequest(rw, r, &req)
+		if err == nil {
+			out, err = runsHere(r.Context(), store, retry, req)
+		}
+		if err != nil {
+			out = runsReply{Error: err.Error()}
+		}
+		writeLocalReply(rw, out)
 	})
 	return mux
+}
+
+func readLocalRequest(rw http.ResponseWriter, r *http.Request, v any) error {
+	return json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(v)
+}
+
+func writeLocalReply(rw http.ResponseWriter, v any) {
+	rw.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(rw).Encode(v) // the program has gone: nobody to tell
 }
 
 // LetIn lets in who was told code, at the running gateway of cfg, or in its store if none runs.
@@ -167,39 +187,49 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 	return out.People, err
 }
 
-func pair(ctx context.Context, cfg config.Config, p pairing) (paired, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	out, err := pairThere(ctx, cfg, p)
-	if !errors.Is(err, errNotRunning) {
-		return out, err
+func pair(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
+	err = atStore(ctx, cfg, "pair", p, &out, func(store core.Store) error {
+		letIn := func(ctx context.Context, code string) (core.Person, error) {
+			return core.LetIn(ctx, store, newAgent(cfg), code)
+		}
+		out, err = pairHere(ctx, store, letIn, p)
+		return err
+	})
+	if err == nil && out.Error != "" {
+		err = errors.New(out.Error)
 	}
-	store, err := sqlite.Open(ctx, strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
-	if err != nil {
-		return paired{}, fmt.Errorf("no gateway of this configuration can be reached, and: %w", err)
-	}
-	letIn := func(ctx context.Context, code string) (core.Person, error) {
-		return core.LetIn(ctx, store, newAgent(cfg), code)
-	}
-	out, err = pairHere(ctx, store, letIn, p)
-	return out, errors.Join(err, store.Close())
+	return out, err
 }
 
 var errNotRunning = errors.New("no gateway of this configuration runs")
 
-// pairThere asks the running gateway. It goes to this machine only, past any proxy.
-func pairThere(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
+// atStore asks the running gateway of cfg, or else opens its store and does what is asked here.
+func atStore(ctx context.Context, cfg config.Config, name string, question, reply any, here func(core.Store) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := askRunning(ctx, cfg, name, question, reply); !errors.Is(err, errNotRunning) {
+		return err
+	}
+	store, err := sqlite.Open(ctx, strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
+	if err != nil {
+		return fmt.Errorf("no gateway of this configuration can be reached, and: %w", err)
+	}
+	return errors.Join(here(store), store.Close())
+}
+
+// askRunning asks the running gateway. It goes to this machine only, past any proxy.
+func askRunning(ctx context.Context, cfg config.Config, name string, question, reply any) error {
 	l, err := readLocal(cfg)
 	if err != nil {
-		return out, errNotRunning
+		return errNotRunning
 	}
-	body, err := json.Marshal(p)
+	body, err := json.Marshal(question)
 	if err != nil {
-		return out, err
+		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL+web.LocalPath+"pair", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.URL+web.LocalPath+name, bytes.NewReader(body))
 	if err != nil {
-		return out, errNotRunning
+		return errNotRunning
 	}
 	req.Header.Set("Authorization", "Bearer "+l.Token)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -208,14 +238,11 @@ func pairThere(ctx context.Context, cfg config.Config, p pairing) (out paired, e
 		if err == nil {
 			resp.Body.Close()
 		}
-		return out, errNotRunning
+		return errNotRunning
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
-		return out, fmt.Errorf("read what the gateway answers: %w", err)
+	if err := json.NewDecoder(resp.Body).Decode(reply); err != nil {
+		return fmt.Errorf("read what the gateway answers: %w", err)
 	}
-	if out.Error != "" {
-		return out, errors.New(out.Error)
-	}
-	return out, nil
+	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
 )
 
 // fuse counts the moments before and after each effect that the process has on what outlives it: the store, and the
@@ -179,4 +180,26 @@ func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int))
 			}
 		})
 	}
+}
+
+// IN-11, IN-18: a question at which the process dies three times is not tried again. People read that, once, in place of what
+// there was of an answer, and the next question is answered.
+func TestChatSetsAside(t *testing.T) {
+	onEach(t, nil, func(c *chat) {
+		stuck := Script{Text(fox + " "), Pace(time.Hour), Text(fox, ByWord)}
+		c.model.Queue(stuck, stuck, stuck)
+		c.Say(Ada, c.ada, "Tell me")
+		for range 3 {
+			c.pass(20 * time.Second)
+			c.crash()
+			c.start()
+		}
+		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.")
+		c.model.Queue(Script{Text(tale)})
+		c.Say(Ada, c.ada, "And now?")
+		c.want(c.ada, "I couldn't finish answering this. Please ask again or rephrase it.", tale)
+		if n := len(c.model.Requests()); n != 4 {
+			c.Errorf("the model was asked %d times; want 4", n)
+		}
+	})
 }

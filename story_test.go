@@ -402,3 +402,14 @@ func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error
 	}
 	return w.Store.Beat(ctx, owner, until)
 }
+
+func (w *witness) Leave(ctx context.Context, owner string) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Leave(ctx, owner)
+}
+
+func (w *witness) RetryRun(ctx context.Context, id core.RunID) error {
+	return w.effect(func() error { return w.Store.RetryRun(ctx, id) })
+}

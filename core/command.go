@@ -188,7 +188,7 @@ func (rt *Runtime) stopTurns(ctx context.Context, room RoomID, upTo ResponseID) 
 		return err
 	}
 	defer rt.wake(room)
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, open[len(open)-1].Response); err != nil {
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, lastTurn(open)); err != nil {
 		return err
 	}
 	return rt.dropWaiting(ctx, open)

@@ -24,6 +24,9 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
 		return nil, errTold
 	}
+	if err := x.countAttempt(ctx); err != nil {
+		return nil, err
+	}
 	if err := x.readCounted(ctx, &scene); err != nil {
 		return nil, err
 	}

@@ -80,6 +80,9 @@ func (x *execution) wanted() (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", x.run.Room, err)
 	}
+	if err := x.countAttempt(ctx); err != nil {
+		return false, err
+	}
 	x.scene = scene
 	claimed, err := x.considered(ctx, &scene)
 	if claimed {

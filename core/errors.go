@@ -36,6 +36,7 @@ const (
 	ProviderIssue       FailureKind = "provider_issue"
 	PromptTooLong       FailureKind = "prompt_too_long"
 	ConversationTooLong FailureKind = "conversation_too_long" // more than the model reads at once (LM-08)
+	SetAside            FailureKind = "set_aside"             // processes died while they held the run
 	ActionFailed        FailureKind = "action_failed"         // of an [ActionResult] only
 )
 
@@ -52,6 +53,8 @@ func (k FailureKind) Sentence() string {
 		return "The model is busy right now. Please try again in a minute."
 	case ConversationTooLong:
 		return "This conversation has become too long for the model. Write /new to begin afresh."
+	case SetAside:
+		return "I couldn't finish answering this. Please ask again or rephrase it."
 	case GenerationTimeout:
 		return "The model took too long. Please try again."
 	case PromptTooLong:

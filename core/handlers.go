@@ -89,7 +89,7 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 	if err != nil || run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return err
 	}
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.Response); err != nil {
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.turn()); err != nil {
 		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it ends in its own time", "run", run.ID, "err", err)
 	}
 	return nil

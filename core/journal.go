@@ -132,6 +132,7 @@ type Journal interface {
 	// Inputs are all it will have. [ErrBusy] if another run of the room's was started and has not finished ([Duty.Aside]
 	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
 	// [ErrLost] if it has finished.
+	// If the owner before has beaten, is dead, did not [Journal.Leave], and the run has no verdict, that counts as a death.
 	Start(ctx context.Context, id RunID, owner string) (Run, error)
 	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
@@ -142,10 +143,20 @@ type Journal interface {
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
 	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
-	// [Duty.Aside] ones), was superseded, stopped or withdrawn, or an action of it has begun to write.
+	// [Duty.Aside] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
+	// at zero.
 	Reopen(ctx context.Context, id RunID) error
 	// Beat says that owner is alive until then. A process beats before it starts a run.
 	Beat(ctx context.Context, owner string, until time.Time) error
+	// Leave records that owner ends as planned: none of its runs, now or later, counts a death for it. It changes nothing else;
+	// in particular the owner stays alive as long as it beats. It has no effect for an owner that never beat.
+	Leave(ctx context.Context, owner string) error
+	// SetAside returns the runs that ended with the failure [SetAside], newest first, at most limit.
+	SetAside(ctx context.Context, limit int) ([]Run, error)
+	// RetryRun lets a run that SetAside returns be answered again, as Reopen does, also if it is not the newest of its room: it
+	// then claims the room as if it were. [ErrNotFound] if there is no such run, [ErrBusy] if another run of its room is under
+	// way, [ErrLost] if an action of it has begun to write or all that it answers was taken back.
+	RetryRun(ctx context.Context, id RunID) error
 }
 
 // Files are what answers show beside their text.
@@ -218,8 +229,11 @@ type Run struct {
 	Ready    time.Time // not to be started before
 	Duty     Duty
 	Epoch    Epoch
-	Held     bool    // it was started and its holder is alive
-	Outcome  Outcome // zero while it is open
+	Held     bool       // it was started and its holder is alive
+	Outcome  Outcome    // zero while it is open
+	Deaths   int        // of processes that held it, without a verdict and unplanned; includes that of the last holder
+	Attempts int        // that were noted
+	Retried  ResponseID // the newest turn of its room when it was retried after it had been set aside; 0 if it never was
 
 	// What was noted:
 	Shown   []Shown // by part
@@ -243,6 +257,9 @@ func (r Run) Again() bool {
 	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
+// turn is what the run claims its room with.
+func (r Run) turn() ResponseID { return max(r.Response, r.Retried) }
+
 // Note is what a run's holder must not forget. A zero field says nothing new.
 type Note struct {
 	Shown   []Shown // each replaces the one of its part; Gone removes it
@@ -250,6 +267,7 @@ type Note struct {
 	Acting  string
 	Acted   string
 	Verdict *Verdict
+	Attempt bool // one more attempt is about to ask a model
 	// Files go with a verdict, in place of those of an earlier one.
 	Files []Blob
 }

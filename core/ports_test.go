@@ -142,6 +142,8 @@ func noteName(n core.Note) string {
 		return "note acting"
 	case n.Acted != "":
 		return "note acted"
+	case n.Attempt:
+		return "note attempt"
 	case len(n.Shown) > 0:
 		return fmt.Sprintf("note shown %q gone=%v", n.Shown[0].ID, n.Shown[0].Gone)
 	}
@@ -169,6 +171,17 @@ func (s *portStore) Beat(ctx context.Context, owner string, until time.Time) err
 		return err
 	}
 	return s.Store.Beat(ctx, owner, until)
+}
+
+func (s *portStore) Leave(ctx context.Context, owner string) error {
+	if err := s.p.alive(); err != nil {
+		return err
+	}
+	return s.Store.Leave(ctx, owner)
+}
+
+func (s *portStore) RetryRun(ctx context.Context, id core.RunID) error {
+	return act(s.p, "retry", func() error { return s.Store.RetryRun(ctx, id) })
 }
 
 func (s *portStore) OpenRuns(ctx context.Context, in core.RoomID) ([]core.Run, error) {

@@ -25,6 +25,7 @@ type execution struct {
 	posts  bool                    // the answer is shown in messages of its own
 	scene  Scene                   // once the prompt is made
 	state  *state                  // likewise
+	paid   bool                    // this attempt is counted
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    Memory                  // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended
@@ -53,6 +54,10 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	rt.observe(x.info, a)
 
 	if run.Duty == Decide && !run.begun() {
+		if run.hopeless() {
+			x.setAside()
+			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: SetAside, Withdrawn: true}})
+		}
 		if wanted, err := x.wanted(); err != nil {
 			return err
 		} else if !wanted {
@@ -139,7 +144,7 @@ func (x *execution) claim() (refused error) {
 	if !x.run.Duty.claims() {
 		return nil
 	}
-	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.Response)
+	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.turn())
 	if refused = settled(err); refused != nil {
 		quit(refused)
 	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
@@ -156,6 +161,11 @@ func (x *execution) write(refused error) (Verdict, error) {
 	case run.Verdict != nil:
 		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
+	case run.hopeless(): // without its text, which could be what ended the processes
+		if err == nil {
+			x.setAside()
+			err = errSetAside
+		}
 	case refused != nil:
 		x.answer.tell(run.Text, nil, nil, nil)
 	case run.Acting != "": // it may have happened, and must not happen again
@@ -193,5 +203,5 @@ func (x *execution) settle() error {
 	}
 	ctx, cancel := context.WithTimeout(x.life, hurry)
 	defer cancel()
-	return x.cfg.Tracker.Settle(ctx, x.cfg.Agent.ID, x.run.Room, x.run.Response)
+	return x.cfg.Tracker.Settle(ctx, x.cfg.Agent.ID, x.run.Room, x.run.turn())
 }

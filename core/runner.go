@@ -86,12 +86,17 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	}
 	policy := rt.cfg.Turns.policy(open[0].Kind)
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		rt.announce(life, l.room, last.Response) // once more: the tracker may have forgotten, or been away
+		rt.announce(life, l.room, last.turn()) // once more: the tracker may have forgotten, or been away
 	}
 	next, wait := rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {
 		return wait, nil
 	}
+	leave, wait := rt.enterSuspect(life, l, next)
+	if leave == nil {
+		return wait, nil
+	}
+	defer leave()
 	run, err := rt.cfg.Store.Start(life, next.ID, rt.cfg.Owner)
 	if err != nil {
 		return 0, err

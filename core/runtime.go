@@ -84,10 +84,11 @@ type Runtime struct {
 	woken  map[lane]struct{}      // those that Run shall serve
 	signal chan struct{}
 
-	prompts atomic.Pointer[promptSet]
-	strays  sync.WaitGroup // providers, which may outlive their time
-	counts  counts
-	asides  asides
+	prompts  atomic.Pointer[promptSet]
+	strays   sync.WaitGroup // providers, which may outlive their time
+	counts   counts
+	asides   asides
+	suspects suspects
 }
 
 // New makes a runtime. It answers nothing before Run.
@@ -153,6 +154,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-stop:
 			stop = nil
 			rt.close()
+			rt.leaving(life)
 			grace = time.After(rt.cfg.Grace)
 			go func() { rt.work.Wait(); close(idle) }()
 		case <-grace:
@@ -185,6 +187,16 @@ func (rt *Runtime) look(ctx context.Context) {
 	for _, room := range rooms {
 		rt.wake(room)
 		rt.wakeLane(lane{room, true})
+	}
+}
+
+// leaving tells the store that this process ends as planned, so that no run is taken for the cause. If that fails, the runs
+// that are cut off count one death too many.
+func (rt *Runtime) leaving(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, hurry)
+	defer cancel()
+	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, ErrCrashed) {
+		rt.cfg.Log.Warn("can't tell the store that this process ends as planned", "err", err)
 	}
 }
 

@@ -99,11 +99,19 @@ func latest(runs []Run) Run {
 	return Run{}
 }
 
+// lastTurn returns the newest turn that open runs, in turn order, claim.
+func lastTurn(open []Run) (last ResponseID) {
+	for _, r := range open {
+		last = max(last, r.turn())
+	}
+	return last
+}
+
 // due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
 func (t Turns) due(open []Run, now time.Time) (next Run, wait time.Duration) {
 	next = open[0]
-	taken := t.policy(next.Kind) == Supersede && latest(open).Response > next.Response
+	taken := t.policy(next.Kind) == Supersede && latest(open).turn() > next.turn()
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

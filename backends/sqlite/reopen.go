@@ -30,25 +30,29 @@ func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
 		if err := reopenable(ctx, tx, run.Run); err != nil {
 			return err
 		}
-		if run.Outcome.Done() {
-			run.owner = "" // nobody is at work on it
-		}
-		if run.Verdict != nil {
-			run.Text = run.Verdict.Text
-		}
-		_, err = tx.ExecContext(ctx, `
-			UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, counted = 0, text = ?, verdict = ''
-			WHERE id = ?`, run.owner, run.Text, id)
-		if err == nil {
-			_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role IN ('said', 'beside')`,
-				run.Room, run.Response)
-		}
-		if err == nil {
-			err = keepFiles(ctx, tx, id, nil)
-		}
-		return err
+		return reopen(ctx, tx, run)
 	})
 	return wrap(err, "reopening the run %q", id)
+}
+
+func reopen(ctx context.Context, tx *sql.Tx, run heldRun) error {
+	if run.Outcome.Done() {
+		run.owner = "" // nobody is at work on it
+	}
+	if run.Verdict != nil {
+		run.Text = run.Verdict.Text
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, counted = 0, text = ?, verdict = '', deaths = 0, attempts = 0
+		WHERE id = ?`, run.owner, run.Text, run.ID)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role IN ('said', 'beside')`,
+			run.Room, run.Response)
+	}
+	if err == nil {
+		err = keepFiles(ctx, tx, run.ID, nil)
+	}
+	return err
 }
 
 func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {

@@ -16,7 +16,9 @@ var errNoStatus = errors.New("an outcome needs a status")
 // selectRuns takes the present as its first argument.
 const selectRuns = `
 	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
-		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?, FALSE), r.owner,
+		r.epoch, r.epoch > 0 AND r.status = '' AND ifnull(o.alive_until > ?1, FALSE), r.owner,
+		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND ifnull(o.alive_until <= ?1 AND o.leaving = 0, FALSE)),
+		r.attempts, r.retried,
 		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
 		(SELECT json_group_array(m.id ORDER BY m.seq) FROM memories m
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
@@ -32,6 +34,7 @@ func scanRun(r row) (run heldRun, err error) {
 	var v verdict
 	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.Kind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
 		timeColumn{&run.Ready}, &run.Duty, &run.Epoch, &run.Held, &run.owner,
+		&run.Deaths, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
 		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
 	if v.Outcome.Done() {
@@ -101,7 +104,10 @@ func (s *Store) Start(ctx context.Context, id core.RunID, owner string) (core.Ru
 		if err := startable(ctx, tx, run, owner); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE runs SET epoch = epoch + 1, owner = ? WHERE id = ?`, owner, id); err != nil {
+		_, err = tx.ExecContext(ctx, `
+			UPDATE runs SET epoch = epoch + 1, owner = ?1, deaths = CASE owner WHEN ?1 THEN deaths ELSE ?2 END WHERE id = ?3`,
+			owner, run.Deaths, id) // a holder that starts it once more has not died
+		if err != nil {
 			return err
 		}
 		run, err = findRun(ctx, tx, id)
@@ -120,6 +126,11 @@ func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error
 	if run.Held && run.owner != owner {
 		return core.ErrBusy
 	}
+	return roomFree(ctx, tx, run.Run)
+}
+
+// roomFree is [core.ErrBusy] if another run of the room is under way.
+func roomFree(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty IN (?, ?)) = ?)`,
@@ -159,8 +170,8 @@ func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n co
 	_, err = tx.ExecContext(ctx, `
 		UPDATE runs SET shown = ?,
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
-			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict)
-		WHERE id = ?`, list(merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, v, id)
+			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
+		WHERE id = ?`, list(merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, v, n.Attempt, id)
 	return err
 }
 

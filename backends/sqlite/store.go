@@ -89,8 +89,7 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 		if err := tx.QueryRowContext(ctx, `SELECT id FROM identity`).Scan(&s.id); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM owners`)
-		return err
+		return buryOwners(ctx, tx)
 	})
 }
 

@@ -31,6 +31,7 @@ type cli struct {
 	Chat  chatCmd  `cmd:"" help:"Talk to the agent here: with the running gateway of this configuration, or without one."`
 	Check checkCmd `cmd:"" help:"Try everything that is configured, for real, and say what to do next."`
 	Pair  pairCmd  `cmd:"" help:"Let somebody in who has a code, say who is in, or let somebody in no more."`
+	Runs  runsCmd  `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
 	PDF   pdfCmd   `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from the input and write its text: for the gateway itself."`
 }
 

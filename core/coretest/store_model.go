@@ -24,6 +24,7 @@ type storeModel struct {
 	said   []storedMemory // as they were stored
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
+	left   map[string]bool // owners that ended as planned
 	asked  []core.Question
 	marks  map[core.MemoryID]storedMark
 	directoryModel
@@ -47,7 +48,7 @@ type ownedRun struct {
 
 func newStoreModel() *storeModel {
 	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}, counted: map[core.RunID]bool{}}
+		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[core.RunID]bool{}}
 }
 
 func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
@@ -293,7 +294,12 @@ func (s *storeModel) opened(in core.Message, j core.JoinRule, waiting int, excus
 func (s *storeModel) now(r *ownedRun) core.Run {
 	c := r.Run
 	c.Inputs, c.Shown = slices.Clone(r.Inputs), slices.Clone(r.Shown)
-	c.Held = r.Epoch > 0 && !r.Outcome.Done() && s.owners[r.owner].After(time.Now())
+	until, beat := s.owners[r.owner]
+	alive := until.After(time.Now())
+	c.Held = r.Epoch > 0 && !r.Outcome.Done() && alive
+	if r.Epoch > 0 && !r.Outcome.Done() && r.Verdict == nil && beat && !alive && !s.left[r.owner] {
+		c.Deaths++
+	}
 	return c
 }
 
@@ -347,10 +353,11 @@ func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core
 	case s.now(r).Held && r.owner != owner:
 		return core.Run{}, core.ErrBusy
 	}
-	for _, o := range s.runs {
-		if o != r && o.Room == r.Room && o.Duty.Aside() == r.Duty.Aside() && o.Epoch > 0 && !o.Outcome.Done() {
-			return core.Run{}, core.ErrBusy
-		}
+	if s.busy(r) {
+		return core.Run{}, core.ErrBusy
+	}
+	if r.owner != owner {
+		r.Deaths = s.now(r).Deaths
 	}
 	r.owner = owner
 	r.Epoch++
@@ -372,6 +379,9 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	}
 	slices.SortFunc(r.Shown, func(a, b core.Shown) int { return cmp.Compare(a.Part, b.Part) })
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
+	if n.Attempt {
+		r.Attempts++
+	}
 	if n.Verdict != nil {
 		r.Verdict, r.shows = n.Verdict, n.Files
 	}
@@ -441,24 +451,38 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	if newer || !r.Again() {
 		return core.ErrLost
 	}
+	s.reopen(r)
+	return nil
+}
+
+func (s *storeModel) reopen(r *ownedRun) {
 	if r.Outcome.Done() {
 		r.owner = ""
 	}
+	r.Deaths, r.Attempts = 0, 0
 	if r.Verdict != nil {
 		r.Text = r.Verdict.Text
 	}
 	r.Outcome, r.Verdict, r.shows, r.out = core.Outcome{}, nil, nil, ""
 	r.Epoch++
-	delete(s.counted, id)
+	delete(s.counted, r.ID)
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {
 		return m.Room == r.Room && m.Response == r.Response && m.Run == ""
 	})
-	return nil
 }
 
 func (s *storeModel) Beat(_ context.Context, owner string, until time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.owners[owner] = until
+	return nil
+}
+
+func (s *storeModel) Leave(_ context.Context, owner string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.owners[owner]; ok {
+		s.left[owner] = true
+	}
 	return nil
 }

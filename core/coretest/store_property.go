@@ -22,7 +22,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 		rounds++
 		p := &pair{t, s, model, core.RoomID(fmt.Sprintf("room %d", rounds))}
 		rt.Repeat(map[string]func(*rapid.T){
-			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat,
+			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
 			"revise": p.revise, "forget": p.forget, "clear": p.clear, "reopen": p.reopen,
 			"remember": p.remember, "recent": p.recent, "expire": p.expire, "run": p.run, "open runs": p.openRuns, "attention": p.attention,
@@ -104,6 +104,7 @@ func (p *pair) note(rt *rapid.T) {
 				Sent: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(rt, "sent")}
 		}), 0, 3).Draw(rt, "shown"),
 	}
+	n.Attempt = rapid.IntRange(0, 3).Draw(rt, "attempt") == 0
 	if rapid.Bool().Draw(rt, "verdict") {
 		n.Verdict = &core.Verdict{Outcome: done, Text: n.Text, History: []string{n.Acting}}
 	}
@@ -117,7 +118,10 @@ func (p *pair) finish(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "says something") {
 		out = answer(core.Run{ID: id, Room: p.room}, "an answer")
 	}
-	o := core.Outcome{Status: rapid.SampledFrom([]core.Status{core.Completed, core.Stopped, ""}).Draw(rt, "status")}
+	o := core.Outcome{Status: rapid.SampledFrom([]core.Status{core.Completed, core.Stopped, core.Failed, ""}).Draw(rt, "status")}
+	if o.Status == core.Failed {
+		o.Failure = core.SetAside
+	}
 	p.agree(rt, "Finish", nil, nil,
 		p.store.Finish(p.t.Context(), id, epoch, o, out), p.model.Finish(p.t.Context(), id, epoch, o, out))
 }
@@ -126,6 +130,16 @@ func (p *pair) beat(rt *rapid.T) {
 	owner := rapid.SampledFrom(owners).Draw(rt, "owner")
 	until := time.Now().Add(time.Duration(rapid.IntRange(0, 5).Draw(rt, "seconds")) * time.Second)
 	p.agree(rt, "Beat", nil, nil, p.store.Beat(p.t.Context(), owner, until), p.model.Beat(p.t.Context(), owner, until))
+}
+
+func (p *pair) leave(rt *rapid.T) {
+	owner := rapid.SampledFrom(owners).Draw(rt, "owner")
+	p.agree(rt, "Leave", nil, nil, p.store.Leave(p.t.Context(), owner), p.model.Leave(p.t.Context(), owner))
+}
+
+func (p *pair) retry(rt *rapid.T) {
+	id := p.id(rt)
+	p.agree(rt, "RetryRun", nil, nil, p.store.RetryRun(p.t.Context(), id), p.model.RetryRun(p.t.Context(), id))
 }
 
 // memory is the id of a message, or of an answer.

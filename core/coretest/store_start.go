@@ -32,7 +32,7 @@ func startHolds(t *testing.T, s store) {
 	s.same("what Start returns", s.start(want.ID, "owner"), want)
 	s.same("the open runs", s.openRuns("room"), []core.Run{want})
 	time.Sleep(time.Minute)
-	want.Held = false
+	want.Held, want.Deaths = false, 1
 	s.same("the open runs when the owner is dead", s.openRuns("room"), []core.Run{want})
 }
 

@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"parley/core"
+)
+
+// buryOwners ends the owners of before, as there is one at a time. They are kept as long as a run of theirs is open, which
+// tells how they ended.
+func buryOwners(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM owners WHERE id NOT IN (SELECT owner FROM runs WHERE status = '')`)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `UPDATE owners SET alive_until = 0`)
+	}
+	return err
+}
+
+// Leave implements [core.Journal].
+func (s *Store) Leave(ctx context.Context, owner string) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
+		return err
+	})
+	return wrap(err, "noting that %q ends as planned", owner)
+}
+
+// SetAside implements [core.Journal].
+func (s *Store) SetAside(ctx context.Context, limit int) ([]core.Run, error) {
+	var all []core.Run
+	err := s.read(func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, selectRuns+`
+			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, nanos(time.Now()), limit)
+		if err != nil {
+			return err
+		}
+		all, err = collect(rows, func(r row) (core.Run, error) {
+			run, err := scanRun(r)
+			return run.Run, err
+		})
+		return err
+	})
+	return all, wrap(err, "reading the runs that are set aside")
+}
+
+// RetryRun implements [core.Journal].
+func (s *Store) RetryRun(ctx context.Context, id core.RunID) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		run, err := findRun(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := retryable(ctx, tx, run.Run); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `
+			UPDATE runs SET withdrawn = 0, retried = (SELECT max(turn) FROM runs WHERE room = ?) WHERE id = ?`, run.Room, id)
+		if err != nil {
+			return err
+		}
+		return reopen(ctx, tx, run)
+	})
+	return wrap(err, "retrying the run %q", id)
+}
+
+func retryable(ctx context.Context, tx *sql.Tx, run core.Run) error {
+	switch {
+	case !run.Outcome.Done() || run.Outcome.Failure != core.SetAside:
+		return core.ErrNotFound
+	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Duty != core.Carry:
+		return core.ErrLost
+	}
+	return roomFree(ctx, tx, run)
+}

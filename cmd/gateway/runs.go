@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"parley"
+)
+
+type runsCmd struct {
+	List  listRunsCmd `cmd:"" default:"1" help:"List what is not answered any more because the gateway crashed each time (the default)."`
+	Retry retryRunCmd `cmd:"" help:"Try once more to answer a run of that list."`
+}
+
+type listRunsCmd struct{}
+
+// Run implements the command. A running gateway of the configuration is asked; else its store is opened.
+func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	runs, err := parley.ListSetAside(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		fmt.Println("Nothing is set aside.")
+		return nil
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tASKED\tCRASHES\tATTEMPTS\tQUESTION")
+	for _, r := range runs {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\n", shown(string(r.Run)), r.Opened.Format(time.DateTime), r.Deaths, r.Attempts, shown(r.Question))
+	}
+	return w.Flush()
+}
+
+type retryRunCmd struct {
+	ID string `arg:"" name:"run" help:"The run, such as 'discord/1234#5'; quote it for the shell."`
+}
+
+// Run implements the command.
+func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
+	cfg, _, err := c.load()
+	if err != nil {
+		return err
+	}
+	if err := parley.RetryRun(ctx, cfg, r.ID); err != nil {
+		return err
+	}
+	fmt.Printf("%s is answered again, now or when the gateway starts.\n", shown(r.ID))
+	return nil
+}
+
+// shown is text of other people for a terminal: nothing of it but what can be seen.
+func shown(text string) string { return strings.Trim(fmt.Sprintf("%q", text), `"`) }

@@ -1,0 +1,179 @@
+package coretest
+
+import (
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+func deathChecks() []storeCheck {
+	return []storeCheck{
+		{"deaths of holders are counted, planned ends and verdicts are not (IN-18)", deathsCounted},
+		{"a holder that starts its run once more has not died", deathsOfOneself},
+		{"attempts are counted, also by who lost the run not (IN-18)", attemptsCounted},
+		{"what is reopened begins without deaths and attempts", deathsReopened},
+		{"runs that are set aside are listed, newest first, and retried (IN-18)", setAsideRetried},
+		{"a run is retried once, if nothing forbids it", setAsideRefused},
+		{"a retried run that is not the newest claims its room as if it were", setAsideOlder},
+	}
+}
+
+// dies has the next owner hold r for a minute, and returns r as it is when that one is dead.
+func (s store) dies(r core.Run, owner string) core.Run {
+	s.t.Helper()
+	s.beat(owner, time.Minute)
+	s.start(r.ID, owner)
+	time.Sleep(time.Minute)
+	return s.reread(r.ID)
+}
+
+func (s store) reread(id core.RunID) core.Run {
+	s.t.Helper()
+	r, err := s.Run(s.t.Context(), id)
+	s.must(err)
+	return r
+}
+
+func deathsCounted(t *testing.T, s store) {
+	r := s.opened("room", 1)
+	s.same("deaths before it was started", r.Deaths, 0)
+	s.same("deaths", s.dies(r, "first").Deaths, 1)
+	s.same("deaths, if nobody starts it", s.openRuns("room")[0].Deaths, 1)
+	s.beat("second", time.Minute)
+	s.same("deaths while the next holder lives", s.start(r.ID, "second").Deaths, 1)
+	s.same("deaths while the next holder lives", s.reread(r.ID).Deaths, 1)
+	s.must(s.Leave(t.Context(), "second"))
+	s.must(s.Leave(t.Context(), "nobody"))
+	s.same("who leaves is alive", s.reread(r.ID).Held, true)
+	s.beat("second", time.Minute)
+	time.Sleep(time.Minute)
+	s.same("deaths after a planned end", s.reread(r.ID).Deaths, 1)
+	s.same("deaths after two", s.dies(r, "third").Deaths, 2)
+	held := s.start(r.ID, "nobody who beats")
+	s.same("deaths, with a holder that never beat", s.reread(r.ID).Deaths, 2)
+	s.note(held, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "the last word"}})
+	s.same("deaths of a run with a verdict", s.dies(r, "fourth").Deaths, 2)
+	last := s.start(r.ID, "fifth")
+	s.finish(last, answer(last, "the last word"))
+	s.same("the run at its end", s.reread(r.ID).Deaths, last.Deaths)
+}
+
+func deathsOfOneself(t *testing.T, s store) {
+	r := s.dies(s.opened("room", 1), "owner")
+	s.same("deaths while nobody beats", r.Deaths, 1)
+	s.beat("owner", time.Minute)
+	s.same("deaths", s.start(r.ID, "owner").Deaths, 0)
+	time.Sleep(time.Minute)
+	s.start(r.ID, "owner")
+	s.beat("owner", time.Minute)
+	s.same("deaths", s.reread(r.ID).Deaths, 0)
+}
+
+func attemptsCounted(t *testing.T, s store) {
+	s.beat("owner", time.Hour)
+	r := s.start(s.opened("room", 1).ID, "owner")
+	s.note(r, core.Note{Attempt: true})
+	s.note(r, core.Note{Text: "more"})
+	s.note(r, core.Note{Attempt: true, Text: "and more"})
+	s.same("attempts", s.reread(r.ID).Attempts, 2)
+	s.same("attempts of the next holder", s.start(r.ID, "owner").Attempts, 2)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Attempt: true}), core.ErrLost)
+	s.same("attempts", s.openRuns("room")[0].Attempts, 2)
+}
+
+func deathsReopened(t *testing.T, s store) {
+	r := s.dies(s.opened("room", 1), "first")
+	s.beat("owner", time.Hour)
+	held := s.start(r.ID, "owner")
+	s.note(held, core.Note{Attempt: true})
+	s.must(s.Reopen(t.Context(), r.ID))
+	got := s.reread(r.ID)
+	s.same("deaths and attempts", []int{got.Deaths, got.Attempts}, []int{0, 0})
+}
+
+// aside is a run that is set aside, after deaths and attempts.
+func (s store) aside(room core.RoomID, n int) core.Run {
+	s.t.Helper()
+	s.beat("owner", time.Hour)
+	r := s.start(s.dies(s.opened(room, n), "dead").ID, "owner")
+	s.note(r, core.Note{Attempt: true, Text: "so far", Shown: []core.Shown{{ID: "m1"}}})
+	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, setAside, answer(r, "Sorry.")))
+	return r
+}
+
+var setAside = core.Outcome{Status: core.Failed, Failure: core.SetAside}
+
+func (s store) setAside(limit int) (ids []core.RunID) {
+	s.t.Helper()
+	all, err := s.SetAside(s.t.Context(), limit)
+	s.must(err)
+	for _, r := range all {
+		s.same("what is listed", r, s.reread(r.ID))
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func setAsideRetried(t *testing.T, s store) {
+	s.same("what is set aside at first", s.setAside(10), []core.RunID{})
+	r := s.aside("room", 1)
+	other := s.aside("other", 1)
+	failed := s.start(s.opened("third", 1).ID, "owner")
+	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, core.Outcome{Status: core.Failed, Failure: core.ProviderIssue}, core.Memory{}))
+	s.same("what is set aside", s.setAside(10), []core.RunID{other.ID, r.ID})
+	s.same("the newest", s.setAside(1), []core.RunID{other.ID})
+
+	s.must(s.RetryRun(t.Context(), r.ID))
+	s.same("what is set aside then", s.setAside(10), []core.RunID{other.ID})
+	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
+	open := s.openRuns("room")
+	if len(open) != 1 || open[0].Outcome.Done() || open[0].Deaths != 0 || open[0].Attempts != 0 || open[0].Held {
+		t.Fatalf("the open runs are %+v", open)
+	}
+	s.same("what is shown", open[0].Shown, []core.Shown{{ID: "m1"}})
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, core.Memory{}), core.ErrLost)
+	again := s.start(r.ID, "owner")
+	s.finish(again, answer(again, "an answer"))
+	s.same("what was said at last", s.texts("room", 0, 10), []string{"message 1", "an answer"})
+}
+
+func setAsideRefused(t *testing.T, s store) {
+	s.fails(s.RetryRun(t.Context(), "nothing"), core.ErrNotFound)
+	s.fails(s.RetryRun(t.Context(), s.opened("open", 1).ID), core.ErrNotFound)
+	finished := s.start(s.opened("finished", 1).ID, "owner")
+	s.finish(finished, core.Memory{})
+	s.fails(s.RetryRun(t.Context(), finished.ID), core.ErrNotFound)
+
+	for room, n := range map[core.RoomID]core.Note{"acting": {Acting: "a call"}, "acted": {Acted: "a result"}} {
+		r := s.start(s.opened(room, 1).ID, "owner")
+		s.note(r, n)
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, setAside, core.Memory{}))
+		s.fails(s.RetryRun(t.Context(), r.ID), core.ErrLost)
+	}
+	back := s.aside("back", 1)
+	s.must(s.Forget(t.Context(), message("back", 1).ID))
+	s.fails(s.RetryRun(t.Context(), back.ID), core.ErrLost)
+
+	r := s.aside("room", 1)
+	next := s.start(s.opened("room", 2).ID, "owner")
+	s.fails(s.RetryRun(t.Context(), r.ID), core.ErrBusy)
+	s.finish(next, core.Memory{})
+	s.must(s.RetryRun(t.Context(), r.ID))
+	s.fails(s.RetryRun(t.Context(), r.ID), core.ErrNotFound)
+}
+
+func setAsideOlder(t *testing.T, s store) {
+	withdrawn := s.start(s.opened("room", 1).ID, "owner")
+	o := setAside
+	o.Withdrawn = true
+	s.must(s.Finish(t.Context(), withdrawn.ID, withdrawn.Epoch, o, core.Memory{}))
+	next := s.start(s.opened("room", 2).ID, "owner")
+	s.finish(next, core.Memory{})
+	s.opened("elsewhere", 1)
+	s.must(s.RetryRun(t.Context(), withdrawn.ID))
+	r := s.reread(withdrawn.ID)
+	s.same("the turn it is retried at", r.Retried, next.Response)
+	s.same("its own turn", r.Response, core.ResponseID(1))
+	s.same("the outcome", r.Outcome, core.Outcome{})
+}

@@ -1,0 +1,49 @@
+package coretest
+
+import (
+	"context"
+	"slices"
+
+	"parley/core"
+)
+
+func (s *storeModel) SetAside(_ context.Context, limit int) (all []core.Run, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	runs := slices.Clone(s.runs)
+	slices.SortStableFunc(runs, func(a, b *ownedRun) int { return a.Opened.Compare(b.Opened) })
+	for _, r := range slices.Backward(runs) {
+		if r.Outcome.Done() && r.Outcome.Failure == core.SetAside && len(all) < limit {
+			all = append(all, s.now(r))
+		}
+	}
+	return all, nil
+}
+
+func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	switch {
+	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != core.SetAside:
+		return core.ErrNotFound
+	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Duty != core.Carry:
+		return core.ErrLost
+	case s.busy(r):
+		return core.ErrBusy
+	}
+	for _, o := range s.runs {
+		if o.Room == r.Room {
+			r.Retried = max(r.Retried, o.Response)
+		}
+	}
+	s.reopen(r)
+	return nil
+}
+
+// busy reports whether another run of the room of r is under way.
+func (s *storeModel) busy(r *ownedRun) bool {
+	return slices.ContainsFunc(s.runs, func(o *ownedRun) bool {
+		return o != r && o.Room == r.Room && o.Duty.Aside() == r.Duty.Aside() && o.Epoch > 0 && !o.Outcome.Done()
+	})
+}

@@ -1,0 +1,299 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// lives starts one process after the other, each when the one before has died, and returns how many have died. A process
+// dies a second after the model is asked what kills says.
+func (w *world) lives(most int, kills func(last string) bool) (died int) {
+	w.Helper()
+	sound := w.cfg
+	for range most {
+		p := &ports{}
+		w.cfg = sound
+		p.wrap(&w.cfg)
+		dead, once := make(chan struct{}), sync.Once{}
+		w.model.mu.Lock()
+		w.model.play = func(r core.Request) []step {
+			last := r.Turns[len(r.Turns)-1].Text
+			if kills(last) {
+				return []step{pause(time.Second), func(context.Context) (*core.Chunk, error) {
+					p.die()
+					once.Do(func() { close(dead) })
+					return nil, core.ErrCrashed
+				}}
+			}
+			return []step{pause(2 * time.Second), write("You said: " + last)}
+		}
+		w.model.mu.Unlock()
+		n := w.start()
+		select {
+		case <-dead:
+			died++
+			n.kill()
+			<-n.ended
+			n.ended <- nil
+			time.Sleep(20 * time.Second) // until the dead process's lease has ended
+		case <-time.After(3 * time.Minute):
+			w.cfg = sound
+			return died
+		}
+	}
+	w.cfg = sound
+	return died
+}
+
+// waits accepts a message while no process runs.
+func (w *world) waits(in core.RoomID, author core.EntityID, text string) core.Accepted {
+	w.Helper()
+	m := w.message(in, author, text)
+	acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+	w.must(err)
+	w.accepted = append(w.accepted, m.ID)
+	return acc
+}
+
+// crowd has each of many people ask something in a room of their own, while no process runs.
+func (w *world) crowd(texts ...string) (all []core.Accepted) {
+	w.Helper()
+	w.model.where = func(r core.Request) core.RoomID { return core.RoomID("fake/" + r.Turns[len(r.Turns)-1].Text) }
+	for _, text := range texts {
+		w.cfg.Access.People[core.EntityID(text)] = true
+		all = append(all, w.waits(core.RoomID("fake/"+text), core.EntityID(text), text))
+	}
+	return all
+}
+
+// asks counts how often the model was asked text.
+func (w *world) asks(text string) (n int) {
+	for _, c := range w.model.asked() {
+		if c.Turns[len(c.Turns)-1].Text == text {
+			n++
+		}
+	}
+	return n
+}
+
+// IN-11, IN-18: a message at which the process dies is set aside after three deaths, visibly, and the room goes on.
+func TestPoisonIsSetAside(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Access.People["bob"] = true
+		w.model.where = func(r core.Request) core.RoomID {
+			if last := r.Turns[len(r.Turns)-1].Text; last == "elsewhere" {
+				return "fake/bob"
+			}
+			return room
+		}
+		first := w.start()
+		first.kill()
+		<-first.ended
+		first.ended <- nil
+		var accepted []core.Accepted
+		for _, m := range []core.Message{
+			w.message(room, "ada", "poison"), w.message(room, "ada", "after it"), w.message("fake/bob", "bob", "elsewhere"),
+		} {
+			acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+			w.must(err)
+			w.accepted = append(w.accepted, m.ID)
+			accepted = append(accepted, acc)
+		}
+		died := w.lives(10, func(last string) bool { return last == "poison" })
+		if died != 3 || w.asks("poison") != 3 {
+			t.Errorf("%d processes died, and the model was asked %d times; want 3 of both", died, w.asks("poison"))
+		}
+		const line = "I couldn't finish answering this. Please ask again or rephrase it."
+		w.wants(accepted[0], core.Failed, line)
+		w.wants(accepted[1], core.Completed, "You said: after it")
+		w.wants(accepted[2], core.Completed, "You said: elsewhere")
+		if got := w.chat.visible(); !slices.Contains(got, line) {
+			t.Errorf("the chat shows %q", got)
+		}
+		if !strings.Contains(w.log.String(), "set aside") {
+			t.Error("the log does not tell of it")
+		}
+	})
+}
+
+// IN-18: who was only there when the processes died is answered.
+func TestOnlyPoisonIsSetAside(t *testing.T) {
+	inWorld(t, func(w *world) {
+		accepted := w.crowd("poison", "a", "b", "c", "d", "e")
+		if died := w.lives(10, func(last string) bool { return last == "poison" }); died != 3 {
+			t.Errorf("%d processes died; want 3", died)
+		}
+		w.wants(accepted[0], core.Failed, core.SetAside.Sentence())
+		for i, text := range []string{"a", "b", "c", "d", "e"} {
+			w.wants(accepted[i+1], core.Completed, "You said: "+text)
+		}
+	})
+}
+
+// IN-18: a machine that dies again and again, at whatever it does, sets nothing aside that it can bring to an end. Suspects run
+// one at a time, after a pause, beside what is new.
+func TestBadLuckIsNoPoison(t *testing.T) {
+	inWorld(t, func(w *world) {
+		accepted := w.crowd("a", "b", "c", "d")
+		deaths := 2
+		if died := w.lives(5, func(last string) bool {
+			dies := last == "d" && deaths > 0
+			if dies {
+				deaths--
+			}
+			return dies
+		}); died != 2 {
+			t.Fatalf("%d processes died; want 2", died)
+		}
+		for i, text := range []string{"a", "b", "c", "d"} {
+			w.wants(accepted[i], core.Completed, "You said: "+text)
+		}
+		var last []modelCall
+		for _, c := range w.model.asked() {
+			if d := c.To.Sub(c.From); d >= 2*time.Second && c.Cause == nil {
+				last = append(last, c)
+			}
+		}
+		slices.SortFunc(last, func(a, b modelCall) int { return a.From.Compare(b.From) })
+		for i := range last {
+			if i > 0 && last[i].From.Before(last[i-1].To) {
+				t.Errorf("%v: two suspects at a time", last[i].From)
+			}
+		}
+	})
+}
+
+// IN-18: a suspect waits, and what is new in other rooms does not wait for it; a stop ends it at once.
+func TestSuspectsPause(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.People["bob"] = true
+		accepted := w.crowd("a", "b")
+		w.lives(2, func(string) bool { return true })
+		w.model.mu.Lock()
+		w.model.play = nil
+		w.model.mu.Unlock()
+		begun := time.Now()
+		n := w.start()
+		m := w.message("fake/bob", "bob", "new")
+		w.wants(n.submit(m), core.Completed, "You said: new")
+		_, err := n.Submit(w.Context(), core.Command{Room: "fake/a", Author: "a", Name: core.Stop})
+		w.must(err)
+		w.wants(accepted[0], core.Stopped, "")
+		w.wants(accepted[1], core.Completed, "You said: b")
+		for _, c := range w.model.asked() {
+			at := c.From.Sub(begun)
+			switch last := c.Turns[len(c.Turns)-1].Text; {
+			case at < 0:
+			case last == "a", last == "b" && at < time.Second, last == "new" && at > 0:
+				t.Errorf("%v after the start the model was asked %q", at, last)
+			}
+		}
+	})
+}
+
+// IN-18: a planned stop is no death, but each attempt costs: the sixth is the last.
+func TestPlannedStopsAreNoDeaths(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Grace = time.Second
+		w.model.play = func(core.Request) []step { return []step{pause(time.Minute), write("Done.")} }
+		acc := w.waits(room, "ada", "A")
+		for i := range 6 {
+			n := w.start()
+			time.Sleep(10 * time.Second)
+			n.shutdown()
+			if r := w.run(acc); r.Deaths != 0 || r.Attempts != i+1 || r.Outcome.Done() {
+				t.Fatalf("after %d stops the run is %+v", i+1, r)
+			}
+			time.Sleep(time.Minute)
+			if r := w.run(acc); r.Deaths != 0 {
+				t.Fatalf("after %d stops, when nobody is alive, the run is %+v", i+1, r)
+			}
+		}
+		w.start()
+		w.wants(acc, core.Failed, core.SetAside.Sentence())
+		if got := len(w.model.asked()); got != 6 {
+			t.Errorf("the model was asked %d times; want 6", got)
+		}
+	})
+}
+
+// IN-18: an attempt is counted before the model is asked. Where it can't be stored, the model is not asked.
+func TestAttemptsAreCountedFirst(t *testing.T) {
+	inWorld(t, func(w *world) {
+		away := true
+		p := &ports{fail: func(name string) error {
+			if name == "note attempt" && away {
+				return errDown
+			}
+			return nil
+		}}
+		p.wrap(&w.cfg)
+		n := w.start()
+		acc := n.say("A")
+		time.Sleep(10 * time.Second)
+		if got := len(w.model.asked()); got != 0 {
+			t.Errorf("the model was asked %d times before that was counted", got)
+		}
+		away = false
+		w.wants(acc, core.Completed, "You said: A")
+		if r := w.run(acc); r.Attempts != 1 {
+			t.Errorf("%d attempts", r.Attempts)
+		}
+	})
+}
+
+// IN-18: the owner is told once, in private, and a run is retried in its own message, also after others.
+func TestSetAsideIsToldAndRetried(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+		poison := w.crowd("olga", "poison")[1]
+		poisonous := true
+		w.lives(10, func(last string) bool { return last == "poison" && poisonous })
+		line := core.SetAside.Sentence()
+		w.wants(poison, core.Failed, line)
+		told := 0
+		for _, text := range w.chat.visible() {
+			if strings.Contains(text, "`gateway runs`") {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("the owner was told %d times: %q", told, w.chat.visible())
+		}
+		n := w.start()
+		w.wants(n.submit(w.message("fake/poison", "poison", "next")), core.Completed, "You said: next")
+		poisonous, w.chat.seen = false, nil
+		w.must(n.RetryRun(w.Context(), poison.Run))
+		w.wants(poison, core.Completed, "You said: poison")
+		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {
+			t.Errorf("the chat shows %q", got)
+		}
+		if err := n.RetryRun(w.Context(), poison.Run); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("retried once more: %v", err)
+		}
+	})
+}
+
+// IN-18: what nobody had to answer is set aside in silence.
+func TestSetAsideInSilence(t *testing.T) {
+	inWorld(t, func(w *world) {
+		m := w.message(group, "ada", "poison")
+		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{Duty: core.Decide})
+		w.must(err)
+		w.lives(10, func(string) bool { return true })
+		if o, said := w.ended(acc); o.Failure != core.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
+			t.Errorf("it is %+v and said %q", o, said)
+		}
+		if got := len(w.model.asked()); got != 3 {
+			t.Errorf("the model was asked %d times", got)
+		}
+	})
+}

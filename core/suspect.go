@@ -1,0 +1,166 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	suspectDeaths = 2               // process deaths after which a run is a suspect
+	maxDeaths     = 3               // deaths after which a run is set aside; the last one came during its turn as a suspect
+	maxAttempts   = 6               // attempts that asked a model, after which a run is set aside
+	minPause      = time.Second     // before the first turn of a suspect; doubles with each death and attempt
+	maxPause      = 5 * time.Minute // before any turn of a suspect
+)
+
+var errSetAside = &Failure{Kind: SetAside, Err: errors.New("the run is set aside: processes died while they held it")}
+
+// suspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
+// the same for every answer.
+func (r Run) suspect() bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+
+// hopeless reports whether the run gets no further attempt.
+func (r Run) hopeless() bool {
+	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
+}
+
+// pause returns how long a suspect waits after a process first sees it. Other runs of a crash get that time to end.
+func (r Run) pause() time.Duration {
+	n := max(r.Deaths, r.Attempts) - suspectDeaths
+	return min(minPause<<min(n, 10), maxPause)
+}
+
+// suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the cause.
+type suspects struct {
+	mu      sync.Mutex
+	ready   map[RunID]time.Time // when each that waits may start
+	waiting map[lane]bool       // lanes to wake when the turn ends
+	busy    bool
+}
+
+// enter gives the turn to run if it is ready and no other suspect has the turn. Otherwise leave is nil, and wait is how
+// long to wait before the next call.
+func (s *suspects) enter(l lane, run Run, now time.Time) (leave func() []lane, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ready, ok := s.ready[run.ID]
+	if !ok {
+		ready = s.announce(run, now)
+	}
+	switch {
+	case now.Before(ready):
+		return nil, ready.Sub(now)
+	case s.busy:
+		if s.waiting == nil {
+			s.waiting = map[lane]bool{}
+		}
+		s.waiting[l] = true
+		return nil, sweep
+	}
+	delete(s.ready, run.ID)
+	s.busy = true
+	return s.leave, 0
+}
+
+// announce notes a suspect that waits, and forgets those that ended otherwise long ago.
+func (s *suspects) announce(run Run, now time.Time) (ready time.Time) {
+	for id, at := range s.ready {
+		if now.Sub(at) > time.Hour {
+			delete(s.ready, id)
+		}
+	}
+	if s.ready == nil {
+		s.ready = map[RunID]time.Time{}
+	}
+	ready = now.Add(run.pause())
+	s.ready[run.ID] = ready
+	return ready
+}
+
+// leave ends a turn and returns the lanes that wait for one.
+func (s *suspects) leave() (waiting []lane) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy = false
+	for l := range s.waiting {
+		waiting = append(waiting, l)
+	}
+	clear(s.waiting)
+	return waiting
+}
+
+// enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
+// no model, and needs no turn.
+func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave func(), wait time.Duration) {
+	if !run.suspect() || run.Duty.claims() && rt.unclaimable(ctx, run) {
+		return func() {}, 0
+	}
+	end, wait := rt.suspects.enter(l, run, time.Now())
+	if end == nil {
+		return nil, wait
+	}
+	rt.cfg.Log.Warn("a run that processes died with is tried again, alone among such runs",
+		"run", run.ID, "deaths", run.Deaths, "attempts", run.Attempts)
+	return func() {
+		for _, l := range end() {
+			rt.wakeLane(l)
+		}
+	}, 0
+}
+
+// setAside logs that the run gets no further attempt, and tells the owners where they can be reached.
+func (x *execution) setAside() {
+	x.cfg.Log.Error("a run is set aside: processes died while they held it; `gateway runs retry` tries it again",
+		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
+	if x.run.Duty == Tell { // it could be this very notice
+		return
+	}
+	rooms, err := x.ownersRooms(x.life)
+	if err != nil {
+		x.cfg.Log.Warn("can't find out where to tell the owner of a run that is set aside", "run", x.run.ID, "err", err)
+	}
+	for _, room := range rooms {
+		_, err := x.Say(x.life, Notice{
+			To: Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
+		})
+		if err != nil {
+			x.cfg.Log.Warn("can't tell the owner of a run that is set aside", "run", x.run.ID, "err", err)
+		}
+	}
+}
+
+// setAsideLine tells the owner.
+const setAsideLine = "I stopped trying to answer a message because I crashed each time. Run `gateway runs` on my machine to see it and to retry it."
+
+// unclaimable reports whether the tracker knows that the run was stopped or superseded.
+func (rt *Runtime) unclaimable(ctx context.Context, run Run) bool {
+	ctx, cancel := context.WithTimeout(ctx, hurry)
+	defer cancel()
+	return settled(rt.cfg.Tracker.Settle(ctx, rt.cfg.Agent.ID, run.Room, run.turn())) != nil
+}
+
+// countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.
+func (x *execution) countAttempt(ctx context.Context) error {
+	if x.paid {
+		return nil
+	}
+	err := x.persist(ctx, func() error { return x.note(Note{Attempt: true}) })
+	x.paid = err == nil
+	return err
+}
+
+// RetryRun answers a run that was set aside again, see [Journal].
+func (rt *Runtime) RetryRun(ctx context.Context, id RunID) error {
+	run, err := rt.cfg.Store.Run(ctx, id)
+	if err == nil {
+		err = rt.cfg.Store.RetryRun(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("retry the run %s: %w", id, err)
+	}
+	rt.wakeLane(lane{run.Room, run.Duty.Aside()})
+	return nil
+}
