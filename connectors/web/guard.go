@@ -107,11 +107,11 @@ func (g guard) client(r *http.Request) netip.Prefix {
 	addr := ap.Addr().Unmap()
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0 && g.trusted(addr); i-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
-		if err != nil {
+		hop, ok := parseHop(hops[i])
+		if !ok {
 			break
 		}
-		addr = hop.Unmap()
+		addr = hop
 	}
 	bits := 32
 	if addr.Is6() {
@@ -119,6 +119,19 @@ func (g guard) client(r *http.Request) netip.Prefix {
 	}
 	p, _ := addr.WithZone("").Prefix(bits)
 	return p
+}
+
+// parseHop reads an element of X-Forwarded-For. Some proxies add the port, and some put an IPv6 address into brackets.
+func parseHop(text string) (netip.Addr, bool) {
+	text = strings.TrimSpace(text)
+	if ap, err := netip.ParseAddrPort(text); err == nil {
+		return ap.Addr().Unmap(), true
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok {
+		text = strings.TrimSuffix(inner, "]")
+	}
+	addr, err := netip.ParseAddr(text)
+	return addr.Unmap(), err == nil
 }
 
 func (g guard) trusted(a netip.Addr) bool {
