@@ -89,7 +89,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 
 func pluginsFor(cfg config.Config, env Env, store core.Store, models core.Models) ([]core.Plugin, error) {
 	known := essentials.Deps{
-		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder,
+		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder, Log: env.Log,
 	}
 	if cfg.Agent.Reflection && cfg.LargeProvider() != config.ProviderDemo {
 		known.Journal = store

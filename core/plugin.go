@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
@@ -14,6 +15,9 @@ type Plugin struct {
 	Templates  map[string]string // by [TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []Observer
 	Choosers   []Chooser
+	// Work, if there is any, runs beside the turns: [Runtime.Run] calls it once and waits for it at its end. It returns soon after
+	// ctx is done, and may return earlier. A panic is logged and ends this work alone.
+	Work func(ctx context.Context)
 }
 
 // Provider tells the model something about the world of a turn.
@@ -78,4 +82,14 @@ type Evaluator interface {
 	Name() string
 	// Evaluate is given what was said. It runs under a time limit; its error is logged.
 	Evaluate(ctx context.Context, s Scene, said Memory) error
+}
+
+// background does the work of a plugin.
+func (rt *Runtime) background(ctx context.Context, p Plugin) {
+	defer func() {
+		if broke := recover(); broke != nil {
+			rt.cfg.Log.Error("the work of a plugin broke; it does not go on before the next start", "plugin", p.Name, "err", broke, "stack", string(debug.Stack()))
+		}
+	}()
+	p.Work(ctx)
 }

@@ -352,3 +352,29 @@ func TestSummary(t *testing.T) {
 		}
 	})
 }
+
+// The work of a plugin runs once, beside the turns, and is waited for at the end; one that breaks ends nothing else.
+func TestWorkOfAPlugin(t *testing.T) {
+	inWorld(t, func(w *world) {
+		var began, ended int
+		w.cfg.Plugins = []core.Plugin{
+			{Name: "broken", Work: func(context.Context) { panic("broken") }},
+			{Name: "working", Work: func(ctx context.Context) {
+				began++
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				ended++
+			}},
+		}
+		n := w.start()
+		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.wants(n.say("B"), core.Completed, "You said: B")
+		if began != 1 || ended != 0 {
+			t.Errorf("it began %d times and ended %d times", began, ended)
+		}
+		n.shutdown()
+		if ended != 1 || !strings.Contains(w.log.String(), "the work of a plugin broke") {
+			t.Errorf("it ended %d times", ended)
+		}
+	})
+}

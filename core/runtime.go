@@ -142,6 +142,11 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	var upkeep sync.WaitGroup
 	defer upkeep.Wait()
 	upkeep.Go(func() { rt.upkeep(ctx) })
+	for _, p := range rt.cfg.Plugins {
+		if p.Work != nil {
+			upkeep.Go(func() { rt.background(ctx, p) })
+		}
+	}
 	rt.look(life)
 	var grace <-chan time.Time
 	idle, stop := make(chan struct{}), ctx.Done()

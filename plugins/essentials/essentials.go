@@ -3,6 +3,7 @@ package essentials
 
 import (
 	"context"
+	"log/slog"
 
 	"parley/core"
 )
@@ -16,6 +17,7 @@ type Deps struct {
 	Lore     Lore          // nil: nothing is told that only a store knows
 	Journal  Journal       // where facts are noted; nil: none are
 	Embedder core.Embedder // finds what is known by what it means; nil: by words
+	Log      *slog.Logger  // nil: nothing is logged
 }
 
 // Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.
@@ -26,7 +28,8 @@ type Rooms interface {
 
 // New makes the plugin.
 func New(d Deps) core.Plugin {
-	p := core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d)}
+	known := newKnowledge(d)
+	p := core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d, known), Work: known.work}
 	if d.Journal != nil {
 		p.Evaluators = []core.Evaluator{reflection{d.Journal}}
 	}

@@ -3,8 +3,10 @@ package essentials
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/core"
 )
@@ -18,27 +20,51 @@ const (
 	questionMax = 2000
 )
 
-// knowledge finds what the character knows that fits a message: by meaning where there is an embedder, else by words.
-type knowledge struct {
-	embedder core.Embedder
+// The times of finding by meaning. Words take none, so whatever makes an embedder slow, they answer within the same turn.
+const (
+	questionTime = 2500 * time.Millisecond // for the meaning of a question
+	questionRest = 30 * time.Second        // how long no meaning is asked for after that failed
+	knowledgeFor = 5 * time.Second         // for all of it
+	batchTime    = 2 * time.Minute         // for the meaning of pieces
+	firstPause   = time.Second             // after a failure; then twice that
+	longestPause = time.Minute
+)
 
-	once   sync.Once
-	texts  []string
-	names  []string
-	byWord index
+// knowledge finds what the character knows that fits a message: by words, and by meaning once the meaning of all pieces is known.
+type knowledge struct {
+	embedder core.Embedder // nil: by words alone
+	log      *slog.Logger
+
+	once    sync.Once
+	indexed chan struct{} // closed when the fields below are set
+	texts   []string
+	names   []string
+	byWord  index
 
 	mu      sync.Mutex
-	vectors [][]float32 // by meaning; nil until they are known
+	vectors [][]float32 // of all pieces; nil until they are known
+	rests   time.Time   // until then no question is asked for its meaning
 }
 
-func newKnowledge(d Deps) core.Provider {
-	k := &knowledge{embedder: d.Embedder}
-	spec := core.ProviderSpec{Name: "KNOWLEDGE", Position: 50, Values: []string{"relevantKnowledge"}}
-	return provider{spec, k.provide}
+func newKnowledge(d Deps) *knowledge {
+	log := d.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &knowledge{embedder: d.Embedder, log: log, indexed: make(chan struct{})}
 }
 
-func (k *knowledge) provide(ctx context.Context, s core.Scene) (core.Fragment, error) {
-	k.once.Do(func() { k.read(s.Agent.Character.Knowledge) })
+// Spec implements [core.Provider].
+func (k *knowledge) Spec() core.ProviderSpec {
+	return core.ProviderSpec{Name: "KNOWLEDGE", Position: 50, Values: []string{"relevantKnowledge"}, Limit: knowledgeFor}
+}
+
+// Provide implements [core.Provider].
+func (k *knowledge) Provide(ctx context.Context, s core.Scene) (core.Fragment, error) {
+	k.once.Do(func() {
+		k.read(s.Agent.Character.Knowledge)
+		close(k.indexed)
+	})
 	var lines []string
 	for _, i := range k.find(ctx, core.Excerpt(s.Message.Text, questionMax)) {
 		text := k.texts[i]
@@ -68,50 +94,80 @@ func (k *knowledge) find(ctx context.Context, question string) []int {
 	if len(k.texts) <= allKnown {
 		return rank(len(k.texts), allKnown, func(int) float64 { return 1 })
 	}
-	if k.embedder != nil {
-		if best, err := k.byMeaning(ctx, question); err == nil {
-			return best
-		} // by words, then: what can't be asked now may be known in the next turn
+	if best, ok := k.byMeaning(ctx, question); ok {
+		return best
 	}
 	asked := words(question)
 	return rank(len(k.texts), told, func(i int) float64 { return k.byWord.score(asked, i) })
 }
 
-func (k *knowledge) byMeaning(ctx context.Context, question string) ([]int, error) {
-	if strings.TrimSpace(question) == "" {
-		return nil, nil
+// byMeaning is find where the meaning of the question and of all pieces is known. ok reports whether it is.
+func (k *knowledge) byMeaning(ctx context.Context, question string) (best []int, ok bool) {
+	k.mu.Lock()
+	vectors, rests := k.vectors, time.Now().Before(k.rests)
+	k.mu.Unlock()
+	if vectors == nil || rests || strings.TrimSpace(question) == "" {
+		return nil, false
 	}
-	vectors, err := k.meanings(ctx)
+	limited, cancel := context.WithTimeout(ctx, questionTime)
+	defer cancel()
+	asked, err := k.embed(limited, []string{question})
 	if err != nil {
-		return nil, err
+		if ctx.Err() == nil {
+			k.mu.Lock()
+			k.rests = time.Now().Add(questionRest)
+			k.mu.Unlock()
+			k.log.Warn("knowledge is found by words: the meaning of a question is not to be had", "err", err)
+		}
+		return nil, false
 	}
-	asked, err := k.embedder.Embed(ctx, []string{question})
-	if err != nil || len(asked) != 1 {
-		return nil, fmt.Errorf("the meaning of a question: %w", err)
-	}
-	return rank(len(vectors), told, func(i int) float64 { return cosine(vectors[i], asked[0]) - near }), nil
+	return rank(len(vectors), told, func(i int) float64 { return cosine(vectors[i], asked[0]) - near }), true
 }
 
-// meanings asks for what the pieces mean, once. What one turn has no time for the next ones go on with.
-func (k *knowledge) meanings(ctx context.Context) ([][]float32, error) {
-	k.mu.Lock()
-	known := k.vectors
-	k.mu.Unlock()
-	for len(known) < len(k.texts) {
-		next := k.texts[len(known):min(len(known)+together, len(k.texts))]
-		more, err := k.embedder.Embed(ctx, next)
-		if err != nil {
-			return nil, fmt.Errorf("the meaning of what is known: %w", err)
-		}
-		if len(more) != len(next) {
-			return nil, fmt.Errorf("the meaning of what is known: %d vectors for %d texts", len(more), len(next))
-		}
-		known = append(known[:len(known):len(known)], more...)
-		k.mu.Lock()
-		if len(known) > len(k.vectors) {
-			k.vectors = known
-		}
-		k.mu.Unlock()
+// embed is the embedder's answer, which has to be complete.
+func (k *knowledge) embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors, err := k.embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("%d vectors came for %d texts", len(vectors), len(texts))
 	}
-	return known, nil
+	if err != nil {
+		return nil, fmt.Errorf("ask for the meaning of %d texts: %w", len(texts), err)
+	}
+	return vectors, nil
+}
+
+// work asks for the meaning of all pieces, in the background, from the first question on: until it is known, or ctx ends. What
+// fails is asked for again after a pause, in smaller parts; what is known stays.
+func (k *knowledge) work(ctx context.Context) {
+	select {
+	case <-k.indexed:
+	case <-ctx.Done():
+		return
+	}
+	if k.embedder == nil || len(k.texts) <= allKnown {
+		return
+	}
+	var known [][]float32
+	size, pause := together, time.Duration(0)
+	for len(known) < len(k.texts) {
+		limited, cancel := context.WithTimeout(ctx, batchTime)
+		more, err := k.embed(limited, k.texts[len(known):min(len(known)+size, len(k.texts))])
+		cancel()
+		if err == nil {
+			known, size, pause = append(known, more...), min(2*size, together), 0
+			continue
+		}
+		if pause == 0 && ctx.Err() == nil {
+			k.log.Warn("knowledge is found by words until the meaning of all of it is known", "known", len(known), "of", len(k.texts), "err", err)
+		}
+		size, pause = max(1, size/2), min(max(firstPause, 2*pause), longestPause)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.vectors = known
 }

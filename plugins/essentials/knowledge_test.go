@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"parley/core"
 )
@@ -134,41 +137,168 @@ func TestKnowledgeByMeaning(t *testing.T) {
 		"it has nothing to go": {senses{err: down}, "Any pet?", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range 5 {
+			synctest.Test(t, func(t *testing.T) {
 				e := c.embedder
-				if got := found(t, newKnowledge(Deps{Embedder: &e}), shop(), c.question); !slices.Equal(got, c.want) {
-					t.Errorf("%q finds %q, not %q", c.question, got, c.want)
+				k := working(t, Deps{Embedder: &e})
+				found(t, k, shop(), c.question)
+				for range 5 {
+					synctest.Wait()
+					if got := found(t, k, shop(), c.question); !slices.Equal(got, c.want) {
+						t.Errorf("%q finds %q, not %q", c.question, got, c.want)
+					}
 				}
-			}
+			})
 		})
 	}
 }
 
-// What is known is asked for its meaning once, in parts; where that breaks off, the next turn goes on.
+// working is knowledge whose work goes on until the test ends.
+func working(t *testing.T, d Deps) *knowledge {
+	k := newKnowledge(d)
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { k.work(ctx) })
+	t.Cleanup(func() { stop(); work.Wait() })
+	return k
+}
+
+// LM-15: the meaning of what is known is asked for once, in parts, whatever fails on the way; until all of it is known, words answer.
 func TestKnowledgeIsReadOnce(t *testing.T) {
-	var many []core.Document
-	for i := range 150 {
+	synctest.Test(t, func(t *testing.T) {
+		e := &senses{err: errors.New("down"), well: 1}
+		k := working(t, Deps{Embedder: e})
+		many := cows(150)
+		for range 3 {
+			if got := found(t, k, many, "dog"); !slices.Equal(got, []string{"140"}) {
+				t.Errorf("by words it finds %q", got)
+			}
+			time.Sleep(time.Hour)
+		}
+		before := len(e.asked)
+		if before < 60 || before > 200 {
+			t.Errorf("in three hours it was asked %d times", before)
+		}
+		e.err = nil
+		time.Sleep(time.Minute)
+		for range 3 {
+			if got := found(t, k, many, "pet"); !slices.Equal(got, []string{"140"}) {
+				t.Errorf("it finds %q", got)
+			}
+		}
+		var sizes []int
+		for _, texts := range e.asked[before:] {
+			sizes = append(sizes, len(texts))
+		}
+		if want := []int{1, 2, 4, 8, 16, 32, 23, 1, 1, 1}; !slices.Equal(sizes, want) { // the first 64 were known
+			t.Errorf("it was asked for %d texts, not %d", sizes, want)
+		}
+	})
+}
+
+// cows are documents of which number 140 is about a dog.
+func cows(n int) (many []core.Document) {
+	for i := range n {
 		many = append(many, core.Document{Name: fmt.Sprint(i), Text: "Something about cows."})
 	}
 	many[140].Text = "A dog."
-	e := &senses{err: errors.New("down"), well: 1}
-	k := newKnowledge(Deps{Embedder: e})
-	if got := found(t, k, many, "pet"); got != nil || len(e.asked) != 2 {
-		t.Errorf("after %d questions it finds %q", len(e.asked), got)
+	return many
+}
+
+// slow is an embedder that takes its time, and heeds its context.
+type slow struct {
+	senses
+	takes time.Duration
+	mu    sync.Mutex
+}
+
+func (s *slow) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	s.mu.Lock()
+	takes := s.takes
+	s.mu.Unlock()
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	e.err = nil
-	for range 3 {
-		if got := found(t, k, many, "pet"); !slices.Equal(got, []string{"140"}) {
-			t.Errorf("it finds %q", got)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.senses.Embed(ctx, texts)
+}
+
+// LM-15: however slow an embedder is, words find something in the same turn, within the provider's time, and meaning as soon as it is
+// known.
+func TestKnowledgeWithASlowEmbedder(t *testing.T) {
+	for _, c := range []struct {
+		takes, ready time.Duration // ready is when all of it is known; 0 never
+	}{
+		{300 * time.Millisecond, 15 * time.Second}, {1100 * time.Millisecond, 40 * time.Second}, {time.Hour, 0},
+	} {
+		t.Run(c.takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				k := working(t, Deps{Embedder: &slow{takes: c.takes}})
+				many := cows(2000)
+				ask := func(question string) []string {
+					t.Helper()
+					begun := time.Now()
+					names := found(t, k, many, question)
+					if took := time.Since(begun); took >= k.Spec().Limit {
+						t.Errorf("%q took %v", question, took)
+					}
+					return names
+				}
+				for range 3 {
+					if got := ask("Any dog?"); !slices.Equal(got, []string{"140"}) {
+						t.Errorf("by words it finds %q", got)
+					}
+					if got := ask("Any pet?"); got != nil {
+						t.Errorf("before it is known it finds %q", got)
+					}
+					time.Sleep(time.Second)
+				}
+				time.Sleep(c.ready)
+				var want []string
+				if c.ready > 0 {
+					want = []string{"140"}
+				}
+				if got := ask("Any pet?"); !slices.Equal(got, want) {
+					t.Errorf("by meaning it finds %q", got)
+				}
+				if got := ask("Any dog?"); !slices.Equal(got, []string{"140"}) {
+					t.Errorf("at last it finds %q", got)
+				}
+			})
+		})
+	}
+}
+
+// LM-15: an embedder that hangs after all was known holds up one question, not each.
+func TestEmbedderThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &slow{}
+		k := working(t, Deps{Embedder: e})
+		many := cows(200)
+		found(t, k, many, "dog")
+		synctest.Wait()
+		e.mu.Lock()
+		e.takes = time.Hour
+		e.mu.Unlock()
+		begun := time.Now()
+		for range 5 {
+			if got := found(t, k, many, "dog"); !slices.Equal(got, []string{"140"}) {
+				t.Errorf("it finds %q", got)
+			}
 		}
-	}
-	var sizes []int
-	for _, texts := range e.asked {
-		sizes = append(sizes, len(texts))
-	}
-	if want := []int{64, 64, 64, 22, 1, 1, 1}; !slices.Equal(sizes, want) {
-		t.Errorf("it was asked for %d texts, not %d", sizes, want)
-	}
+		if took := time.Since(begun); took != questionTime {
+			t.Errorf("five questions took %v", took)
+		}
+		e.mu.Lock()
+		e.takes = 0
+		e.mu.Unlock()
+		time.Sleep(time.Minute)
+		if got := found(t, k, many, "pet"); !slices.Equal(got, []string{"140"}) {
+			t.Errorf("afterwards it finds %q", got)
+		}
+	})
 }
 
 func TestPassages(t *testing.T) {

@@ -29,7 +29,7 @@ func (p provider) Provide(ctx context.Context, s core.Scene) (core.Fragment, err
 
 // providers are what a model is told of the world of a turn. What changes least stands first; the time, which changes most,
 // last.
-func providers(d Deps) []core.Provider {
+func providers(d Deps, known *knowledge) []core.Provider {
 	all := []core.Provider{
 		provider{core.ProviderSpec{Name: "CHARACTER", Stable: true, Own: true, Position: 10}, character},
 		provider{core.ProviderSpec{Name: "ACTIONS", Flat: true, Own: true, Position: 60}, actionList},
@@ -40,7 +40,7 @@ func providers(d Deps) []core.Provider {
 			Description: "everything that the files in this conversation say, where the conversation only holds the beginning",
 		}, attachments},
 		provider{core.ProviderSpec{Name: "TIME", Own: true, Position: 100}, clock},
-		newKnowledge(d),
+		known,
 	}
 	if d.Lore != nil {
 		all = append(all,
