@@ -14,8 +14,8 @@ import (
 	"parley/core"
 )
 
-// site is a page of somebody else's that holds the chat. Its own styles are loud, and its policy is strict.
-func site(t *testing.T, gateway net.Listener, attributes string) string {
+// site is another site's page that holds the chat once for each of attributes. Its own styles are loud, and its policy is strict.
+func site(t *testing.T, gateway net.Listener, attributes ...string) string {
 	t.Helper()
 	from := "http://" + gateway.Addr().String()
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -24,10 +24,14 @@ func site(t *testing.T, gateway net.Listener, attributes string) string {
 			rw.Header().Set("Content-Security-Policy", strings.ReplaceAll("default-src 'none'; img-src 'self' data:; media-src GATEWAY blob:; style-src 'self' GATEWAY; "+
 				"script-src GATEWAY; connect-src GATEWAY", "GATEWAY", from))
 			_, _ = fmt.Fprintf(rw, `<!doctype html><title>Shop</title><link rel=stylesheet href=/shop.css><h1>A shop</h1>
-				<p>It sells things.</p><div id=here></div><script src="%s/widget.js" data-agent=Ada %s></script>`, from, attributes)
+				<p>It sells things.</p><div id=here></div><div id=there></div>`)
+			for _, a := range attributes {
+				_, _ = fmt.Fprintf(rw, `<script src="%s/widget.js" data-agent=Ada %s></script>`, from, a)
+			}
 		case "/shop.css":
 			rw.Header().Set("Content-Type", "text/css")
-			_, _ = rw.Write([]byte("* { color: red; text-transform: uppercase; letter-spacing: 3px } #here { height: 400px }"))
+			_, _ = rw.Write([]byte("html { font-size: 62.5%; direction: rtl } * { color: red; text-transform: uppercase; letter-spacing: 3px; visibility: hidden } " +
+				"body { text-align: right; cursor: wait } #here, #there { height: 400px }"))
 		default:
 			rw.WriteHeader(http.StatusNoContent)
 		}
@@ -47,8 +51,9 @@ func playTarget(t *testing.T, p *tab) {
 	p.send("hello")
 	g.next(t).finish(completed, "Welcome.")
 	p.wait(`shown('.answer .text') === 'Welcome.'`)
-	p.is(`['color', 'textTransform', 'letterSpacing'].map((name) => getComputedStyle(all('.answer .text')[0])[name]).join()`,
-		"rgb(235, 232, 227),none,normal")
+	p.is(`['color', 'textTransform', 'letterSpacing', 'visibility', 'direction', 'fontSize'].map((name) => getComputedStyle(all('.answer .text')[0])[name]).join()`,
+		"rgb(235, 232, 227),none,normal,visible,ltr,16px")
+	p.is(`['.head h1', '.avatar'].map((name) => getComputedStyle(all(name)[0])[name === '.avatar' ? 'width' : 'fontSize']).join()`, "16px,32px")
 	p.shot("target")
 
 	g.keep(silence(), core.Blob{Name: "a.txt", Type: "text/plain", Data: []byte("text")}) // what it shows can be heard and saved there too
@@ -74,6 +79,9 @@ func playEmbedded(t *testing.T, p *tab) {
 	p.do(chromedp.Navigate(shop))
 	p.wait(`all('.launcher').length && !all('.bubble')[0].hidden`)
 	p.is(`all('.launcher')[0].getAttribute('aria-label')`, "Chat with Ada")
+	p.is(`['visibility', 'direction', 'letterSpacing', 'cursor'].map((name) => getComputedStyle(all('.launcher')[0])[name]).join()`,
+		"visible,ltr,normal,pointer")
+	p.is(`all('.launcher')[0].getBoundingClientRect().width + ',' + (innerWidth - all('.launcher')[0].getBoundingClientRect().right)`, "56,20")
 	p.click(".launcher")
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden && !all('.chat')[0].hidden`)
 	p.send("hello")
@@ -104,9 +112,49 @@ func playForbidden(t *testing.T, p *tab) {
 	p.click(".launcher")
 	p.wait(`all('.empty').length && !all('.empty')[0].hidden && !all('.chat')[0].hidden`)
 	p.send("hello")
-	p.shows(".status", "Reconnecting…")
-	p.shows(".status", "can’t be reached")
+	p.shows(".notice", "not set up for this site")
+	p.is(`all('textarea')[0].value`, "hello")
+	p.complains("add \"" + shop + "\" to web.origins")
 	if len(g.asked) != 0 {
 		t.Error("a site that is not listed reached the agent")
 	}
+	p.eval(`localStorage.setItem('parley:http://` + l.Addr().String() + `/', '0123456789abcdef0123456789abcdef')`) // it was listed once
+	p.do(chromedp.Reload())
+	p.wait(`all('.launcher').length && !all('.bubble')[0].hidden`)
+	p.click(".launcher")
+	p.shows(".notice", "not set up for this site")
+	p.complains("web.origins")
+}
+
+// Two chats on one page have a conversation each, also after a reload, and one button in the corner is enough.
+func playTwoEmbeds(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, `data-target="#here"`, `data-target="#there"`, "", "")
+	g := start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.do(chromedp.Navigate(shop))
+	p.wait(`all('.launcher').length === 1 && all('parley-chat').length === 2 && all('.empty').length === 2 && all('.empty').every((e) => !e.hidden)`)
+	p.complains("this page has the chat already")
+	const chat = `document.querySelector("#%[1]s parley-chat").shadowRoot`
+	for _, place := range []string{"here", "there"} {
+		p.eval(fmt.Sprintf(chat+`.querySelector('textarea').value = 'I am %[1]s', `+chat+`.querySelector('form').requestSubmit()`, place))
+		g.next(t).finish(completed, "You are "+place+".")
+		p.wait(fmt.Sprintf(chat+`.querySelector('.answer .text')?.textContent === 'You are %[1]s.'`, place))
+	}
+	p.do(chromedp.Reload())
+	p.wait(`all('parley-chat').length === 2`)
+	for _, place := range []string{"here", "there"} {
+		p.wait(fmt.Sprintf(chat+`.querySelector('.answer .text')?.textContent === 'You are %[1]s.' && `+chat+`.querySelectorAll('.answer').length === 1`, place))
+	}
+	p.complains("this page has the chat already")
+}
+
+// A target that is not there, or is no selector, is told to the page's author in the console.
+func playWrongTarget(t *testing.T, p *tab) {
+	l := listen(t, "127.0.0.1:0")
+	shop := site(t, l, `data-target="#nowhere"`, `data-target="[]"`)
+	start(t, newBackend(), l, func(o *web.Options) { o.Origins = []string{shop} })
+	p.do(chromedp.Navigate(shop))
+	p.complains(`nothing on this page matches data-target="#nowhere"`)
+	p.complains(`nothing on this page matches data-target="[]"`)
+	p.is(`all('parley-chat').length`, "0")
 }

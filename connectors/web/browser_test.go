@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -92,6 +93,23 @@ func newTab(t *testing.T, browser context.Context) *tab {
 		}
 	})
 	return p
+}
+
+// complains waits for a problem in the console that holds text, and takes it for wanted.
+func (p *tab) complains(text string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		p.mu.Lock()
+		i := slices.IndexFunc(p.problems, func(s string) bool { return strings.Contains(s, text) })
+		if i >= 0 {
+			p.problems = slices.Delete(p.problems, i, i+1)
+		}
+		p.mu.Unlock()
+		if i >= 0 {
+			return
+		}
+	}
+	p.t.Fatalf("the console never says %q, but %q", text, p.problems)
 }
 
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
@@ -270,4 +288,6 @@ func TestBrowser(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { playEmbedded(t, newTab(t, ctx)) })
 	t.Run("embedded in an element", func(t *testing.T) { playTarget(t, newTab(t, ctx)) })
 	t.Run("embedded where it may not be", func(t *testing.T) { playForbidden(t, newTab(t, ctx)) })
+	t.Run("embedded twice", func(t *testing.T) { playTwoEmbeds(t, newTab(t, ctx)) })
+	t.Run("embedded in a missing element", func(t *testing.T) { playWrongTarget(t, newTab(t, ctx)) })
 }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,13 +14,15 @@ import (
 // guard keeps other sites and other names out. Origin and Host are checks against browsers that are led astray, not
 // against people: those the limits hold (WB-11, WB-12, SE-10).
 type guard struct {
+	log     *slog.Logger
+	told    *seldom
 	hosts   map[string]bool // that this server answers to: anything else is DNS rebinding
 	origins []string
 	proxies []netip.Prefix
 }
 
-func newGuard(listen net.Addr, origins []string, proxies []netip.Prefix) guard {
-	g := guard{hosts: map[string]bool{}, origins: origins, proxies: proxies}
+func newGuard(listen net.Addr, origins []string, proxies []netip.Prefix, log *slog.Logger) guard {
+	g := guard{log: log, told: newSeldom(), hosts: map[string]bool{}, origins: origins, proxies: proxies}
 	host, port, err := net.SplitHostPort(listen.String())
 	if err == nil {
 		for _, h := range []string{host, "localhost", "127.0.0.1", "::1"} {
@@ -38,6 +42,7 @@ func (g guard) host(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" // asked for by address, from anywhere
 		if !probe && !g.hosts[strings.ToLower(r.Host)] {
+			g.report("a request for another host name was refused", "host", "https://"+strings.ToLower(r.Host))
 			fail(rw, http.StatusForbidden, "This server does not answer to that name. Add the site to web.origins.")
 			return
 		}
@@ -55,24 +60,38 @@ func (g guard) api(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		h.Add("Vary", "Origin")
 		origin := r.Header.Get("Origin")
-		if !g.welcome(r, origin) {
-			fail(rw, http.StatusForbidden, "This site may not use the chat. Add it to web.origins.")
-			return
-		}
-		if slices.Contains(g.origins, origin) {
-			h.Set("Access-Control-Allow-Origin", origin)
+		welcome := g.welcome(r, origin)
+		if slices.Contains(g.origins, origin) || !welcome && origin != "" {
+			h.Set("Access-Control-Allow-Origin", origin) // a site that is refused can read why, and nothing else
 			h.Set("Access-Control-Expose-Headers", "Retry-After")
 		}
-		if r.Method == http.MethodOptions {
+		switch {
+		case r.Method == http.MethodOptions: // also for sites that are refused: else they never learn why
 			h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 			h.Set("Access-Control-Allow-Headers", "Content-Type")
 			h.Set("Access-Control-Max-Age", "600")
 			rw.WriteHeader(http.StatusNoContent)
-			return
+		case welcome:
+			next.ServeHTTP(rw, r)
+		default:
+			g.report("a site that is not in web.origins asked for the chat", "origin", origin)
+			reply(rw, http.StatusForbidden, map[string]string{
+				"error": "This chat is not set up for this site yet.", "code": "ORIGIN_NOT_ALLOWED",
+			})
 		}
-		next.ServeHTTP(rw, r)
 	})
 }
+
+// report tells the owner of the gateway, once in an hour, which line of the configuration would let a site in (WB-16).
+func (g guard) report(what, kind, site string) {
+	if site == "" || site == "null" || len(site) > maxSite || !g.told.first(site) {
+		return
+	}
+	g.log.Warn(what, kind, site, "to_allow_it", fmt.Sprintf("add %q to web.origins", site))
+}
+
+// maxSite is the longest name of a site that is logged, in bytes.
+const maxSite = 300
 
 func (g guard) welcome(r *http.Request, origin string) bool {
 	if origin == "" {

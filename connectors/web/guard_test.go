@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +17,7 @@ import (
 func testGuard(t *testing.T, origins ...string) http.Handler {
 	t.Helper()
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
-	g := newGuard(addr, origins, nil)
+	g := newGuard(addr, origins, nil, slog.New(slog.DiscardHandler))
 	ok := http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) })
 	mux := http.NewServeMux()
 	mux.Handle("/api/", g.api(ok))
@@ -57,8 +60,8 @@ func TestGuard(t *testing.T) {
 			if w.Code != c.want {
 				t.Errorf("%d, not %d", w.Code, c.want)
 			}
-			allowed := w.Header().Get("Access-Control-Allow-Origin")
-			if (allowed != "") != (c.origin == shop) || allowed == "*" {
+			allowed, legible := w.Header().Get("Access-Control-Allow-Origin"), c.origin == shop || c.want == http.StatusForbidden
+			if allowed != "" && (allowed != c.origin || !legible) || allowed == "" && c.origin == shop {
 				t.Errorf("Access-Control-Allow-Origin is %q", allowed)
 			}
 			if w.Header().Get("Access-Control-Allow-Credentials") != "" {
@@ -66,6 +69,56 @@ func TestGuard(t *testing.T) {
 			}
 		})
 	}
+}
+
+// WB-16: a site that is not listed can read why it is refused, and reaches nothing. The owner reads in the log which line would let
+// it in, once in an hour, however often and under how many names it is tried.
+func TestRefusedSitesAreDiagnosable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
+		g := newGuard(addr, nil, nil, slog.New(slog.NewTextHandler(&log, nil)))
+		h := g.host(g.api(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the request came through") })))
+		ask := func(method, host, origin string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest(method, "/api/conversations", nil)
+			r.Host = host
+			r.Header.Set("Origin", origin)
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w
+		}
+		const shop = "https://shop.example"
+		for range 100 {
+			if w := ask("OPTIONS", "127.0.0.1:8080", shop); w.Code != http.StatusNoContent || w.Header().Get("Access-Control-Allow-Origin") != shop ||
+				w.Header().Get("Access-Control-Allow-Headers") != "Content-Type" {
+				t.Fatalf("the preflight is answered %d %v: the browser would hide the refusal", w.Code, w.Header())
+			}
+			if w := ask("POST", "127.0.0.1:8080", shop); w.Code != http.StatusForbidden || !strings.Contains(w.Body.String(), `"code":"ORIGIN_NOT_ALLOWED"`) ||
+				w.Header().Get("Access-Control-Allow-Origin") != shop {
+				t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+		}
+		const line = `to_allow_it="add \"https://shop.example\" to web.origins"`
+		if n := strings.Count(log.String(), line); n != 1 {
+			t.Errorf("the log holds the line %d times:\n%s", n, &log)
+		}
+		time.Sleep(time.Hour)
+		ask("POST", "127.0.0.1:8080", shop)
+		if n := strings.Count(log.String(), line); n != 2 {
+			t.Errorf("an hour later the log holds the line %d times", n)
+		}
+		ask("POST", "chat.example", "https://chat.example")
+		if !strings.Contains(log.String(), `add \"https://chat.example\" to web.origins`) {
+			t.Errorf("a request for another host name is not in the log:\n%s", &log)
+		}
+		for n := range 1000 {
+			ask("POST", "127.0.0.1:8080", fmt.Sprintf("https://%d.example", n))
+		}
+		ask("POST", "127.0.0.1:8080", "https://"+strings.Repeat("x", 10_000))
+		if n := strings.Count(log.String(), "\n"); n > maxSeldom+2 || log.Len() > 64<<10 {
+			t.Errorf("the log has %d lines, %d bytes", n, log.Len())
+		}
+	})
 }
 
 func TestPreflight(t *testing.T) {

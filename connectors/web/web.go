@@ -91,7 +91,7 @@ func New(o Options) *Web {
 	}
 	return &Web{
 		opts:      o,
-		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies),
+		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
 		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
 		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),

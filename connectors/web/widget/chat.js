@@ -15,6 +15,7 @@ const near = 48; // pixels from the end that still count as being there
 export class Chat extends HTMLElement {
   #agent;
   #conversation;
+  #place; // where the browser keeps which conversation it is
   #life; // aborted when the conversation leaves the page
   #ready = false; // the history is there
   #turns = new Set(); // answers that are being written, in order
@@ -38,10 +39,11 @@ export class Chat extends HTMLElement {
   #stop;
 
   connectedCallback() {
+    const base = this.getAttribute('gateway') || home;
+    this.#place = takePlace(`parley:${base}`);
+    this.#conversation = new Conversation(new Gateway(base), this.#place);
     if (!this.shadowRoot) {
-      const base = this.getAttribute('gateway') || home;
       this.#agent = this.getAttribute('agent') || 'Assistant';
-      this.#conversation = new Conversation(new Gateway(base), base);
       this.#build();
     }
     this.#unfollow = followViewport(this);
@@ -51,6 +53,7 @@ export class Chat extends HTMLElement {
   disconnectedCallback() {
     this.#unfollow();
     this.#clear();
+    places.delete(this.#place);
   }
 
   focus() {
@@ -293,7 +296,13 @@ export class Chat extends HTMLElement {
   // restore shows what was said before, and follows an answer that is still being written.
   async #restore() {
     const { signal } = this.#life = new AbortController();
-    const messages = await this.#conversation.messages(signal, (tries) => this.#tell(reconnecting(tries)));
+    let messages;
+    try {
+      messages = await this.#conversation.messages(signal, (tries) => this.#tell(reconnecting(tries)));
+    } catch (refusal) {
+      if (!signal.aborted) this.#tell(refusal.message);
+      return;
+    }
     if (signal.aborted) return;
     this.#tell('');
     this.#ready = true;
@@ -370,6 +379,16 @@ export class Chat extends HTMLElement {
     this.#latest.hidden = true;
     this.#follow();
   }
+}
+
+const places = new Set(); // of the chats on this page
+
+// takePlace returns a place that no other chat on this page has: each has a conversation of its own, the same after a reload.
+function takePlace(first) {
+  let place = first;
+  for (let n = 2; places.has(place); n++) place = `${first}#${n}`;
+  places.add(place);
+  return place;
 }
 
 // saysMore tells a frame of an answer from those where nothing comes of a choice but what was asked goes on.

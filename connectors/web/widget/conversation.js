@@ -12,20 +12,22 @@ export class Conversation {
   #opening = null; // the request for a new one
   #taken = Promise.resolve(); // the gateway has the message before, or never will
 
-  constructor(gateway, base) {
+  // place is the name under which the browser keeps which conversation it is.
+  constructor(gateway, place) {
     this.#gateway = gateway;
-    this.#place = `parley:${base}`;
+    this.#place = place;
     this.#id = stored(() => localStorage.getItem(this.#place)) ?? null;
   }
 
   // messages returns what was said here before; nothing if the conversation is new or gone. While the gateway can't be
-  // reached it calls waiting and tries again.
+  // reached it calls waiting and tries again. It throws a Refusal if this site is not allowed to ask.
   async messages(signal, waiting) {
     for (let tries = 0; this.#id && !signal.aborted; tries++) {
       try {
         return await this.#gateway.messages(this.#id, signal);
       } catch (error) {
         if (error.status === 404) break;
+        if (error.status === 403) throw error;
         waiting(tries);
         await pause(Math.max(backOff(tries), error.wait ?? 0), signal);
       }

@@ -87,7 +87,8 @@ export class Gateway {
       cache: 'no-store',
     });
     if (response.ok) return response;
-    const { error } = await response.json().catch(() => ({}));
+    const { error, code } = await response.json().catch(() => ({}));
+    if (code === 'ORIGIN_NOT_ALLOWED') console.error(`Parley: add "${location.origin}" to web.origins in the config.yaml of the gateway at ${this.#base}`);
     const wait = Number(response.headers.get('Retry-After')) * 1000 || 0;
     throw new Refusal(response.status, error || 'The gateway can’t be reached right now.', wait);
   }

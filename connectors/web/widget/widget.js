@@ -3,7 +3,8 @@
 //   <script src="https://gateway.example/widget.js" data-agent="Parley"></script>
 //
 // data-agent   the name that people see
-// data-target  a CSS selector: fill that element, which has a height, instead of a button in the corner
+// data-target  a CSS selector: fill that element, which has a height, instead of a button in the corner. Several on one page
+//              have a conversation each; there is one button in the corner at most.
 // data-theme   light or dark; otherwise what the visitor's system says
 // data-open    open at once
 //
@@ -12,12 +13,35 @@
   const script = document.currentScript ?? document.querySelector('script[src$="/widget.js"]');
   const { agent, target, theme, open } = script.dataset;
 
+  const place = () => {
+    if (!target) return document.body;
+    try {
+      return document.querySelector(target);
+    } catch {
+      return null; // no selector
+    }
+  };
+
   const mount = async () => {
-    await import(new URL('bubble.js', script.src).href);
+    const parent = place();
+    if (!parent) {
+      console.error(`Parley: nothing on this page matches data-target="${target}", so there is no chat. Correct the selector in the script tag.`);
+      return;
+    }
+    try {
+      await import(new URL('bubble.js', script.src).href);
+    } catch (error) {
+      console.error(`Parley: the chat can't be loaded from ${script.src}: ${error.message}`);
+      return;
+    }
+    if (!target && document.querySelector('parley-bubble')) {
+      console.warn('Parley: this page has the chat already. Remove one of the script tags, or give it a data-target.');
+      return;
+    }
     const chat = document.createElement(target ? 'parley-chat' : 'parley-bubble');
     if (agent) chat.setAttribute('agent', agent);
     if (theme) chat.setAttribute('theme', theme);
-    document.querySelector(target || 'body').append(chat);
+    parent.append(chat);
     if (open !== undefined) chat.show?.();
   };
 
