@@ -45,10 +45,11 @@ type refusal struct {
 	status  int
 	code    int // Discord's own; 0 if it gave none
 	message string
+	who     string // answered
 }
 
 func (r *refusal) Error() string {
-	return fmt.Sprintf("Discord answered %d: %d %s", r.status, r.code, r.message)
+	return fmt.Sprintf("%s answered %d: %d %s", r.who, r.status, r.code, r.message)
 }
 
 // client makes REST requests. It waits for nothing but the reply: the library's own limiter sleeps where no context
@@ -57,7 +58,8 @@ type client struct {
 	api    *discordgo.Session // never opened
 	http   *http.Client
 	limits *limits
-	wrong  error // of the settings
+	who    string // answers, in errors: Discord, or the server that is configured in its place
+	wrong  error  // of the settings
 
 	revoked chan struct{} // closed when the token was refused: nothing is sent any more (DR-04)
 	once    sync.Once
@@ -67,9 +69,11 @@ type client struct {
 type proxy func(*http.Request) (*url.URL, error)
 
 func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client {
-	c := &client{limits: newLimits(), revoked: make(chan struct{})}
+	c := &client{limits: newLimits(), who: "Discord", revoked: make(chan struct{})}
 	if base == "" {
 		base = defaultAPI
+	} else {
+		c.who = base
 	}
 	to, err := url.Parse(strings.TrimSuffix(base, "/"))
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
@@ -129,7 +133,7 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	raw, err := c.api.RequestWithLockedBucket(method, apiRoot+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
 	if x.status == 0 {
-		return fmt.Errorf("%s: %w", r, err)
+		return fmt.Errorf("%s: %s: %w", r, c.who, withoutURL(err))
 	}
 	c.limits.learn(r, x.header, time.Now())
 	if x.status/100 != 2 {
@@ -139,9 +143,18 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 		err = json.Unmarshal(raw, out)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: read the reply: %w", r, err)
+		return fmt.Errorf("%s: read the reply of %s: %w", r, c.who, withoutURL(err))
 	}
 	return nil
+}
+
+// withoutURL takes the URL out of an error of HTTP: it is Discord's own, wherever the request went, and may hold a secret.
+func withoutURL(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
 }
 
 // refused says what a reply other than 2xx means.
@@ -161,9 +174,9 @@ func (c *client) refused(r route, x *exchange) error {
 	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
 		return c.limits.refused(r, x, time.Now())
 	case x.status >= http.StatusInternalServerError, x.status == http.StatusRequestTimeout:
-		return fmt.Errorf("%s: Discord answered %d", r, x.status)
+		return fmt.Errorf("%s: %s answered %d", r, c.who, x.status)
 	}
-	return &refusal{status: x.status, code: said.Code, message: said.Message}
+	return &refusal{status: x.status, code: said.Code, message: said.Message, who: c.who}
 }
 
 func (c *client) revoke() { c.once.Do(func() { close(c.revoked) }) }

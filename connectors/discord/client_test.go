@@ -1,0 +1,38 @@
+package discord_test
+
+import (
+	"strings"
+	"testing"
+
+	"parley/connectors/discord"
+	"parley/connectors/discord/discordfake"
+)
+
+// DR-31: errors name the server that was asked, not Discord's own address in place of it.
+func TestErrorsNameTheServer(t *testing.T) {
+	for name, fault := range map[string]discordfake.Fault{
+		"refused":     discordfake.ErrorCode(404, 0, "Not Found"),
+		"bad gateway": discordfake.Respond(502, nil, "<html>"),
+		"cut":         discordfake.DropAfter(),
+		"half":        discordfake.HalfBody(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(w *world) {
+				w.fake.Fault(discordfake.Match{Route: discordfake.GetMe}, fault)
+				_, err := w.bot.Check(w.Context())
+				if err == nil || !strings.Contains(err.Error(), "http://discord.test:80") || strings.Contains(err.Error(), "discord.com") {
+					t.Errorf("said %v", err)
+				}
+			})
+		})
+	}
+	t.Run("no connection", func(t *testing.T) {
+		play(t, func(w *world) {
+			bot := discord.New(discord.Options{Token: token, APIURL: "http://nobody.test", Dial: w.net.Dial})
+			_, err := bot.Check(w.Context())
+			if err == nil || !strings.Contains(err.Error(), "http://nobody.test") || strings.Contains(err.Error(), "discord.com") {
+				t.Errorf("said %v", err)
+			}
+		})
+	})
+}
