@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,12 +15,15 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 	case "MESSAGE_UPDATE":
 		return q.edited(ctx, raw)
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
-		if err := json.Unmarshal(raw, &e); err != nil {
+		if err := decode(raw, &e); err != nil {
 			return fmt.Errorf("read a change of messages: %w", err)
 		}
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		if err := json.Unmarshal(raw, &e); err != nil {
+		if err := decode(raw, &e); err != nil {
 			return fmt.Errorf("read a deletion of a channel: %w", err)
+		}
+		if snowflake(e.ID) == 0 {
+			return fmt.Errorf("read a deletion of a channel: no id in it")
 		}
 		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID)})
 		return nil
@@ -30,12 +32,18 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 	default:
 		return nil
 	}
+	if snowflake(e.Channel) == 0 {
+		return fmt.Errorf("read a change of messages: no channel in it")
+	}
 	switch kind {
 	case "MESSAGE_DELETE":
 		e.IDs = []string{e.ID}
 		fallthrough
 	case "MESSAGE_DELETE_BULK":
 		for _, id := range e.IDs {
+			if snowflake(id) == 0 {
+				continue
+			}
 			q.note(ctx, e.Channel, id, core.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
 		}
 	default:
@@ -69,7 +77,7 @@ func (q *intake) edited(ctx context.Context, raw []byte) error {
 		Content *string `json:"content"`
 		Author  *user   `json:"author"`
 	}
-	if err := json.Unmarshal(raw, &has); err != nil {
+	if err := decode(raw, &has); err != nil {
 		return fmt.Errorf("read an update: %w", err)
 	}
 	if has.Content == nil || has.Author == nil {
@@ -86,7 +94,7 @@ func (q *intake) edited(ctx context.Context, raw []byte) error {
 }
 
 func (q *intake) reacted(ctx context.Context, e change, added bool) {
-	if e.User == q.me || e.Emoji.Name == "" {
+	if e.User == q.me || e.Emoji.Name == "" || snowflake(e.User) == 0 || snowflake(e.Message) == 0 {
 		return
 	}
 	r := core.Reaction{

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -94,14 +93,14 @@ func (i interaction) choice() (c core.Choice, ok bool) {
 	default:
 		return core.Choice{}, false
 	}
-	return c, true
+	return c, c.Author != entityID("")
 }
 
 // pressed hands a press over at once, whatever waits in its channel, and answers it in every case. It never comes again
 // otherwise: who pressed is told, and can do so.
 func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	var i interaction
-	if err := json.Unmarshal(raw, &i); err != nil {
+	if err := decode(raw, &i); err != nil {
 		return fmt.Errorf("read an interaction: %w", err)
 	}
 	if snowflake(i.ID) == 0 || i.Token == "" {

@@ -2,7 +2,6 @@ package discord
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"parley/core"
@@ -19,13 +18,13 @@ func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	var g struct {
 		ID          string `json:"id"`
 		Name        string `json:"name"`
-		Unavailable bool   `json:"unavailable"` // of a deletion: it is Discord's own trouble, the bot is still there
+		Unavailable any    `json:"unavailable"` // of a deletion: it is Discord's own trouble, the bot is still there
 	}
-	if err := json.Unmarshal(raw, &g); err != nil {
+	if err := decode(raw, &g); err != nil {
 		return fmt.Errorf("read a change of servers: %w", err)
 	}
 	switch {
-	case snowflake(g.ID) == 0, g.Unavailable:
+	case snowflake(g.ID) == 0, g.Unavailable != nil && g.Unavailable != false:
 	case kind == "GUILD_CREATE":
 		q.channels(g.ID, raw)
 		q.note(ctx, g.ID, "", core.Joined{World: core.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})

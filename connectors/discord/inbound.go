@@ -2,6 +2,7 @@ package discord
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -95,9 +96,31 @@ func (u user) shown(m *member) string {
 	return u.Name
 }
 
+// decode reads an event. A field that is malformed is left out, and the rest of the event counts: only what is no JSON is an
+// error. What an event can't do without is checked where it is used.
+func decode(raw []byte, into any) error {
+	err := json.Unmarshal(raw, into)
+	if errors.As(err, new(*json.SyntaxError)) {
+		return err
+	}
+	return nil
+}
+
 func parseMessage(raw []byte) (message, error) {
 	var m message
-	if err := json.Unmarshal(raw, &m); err != nil {
+	if err := decode(raw, &m); err != nil {
+		return message{}, fmt.Errorf("read a message: %w", err)
+	}
+	// These decide who may do what, and where: what they are must be known.
+	var decisive struct {
+		Type    int    `json:"type"`
+		Guild   string `json:"guild_id"`
+		Webhook string `json:"webhook_id"`
+		Author  struct {
+			Bot bool `json:"bot"`
+		} `json:"author"`
+	}
+	if err := json.Unmarshal(raw, &decisive); err != nil {
 		return message{}, fmt.Errorf("read a message: %w", err)
 	}
 	if snowflake(m.ID) == 0 || snowflake(m.Channel) == 0 || snowflake(m.Author.ID) == 0 {

@@ -1,11 +1,13 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"parley/core"
@@ -160,6 +162,87 @@ func FuzzParseMessage(f *testing.F) {
 			_ = m.inbound(us, place{kind: core.Group})
 		}
 	})
+}
+
+// One malformed field does not cost the event: the rest of it counts. What decides about rights must be readable.
+func TestMalformedFields(t *testing.T) {
+	for over, want := range map[string]string{
+		`{"timestamp":"yesterday"}`:                                     "hello",
+		`{"member":"ann"}`:                                              "hello",
+		`{"member":{"nick":7,"roles":["60",{}]}}`:                       "hello",
+		`{"mentions":{"id":"5"}}`:                                       "hello",
+		`{"mentions":[7,{"id":"5","username":"bob"}],"content":"<@5>"}`: "@bob",
+		`{"attachments":[{"id":"77","filename":"a","size":"big"}]}`:     "hello",
+		`{"flags":"none","sticker_items":7}`:                            "hello",
+		`{"message_reference":[],"referenced_message":"what"}`:          "hello",
+		`{"author":{"id":"40","username":{},"global_name":"Ann"}}`:      "hello",
+		`{"guild_id":10}`:                                               "",
+		`{"type":"plain"}`:                                              "",
+		`{"webhook_id":8}`:                                              "",
+		`{"author":{"id":"40","bot":"yes"}}`:                            "",
+		`{"author":{"id":40}}`:                                          "",
+		`{"id":{}}`:                                                     "",
+		`{"channel_id":20}`:                                             "",
+	} {
+		m := map[string]any{}
+		for _, s := range []string{ordinary, over} {
+			if err := json.Unmarshal([]byte(s), &m); err != nil {
+				t.Fatal(over, err)
+			}
+		}
+		raw, _ := json.Marshal(m)
+		got, err := parseMessage(raw)
+		if (err != nil) != (want == "") || err == nil && got.text(us) != want {
+			t.Errorf("%s: %q, %v", over, got.text(us), err)
+		}
+		if in, ok := got.inbound(us, place{kind: core.Group}).(core.Message); err == nil && (!ok || in.At.IsZero()) {
+			t.Errorf("%s: %+v", over, in)
+		}
+	}
+	if _, err := parseMessage([]byte(ordinary[:80])); err == nil {
+		t.Error("what is no JSON is read")
+	}
+}
+
+// Other events are read as far as they can be, and hand nothing in that names nothing.
+func TestMalformedChanges(t *testing.T) {
+	for event, want := range map[string]int{
+		`MESSAGE_REACTION_ADD {"user_id":"1","channel_id":"2","message_id":"3","emoji":{"name":"x","id":7},"member":[]}`: 1,
+		`MESSAGE_REACTION_ADD {"user_id":1,"channel_id":"2","message_id":"3","emoji":{"name":"x"}}`:                      0,
+		`MESSAGE_DELETE_BULK {"ids":["1",2,"3"],"channel_id":"2","guild_id":7}`:                                          2,
+		`MESSAGE_DELETE {"id":1,"channel_id":"2"}`:                                                                       0,
+		`MESSAGE_DELETE {"id":"1","channel_id":2}`:                                                                       0,
+		`CHANNEL_DELETE {"id":"1","type":"text"}`:                                                                        1,
+		`CHANNEL_DELETE {"id":1}`:                                                                                        0,
+		`GUILD_CREATE {"id":"1","name":7}`:                                                                               1,
+		`GUILD_DELETE {"id":"1","unavailable":"yes"}`:                                                                    0,
+		`GUILD_DELETE {"id":"1","unavailable":false}`:                                                                    1,
+	} {
+		var n atomic.Int64
+		q := bare(func(context.Context, core.Inbound) (core.Accepted, error) {
+			n.Add(1)
+			return core.Accepted{}, nil
+		})
+		kind, raw, _ := strings.Cut(event, " ")
+		_ = q.changed(t.Context(), kind, []byte(raw))
+		q.close()
+		if int(n.Load()) != want {
+			t.Errorf("%s: %d handed in", event, n.Load())
+		}
+	}
+	for raw, want := range map[string]bool{
+		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1","values":7},"member":{"nick":7,"user":{"id":"5","username":"bob"}}}`: true,
+		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1"},"member":{"user":{"id":5}}}`:                                        false,
+		`{"type":3,"channel_id":"2","data":{"custom_id":"q:1"},"user":"bob"}`:                                                      false,
+	} {
+		var i interaction
+		if err := decode([]byte(raw), &i); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := i.choice(); ok != want {
+			t.Errorf("%s: %v", raw, ok)
+		}
+	}
 }
 
 func TestKinds(t *testing.T) {
