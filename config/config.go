@@ -160,6 +160,8 @@ type Override struct {
 type DayLimits struct {
 	// Where the day begins at midnight, as in the tz database: Europe/Berlin. Local is where this machine is.
 	Timezone string `yaml:"timezone" default:"UTC"`
+	// Answers that are made for one person at a time; further ones wait. 0 is no limit.
+	Parallel int `yaml:"parallel" default:"2"`
 	// By one person, wherever they write. A visitor of the web chat is an address.
 	Person Quota `yaml:"person"`
 	// In one chat, group, channel or conversation.

@@ -44,6 +44,9 @@ func (d *decoder) checkDay(l DayLimits, public bool) {
 	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
+	if l.Parallel < 0 {
+		d.reject("limits.parallel", "is negative", "write 0 for no limit")
+	}
 	for path, n := range map[string]*int{
 		"person.messages": l.Person.Messages, "person.tokens": l.Person.Tokens,
 		"room.messages": l.Room.Messages, "room.tokens": l.Room.Tokens,

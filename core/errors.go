@@ -64,6 +64,15 @@ func (k FailureKind) Sentence() string {
 	}
 }
 
+// unpaid reports whether a provider that fails so has done nothing that it bills.
+func (k FailureKind) unpaid() bool {
+	switch k {
+	case InsufficientCredits, NoProvider, LocalInference, RateLimited:
+		return true
+	}
+	return false
+}
+
 // Failure is an error of a model. Err is for the log; Kind decides what people read.
 type Failure struct {
 	Kind FailureKind

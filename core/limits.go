@@ -95,12 +95,6 @@ func (m *Meter) charges(p payer, c Cost) (all []Charge) {
 	return all
 }
 
-// spend charges p, or says which limit forbids it.
-func (m *Meter) spend(ctx context.Context, p payer, day time.Time, c Cost) error {
-	over, err := m.ledger.Spend(ctx, date(day), m.charges(p, c)...)
-	return m.refusal(p, day, over, err)
-}
-
 // refusal is the error for what the ledger said: nil, unless a bucket is over its limit.
 func (m *Meter) refusal(p payer, day time.Time, over string, err error) error {
 	if err != nil {

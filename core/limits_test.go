@@ -144,7 +144,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 2500}}, w.store)
 		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&action{name: "ROLL"}}}}
 		n := w.start()
-		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 900)}, []step{write("never")})
+		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
 		said := n.writes("ada", "Hello")
 		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "That is what I may do in a day.") {
 			t.Errorf("she reads %q", said)
@@ -157,7 +157,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 
 // SE-10: many who write at once share what there is. Nothing is reserved beyond it.
 func TestLimitOfManyAtOnce(t *testing.T) {
-	limited(t, core.Limits{Total: core.Cost{Tokens: 3400}}, func(w *world, n *node) {
+	limited(t, core.Limits{Total: core.Cost{Tokens: 13_000}}, func(w *world, n *node) {
 		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
 		w.model.play = func(core.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
 		var all []core.Accepted
@@ -166,13 +166,13 @@ func TestLimitOfManyAtOnce(t *testing.T) {
 			all = append(all, n.submit(w.message(core.RoomID("fake/"+who), who, "Hello")))
 		}
 		synctest.Wait()
-		if asked, got := len(w.model.asked()), w.spent("total").Tokens; asked != 3 || got > 3400 {
+		if asked, got := len(w.model.asked()), w.spent("total").Tokens; asked != 4 || got > 13_000 {
 			t.Errorf("%d calls at once have reserved %d tokens", asked, got)
 		}
 		for _, acc := range all {
 			w.ended(acc)
 		}
-		if got := w.spent("total").Tokens; got != 33 {
+		if got := w.spent("total").Tokens; got != 44 {
 			t.Errorf("%d tokens were spent", got)
 		}
 	})
@@ -212,6 +212,10 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 
 // downLedger is a store whose ledger is out of reach.
 type downLedger struct{ core.Ledger }
+
+func (downLedger) Reserve(context.Context, string, int, int, ...core.Charge) (int, string, error) {
+	return 0, "", errors.New("the ledger is out of reach")
+}
 
 func (downLedger) Spend(context.Context, string, ...core.Charge) (string, error) {
 	return "", errors.New("the ledger is out of reach")
@@ -253,7 +257,7 @@ func TestLimitOfOverheard(t *testing.T) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 1500}}, w.store)
 		w.cfg.Access.Group = core.GroupAmbient
 		n := w.start()
-		w.model.play = func(core.Request) []step { return []step{write("IGNORE"), used(900, 100)} }
+		w.model.play = func(core.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
 		for range 3 {
 			w.wants(n.submit(w.message(group, "ada", "It rains.")), core.Ignored, "")
 		}

@@ -2,13 +2,16 @@ package core
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
 
 // What is reserved where nobody knows yet, in tokens.
 const (
-	replyTokens   = 1000 // of an answer
+	replyTokens   = 1000 // that a provider may have made of an answer after it was cut off
+	stepTokens    = 4000 // of an answer without a maximum: at first, and each time that it goes on beyond that
+	leastTokens   = 256  // of an answer that is worth beginning, or going on with
 	imageTokens   = 1000 // of a picture that is shown to a model
 	paintTokens   = 4000 // of a picture that is painted
 	bytesPerToken = 3    // of an answer that nobody has counted
@@ -43,18 +46,26 @@ type meteredModel struct {
 	meter *Meter
 }
 
-// Generate implements [Model].
+// MaxTokens implements [Bounded].
+func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
+
+// Generate implements [Model]. The answer ends with a [*LimitError] where what is left of a limit ends.
 func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		b, err := g.meter.reserve(ctx, cost(req), replyTokens)
+		b, err := g.meter.open(ctx, cost(req), least(maxTokens(g.Model), req.MaxTokens))
 		if err != nil {
 			yield(Chunk{}, err)
 			return
 		}
 		defer b.settle(ctx)
+		req.MaxTokens = b.most
 		for c, err := range g.Model.Generate(ctx, req) {
 			b.take(c, err)
 			if !yield(c, err) {
+				return
+			}
+			if err := b.extend(ctx); err != nil {
+				yield(Chunk{}, err)
 				return
 			}
 		}
@@ -62,66 +73,33 @@ func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk
 	}
 }
 
-// bill is what one call takes.
-type bill struct {
-	meter          *Meter
-	payer          payer
-	day            time.Time // on which it was reserved
-	prompt, answer int       // estimates, in tokens
-	said           int       // bytes of the answer
-	alive          int       // signs of life that are not for people, such as thoughts
-	usage          *Usage
-	whole          bool // nothing cut it off
-	failed         bool
+func maxTokens(m Model) int {
+	if b, ok := m.(Bounded); ok {
+		return max(0, b.MaxTokens())
+	}
+	return 0
 }
 
-// reserve takes what a call may need from the limits, or says which forbids it.
-func (m *Meter) reserve(ctx context.Context, prompt, answer int) (*bill, error) {
-	b := &bill{meter: m, payer: payerOf(ctx), day: m.now(), prompt: prompt, answer: answer}
-	if err := m.message(ctx); err != nil {
-		return b, err
+// least is the smaller of two maxima, of which 0 is none.
+func least(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
 	}
-	return b, m.spend(ctx, b.payer, b.day, Cost{Tokens: prompt + answer})
+	return a
 }
 
-func (b *bill) take(c Chunk, err error) {
-	b.said += len(c.Text)
-	if c.Call != nil {
-		b.said += len(c.Call.Name) + len(c.Call.Parameters)
+// metered makes a call that costs so many tokens. They are reserved before it, and given back if the provider has refused it.
+func metered[T any](ctx context.Context, m *Meter, tokens int, call func() (T, error)) (T, error) {
+	b, err := m.reserve(ctx, tokens, tokens)
+	if err != nil {
+		var none T
+		return none, err
 	}
-	if c.Alive {
-		b.alive++
-	}
-	if c.Usage != nil {
-		b.usage = c.Usage
-	}
-	b.failed = err != nil
-}
-
-// cost is what the call took. What the provider reports counts; without that it is estimated, and of an answer that
-// was cut off nobody knows how much more was made: then all that was reserved counts.
-func (b *bill) cost() int {
-	said := b.said/bytesPerToken + b.alive
-	switch {
-	case b.usage != nil:
-		return b.usage.Prompt + b.usage.Completion
-	case b.whole, b.failed && said == 0: // who refuses has read at most
-		return b.prompt + said
-	}
-	return b.prompt + max(b.answer, said)
-}
-
-// settle corrects what was reserved, also where ctx has ended. If that can't be stored, the reservation stays.
-func (b *bill) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
-	defer cancel()
-	charges := b.meter.charges(b.payer, Cost{Tokens: b.cost() - b.prompt - b.answer})
-	for i := range charges {
-		charges[i].Max = Cost{} // it is spent already
-	}
-	if _, err := b.meter.ledger.Spend(ctx, date(b.day), charges...); err != nil {
-		b.meter.log.Error("what a model call took could not be settled; what was reserved for it counts", "err", err)
-	}
+	got, err := call()
+	var f *Failure
+	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.unpaid()
+	b.settle(ctx)
+	return got, err
 }
 
 type meteredTranscriber struct {
@@ -131,10 +109,9 @@ type meteredTranscriber struct {
 
 // Transcribe implements [Transcriber].
 func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error) {
-	if _, err := t.meter.reserve(ctx, len(sound)/soundPerToken, 0); err != nil {
-		return "", err
-	}
-	return t.Transcriber.Transcribe(ctx, name, mime, sound)
+	return metered(ctx, t.meter, len(sound)/soundPerToken, func() (string, error) {
+		return t.Transcriber.Transcribe(ctx, name, mime, sound)
+	})
 }
 
 type meteredPainter struct {
@@ -144,10 +121,7 @@ type meteredPainter struct {
 
 // Paint implements [Painter].
 func (p meteredPainter) Paint(ctx context.Context, prompt string) (Blob, error) {
-	if _, err := p.meter.reserve(ctx, tokens(prompt), paintTokens); err != nil {
-		return Blob{}, err
-	}
-	return p.Painter.Paint(ctx, prompt)
+	return metered(ctx, p.meter, tokens(prompt)+paintTokens, func() (Blob, error) { return p.Painter.Paint(ctx, prompt) })
 }
 
 type meteredEmbedder struct {
@@ -161,8 +135,5 @@ func (e meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 	for _, t := range texts {
 		n += tokens(t)
 	}
-	if _, err := e.meter.reserve(ctx, n, 0); err != nil {
-		return nil, err
-	}
-	return e.Embedder.Embed(ctx, texts)
+	return metered(ctx, e.meter, n, func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

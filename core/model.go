@@ -58,6 +58,13 @@ type Request struct {
 	System string
 	Turns  []Turn // oldest first
 	Tools  []ActionSpec
+	// MaxTokens bounds the answer; 0 leaves it to the model. A lower maximum of the model's own counts.
+	MaxTokens int
+}
+
+// Bounded is implemented by a [Model] that has a maximum of its own for each answer. Others write as much as they like.
+type Bounded interface {
+	MaxTokens() int // 0 is none
 }
 
 // Role says who speaks in a [Turn].

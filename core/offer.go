@@ -61,6 +61,8 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
 func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
+	x.parallel.leave(x.run) // meanwhile nothing is made
+	defer x.parallel.resume(x.run)
 	for {
 		rung := x.live.rung(x.run.ID)
 		now, err := x.cfg.Store.Question(ctx, q.ID)

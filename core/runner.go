@@ -27,6 +27,9 @@ func (l lane) of(runs []Run) (mine []Run) {
 func (rt *Runtime) serve(stop, life context.Context, l lane, again <-chan struct{}) {
 	for {
 		wait, err := rt.turn(stop, life, l)
+		if !errors.Is(err, errQueued) {
+			rt.parallel.forget(l, "")
+		}
 		if err == nil {
 			select {
 			case <-time.After(wait):
@@ -60,7 +63,7 @@ func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) 
 
 // report logs why a room was let go, unless that is the usual course of things.
 func (rt *Runtime) report(room RoomID, err error) {
-	for _, usual := range []error{nil, errIdle, ErrBusy, ErrLost, ErrShutdown, context.Canceled} {
+	for _, usual := range []error{nil, errIdle, errQueued, ErrBusy, ErrLost, ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
 			return
 		}
@@ -91,6 +94,13 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	next, wait := rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {
 		return wait, nil
+	}
+	if last := latest(open); next.waits(policy == Supersede && last.Response > next.Response) {
+		rt.parallel.forget(l, next.Address.Payer)
+		if !rt.parallel.enter(l, next) {
+			return 0, errQueued
+		}
+		defer rt.parallel.leave(next)
 	}
 	leave, wait := rt.enterSuspect(life, l, next)
 	if leave == nil {

@@ -40,6 +40,7 @@ type Config struct {
 	Generation Generation
 	Access     Access
 	Recall     Recall
+	Parallel   int           // answers that are made for one person at a time; 0 is no limit
 	Meter      *Meter        // that the models are held to; nil for no limits
 	Grace      time.Duration // how long runs may go on after Run was told to end
 	Log        *slog.Logger
@@ -89,6 +90,8 @@ type Runtime struct {
 	counts   counts
 	asides   asides
 	suspects suspects
+
+	parallel parallel
 }
 
 // New makes a runtime. It answers nothing before Run.
@@ -97,6 +100,7 @@ func New(cfg Config) (*Runtime, error) {
 		cfg: cfg, live: live{runs: map[RunID]*liveRun{}},
 		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
 	}
+	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[EntityID]*queue{}, lanes: map[lane]EntityID{}}
 	var err error
 	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err

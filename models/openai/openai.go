@@ -53,7 +53,10 @@ type Model struct {
 	resolved string
 }
 
-var _ core.Model = (*Model)(nil)
+var (
+	_ core.Model   = (*Model)(nil)
+	_ core.Bounded = (*Model)(nil)
+)
 
 // New makes a Model. It asks the server nothing; options that can't work are told by every call.
 func New(options Options) *Model {
@@ -95,9 +98,16 @@ var errLeft = errors.New("nobody reads the rest of this answer")
 // Generate implements [core.Model].
 func (m *Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
-		m.run(ctx, req, m.options.MaxTokens, yield)
+		tokens := m.options.MaxTokens
+		if req.MaxTokens > 0 && (tokens <= 0 || req.MaxTokens < tokens) {
+			tokens = req.MaxTokens
+		}
+		m.run(ctx, req, tokens, yield)
 	}
 }
+
+// MaxTokens implements [core.Bounded].
+func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // run makes one call of at most so many tokens.
 func (m *Model) run(ctx context.Context, req core.Request, tokens int, yield func(core.Chunk, error) bool) {

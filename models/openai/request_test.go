@@ -91,6 +91,24 @@ func TestMaxTokens(t *testing.T) {
 	}
 }
 
+// SE-19: the lower maximum counts, that of the model or that of the call.
+func TestMaxTokensOfOneCall(t *testing.T) {
+	for _, c := range []struct{ model, call, want int }{{0, 0, 0}, {300, 0, 300}, {0, 300, 300}, {300, 400, 300}, {300, 200, 200}} {
+		fake := playing(modelfake.Text("ok"))
+		m := over(t, fake, func(o *Options) { o.MaxTokens = c.model })
+		if _, err := collect(t.Context(), m, core.Request{MaxTokens: c.call, Turns: hello.Turns}); err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		if sent := fake.Requests()[0].MaxTokens; sent != nil {
+			got = *sent
+		}
+		if got != c.want || m.MaxTokens() != c.model {
+			t.Errorf("%+v: %d was sent", c, got)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	long := strings.Repeat("n", 70)
 	ours := []string{"PLAY_DEMO", "a.b", "a b", "a_b", "wetter für heute", "", long, long + "!"}

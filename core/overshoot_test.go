@@ -1,0 +1,194 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// seller is a model that writes so many tokens, one after the other, and bills them. It keeps the maximum that it is given
+// and its own, unless it ignores both.
+type seller struct {
+	writes  int
+	own     int // its own maximum; 0 is none
+	ignores bool
+	mute    bool // it thinks, and tells nothing before the end
+
+	mu       sync.Mutex
+	billed   int
+	calls    int
+	maxima   []int // that it was given
+	at       int   // calls under way
+	together int   // at a time
+}
+
+func (p *seller) MaxTokens() int { return p.own }
+
+const prompted = 10 // tokens that it bills for a prompt
+
+func (p *seller) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
+	return func(yield func(core.Chunk, error) bool) {
+		written := 0
+		p.count(func() {
+			p.calls, p.at, p.maxima = p.calls+1, p.at+1, append(p.maxima, req.MaxTokens)
+			p.together = max(p.together, p.at)
+		})
+		defer func() { p.count(func() { p.billed += prompted + written; p.at-- }) }()
+		most, finish := p.writes, core.FinishStop
+		for _, limit := range []int{req.MaxTokens, p.own} {
+			if limit > 0 && limit < most && !p.ignores {
+				most, finish = limit, core.FinishLength
+			}
+		}
+		for ; written < most; written++ {
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+				yield(core.Chunk{}, context.Cause(ctx))
+				return
+			}
+			if !p.mute && !yield(core.Chunk{Text: "word "}, nil) {
+				return
+			}
+		}
+		if p.mute {
+			yield(core.Chunk{Text: "Done."}, nil)
+		}
+		_ = yield(core.Chunk{Finish: finish}, nil) && yield(core.Chunk{Usage: &core.Usage{Prompt: prompted, Completion: written}}, nil)
+	}
+}
+
+func (p *seller) count(do func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	do()
+}
+
+// SE-19: twelve answers of 15,000 tokens are asked for at once, and there are 20,000. What is billed stays within the limit, and
+// those that it cuts off say so. A provider that keeps to no maximum is stopped.
+func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
+	const limit = 20_000
+	for name, c := range map[string]struct {
+		p      *seller
+		limits core.Limits
+		over   int // that a provider may deliver beyond a maximum
+	}{
+		"one person, no maximum":     {&seller{writes: 15_000}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
+		"one person, a maximum":      {&seller{writes: 15_000, own: 8000}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
+		"one person, thinking":       {&seller{writes: 15_000, own: 15_000, mute: true}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
+		"many people, no maximum":    {&seller{writes: 15_000}, core.Limits{Total: core.Cost{Tokens: limit}}, 0},
+		"many people, a maximum":     {&seller{writes: 15_000, own: 3000}, core.Limits{Total: core.Cost{Tokens: limit}}, 0},
+		"a provider that keeps none": {&seller{writes: 15_000, own: 3000, ignores: true}, core.Limits{Total: core.Cost{Tokens: limit}}, 12 * 3000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Access.Direct = core.DirectOpen
+				w.cfg.Meter = core.NewMeter(c.limits, w.store, w.cfg.Log)
+				w.cfg.Models = w.cfg.Meter.Models(core.Models{Large: c.p})
+				n := w.start()
+				var all []core.Accepted
+				for i := range 12 {
+					m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), "Hello")
+					if c.limits.Person != (core.Cost{}) {
+						m.Address.Payer = "one"
+					}
+					all = append(all, n.submit(m))
+				}
+				cut := 0
+				for _, acc := range all {
+					if _, said := w.ended(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "what I may do") {
+						cut++
+					}
+				}
+				synctest.Wait()
+				spent := w.spent("person/one").Tokens + w.spent("total").Tokens
+				if c.p.billed > limit+c.over || c.p.billed < limit/3 || spent > limit+c.over || spent < c.p.billed {
+					t.Errorf("billed are %d tokens in %d calls, counted %d", c.p.billed, c.p.calls, spent)
+				}
+				if cut == 0 && !c.p.mute {
+					t.Error("no answer says that a limit has cut it off")
+				}
+			})
+		})
+	}
+}
+
+// SE-19: a call is told how much it may write where less than its step, or its maximum, is left. It is not made for less than
+// 256 tokens.
+func TestMaximumOfACall(t *testing.T) {
+	for _, c := range []struct {
+		left, own, asked int
+		want             int // -1: no call
+	}{
+		{left: 1_000_000, want: 0}, {left: 1_000_000, own: 500, want: 500}, {left: 1_000_000, own: 500, asked: 300, want: 300},
+		{left: 1_000_000, asked: 300, want: 300}, {left: 4000, want: 0}, {left: 3999, want: 3999}, {left: 300, own: 500, want: 300},
+		{left: 256, want: 256}, {left: 255, want: -1}, {left: 255, own: 200, want: 200}, {left: 199, own: 200, want: -1},
+	} {
+		inWorld(t, func(w *world) {
+			p := &seller{writes: 10, own: c.own}
+			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
+			var err error
+			for _, failed := range m.Models(core.Models{Large: p}).Large.Generate(w.Context(), core.Request{MaxTokens: c.asked}) {
+				err = errors.Join(err, failed)
+			}
+			var over *core.LimitError
+			switch {
+			case c.want < 0 && (!errors.As(err, &over) || p.calls > 0):
+				t.Errorf("%+v: %d calls, %v", c, p.calls, err)
+			case c.want >= 0 && (err != nil || len(p.maxima) != 1 || p.maxima[0] != c.want):
+				t.Errorf("%+v: it was given %v, %v", c, p.maxima, err)
+			}
+		})
+	}
+}
+
+// SE-19: a call that a provider has refused costs nothing; one of which nobody knows costs what was reserved.
+func TestOtherCallsAreSettled(t *testing.T) {
+	refused, broken := &core.Failure{Kind: core.RateLimited, Err: errors.New("429")}, &core.Failure{Kind: core.ProviderIssue, Err: errors.New("cut")}
+	for _, c := range []struct {
+		err  error
+		want [3]int // for a picture, a recording of 4000 bytes, and a text of 8 letters
+	}{
+		{nil, [3]int{4002, 10, 2}}, {refused, [3]int{}}, {broken, [3]int{4002, 10, 2}},
+	} {
+		inWorld(t, func(w *world) {
+			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
+			all := m.Models(core.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}})
+			spent := 0
+			for i, call := range []func() error{
+				func() error { _, err := all.Painter.Paint(w.Context(), "a castle"); return err },
+				func() error {
+					_, err := all.Transcriber.Transcribe(w.Context(), "", "", make([]byte, 4000))
+					return err
+				},
+				func() error { _, err := all.Embedder.Embed(w.Context(), []string{"a castle"}); return err },
+			} {
+				if err := call(); !errors.Is(err, c.err) {
+					t.Errorf("it fails with %v", err)
+				}
+				now := w.spent("total").Tokens
+				if now-spent != c.want[i] {
+					t.Errorf("call %d that ends with %v costs %d; want %d", i, c.err, now-spent, c.want[i])
+				}
+				spent = now
+			}
+		})
+	}
+}
+
+// tool is what a provider has beside answers.
+type tool struct{ err error }
+
+func (f tool) Paint(context.Context, string) (core.Blob, error) { return core.Blob{}, f.err }
+
+func (f tool) Transcribe(context.Context, string, string, []byte) (string, error) { return "", f.err }
+
+func (f tool) Embed(context.Context, []string) ([][]float32, error) { return nil, f.err }

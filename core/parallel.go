@@ -1,0 +1,127 @@
+package core
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// errQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
+var errQueued = errors.New("the person has enough answers under way")
+
+// parallel bounds the answers that are made for one person at a time, in this process. Further ones wait in the order in which
+// they were opened, as runs that nobody has started: they hold neither a goroutine nor anything else.
+type parallel struct {
+	most int        // 0 is no limit
+	wake func(lane) // called without the lock
+
+	mu     sync.Mutex
+	people map[EntityID]*queue // of those with a run
+	lanes  map[lane]EntityID   // for whose answers a lane waits
+}
+
+// queue is one person's.
+type queue struct {
+	under   map[RunID]bool // under way
+	waiting []queued       // in order
+}
+
+type queued struct {
+	lane   lane
+	opened time.Time
+}
+
+// waits reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
+// that only end: because a later turn has taken the room, or because their last word stands.
+func (r Run) waits(taken bool) bool {
+	return r.Duty.claims() && r.Duty != Excuse && r.Verdict == nil && !taken && r.Address.Payer != ""
+}
+
+// enter begins run, or has its lane wait for that.
+func (p *parallel) enter(l lane, run Run) bool {
+	if p.most == 0 {
+		return true
+	}
+	person := run.Address.Payer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	q := p.queue(person)
+	at := slices.IndexFunc(q.waiting, func(w queued) bool { return w.lane == l })
+	if at < 0 {
+		at = len(q.waiting)
+		for at > 0 && q.waiting[at-1].opened.After(run.Opened) {
+			at--
+		}
+	}
+	switch waits := at >= p.most-len(q.under); {
+	case waits && p.lanes[l] == "":
+		q.waiting = slices.Insert(q.waiting, at, queued{l, run.Opened})
+		p.lanes[l] = person
+		return false
+	case waits:
+		return false
+	case p.lanes[l] != "":
+		q.waiting = slices.Delete(q.waiting, at, at+1)
+		delete(p.lanes, l)
+	}
+	q.under[run.ID] = true
+	return true
+}
+
+func (p *parallel) queue(person EntityID) *queue {
+	q := p.people[person]
+	if q == nil {
+		q = &queue{under: map[RunID]bool{}}
+		p.people[person] = q
+	}
+	return q
+}
+
+// resume counts a run that has left and goes on: it does not wait.
+func (p *parallel) resume(run Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.most > 0 && run.Address.Payer != "" {
+		p.queue(run.Address.Payer).under[run.ID] = true
+	}
+}
+
+// leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
+func (p *parallel) leave(run Run) {
+	p.mu.Lock()
+	person := run.Address.Payer
+	if q := p.people[person]; q != nil {
+		delete(q.under, run.ID)
+	}
+	p.next(person)
+}
+
+// forget takes back that a lane waits, unless it waits for person: the run that did has ended, or is not the next any more.
+func (p *parallel) forget(l lane, person EntityID) {
+	p.mu.Lock()
+	waits := p.lanes[l]
+	if waits == "" || waits == person {
+		p.mu.Unlock()
+		return
+	}
+	delete(p.lanes, l)
+	q := p.people[waits]
+	q.waiting = slices.DeleteFunc(q.waiting, func(w queued) bool { return w.lane == l })
+	p.next(waits)
+}
+
+// next unlocks p, and wakes the lanes that can go on for a person.
+func (p *parallel) next(person EntityID) {
+	var free []queued
+	if q := p.people[person]; q != nil {
+		free = slices.Clone(q.waiting[:max(0, min(len(q.waiting), p.most-len(q.under)))])
+		if len(q.under)+len(q.waiting) == 0 {
+			delete(p.people, person)
+		}
+	}
+	p.mu.Unlock()
+	for _, w := range free {
+		p.wake(w.lane)
+	}
+}

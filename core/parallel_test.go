@@ -1,0 +1,186 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// atOnce plays a story in which two answers are made for a person at a time, and each takes a minute.
+func atOnce(t *testing.T, play func(w *world, n *node)) {
+	t.Helper()
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 2
+		w.model.play = func(r core.Request) []step {
+			return []step{pause(time.Minute), write("Done: " + r.Turns[len(r.Turns)-1].Text)}
+		}
+		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Turns[len(r.Turns)-1].Text) }
+		play(w, w.start())
+	})
+}
+
+// asks writes a question in a room of its own.
+func (n *node) asks(in string, who core.EntityID) core.Accepted {
+	n.w.Helper()
+	acc := n.submit(n.w.message(core.RoomID(in), who, in))
+	synctest.Wait()
+	return acc
+}
+
+// done are those of rooms whose answers were posted.
+func (w *world) done(rooms ...core.Accepted) (ended []bool) {
+	w.Helper()
+	for _, acc := range rooms {
+		ended = append(ended, w.run(acc).Outcome.Done())
+	}
+	return ended
+}
+
+// SE-19: two answers are made for a person at a time. Further ones wait in order, unstarted; they are not refused, and others do
+// not wait for them, nor do commands.
+func TestAnswersOfOnePersonWait(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		var all []core.Accepted
+		for i := range 5 {
+			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+		}
+		bob := n.asks("fake/bob", "bob")
+		if asked := len(w.model.asked()); asked != 3 {
+			t.Errorf("%d answers are made at once; want two for Ada and one for Bob", asked)
+		}
+		if r := w.run(all[2]); r.Epoch != 0 || r.Held {
+			t.Errorf("an answer that waits is %+v", r)
+		}
+		status := n.submit(w.message("fake/4", "ada", "/help"))
+		time.Sleep(time.Second)
+		if !w.done(status)[0] {
+			t.Error("a command waits")
+		}
+		for minute, want := range [][]bool{{true, true, false, false, false}, {true, true, true, true, false}, {true, true, true, true, true}} {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := w.done(all...); !slices.Equal(got, want) {
+				t.Errorf("after %d minutes the answers have ended: %v; want %v", minute+1, got, want)
+			}
+		}
+		w.wants(bob, core.Completed, "Done: fake/bob")
+	})
+}
+
+// A person pays from wherever they write: it is the payer whose answers wait.
+func TestAnswersOfOneAddressWait(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		for i := range 3 {
+			m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), fmt.Sprint("fake/", i))
+			m.Address.Payer = "somewhere"
+			n.submit(m)
+		}
+		synctest.Wait()
+		if asked := len(w.model.asked()); asked != 2 {
+			t.Errorf("%d answers are made at once for an address", asked)
+		}
+		time.Sleep(3 * time.Minute)
+	})
+}
+
+// An answer that is stopped while it waits, or while it is made, makes room for the next.
+func TestStoppedAnswersMakeRoom(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		var all []core.Accepted
+		for i := range 5 {
+			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+		}
+		n.stop("fake/2") // waits
+		n.stop("fake/0") // is made
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if o := w.run(all[2]).Outcome; o.Status != core.Stopped {
+			t.Errorf("what waited and was stopped is %+v", o)
+		}
+		if texts := w.rooms(); !slices.Equal(texts, []string{"fake/0", "fake/1", "fake/3"}) {
+			t.Errorf("answers were begun in %q", texts)
+		}
+		w.wants(all[4], core.Completed, "Done: fake/4")
+	})
+}
+
+// rooms are those for which the model was asked, in order.
+func (w *world) rooms() (all []string) {
+	for _, c := range w.model.asked() {
+		all = append(all, c.Turns[len(c.Turns)-1].Text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A later message in the room of an answer that waits takes its place: both are answered together, or the earlier one ends.
+func TestLaterMessageWhileAnAnswerWaits(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		n.asks("fake/0", "ada")
+		n.asks("fake/1", "ada")
+		first := n.asks("fake/2", "ada")
+		second := n.asks("fake/2", "ada")
+		time.Sleep(10 * time.Second)
+		if o := w.run(first).Outcome; first.Run != second.Run && o.Status != core.Superseded {
+			t.Errorf("the earlier is %+v", o)
+		}
+		w.wants(second, core.Completed, "Done: fake/2")
+	})
+}
+
+// What was left waiting is answered after a restart.
+func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
+	atOnce(t, func(w *world, n *node) {
+		var all []core.Accepted
+		for i := range 4 {
+			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
+		}
+		n.shutdown()
+		w.start()
+		for i, acc := range all {
+			w.wants(acc, core.Completed, fmt.Sprint("Done: fake/", i))
+		}
+	})
+}
+
+// While an answer waits for a choice nothing is made, so others are.
+func TestChoicesMakeRoom(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 1
+		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			q, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+			if err != nil {
+				return core.Result{}, err
+			}
+			return core.Result{Text: q.Options[q.Choice]}, nil
+		}})
+		n := w.start()
+		w.model.play = func(r core.Request) []step {
+			if last := r.Turns[len(r.Turns)-1]; strings.HasPrefix(last.Text, "play") {
+				return []step{call(0, "a", "PLAY", "{}")}
+			}
+			return []step{write("Done.")}
+		}
+		w.model.where = func(r core.Request) core.RoomID {
+			if strings.HasPrefix(r.Turns[0].Text, "play") {
+				return "fake/0"
+			}
+			return "fake/1"
+		}
+		first := n.submit(w.message("fake/0", "ada", "play"))
+		synctest.Wait()
+		second := n.submit(w.message("fake/1", "ada", "Hello"))
+		w.wants(second, core.Completed, "Done.")
+		acc := n.tell(core.Choice(pressed(w.question(first), 1)))
+		w.ended(acc)
+		if o, _ := w.ended(first); o.Status != core.Completed {
+			t.Errorf("the answer that waited is %+v", o)
+		}
+	})
+}
