@@ -293,7 +293,7 @@ func without(text string, marks ...string) string {
 // bare is what remains of a text however it was marked up and cut.
 func bare(text string) string {
 	return strings.Map(func(r rune) rune {
-		if strings.ContainsRune("_*`\\-• \n\t", r) {
+		if strings.ContainsRune("_*`\\-• \n\t\u2060", r) {
 			return -1
 		}
 		return r

@@ -11,6 +11,7 @@ import (
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 
+	. "parley/models/modelfake"
 	"parley/progressive"
 )
 
@@ -130,6 +131,29 @@ func TestTelegramTopics(t *testing.T) {
 			if p := c.prompt(n); strings.Count(p, "topic ") != 1 {
 				t.Errorf("a prompt holds what was said in other topics: %s", p)
 			}
+		}
+	})
+}
+
+// SE-21, SE-01, I11: nobody is notified, whatever the model writes: by name, in pieces, in edits, in
+// plain text.
+func TestTelegramPingsNobody(t *testing.T) {
+	onTelegram(t, func(c *chat, w *telegramworld.World) {
+		text := "Attention, @everyone_here and @durov: **@**durov, .@durov, @**durov**, " +
+			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
+		c.model.Queue(slowly(text))
+		c.Mention(Ada, c.group, "shout")
+		c.rest()
+		own := Own(c, c.group)
+		if len(own) != 1 || !strings.Contains(own[0], "mail@durov.example") {
+			t.Errorf("people read %q", own)
+		}
+		c.Spoil(Fault{Op: progressive.Post, Markup: true})
+		c.model.Queue(Script{Text("And @durov, in plain words")})
+		c.Mention(Ada, c.group, "again")
+		c.rest()
+		if n := len(w.Fake.Pings()); n != 0 {
+			t.Errorf("%d people were notified", n)
 		}
 	})
 }

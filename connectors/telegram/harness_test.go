@@ -53,6 +53,11 @@ func bubble(t *testing.T, f func(*testing.T, *rig), opts ...telegramfake.Option)
 		for _, bad := range r.Rejected() {
 			t.Errorf("rejected %s %v: %s", bad.Method, bad.Params, bad.Reason)
 		}
+		for _, p := range r.Pings() {
+			if !p.Asked {
+				t.Errorf("I11: an unasked ping: %+v", p)
+			}
+		}
 		for _, leak := range sim.Leak("log", r.log.String(), r.Token()) {
 			t.Error(leak)
 		}

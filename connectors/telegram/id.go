@@ -37,6 +37,7 @@ type address struct {
 	Topic   int    `json:"topic,omitempty"`
 	Message int    `json:"message,omitempty"` // to reply to
 	Kind    string `json:"kind"`              // the chat's: private, group, supergroup or channel
+	Asker   string `json:"asker,omitempty"`   // the username of who asked; empty before it was stored, and if there is none
 }
 
 // The kinds of chats.

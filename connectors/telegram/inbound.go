@@ -90,9 +90,17 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Addressed = s.addressed(m, topic)
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
-		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type}.encode(),
+		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
 	}
 	return in
+}
+
+// asker returns the username of the person who wrote m, if there is one.
+func asker(m *tgbotapi.Message) string {
+	if m.SenderChat != nil || m.From == nil {
+		return ""
+	}
+	return m.From.UserName
 }
 
 // splitFrom is the least length of a text that may go on: apps cut what is longer than 4096 at a good place in the second

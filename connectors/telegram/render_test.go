@@ -42,7 +42,14 @@ func TestRender(t *testing.T) {
 		"link":               {"[a *b*](https://example.org/x?a=1&b=\"2\")", `a <i>b</i> (https://example.org/x?a=1&amp;b=&quot;2&quot;)`},
 		"link without words": {"[](https://example.org)", "https://example.org"},
 		"link with code":     {"[`a`](https://example.org)", `<a href="https://example.org">a</a>`},
-		"link in Telegram":   {"[a](tg://resolve?domain=x)", `<a href="tg://resolve?domain=x">a</a>`},
+		"link in Telegram":   {"[a](tg://resolve?domain=x)", `a (tg://resolve?domain=x)`},
+		"link to a person":   {"[a](tg://user?id=42) [b](TG://user?id=42)", `a (tg://user?id=42) b (TG://user?id=42)`},
+		"mail address":       {"[write](mailto:eve@example.com), eve@example.com", `write (eve@example.com), eve@example.com`},
+		"mention":            {"@eve and (@eve), _@eve_", "@\u2060eve and (@\u2060eve), <i>@\u2060eve</i>"},
+		"mention in pieces":  {"@**eve** @*eve*", "@\u2060<b>eve</b> @\u2060<i>eve</i>"},
+		"mention of asker":   {"@ada, @Ada: @adam @ada", "@ada, @Ada: @\u2060adam @ada\u2060"},
+		"@name elsewhere":    {"`@eve` [@eve](https://a.example) https://a.example/@eve @ 5", "<code>@eve</code> <a href=\"https://a.example\">@eve</a> https://a.example/@eve @ 5"},
+		"no sure address":    {"http://localhost/@eve x.y/@eve", "http://localhost/@\u2060eve x.y/@\u2060eve"},
 		"link, no slashes":   {"[a](tg:x) [b](https:x.org)", "a (tg:x) b (https:x.org)"},
 		"bare link":          {"see https://example.org/a_b_c~d~ or <https://x.org>", "see https://example.org/a_b_c~d~ or https://x.org"},
 		"mail":               {"[me](mailto:a@b.org) [a@b.org](mailto:a@b.org) c@d.org", "me (a@b.org) a@b.org c@d.org"},
@@ -234,5 +241,5 @@ func FuzzRender(f *testing.F) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return newProse(false, progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
+	return newProse(false, "ada", progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
 }

@@ -25,7 +25,7 @@ type sink struct {
 }
 
 func newSink(t *Telegram, to address) *sink {
-	return &sink{telegram: t, to: to, prose: newProse(to.Kind != private && to.Message != 0, t.progress, t.code)}
+	return &sink{telegram: t, to: to, prose: newProse(to.Kind != private && to.Message != 0, to.Asker, t.progress, t.code)}
 }
 
 var (

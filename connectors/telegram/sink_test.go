@@ -234,3 +234,26 @@ func TestOpen(t *testing.T) {
 		}
 	}
 }
+
+// SE-21, I11: a link to a person is shown, and notifies nobody; the one who asked may be called by name, and nobody else.
+func TestMentions(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada, eve := r.AddUser("Ada", "ada"), r.AddUser("Eve", "eve")
+		group := r.AddSupergroup("Group", false)
+		r.run(r.bot)
+		s := r.ask(group, ada, "@"+r.Bot().Username+" hello")
+		id := r.post(s, fmt.Sprintf("@ada, not @eve or [her](tg://user?id=%d)", eve.ID))
+		if err := s.Edit(t.Context(), id, s.Render(view("@ada_ and @Ada: @**eve** again"))[0]); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Pings(); len(got) != 2 || got[0].User != ada.ID || got[1].User != ada.ID { // as @ada and as @Ada
+			t.Errorf("pings %+v", got)
+		}
+		a := r.last().Address
+		a.ReplyTo = "" // nobody asked
+		r.post(r.open(a), "hello @ada")
+		if got := r.Pings(); len(got) != 2 {
+			t.Errorf("unasked: pings %+v", got)
+		}
+	})
+}

@@ -116,7 +116,7 @@ func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, 
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		own.Message = 0 // what was written there last
+		own.Message, own.Asker = 0, "" // what was written there last
 	}
 	if err := t.moves.load(ctx); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ type dialect struct {
 
 func dialects() []dialect {
 	return []dialect{
-		{"html", markdown.HTML(markdown.HTMLOptions{Spoiler: spoilerTag, Schemes: []string{"app"}}), judgeHTML},
+		{"html", markdown.HTML(markdown.HTMLOptions{Spoiler: spoilerTag}), judgeHTML},
 		{"light", markdown.Light(), judgeLight},
 		{"plain", markdown.Plain(), judgePlain},
 		{"terminal", markdown.Terminal(markdown.TerminalOptions{Width: 40, Links: true}), judgeTerminal},

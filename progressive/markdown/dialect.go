@@ -42,6 +42,9 @@ type Dialect struct {
 	Mark func(m Mark) (w Markup, ok bool)
 	// Escape is how the character at text[i:end] is written, where text is all that stands in one piece.
 	Escape func(text string, i, end int, at Place) string
+	// Guard takes from words, which are neither code nor within a link, what would have an effect on the platform; nil if
+	// nothing has. It changes nothing that people see.
+	Guard func(words string) string
 	// Links says whether an address may stand behind other words. One that may not is shown.
 	Links func(url string) bool
 	// Holds says whether inner works within outer; nil means always. Nothing is ever within itself or within code.

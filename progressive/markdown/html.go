@@ -2,14 +2,15 @@ package markdown
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 )
 
 // HTMLOptions are what differs between platforms that read a little HTML.
 type HTMLOptions struct {
-	Spoiler string   // the tag for what is hidden at first; if it is empty, that is shown
-	Schemes []string // of addresses of the platform's own that may stand behind words
+	Spoiler string // the tag for what is hidden at first; if it is empty, that is shown
+	// Mentions is for platforms that notify people named as @name: it reports whether that one may be. All others are
+	// shown and have no effect. Nil if names have none there anyway.
+	Mentions func(name string) bool
 }
 
 // HTML is a subset of HTML: b i s a code blockquote, and pre with code class="language-…". Pre and code hold nothing
@@ -19,7 +20,10 @@ func HTML(o HTMLOptions) Dialect {
 	d := Plain()
 	d.Mark = func(m Mark) (Markup, bool) { return o.mark(m) }
 	d.Escape = func(text string, i, end int, _ Place) string { return reference(text[i:end]) }
-	d.Links = o.linkable
+	d.Links = linkable
+	if o.Mentions != nil {
+		d.Guard = func(words string) string { return breakMentions(words, o.Mentions) }
+	}
 	d.Holds = func(outer, inner Kind) bool {
 		return outer != Anchor || inner <= Spoiler
 	}
@@ -73,17 +77,11 @@ func reference(c string) string {
 	return c
 }
 
-// linkable says whether servers make a link of it: they want a name with a dot.
-func (o HTMLOptions) linkable(to string) bool {
+// linkable reports whether servers make a link of an address behind words: they want a name with a dot. Addresses of a
+// platform's own, which may name people, are shown.
+func linkable(to string) bool {
 	u, err := url.Parse(to)
-	if err != nil || !strings.Contains(to, "://") {
-		return false
-	}
-	switch u.Scheme {
-	case "http", "https":
-		return safe(to) && strings.ContainsAny(u.Hostname(), ".:")
-	}
-	return slices.Contains(o.Schemes, u.Scheme)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && safe(to) && strings.ContainsAny(u.Hostname(), ".:")
 }
 
 // languageOf is the language that the first line of a block of code names; empty if it is none.

@@ -76,7 +76,7 @@ func TestLinks(t *testing.T) {
 		"[me](mailto:a@b.org)":                       "me (a@b.org)",
 		"[x](data:text/html,1)":                      "x (data:text/html,1)",
 		"[x](/local)":                                "x (/local)",
-		"[x](app://open?a=1)":                        `<a href="app://open?a=1">x</a>`,
+		"[x](app://open?a=1)":                        `x (app://open?a=1)`,
 		"[`x`](https://a.org)":                       `<a href="https://a.org">x</a>`,
 		"[a [b](https://b.org)](https://a.org)":      `[a <a href="https://b.org">b</a>](https://a.org)`,
 		"[![i](https://i.org/i.png)](https://a.org)": `<a href="https://a.org">i</a>`,

@@ -32,6 +32,9 @@ func (f *flow) inlines(in []Inline) {
 
 // words cuts text into atoms: words, blanks between them, and characters of scripts without blanks.
 func (f *flow) words(text string, at Place) {
+	if f.d.Guard != nil && !at.InCode && !f.frame.has(Anchor) && !(at.Bare && surelyLink(text)) {
+		text = f.d.Guard(text)
+	}
 	var w reading
 	for i := 0; i < len(text); {
 		n := w.next(text, i)

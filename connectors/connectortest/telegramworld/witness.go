@@ -140,5 +140,12 @@ func (w *World) Refused() (all []string) {
 	return all
 }
 
-// Pings implements [connectortest.Witness]. Messages have no say in whom Telegram notifies.
-func (w *World) Pings() []string { return nil }
+// Pings implements [connectortest.Witness]. A mention of a person who has written into the chat was asked for.
+func (w *World) Pings() (all []string) {
+	for _, p := range w.Fake.Pings() {
+		if !p.Asked {
+			all = append(all, fmt.Sprintf("%q (%d) in %d", p.Name, p.User, p.Chat))
+		}
+	}
+	return all
+}

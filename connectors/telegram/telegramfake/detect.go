@@ -9,7 +9,7 @@ func detect(text string) (out []Entity) {
 		{"url", `\bhttps?://[^\s<>"]*[^\s<>".,!?)]`},
 		{"email", `[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+\.[A-Za-z0-9.-]*[A-Za-z0-9]`},
 		{"bot_command", `(?:^|[^\w/<>@])(/[A-Za-z0-9_]{1,64}(?:@[A-Za-z0-9_]{3,32})?)\b`},
-		{"mention", `(?:^|[^\w@.])(@[A-Za-z][A-Za-z0-9_]{2,31})\b`},
+		{"mention", `(?:^|[^\pL\pN_])(@[A-Za-z][A-Za-z0-9_]{2,31})\b`},
 	} {
 		for _, m := range regexp.MustCompile(d.pattern).FindAllStringSubmatchIndex(text, -1) {
 			from, to := m[len(m)-2], m[len(m)-1]

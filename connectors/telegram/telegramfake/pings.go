@@ -1,0 +1,70 @@
+package telegramfake
+
+import (
+	"slices"
+	"strings"
+)
+
+// Ping is a mention by the bot that notified somebody.
+type Ping struct {
+	Chat    int64
+	Message int
+	Name    string // without @; empty if it was by number. It may be that of a chat or of anybody on Telegram
+	User    int64  // 0 if nobody here has the name
+	Asked   bool   // the one who is named wrote into the chat before
+}
+
+// Pings returns all mentions of others that the bot's messages ever held, each once for a message. The server finds names as clients
+// do, wherever the bot's own entities leave room for that (SE-21).
+func (s *Server) Pings() (all []Ping) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ch := range s.chats {
+		for _, m := range ch.order {
+			if m.from.ID != s.bot.ID {
+				continue
+			}
+			for _, v := range m.versions {
+				for _, p := range s.pings(m, v) {
+					if p.User != s.bot.ID && !slices.Contains(all, p) {
+						all = append(all, p)
+					}
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (s *Server) pings(m *message, v Version) (all []Ping) {
+	var own []Entity
+	for _, e := range v.Entities {
+		switch {
+		case e.Type == "text_mention" && e.User != nil:
+			all = append(all, s.ping(m, v, "", e.User.ID))
+			own = append(own, e)
+		case isCode(e), e.Type == "text_link":
+			own = append(own, e)
+		}
+	}
+	for _, e := range detect(v.Text) {
+		if e.Type != "mention" || meetsAny(own, e) {
+			continue
+		}
+		name, id := strings.TrimPrefix(slice16(v.Text, e.Offset, e.Length), "@"), int64(0)
+		for _, u := range s.users {
+			if strings.EqualFold(u.Username, name) {
+				id = u.ID
+			}
+		}
+		all = append(all, s.ping(m, v, name, id))
+	}
+	return all
+}
+
+func (s *Server) ping(m *message, v Version, name string, user int64) Ping {
+	asked := slices.ContainsFunc(m.chat.order, func(o *message) bool {
+		return o.from.ID == user && user != s.bot.ID && !o.date.After(v.At)
+	})
+	return Ping{Chat: m.chat.ID, Message: m.id, Name: name, User: user, Asked: asked}
+}
