@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"parley/config"
+	. "parley/models/modelfake"
 	"parley/sim"
 )
 
@@ -44,5 +46,37 @@ func TestResentAfterItWasForgotten(t *testing.T) {
 			e.Seen, e.Accepted = nil, nil // what was said first is not remembered
 			return nil
 		})
+	})
+}
+
+// WB-13: who comes back to an answer finds it, however many messages there were, also after its end; a new one has to wait.
+func TestRejoiningAtTheLimit(t *testing.T) {
+	tell(t, func(cfg *config.Config) {
+		cfg.Web.Limits.MessagesPerMinute = 1
+		cfg.Limits.Person = quota(1, 0)
+	}, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})
+		first := s.send(c, "m1", "Tell me")
+		s.until(first, "brown")
+		first.Close()
+		for range 3 {
+			again := s.send(c, "m1", "Tell me")
+			s.until(again, "brown")
+			again.Close()
+		}
+		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
+		s.must(err)
+		if st.Status != http.StatusTooManyRequests {
+			t.Errorf("a new message is answered %d", st.Status)
+		}
+		for range 2 {
+			if got := *s.all(s.send(c, "m1", "Tell me")).FullText; got != fox {
+				t.Errorf("it ends with %q", got)
+			}
+		}
+		if n := len(s.model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
 	})
 }

@@ -51,6 +51,10 @@ func (rooms) FilePart(context.Context, core.RunID, int, int64, int64) (core.File
 	return core.FilePart{}, core.ErrNotFound
 }
 
+func (rooms) Known(context.Context, core.Memory) (core.Accepted, error) {
+	return core.Accepted{}, core.ErrNotFound
+}
+
 // answers are those of the conversations, by their names.
 type answers map[core.RunID]*core.Answer
 

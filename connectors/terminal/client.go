@@ -116,16 +116,17 @@ func (c *Client) Stop(ctx context.Context) error {
 func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]string{"text": text, "clientMessageId": rand.Text()})
 	return func(yield func(Frame, error) bool) {
-		for try := 0; err == nil; {
+		for try, taken := 0, false; err == nil; {
 			var heard, over bool
 			heard, over, err = c.follow(ctx, "/messages/stream", body, yield)
 			if over {
 				return
 			}
 			if heard {
-				try = 0
+				try, taken = 0, true
 			}
-			if try++; refused(err) || try >= tries || ctx.Err() != nil {
+			passing := taken && tooMany(err)
+			if try++; refused(err) && !passing || try >= tries || ctx.Err() != nil {
 				break
 			}
 			if !yield(Frame{Type: reconnecting}, nil) {
@@ -211,6 +212,12 @@ func (r refusal) Error() string { return r.sentence }
 func refused(err error) bool {
 	var r refusal
 	return errors.As(err, &r) && r.status != http.StatusServiceUnavailable || errors.Is(err, errUnknown)
+}
+
+// tooMany reports whether the gateway has had too many requests. It has the message that was asked for again: that passes.
+func tooMany(err error) bool {
+	var r refusal
+	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
 }
 
 func (c *Client) path(of string) string { return "/api/conversations/" + c.conversation + of }

@@ -116,6 +116,20 @@ func TestSendRefused(t *testing.T) {
 	}
 }
 
+// WB-13: once the gateway has the message, too many requests are something that passes.
+func TestRejoinAtTheLimit(t *testing.T) {
+	g := newGateway(t,
+		frames(`data: {"type":"token","text":"Hel"}`),
+		func(w http.ResponseWriter) {
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprint(w, `{"error":"That was a lot at once."}`)
+		},
+		frames(`data: {"type":"token","fullText":"Hello"}`, `data: {"type":"done","fullText":"Hello"}`))
+	if r, err := g.ask(t); err != nil || r.text != "Hello" || len(g.asked) != 3 {
+		t.Errorf("%+v, %v, asked %q", r, err, g.asked)
+	}
+}
+
 func TestSendCancelled(t *testing.T) {
 	g := newGateway(t, frames())
 	c, err := Open(t.Context(), g.URL, "old")

@@ -59,6 +59,13 @@ func (s rooms) FilePart(ctx context.Context, run core.RunID, n int, from, length
 	return partOf(b, from, length), err
 }
 
+func (s rooms) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+	if strings.HasSuffix(string(in.ID), "/known") {
+		return core.Accepted{Memory: in.ID, Duplicate: true}, nil
+	}
+	return core.Accepted{}, core.ErrNotFound
+}
+
 // partOf is a piece of b, as a store gives it.
 func partOf(b core.Blob, from, length int64) core.FilePart {
 	size := int64(len(b.Data))
@@ -189,6 +196,29 @@ func TestTooManyMessages(t *testing.T) {
 			} else if limited && resp.Header.Get("Retry-After") != "30" {
 				t.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
 			}
+		}
+	})
+}
+
+// WB-13: a message that is known costs none of the messages that an address may send. How often it comes is limited all the same,
+// before its body is read.
+func TestRejoiningIsNoMessage(t *testing.T) {
+	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, ignored, func(client *http.Client, _ *core.Answer) {
+		for i, c := range []struct {
+			key  string
+			want int
+		}{{"known", 200}, {"new", 200}, {"newer", 429}, {"known", 200}, {"known", 200}, {"new", 429}, {"known", 200}, {"known", 200}, {"known", 200}, {"known", 200}, {"known", 429}} {
+			resp, body := post(t, client, streamPath, `{"text":"a","clientMessageId":"`+c.key+`"}`)
+			if resp.StatusCode != c.want || c.want == http.StatusTooManyRequests && resp.Header.Get("Retry-After") == "" {
+				t.Errorf("request %d, with %q: %d %s", i+1, c.key, resp.StatusCode, body)
+			}
+		}
+		if resp, body := post(t, client, streamPath, "no JSON"); resp.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("a body is read: %d %s", resp.StatusCode, body)
+		}
+		time.Sleep(6 * time.Second)
+		if resp, body := post(t, client, "/api/conversations/c/choices/stream", `{"id":"q","option":0}`); resp.StatusCode != http.StatusTooManyRequests || resp.Header.Get("Retry-After") == "6" {
+			t.Errorf("a choice is no message: %d %s", resp.StatusCode, body)
 		}
 	})
 }

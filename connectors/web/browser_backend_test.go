@@ -97,6 +97,16 @@ func (b *backend) FilePart(ctx context.Context, run core.RunID, n int, from, len
 	return core.FilePart{Name: f.Name, Type: f.Type, Size: size, Data: f.Data[from:min(from+length, size)]}, err
 }
 
+func (b *backend) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	run := core.RunID("run/" + in.ID)
+	if b.replies[run] == nil {
+		return core.Accepted{}, core.ErrNotFound
+	}
+	return core.Accepted{Memory: in.ID, Run: run, Duplicate: true}, nil
+}
+
 // keep makes files those of every answer.
 func (b *backend) keep(files ...core.Blob) {
 	b.mu.Lock()

@@ -83,6 +83,40 @@ func playTooMuch(t *testing.T, p *tab) {
 	p.is(`all('.question').length`, "1")
 }
 
+// WB-13: a page that is loaded again during an answer finds it, whatever limit has been reached, and keeps the question as long as
+// the gateway has too many requests to answer.
+func playRejoinAtTheLimit(t *testing.T, p *tab) {
+	p.offline = true
+	g := start(t, newBackend(), listen(t, "127.0.0.1:0"), func(o *web.Options) { o.Limits.MessagesPerMinute = 1 })
+	p.open(g.url)
+	p.send("go")
+	r := g.next(t)
+	r.say("Half")
+	p.shows(".answer .text", "Half")
+	p.do(chromedp.Reload())
+	p.wait(`all('.answer .text').length && shown('.answer .text') === 'Half'`)
+	p.before(`
+		const ask = fetch;
+		let refusals = 2;
+		window.fetch = async (url, options) => {
+			if (!String(url).endsWith('/stream') || refusals-- <= 0) return ask(url, options);
+			return new Response('{"error":"That was a lot at once."}', { status: 429, headers: { 'Retry-After': '1' } });
+		};`)
+	p.do(chromedp.Reload())
+	p.shows(".question", "go")
+	p.shows(".status", "Reconnecting…")
+	p.wait(`shown('.answer .text') === 'Half'`)
+	p.is(`all('textarea')[0].value`, "")
+	p.is(`shown('.notice')`, "")
+	r.say(" and half.")
+	r.finish(completed, "")
+	p.wait(`shown('.answer .text') === 'Half and half.' && all('.stop')[0].hidden`)
+	p.is(`all('.question').length`, "1")
+	if len(g.asked) != 0 {
+		t.Error("it was asked again")
+	}
+}
+
 // The gateway stops and another takes over: the stream ends with a hint, and the page comes back (WB-08, WB-10).
 func playRestart(t *testing.T, p *tab) {
 	p.offline = true

@@ -282,6 +282,7 @@ func TestBrowser(t *testing.T) {
 		})
 	}
 	t.Run("too much", func(t *testing.T) { playTooMuch(t, newTab(t, ctx)) })
+	t.Run("rejoining at the limit", func(t *testing.T) { playRejoinAtTheLimit(t, newTab(t, ctx)) })
 	t.Run("restart", func(t *testing.T) { playRestart(t, newTab(t, ctx)) })
 	t.Run("restart while something is asked", func(t *testing.T) { playAskedRestart(t, newTab(t, ctx)) })
 	t.Run("restart in a call", func(t *testing.T) { playRestartInCall(t, newTab(t, ctx)) })

@@ -12,11 +12,11 @@ import (
 // choose takes what the page's reader chose, and streams what comes of it.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
-	if !ok || !w.allow(rw, r, w.messages) {
+	if !ok || !w.allow(rw, r, w.attempts) {
 		return
 	}
 	c, ok := w.takeChoice(rw, r)
-	if !ok {
+	if !ok || !w.allow(rw, r, w.messages) {
 		return
 	}
 	payer, ok := w.payer(rw, r)

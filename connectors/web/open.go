@@ -16,6 +16,9 @@ const (
 	// readsPerMessage is how many GET requests an address has for each message that it may send: a reload asks for the
 	// conversation, and for each of its pictures.
 	readsPerMessage = 20
+	// attemptsPerMessage is how many requests with a message an address has for each one that it may send: whoever comes back to an
+	// answer sends its message again.
+	attemptsPerMessage = 10
 )
 
 // bounded limits how many requests of an address are open at once.

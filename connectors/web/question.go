@@ -44,15 +44,15 @@ func (r *refusal) reply(rw http.ResponseWriter) {
 	fail(rw, r.status, r.sentence)
 }
 
-// take reads a message and keeps its pictures, or answers the request.
-func (w *Web) take(rw http.ResponseWriter, r *http.Request, room core.RoomID) (q question, files []core.File, ok bool) {
+// take reads a message, or answers the request.
+func (w *Web) take(rw http.ResponseWriter, r *http.Request) (q question, ok bool) {
 	defer w.receive(rw, r)()
 	q, no := readQuestion(rw, r)
 	if no != nil {
 		no.reply(rw)
-		return q, nil, false
+		return q, false
 	}
-	return q, w.shelve(q.id(room), q.Images), true
+	return q, true
 }
 
 // readQuestion decodes the body of r and checks its fields.

@@ -25,22 +25,34 @@ const defaultSource = "client_chat"
 
 func visitor(room core.RoomID) core.EntityID { return core.EntityID(room) }
 
-// send takes a message and streams its answer. The same message again attaches to the same answer (WB-05); a reader
-// who leaves stops nothing (WB-06).
+// send takes a message and streams its answer. The same message again attaches to the same answer (WB-05), whatever limit has
+// been reached (WB-13); a reader who leaves stops nothing (WB-06).
 func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
-	if !ok || !w.allow(rw, r, w.messages) {
+	if !ok || !w.allow(rw, r, w.attempts) {
 		return
 	}
 	payer, ok := w.payer(rw, r)
 	if !ok {
 		return
 	}
-	q, files, ok := w.take(rw, r, room.ID)
+	q, ok := w.take(rw, r)
 	if !ok {
 		return
 	}
 	id := q.id(room.ID)
+	known, err := w.known(r.Context(), core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
+	if err != nil {
+		w.broken(rw, "look for a message", err)
+		return
+	}
+	var files []core.File
+	if !known {
+		if !w.allow(rw, r, w.messages) {
+			return
+		}
+		files = w.shelve(id, q.Images)
+	}
 	acc, err := w.submit(r.Context(), core.Message{
 		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
@@ -59,6 +71,15 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		defer w.streams.Done()
 		w.stream(rw, r, room.ID, acc, q.StreamProtocol == "legacy")
 	}
+}
+
+// known reports whether m arrived before.
+func (w *Web) known(ctx context.Context, m core.Memory) (bool, error) {
+	_, err := w.opts.Store.Known(ctx, m)
+	if errors.Is(err, core.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // stream follows the answer of a run until its end, the reader's, or the gateway's.

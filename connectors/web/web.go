@@ -37,6 +37,8 @@ type Store interface {
 	Memory(ctx context.Context, id core.MemoryID) (core.Memory, error)
 	core.Files
 	OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error)
+	// Known is that of core.Marks.
+	Known(ctx context.Context, in core.Memory) (core.Accepted, error)
 }
 
 // Options is what a [Web] is made of.
@@ -72,7 +74,8 @@ type Web struct {
 	submit    connectors.Handler
 	guard     guard
 	addresses addressKey
-	messages  *limiter
+	attempts  *limiter // requests with a message or a choice, whatever becomes of them
+	messages  *limiter // those that are new
 	openings  *limiter
 	reads     *limiter
 	places    share // requests that are open
@@ -93,6 +96,7 @@ func New(o Options) *Web {
 		opts:      o,
 		guard:     newGuard(o.Listener.Addr(), o.Origins, o.Proxies, o.Log),
 		addresses: addressKey{memo: o.Memo, zone: o.Zone},
+		attempts:  newLimiter(o.Limits.MessagesPerMinute*attemptsPerMessage, time.Minute),
 		messages:  newLimiter(o.Limits.MessagesPerMinute, time.Minute),
 		openings:  newLimiter(o.Limits.ConversationsPerHour, time.Hour),
 		reads:     newLimiter(o.Limits.MessagesPerMinute*readsPerMessage, time.Minute),

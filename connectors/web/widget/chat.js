@@ -152,13 +152,15 @@ export class Chat extends HTMLElement {
   }
 
   // asker is the turn that the message answers by a choice, if any: then there is another answer only where that brings one.
-  async #ask(message, key, asked, asker) {
+  // rejoins says that the gateway has the message: its answer is only looked for again.
+  async #ask(message, key, asked, { asker, rejoins } = {}) {
     const leaving = new AbortController();
     const answer = this.#answer(message);
     if (!asker) this.#log.append(answer.element);
     const turn = {
       answer,
       asker,
+      rejoins,
       signal: AbortSignal.any([leaving.signal, this.#life.signal]),
       frame: (frame) => this.#frame(turn, frame),
       waiting: (tries) => {
@@ -179,7 +181,8 @@ export class Chat extends HTMLElement {
     } catch (refusal) {
       answer.element.remove();
       if (asker?.answer.chips) asker.answer.chips.disabled = false;
-      this.#refused(refusal, message, asked);
+      if (rejoins && refusal.status !== 404) this.#tell(refusal.message); // the question stays: it was asked
+      else this.#refused(refusal, message, asked);
     }
     this.#turns.delete(turn);
     for (const other of this.#turns) if (other.asker === turn) this.#log.append(other.answer.element);
@@ -238,7 +241,7 @@ export class Chat extends HTMLElement {
     turn.answer.element.before(asked);
     turn.answer.chips.disabled = true; // until it is told what became of it
     this.#tell('');
-    this.#ask({ text, choice }, newKey(), asked, turn);
+    this.#ask({ text, choice }, newKey(), asked, { asker: turn });
     this.#toEnd();
     this.focus();
     return true;
@@ -312,7 +315,7 @@ export class Chat extends HTMLElement {
       else asked = { ...asked, answered: this.#recall(message, asked?.message) };
     }
     this.#empty.hidden = messages.length > 0;
-    if (asked && !asked.answered) this.#ask({ text: asked.message.text }, asked.message.clientMessageId, asked.node);
+    if (asked && !asked.answered) this.#ask({ text: asked.message.text }, asked.message.clientMessageId, asked.node, { rejoins: true });
     this.#toEnd();
   }
 

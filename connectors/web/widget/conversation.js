@@ -64,6 +64,7 @@ export class Conversation {
   // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
   // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message. Messages
   // arrive in the order in which they were written. A choice can be made once: when its line is cut, turn.lost is called.
+  // turn.rejoins says that the gateway has the message already: then too many requests are no reason to give it up.
   async ask(turn, message, key) {
     const before = this.#taken;
     let taken;
@@ -77,13 +78,14 @@ export class Conversation {
   }
 
   async #follow(turn, message, key, taken) {
-    let accepted = false;
+    let accepted = Boolean(turn.rejoins);
     const heard = () => {
       accepted = true;
       taken();
     };
     for (let tries = 0; !turn.signal.aborted; tries++) {
       let wait = backOff(tries);
+      let reached = false;
       try {
         const id = await this.#open();
         for await (const frame of this.#gateway.ask(id, message, key, turn.signal, heard)) {
@@ -98,13 +100,14 @@ export class Conversation {
       } catch (error) {
         if (turn.signal.aborted) return;
         if (error instanceof Refusal) {
-          const passing = error.status >= 500 || (accepted && error.status === 429);
+          reached = error.status === 429;
+          const passing = error.status >= 500 || (accepted && reached);
           if (!passing) throw error;
           wait = Math.max(wait, error.wait * (1 + Math.random() / 4));
         }
       }
       if (accepted && message.choice) return turn.lost();
-      turn.waiting(tries);
+      turn.waiting(reached ? 0 : tries);
       await pause(wait, turn.signal);
     }
   }
