@@ -12,6 +12,9 @@ import (
 // reader reads what is attached to messages, with the models that there are.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
+	if m.Vision == nil && m.Sees {
+		m.Vision = m.Large // for questions after the one with which it was shown the picture
+	}
 	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.Sees, PDF: g.env.PDF, Log: g.env.Log})
 }
 

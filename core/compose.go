@@ -34,7 +34,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	x.remind(ctx)
 	st := x.stateOf(x.scene)
 	x.state = st
-	st.pictures = x.pictures(ctx)
+	st.pictures = x.pictures
 	return st, nil
 }
 
@@ -51,14 +51,15 @@ func (x *execution) readCounted(ctx context.Context, s *Scene) error {
 	if err := x.cfg.Meter.message(ctx); err != nil {
 		return err
 	}
-	if !files {
-		return nil
-	}
-	x.read(ctx, s, anyFile)
+	x.pictures = x.look(ctx, s)
+	x.read(ctx, s, x.worded(*s))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	x.scene = *s
+	if !files {
+		return nil
+	}
 	return x.alone(ctx)
 }
 

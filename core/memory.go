@@ -118,7 +118,9 @@ type File struct {
 	Title       string `json:"title,omitempty"`       // as its sender or its reader calls what is in it
 	Description string `json:"description,omitempty"` // of a picture that was read
 	Text        string `json:"text,omitempty"`        // what it says, once it was read: a document, a picture or a voice
-	Unread      string `json:"unread,omitempty"`      // why it can't be read, in a few words for people
+	// Seen is the message with which a model that sees was shown the picture. In turns about other messages it is words.
+	Seen   MemoryID `json:"seen,omitempty"`
+	Unread string   `json:"unread,omitempty"` // why it can't be read, in a few words for people
 }
 
 // Read says that what f holds is known, or is known not to be found out.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,9 +16,9 @@ type Reader interface {
 	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*LimitError] forbids
 	// to read today, it returns as they are. What a model is asked about a picture is describe.
 	Read(ctx context.Context, connector string, files []File, describe string) []File
-	// Pictures returns those of files that are pictures which a model can be shown, in their order, at most that many. What
-	// can't be had is left out.
-	Pictures(ctx context.Context, connector string, files []File, most int) []Blob
+	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
+	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([File.Unread]).
+	Pictures(ctx context.Context, connector string, files []File, most int) (shown []Blob, fetched []File)
 }
 
 const (
@@ -122,9 +123,13 @@ func merged(files, read []File) []File {
 	all := slices.Clone(files)
 	for i, f := range all {
 		k := slices.IndexFunc(read, func(r File) bool { return r.Ref == f.Ref })
-		if k >= 0 && !f.Read() {
+		if k < 0 {
+			continue
+		}
+		if !f.Read() {
 			all[i] = read[k]
 		}
+		all[i].Seen = read[k].Seen
 	}
 	return cleanFiles(all)
 }
@@ -144,19 +149,44 @@ func anyFile(File) bool { return true }
 
 func voice(f File) bool { return f.Voice }
 
-// pictures are those that the turn is about, the latest first, for a model that sees.
-func (x *execution) pictures(ctx context.Context) []Blob {
+// look fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
+// each is shown with one question, also if that is answered again. For other questions it is words.
+func (x *execution) look(ctx context.Context, s *Scene) []Blob {
 	if !x.cfg.Models.Sees || x.cfg.Reader == nil {
 		return nil
 	}
 	var files []File
-	for _, m := range slices.Backward(x.about(x.scene)) {
-		files = append(files, m.Files...)
+	about := x.about(*s)
+	for _, m := range slices.Backward(about) {
+		for _, f := range m.Files {
+			if f.Unread == "" && (f.Seen == "" || f.Seen == s.question()) {
+				files = append(files, f)
+			}
+		}
 	}
 	if len(files) == 0 {
 		return nil
 	}
-	return x.cfg.Reader.Pictures(ctx, x.scene.Room.Connector, files, maxPictures)
+	shown, fetched := x.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	if ctx.Err() != nil {
+		return nil
+	}
+	for i := range fetched {
+		fetched[i].Seen = s.question()
+	}
+	for _, m := range about {
+		x.learn(s, m, fetched)
+	}
+	return shown
+}
+
+// question is the message that a turn answers, by its id.
+func (s Scene) question() MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
+
+// worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
+// describes them anyway.
+func (x *execution) worded(s Scene) func(File) bool {
+	return func(f File) bool { return f.Seen != s.question() || x.cfg.Models.Vision != nil }
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.

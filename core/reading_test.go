@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -46,11 +47,13 @@ func (r *librarian) Read(ctx context.Context, connector string, files []core.Fil
 	return read
 }
 
-func (r *librarian) Pictures(_ context.Context, _ string, files []core.File, most int) (all []core.Blob) {
+func (r *librarian) Pictures(_ context.Context, _ string, files []core.File, most int) (all []core.Blob, fetched []core.File) {
 	for _, f := range files[:min(most, len(files))] {
-		all = append(all, core.Blob{Name: f.Ref, Type: f.Type})
+		if !f.Voice {
+			all, fetched = append(all, core.Blob{Name: f.Ref, Type: f.Type}), append(fetched, f)
+		}
 	}
-	return all
+	return all, fetched
 }
 
 // was says what r was asked to read since the last time.
@@ -264,14 +267,67 @@ func TestVoiceInAGroup(t *testing.T) {
 	})
 }
 
-// A model that sees is shown the pictures that the question is about, the latest first, and only so many.
+// A question that is answered again, or was changed, is answered with its pictures.
+func TestPicturesOfTheSameQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		again func(*world, *node, core.Message)
+		want  string
+	}{
+		"/retry": {func(w *world, n *node, _ core.Message) { w.ended(n.say("/retry")) }, "a a"},
+		"other words": {func(w *world, n *node, m core.Message) {
+			m.Text = "Two"
+			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			w.must(err)
+		}, "a a"},
+		"another picture": {func(w *world, n *node, m core.Message) {
+			m.Files = []core.File{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
+			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			w.must(err)
+		}, "a b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reading(t, func(w *world, r *librarian) {
+				w.cfg.Models.Sees, w.cfg.Turns.OnEdit = true, core.ReviseAnswer
+				n := w.start()
+				m := with(w.message(room, "ada", "One"), pic("a"))
+				w.ended(n.submit(m))
+				c.again(w, n, m)
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				var shown []string
+				for _, call := range w.model.asked() {
+					for _, b := range call.Turns[len(call.Turns)-1].Images {
+						shown = append(shown, b.Name)
+					}
+				}
+				if got := strings.Join(shown, " "); got != c.want || r.was() != "" {
+					t.Errorf("shown are %q; want %q", got, c.want)
+				}
+				w.chat.seen = nil // the answer changes after its end
+			})
+		})
+	}
+}
+
+// A model that sees is shown the pictures that the question is about, the latest first, and only so many. With later questions it
+// is not shown them again: then they are words, which are found once (SE-19).
 func TestPicturesAreShown(t *testing.T) {
-	reading(t, func(w *world, _ *librarian) {
+	reading(t, func(w *world, r *librarian) {
 		w.cfg.Models.Sees = true
 		n := w.start()
 		w.ended(n.submit(with(w.message(room, "ada", "One"), pic("a"), pic("b"), pic("c"))))
 		w.ended(n.submit(with(w.message(room, "ada", "Two"), pic("d"), pic("e"))))
 		w.ended(n.say("Three"))
+		n.shutdown()
+		n = w.start()
+		w.ended(n.say("Four"))
+		if got := r.was(); got != "a b c d e" {
+			t.Errorf("read into words are %q", got)
+		}
+		last := w.model.asked()[3]
+		if text := fmt.Sprint(last.Turns); !strings.Contains(text, "seen a") || !strings.Contains(text, "seen e") {
+			t.Errorf("later the model is told %s", text)
+		}
 		var shown []string
 		for _, c := range w.model.asked() {
 			line := ""
@@ -285,7 +341,7 @@ func TestPicturesAreShown(t *testing.T) {
 			}
 			shown = append(shown, line)
 		}
-		if !slices.Equal(shown, []string{"abc", "deab", "deab"}) {
+		if !slices.Equal(shown, []string{"abc", "de", "", ""}) {
 			t.Errorf("shown: %q", shown)
 		}
 	})

@@ -31,8 +31,9 @@ type execution struct {
 	acted  []Acted                 // the calls that have ended
 	trail  trail                   // how the answer came about
 
-	side    sync.WaitGroup // what goes on beside, until life is done
-	gallery []Blob         // files that are remembered with the verdict
+	side     sync.WaitGroup // what goes on beside, until life is done
+	pictures []Blob         // that the model is shown
+	gallery  []Blob         // files that are remembered with the verdict
 
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids

@@ -94,16 +94,21 @@ func (r *Reader) one(ctx context.Context, connector string, f core.File, describ
 	if errors.As(err, &over) {
 		return f // not read, but not for good: the limit begins anew
 	}
-	var why unread
-	if !errors.As(err, &why) {
-		why = broken
-	}
 	read = f
-	read.Unread = string(why)
+	read.Unread = reason(err)
 	if r.options.Log != nil {
 		r.options.Log.Warn("a file can't be read", "connector", connector, "ref", f.Ref, "type", f.Type, "err", err)
 	}
 	return read
+}
+
+// reason is why a file can't be read, for people.
+func reason(err error) string {
+	var why unread
+	if !errors.As(err, &why) {
+		why = broken
+	}
+	return string(why)
 }
 
 // inPlace waits for a place and does work there, within its time. Files are other people's: what breaks a decoder breaks

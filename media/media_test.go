@@ -250,14 +250,22 @@ func TestPictures(t *testing.T) {
 		return core.Blob{Data: data}, nil
 	}})
 	all := []core.File{{Name: "a.png"}, {Name: "bomb.png"}, {Name: "gone.png"}, {Name: "page.png"}, {Name: "t.txt"}, {Name: "b.webp"}, {Name: "a.png", Unread: "no"}}
-	for _, b := range r.Pictures(t.Context(), "", all, 9) {
+	shown, fetched := r.Pictures(t.Context(), "", all, 9)
+	for _, b := range shown {
 		asked = append(asked, b.Name+" "+b.Type)
+	}
+	var unread []string
+	for _, f := range fetched {
+		unread = append(unread, f.Name+" "+f.Unread)
+	}
+	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the picture is too large: 16384 × 16384 pixels, gone.png it is not there any more, page.png it is damaged, b.webp " {
+		t.Errorf("fetched: %s", got)
 	}
 	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {
 		t.Errorf("shown: %s", got)
 	}
-	if n := len(r.Pictures(t.Context(), "", []core.File{all[0], all[0], all[0]}, 2)); n != 2 {
-		t.Errorf("%d pictures", n)
+	if shown, _ := r.Pictures(t.Context(), "", []core.File{all[0], all[0], all[0]}, 2); len(shown) != 2 {
+		t.Errorf("%d pictures", len(shown))
 	}
 }
 

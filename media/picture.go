@@ -131,38 +131,49 @@ func within(said, tag string) string {
 }
 
 // Pictures implements [core.Reader].
-func (r *Reader) Pictures(ctx context.Context, connector string, files []core.File, most int) []core.Blob {
-	var wanted []core.File
+func (r *Reader) Pictures(ctx context.Context, connector string, files []core.File, most int) (shown []core.Blob, fetched []core.File) {
 	for _, f := range files {
-		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(wanted) < most {
-			wanted = append(wanted, f)
+		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {
+			fetched = append(fetched, f)
 		}
 	}
-	found := make([]core.Blob, len(wanted))
+	found := make([]core.Blob, len(fetched))
 	var work sync.WaitGroup
-	for i, f := range wanted {
-		work.Go(func() {
-			err := r.inPlace(ctx, func(ctx context.Context) error {
-				b, err := r.fetch(ctx, connector, f)
-				if err == nil {
-					err = checkPicture(b.Data)
-				}
-				if media := http.DetectContentType(b.Data); err == nil && pictureTypes[media] {
-					found[i] = core.Blob{Name: f.Name, Type: media, Data: b.Data}
-				}
-				return err
-			})
-			if err != nil && r.options.Log != nil {
-				r.options.Log.Warn("a picture can't be shown to the model", "connector", connector, "ref", f.Ref, "err", err)
-			}
-		})
+	for i := range fetched {
+		work.Go(func() { found[i] = r.show(ctx, connector, &fetched[i]) })
 	}
 	work.Wait()
-	var all []core.Blob
 	for _, b := range found {
 		if b.Data != nil {
-			all = append(all, b)
+			shown = append(shown, b)
 		}
 	}
-	return all
+	return shown, fetched
+}
+
+// show fetches a picture to be shown as it is, or notes why it can't be.
+func (r *Reader) show(ctx context.Context, connector string, f *core.File) (found core.Blob) {
+	err := r.inPlace(ctx, func(ctx context.Context) error {
+		b, err := r.fetch(ctx, connector, *f)
+		if err == nil {
+			err = checkPicture(b.Data)
+		}
+		media := http.DetectContentType(b.Data)
+		switch {
+		case err != nil:
+			return err
+		case !pictureTypes[media]:
+			return strange
+		}
+		found = core.Blob{Name: f.Name, Type: media, Data: b.Data}
+		return nil
+	})
+	if err == nil {
+		return found
+	}
+	f.Unread = reason(err)
+	if r.options.Log != nil {
+		r.options.Log.Warn("a picture can't be shown to the model", "connector", connector, "ref", f.Ref, "err", err)
+	}
+	return core.Blob{}
 }
