@@ -48,7 +48,7 @@ func (x *execution) carry(ctx context.Context) error {
 func (q Question) mark(where RoomKind) string {
 	mark := "→ **" + q.Options[q.Choice] + "**"
 	if !where.Private() && q.Name != "" {
-		mark += " (" + q.Name + ")"
+		mark += " (" + unmarked(q.Name) + ")"
 	}
 	return mark
 }

@@ -66,7 +66,7 @@ const maxQuoted = 300
 func (m Memory) words() string {
 	lines := make([]string, 0, 2+len(m.Files))
 	if q := m.Quoted; q.Text != "" {
-		lines = append(lines, fmt.Sprintf("[In reply to %s: %s]", cmp.Or(q.Name, "a message"), q.Text))
+		lines = append(lines, fmt.Sprintf("[In reply to %s: %s]", cmp.Or(inBrackets(q.Name), "a message"), inBrackets(q.Text)))
 	}
 	if m.Text != "" {
 		lines = append(lines, m.Text)
@@ -79,6 +79,11 @@ func (m Memory) words() string {
 	return strings.Join(lines, "\n")
 }
 
+// inBrackets is text in one line that can't end the brackets that it stands in.
+func inBrackets(text string) string {
+	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(strings.Fields(text), " "))
+}
+
 // words name f, and say what is known of what it holds.
 func (f File) words() string {
 	kind := "File"
@@ -88,11 +93,11 @@ func (f File) words() string {
 	var named []string
 	for _, part := range []string{f.Name, f.Type, f.Title} {
 		if part != "" {
-			named = append(named, part)
+			named = append(named, inBrackets(part))
 		}
 	}
 	if f.Unread != "" {
-		named = append(named, "not read: "+f.Unread)
+		named = append(named, "not read: "+inBrackets(f.Unread))
 	}
 	lines := []string{"[" + kind + ": " + strings.Join(named, ", ") + "]"}
 	for _, read := range []string{f.Description, f.Text} {

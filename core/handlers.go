@@ -143,7 +143,7 @@ func (r Reaction) text(on Memory) string {
 	if len(quote) > quoted {
 		quote = append(quote[:quoted], '…')
 	}
-	return fmt.Sprintf("*%s %s to: \"%s\"*", r.verb(), r.Emoji, string(quote))
+	return fmt.Sprintf("*%s %s to: \"%s\"*", r.verb(), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
 }
 
 func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {

@@ -10,8 +10,14 @@ const (
 	window   = 64   // memories that a prompt may hold
 )
 
-// told says whether m is a part of the conversation: what only tells of a failure is none (LM-08).
-func (m Memory) told() bool { return m.Failure == "" || m.Interrupted }
+// accessWord stands among the actions of messages about who may talk with the agent. They hold names that strangers chose, and so
+// they are no part of any prompt.
+const accessWord = "ACCESS"
+
+// told reports whether m is a part of the conversation. What only tells of a failure is not (LM-08), nor is what tells of access.
+func (m Memory) told() bool {
+	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, accessWord)
+}
 
 // texts is m with each of its texts made shorter.
 func (m Memory) texts(shorter func(string) string) Memory {
@@ -37,11 +43,19 @@ func (s Scene) Transcript() string {
 }
 
 func (s Scene) line(m Memory) string {
+	return s.speaker(m) + ": " + Quote(m.words())
+}
+
+// speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
+func (s Scene) speaker(m Memory) string {
 	name := Label(m.Name)
-	if name == "" {
-		name = "somebody"
+	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
+	case name == "":
+		return "somebody"
+	case m.Author != s.Agent.entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(plain(o), plain(name)) }):
+		return name + " (a person)"
 	}
-	return name + ": " + Quote(m.words())
+	return name
 }
 
 // turn is what a model is told of m.

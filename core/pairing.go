@@ -60,6 +60,7 @@ func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory
 	case err != nil:
 		return fmt.Errorf("see who asks in %s: %w", x.run.ID, err)
 	case line != "":
+		x.trail.Actions = []string{accessWord}
 		x.answer.Apply(Change{Kind: Text, Text: line})
 		return errTold
 	case !in:

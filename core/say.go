@@ -108,6 +108,9 @@ func (x *execution) recite(ctx context.Context) error {
 	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
 		q, err := x.cfg.Store.QuestionOf(ctx, x.run.ID)
+		if err == nil && q.Chooser == letIn {
+			x.trail.Actions = []string{accessWord}
+		}
 		if err == nil && q.Open(time.Now()) {
 			x.offer(q)
 		}

@@ -149,7 +149,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, m := range s.Recent {
 		if p.Uses("messages") {
-			lists["messages"] = append(lists["messages"], template.Item{"name": Label(m.Name), "text": Quote(m.words())})
+			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": Quote(m.words())})
 		}
 	}
 	return template.Values{Texts: texts, Lists: lists}

@@ -107,8 +107,8 @@ func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Roo
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
 func label(r core.Room) string {
-	if r.Name != "" {
-		return r.Name
+	if name := core.Label(r.Name); name != "" {
+		return name
 	}
 	return string(r.ID)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/core"
@@ -47,7 +48,7 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 		if asks == "" {
 			return core.Fragment{}, nil
 		}
-		text := fmt.Sprintf("You talk with %s, who is %s.", asks, standing)
+		text := fmt.Sprintf("You talk with %q, who is %s.", asks, standing)
 		noted, err := detailsOf(ctx, known, s.Message.Author)
 		if noted != "" {
 			text += " You noted of them: " + noted + "."
@@ -61,6 +62,7 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 			continue
 		}
 		seen[m.Author] = true
+		name = strconv.Quote(name) // a name may say that it is somebody's
 		if m.Author == s.Message.Author {
 			name += ", who asks and is " + standing
 		}
@@ -170,7 +172,7 @@ func attachments(_ context.Context, s core.Scene) (core.Fragment, error) {
 	var lines []string
 	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
 		for _, f := range m.Files {
-			lines = append(lines, strings.Join([]string{core.Label(f.Name) + " from " + core.Label(m.Name), f.Title, f.Description, f.Text}, "\n"))
+			lines = append(lines, strings.Join([]string{strconv.Quote(core.Label(f.Name)) + " from " + strconv.Quote(core.Label(m.Name)), f.Title, f.Description, f.Text}, "\n"))
 		}
 	}
 	if len(lines) == 0 {
