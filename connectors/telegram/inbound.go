@@ -2,8 +2,6 @@ package telegram
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -35,22 +33,13 @@ type newerMessage struct {
 	SenderBusinessBot  *tgbotapi.User `json:"sender_business_bot"`
 	BusinessConnection string         `json:"business_connection_id"`
 	GuestQuery         string         `json:"guest_query_id"`
-	Quote              struct {
+	newerKinds
+	Quote struct {
 		Text string `json:"text"` // the part of the message replied to that somebody chose, be it in another chat
 	} `json:"quote"`
 	Chat struct {
 		Forum bool `json:"is_forum"`
 	} `json:"chat"`
-}
-
-func parseUpdate(raw json.RawMessage) (u update, err error) {
-	if err := json.Unmarshal(raw, &u.Update); err != nil {
-		return u, fmt.Errorf("decode the update: %w", err)
-	}
-	if err := json.Unmarshal(raw, &u.newer); err != nil {
-		return u, fmt.Errorf("decode the update: %w", err)
-	}
-	return u, nil
 }
 
 // self is what we need to know of our own account to read messages.
@@ -67,6 +56,9 @@ type self struct {
 func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) core.Inbound {
 	text, entities := said(m)
 	files := filesOf(m)
+	if text == "" && len(files) == 0 {
+		text = newer.inWords()
+	}
 	if m.Chat == nil || text == "" && len(files) == 0 || newer.BusinessConnection != "" || newer.GuestQuery != "" {
 		return nil
 	}
@@ -75,7 +67,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in := core.Message{
 		Memory: core.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
-			Text: s.asked(text, entities), At: time.Unix(int64(m.Date), 0).UTC(), Files: files,
+			Text: s.asked(text, entities), At: written(m), Files: files,
 		},
 		Bot:   s.fromBot(m, newer),
 		Group: m.MediaGroupID, MayContinue: utf8.RuneCountInString(m.Text) >= splitFrom,
@@ -103,6 +95,14 @@ func asker(m *tgbotapi.Message) string {
 	return m.From.UserName
 }
 
+// written returns when m was written, as far as the server says so.
+func written(m *tgbotapi.Message) time.Time {
+	if m.Date == 0 {
+		return time.Now().UTC()
+	}
+	return time.Unix(int64(m.Date), 0).UTC()
+}
+
 // splitFrom is the least length of a text that may go on: apps cut what is longer than 4096 at a good place in the second
 // half of that (TR-26).
 const splitFrom = 2048
@@ -118,11 +118,11 @@ func chats(now, first int64) []string {
 
 // said is what somebody wrote: the text, or what stands below a picture or file.
 func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
-	switch {
-	case m.Text != "":
+	if m.Text != "" {
 		return m.Text, m.Entities
-	case m.Sticker != nil:
-		return sticker(m.Sticker), nil
+	}
+	if words := inWords(m); words != "" {
+		return words, nil
 	}
 	return m.Caption, m.CaptionEntities
 }
@@ -194,7 +194,7 @@ func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {
 
 // answered is the message that m replies to. In a topic, what opened it is named where nobody chose a message.
 func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
-	if r := m.ReplyToMessage; r != nil && (topic == 0 || r.MessageID != topic) {
+	if r := m.ReplyToMessage; r != nil && r.Chat != nil && r.MessageID != 0 && (topic == 0 || r.MessageID != topic) {
 		return r
 	}
 	return nil

@@ -19,7 +19,7 @@ func read(t *testing.T, chat, extra string) core.Inbound {
 	if extra != "" {
 		raw += "," + extra
 	}
-	u, err := parseUpdate(json.RawMessage(raw + `}}`))
+	u, _, err := parseUpdate(json.RawMessage(raw + `}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func FuzzInbound(f *testing.F) {
 	f.Add([]byte(`{"update_id":1,"message":{"message_id":7,"chat":` + inForum + `,"text":"@parley_bot","entities":[{"type":"mention","offset":0,"length":11}]}}`))
 	f.Add([]byte(`{"message":{"text":"/stop","entities":[{"type":"bot_command","offset":0,"length":9223372036854775807}],"chat":{}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		u, err := parseUpdate(raw)
+		u, _, err := parseUpdate(raw)
 		if err != nil || u.Message == nil || u.newer.Message == nil {
 			return
 		}

@@ -79,10 +79,13 @@ var errBehind = errors.New("an earlier one of the chat was not taken")
 
 // one hands an update over. One that can't be read is logged and counts as taken: it would never be better.
 func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []handler, held map[int64]bool) error {
-	u, err := parseUpdate(raw)
+	u, odd, err := parseUpdate(raw)
 	if err != nil {
 		i.log.Error("an update can't be read and is skipped", "update", id, "err", err)
 		return nil
+	}
+	if odd != nil {
+		i.log.Warn("a part of an update can't be read and is left out", "update", id, "err", odd)
 	}
 	chat := u.chat()
 	if held[chat] {

@@ -280,6 +280,9 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 
 // edited hands over what a message says now; whether that is another text, and matters, is not decided here (IN-12).
 func (p *poller) edited(ctx context.Context, u update) error {
+	if u.EditedMessage.Location != nil {
+		return nil // a live location moves all the time: that is no new question
+	}
 	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(core.Message)
 	if !ok {
 		return nil

@@ -1,0 +1,65 @@
+package telegram
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// parseUpdate reads an update. What can't be read of it is left out, and returned as odd; but an update that does not
+// say who did what where is an error.
+func parseUpdate(raw json.RawMessage) (u update, odd, err error) {
+	if err := json.Unmarshal(raw, &essentials{}); err != nil {
+		return u, nil, fmt.Errorf("decode the update: %w", err)
+	}
+	odd = errors.Join(json.Unmarshal(raw, &u.Update), json.Unmarshal(raw, &u.newer))
+	return u, odd, nil
+}
+
+// essentials are the fields without which an update would be taken for another: each must be of the right type. The
+// decoder goes on behind a field of a wrong type, and leaves it out.
+type essentials struct {
+	Message    essential `json:"message"`
+	Edited     essential `json:"edited_message"`
+	Post       essential `json:"channel_post"`
+	MyMember   essential `json:"my_chat_member"`
+	ChatMember essential `json:"chat_member"`
+	Reactions  essential `json:"message_reaction"`
+	Pressed    struct {
+		ID      string    `json:"id"`
+		From    someone   `json:"from"`
+		Data    string    `json:"data"`
+		Message essential `json:"message"`
+	} `json:"callback_query"`
+}
+
+type essential struct {
+	ID   int `json:"message_id"`
+	Chat struct {
+		ID   int64  `json:"id"`
+		Type string `json:"type"`
+	} `json:"chat"`
+	From               someone `json:"from"`
+	SenderChat         someone `json:"sender_chat"`
+	ViaBot             someone `json:"via_bot"`
+	SenderBusinessBot  someone `json:"sender_business_bot"`
+	BusinessConnection string  `json:"business_connection_id"`
+	GuestQuery         string  `json:"guest_query_id"`
+	Forwarded          bool    `json:"is_automatic_forward"`
+	Thread             int     `json:"message_thread_id"`
+	InTopic            bool    `json:"is_topic_message"`
+	MigrateTo          int64   `json:"migrate_to_chat_id"`
+	MigrateFrom        int64   `json:"migrate_from_chat_id"`
+	User               someone `json:"user"`       // who reacted
+	Actor              someone `json:"actor_chat"` // or in whose name
+	NewMember          struct {
+		Status string  `json:"status"`
+		User   someone `json:"user"`
+	} `json:"new_chat_member"`
+}
+
+// someone is a user or a chat.
+type someone struct {
+	ID  int64 `json:"id"`
+	Bot bool  `json:"is_bot"`
+}

@@ -1,0 +1,73 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+)
+
+// inWords returns what a message says that is neither text nor a file, as the model reads it; empty if it is a notice of
+// the chat's.
+func inWords(m *tgbotapi.Message) string {
+	switch {
+	case m.Sticker != nil:
+		return sticker(m.Sticker)
+	case m.Venue != nil:
+		return fmt.Sprintf("*Place: %s, %s (%s)*", m.Venue.Title, m.Venue.Address, coordinates(m.Venue.Location))
+	case m.Location != nil:
+		return "*Location: " + coordinates(*m.Location) + "*"
+	case m.Contact != nil:
+		return fmt.Sprintf("*Contact: %s, %s*", fullName(m.Contact.FirstName, m.Contact.LastName, "no name"), m.Contact.PhoneNumber)
+	case m.Dice != nil:
+		return fmt.Sprintf("*%s rolled: %d*", m.Dice.Emoji, m.Dice.Value)
+	case m.Poll != nil:
+		var options []string
+		for _, o := range m.Poll.Options {
+			options = append(options, o.Text)
+		}
+		return fmt.Sprintf("*Poll: %s Options: %s*", m.Poll.Question, strings.Join(options, "; "))
+	case m.Game != nil:
+		return "*Game: " + m.Game.Title + "*"
+	case m.Invoice != nil:
+		return "*Invoice: " + m.Invoice.Title + "*"
+	}
+	return ""
+}
+
+func coordinates(l tgbotapi.Location) string {
+	return fmt.Sprintf("latitude %.6g, longitude %.6g", l.Latitude, l.Longitude)
+}
+
+// newerKinds are those that came after Bot API 5.5. Of their content only what is words is read.
+type newerKinds struct {
+	Story     json.RawMessage `json:"story"`
+	Giveaway  json.RawMessage `json:"giveaway"`
+	PaidMedia json.RawMessage `json:"paid_media"`
+	Checklist *struct {
+		Title string `json:"title"`
+		Tasks []struct {
+			Text string `json:"text"`
+		} `json:"tasks"`
+	} `json:"checklist"`
+}
+
+// inWords does for newer kinds what the function of that name does.
+func (k newerKinds) inWords() string {
+	switch {
+	case k.Checklist != nil:
+		words := "*Checklist: " + k.Checklist.Title
+		for _, t := range k.Checklist.Tasks {
+			words += "; " + t.Text
+		}
+		return words + "*"
+	case len(k.Story) > 0:
+		return "*Story (its content does not reach bots)*"
+	case len(k.Giveaway) > 0:
+		return "*Giveaway*"
+	case len(k.PaidMedia) > 0:
+		return "*Paid pictures or videos (their content does not reach bots)*"
+	}
+	return ""
+}

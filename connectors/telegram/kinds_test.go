@@ -1,0 +1,89 @@
+package telegram
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/connectors/telegram/telegramfake"
+	"parley/core"
+)
+
+// What is neither text nor a file reaches the model in words (IN-14 holds for it too); notices of a chat do not.
+func TestKindsInWords(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"location":{"latitude":52.52,"longitude":13.405}`:                                                                           "*Location: latitude 52.52, longitude 13.405*",
+		`"venue":{"location":{"latitude":1,"longitude":2},"title":"Zoo","address":"Road 1"},"location":{"latitude":1,"longitude":2}`: "*Place: Zoo, Road 1 (latitude 1, longitude 2)*",
+		`"contact":{"phone_number":"+49","first_name":"Eve"}`:                                                                        "*Contact: Eve, +49*",
+		`"dice":{"emoji":"🎲","value":4}`:                                                                                             "*🎲 rolled: 4*",
+		`"poll":{"id":"1","question":"Tea?","options":[{"text":"Yes"},{"text":"No"}]}`:                                               "*Poll: Tea? Options: Yes; No*",
+		`"game":{"title":"Chess"}`:                                                                                                   "*Game: Chess*",
+		`"invoice":{"title":"Book"}`:                                                                                                 "*Invoice: Book*",
+		`"checklist":{"title":"Trip","tasks":[{"id":1,"text":"Pack"}]}`:                                                              "*Checklist: Trip; Pack*",
+		`"story":{"chat":{"id":5},"id":1}`:                                                                                           "*Story (its content does not reach bots)*",
+		`"giveaway":{"winner_count":1}`:                                                                                              "*Giveaway*",
+		`"paid_media":{"star_count":1},"caption":"Look"`:                                                                             "Look",
+		`"paid_media":{"star_count":1}`:                                                                                              "*Paid pictures or videos (their content does not reach bots)*",
+		`"new_chat_title":"Seven"`:                                                                                                   "",
+		`"pinned_message":{"message_id":3,"date":1,"chat":{"id":5},"text":"Hi"}`:                                                     "",
+	} {
+		in, ok := read(t, inPrivate, fields).(core.Message)
+		if ok != (want != "") || in.Text != want {
+			t.Errorf("%s is %q, want %q", fields, in.Text, want)
+		}
+	}
+}
+
+// One field that can't be read is left out, and the message arrives; one that says who wrote or where must be right.
+func TestOddFields(t *testing.T) {
+	for fields, want := range map[string]string{
+		`"text":"hi","date":"soon"`:                                        "hi",
+		`"text":"hi","entities":[{"type":"bold","offset":"x","length":1}]`: "hi",
+		`"text":"hi","entities":7`:                                         "hi",
+		`"text":"hi","photo":{"file_id":1}`:                                "hi",
+		`"text":"hi","reply_to_message":5`:                                 "hi",
+		`"text":"hi","reply_to_message":{"message_id":"x","chat":3}`:       "hi",
+		`"text":"hi","quote":"x","forward_date":"y"`:                       "hi",
+		`"caption":"hi","document":{"file_id":"a","file_size":"much"}`:     "hi",
+		`"text":"hi","checklist":5,"story":{}`:                             "hi",
+		`"text":"hi","from":{"id":"5","first_name":"Ada"}`:                 "error",
+		`"text":"hi","from":{"id":5,"is_bot":"yes"}`:                       "error",
+		`"text":"hi","chat":{"id":"5","type":"private"}`:                   "error",
+		`"text":"hi","business_connection_id":5`:                           "error",
+		`"text":"hi","sender_chat":"x"`:                                    "error",
+	} {
+		raw := `{"update_id":1,"message":{"message_id":7,"date":1700000000,"chat":` + inPrivate + `,"from":{"id":5,"first_name":"Ada"},` + fields + `}}`
+		u, odd, err := parseUpdate(json.RawMessage(raw))
+		if (err != nil) != (want == "error") {
+			t.Errorf("%s: %v", fields, err)
+		}
+		if err != nil {
+			continue
+		}
+		in, ok := self{account: us}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first).(core.Message)
+		if !ok || in.Text != want || in.At.IsZero() || in.At.Year() < 2000 {
+			t.Errorf("%s is %+v", fields, in)
+		}
+		if odd == nil {
+			t.Errorf("%s: nothing was odd", fields)
+		}
+	}
+}
+
+// A location is answered; that it moves is no new question.
+func TestLiveLocation(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		chat := r.AddPrivate(ada)
+		r.run(r.bot)
+		m := r.Say(chat, ada, "", telegramfake.WithMedia(map[string]any{"location": map[string]any{"latitude": 1.5, "longitude": 2, "live_period": 60}}))
+		wait(time.Second)
+		r.UserEdit(m, "")
+		wait(time.Second)
+		r.want("*Location: latitude 1.5, longitude 2*")
+		if strings.Contains(r.log.String(), "left out") {
+			t.Error("a part was left out")
+		}
+	})
+}
