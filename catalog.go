@@ -32,6 +32,7 @@ type backends struct {
 	tracker core.Tracker
 	bus     core.Bus
 	holds   progressive.Holds
+	windows progressive.Windows
 	memo    connectors.Memo
 	log     *slog.Logger       // without ids of conversations
 	ledger  progressive.Ledger // nil where nothing is shared
@@ -69,6 +70,10 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
 		b.close()
 		return backends{}, err
+	}
+	b.windows = store
+	if w, ok := b.store.(progressive.Windows); ok {
+		b.windows = w
 	}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
@@ -174,9 +179,14 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env
 	}
 }
 
-// newGate gives each scope the budget of its kind. Where runs are open an earlier process was in the middle of
-// something, and may have spent what this one can't know of; long holds are known.
-func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (progressive.Gate, error) {
+// closingGate is a gate that saves at its end what was spent.
+type closingGate interface {
+	progressive.Gate
+	Close() error
+}
+
+// newGate gives each scope the budget of its kind, less what an earlier process has spent of it.
+func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (closingGate, error) {
 	budgets := map[string]progressive.Budget{}
 	for _, p := range on {
 		maps.Copy(budgets, p.budgets)
@@ -193,12 +203,12 @@ func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (
 	if err != nil {
 		return nil, err
 	}
-	options := []progressive.GateOption{remembering}
-	if len(open) > 0 {
-		options = append(options, progressive.Spent)
+	continuing, err := progressive.Continuing(ctx, b.windows, len(open) > 0, log)
+	if err != nil {
+		return nil, err
 	}
 	if b.ledger != nil {
-		return progressive.NewSharedGate(b.ledger, budget, options...), nil
+		return progressive.NewSharedGate(b.ledger, budget, remembering, continuing), nil
 	}
-	return progressive.NewGate(budget, options...), nil
+	return progressive.NewGate(budget, remembering, continuing), nil
 }

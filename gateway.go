@@ -117,6 +117,12 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.backends.closers = append(g.backends.closers, func() error {
+		if err := gate.Close(); err != nil && !errors.Is(err, core.ErrCrashed) {
+			g.env.Log.Warn("the next start can't know what was sent, and sends less for a moment", "err", err)
+		}
+		return nil
+	})
 	return opener(posters, gate, g.env), nil
 }
 

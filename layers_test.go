@@ -51,7 +51,7 @@ var layers = []layer{
 	{"backends/redis", []string{"core", "progressive", "backends/inmem"}, []string{"github.com/redis/go-redis"}},
 	{"backends/redis/redistest", nil, nil},
 	{"backends/sqlite/sqlitetest", []string{"backends/sqlite"}, nil},
-	{"backends/sqlite", []string{"core"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
+	{"backends/sqlite", []string{"core", "progressive"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
 	{"internal/guard", nil, nil},
 	{"media", []string{"core", "internal/guard"}, nil},
 	{"media/pdftext", nil, []string{"github.com/ledongthuc/pdf"}},

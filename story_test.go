@@ -24,6 +24,7 @@ import (
 	"parley/connectors"
 	"parley/core"
 	"parley/models/modelfake"
+	"parley/progressive"
 	"parley/sim"
 )
 
@@ -412,4 +413,21 @@ func (w *witness) Leave(ctx context.Context, owner string) error {
 
 func (w *witness) RetryRun(ctx context.Context, id core.RunID) error {
 	return w.effect(func() error { return w.Store.RetryRun(ctx, id) })
+}
+
+func (w *witness) windows() progressive.Windows { return w.Store.(progressive.Windows) }
+
+func (w *witness) BeginWindows(ctx context.Context) (progressive.SavedWindows, error) {
+	return w.windows().BeginWindows(ctx)
+}
+
+func (w *witness) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.windows().SaveWindows(ctx, changed, end)
+}
+
+func (w *witness) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
+	w.windows().WithCommits(take)
 }

@@ -19,26 +19,30 @@ const (
 // [Final] tickets, at once or within one permit's time; signs leave more. A scope that refused goes at half its pace for a minute
 // after its hold. Scopes that are idle cost nothing.
 type MemoryGate struct {
-	budget func(Scope) Budget
-	spent  time.Time // every window was full then; zero if it was not
-	holds  Holds     // nil if holds end with the process
-	log    *slog.Logger
+	budget  func(Scope) Budget
+	spent   time.Time // every window was full then; zero if it was not
+	crashed time.Time // one more second of every budget may have been spent by then; zero if not
+	holds   Holds     // nil if holds end with the process
+	windows Windows   // nil if what was spent is forgotten with the process
+	log     *slog.Logger
 
-	mu     sync.Mutex
-	scopes map[Scope]*scope
-	held   map[Scope]time.Time // of scopes that nobody has named yet
-	share  int                 // of how many equals this gate is one
-	wakes  pile[*scope]        // the scopes where time alone changes something
-	timer  *time.Timer
-	armed  time.Time // what the timer is set to; zero if it is not
-	turn   uint64
+	mu      sync.Mutex
+	scopes  map[Scope]*scope
+	held    map[Scope]time.Time // of scopes that nobody has named yet
+	saved   map[Scope]Window    // likewise, of the process before
+	changed map[*scope]bool     // what is to be saved
+	saving  *time.Timer         // until it is; nil if nothing is to be saved
+	unsaved bool                // the last save failed
+	ended   bool                // nothing is to be saved any more
+	share   int                 // of how many equals this gate is one
+	wakes   pile[*scope]        // the scopes where time alone changes something
+	timer   *time.Timer
+	armed   time.Time // what the timer is set to; zero if it is not
+	turn    uint64
 }
 
 // GateOption changes how a [MemoryGate] begins.
 type GateOption func(*MemoryGate)
-
-// Spent begins with every window full, for a process that can't know what its predecessor sent.
-func Spent(g *MemoryGate) { g.spent = time.Now() }
 
 // NewGate returns a gate that takes each scope's budget from budget, which must not block.
 func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
@@ -153,6 +157,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time
 		s.users--
 		if !errors.Is(err, ErrUnused) {
 			s.spend(now)
+			g.change(s)
 		} else {
 			s.allowed++
 		}
@@ -160,6 +165,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time
 	if l := (Learned{}); errors.As(err, &l) {
 		s := g.scope(w.named(l.Scope), now)
 		s.learn(l, now)
+		g.change(s)
 		g.schedule(s, now)
 		if l.Left <= 0 {
 			closed, until = s.name, s.resets
@@ -168,6 +174,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time
 	if slow := (RetryAfter{}); errors.As(err, &slow) {
 		s := g.scope(w.named(slow.Scope), now)
 		s.hold(now.Add(max(slow.After, leastHold)))
+		g.change(s)
 		g.schedule(s, now)
 		closed, until = s.name, s.held
 	}
@@ -226,6 +233,7 @@ func (g *MemoryGate) scope(name Scope, now time.Time) *scope {
 			s.hold(s.held)
 			delete(g.held, name)
 		}
+		g.restore(s, now)
 		if !g.spent.IsZero() && now.Before(g.spent.Add(s.Per)) {
 			for range s.N {
 				s.left = append(s.left, g.spent)

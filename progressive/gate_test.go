@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -210,9 +211,14 @@ func TestGateFinalIsNotOvertakenInItsChat(t *testing.T) {
 	})
 }
 
+// Where a version without saved budgets left something open, every window is taken for full.
 func TestGateBeginsSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}}), progressive.Spent)
+		began, err := progressive.Continuing(t.Context(), &windows{}, true, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 3, Per: 3 * time.Second}}), began)
 		time.Sleep(time.Second)
 		if w := enter(t, g, progressive.Final, nil, "a"); w != 2*time.Second {
 			t.Errorf("waited %v", w)

@@ -14,9 +14,10 @@ const batch = 128
 // writes lets those who wait at the same time share one transaction, and so one wait for the disk. Whoever comes first
 // commits for all.
 type writes struct {
-	db   *sql.DB // one connection
-	jobs chan *job
-	turn chan struct{} // held by who commits
+	db    *sql.DB // one connection
+	jobs  chan *job
+	turn  chan struct{} // held by who commits
+	along along
 }
 
 // job is one write.
@@ -93,19 +94,30 @@ func (w *writes) commit(jobs []*job) error {
 	}
 	defer tx.Rollback() //nolint:errcheck // of no effect after Commit
 	for _, j := range jobs {
-		if _, err := tx.ExecContext(ctx, `SAVEPOINT job`); err != nil {
-			return err
-		}
-		if j.err = j.try(tx); j.err != nil {
-			if _, err := tx.ExecContext(ctx, `ROLLBACK TO job`); err != nil {
-				return errors.Join(j.err, err) // SQLite took all of it back, as it does when the disk is full
-			}
-		}
-		if _, err := tx.ExecContext(ctx, `RELEASE job`); err != nil {
+		if err := j.in(ctx, tx); err != nil {
 			return err
 		}
 	}
-	return tx.Commit()
+	saved, err := w.along.save(ctx, tx)
+	if err == nil {
+		err = tx.Commit()
+	}
+	saved(err)
+	return err
+}
+
+// in does j as a part of tx. If j fails it is taken back alone; an error means that tx can't be used any more.
+func (j *job) in(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, `SAVEPOINT job`); err != nil {
+		return err
+	}
+	if j.err = j.try(tx); j.err != nil {
+		if _, err := tx.ExecContext(ctx, `ROLLBACK TO job`); err != nil {
+			return errors.Join(j.err, err) // SQLite took all of it back, as it does when the disk is full
+		}
+	}
+	_, err := tx.ExecContext(ctx, `RELEASE job`)
+	return err
 }
 
 // try keeps a panic from those who share the transaction.

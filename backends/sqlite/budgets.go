@@ -1,0 +1,113 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"parley/progressive"
+)
+
+var _ progressive.Windows = (*Store)(nil)
+
+// How the process ended that saved the windows.
+const (
+	windowsRunning = "running"
+	windowsEnded   = "ended"
+)
+
+// BeginWindows implements [progressive.Windows].
+func (s *Store) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
+		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, nanos(time.Now()))
+		if err != nil {
+			return err
+		}
+		_, err = collect(rows, func(r row) (scope progressive.Scope, err error) {
+			var text string
+			if err := r.Scan(&scope, &text); err != nil {
+				return "", err
+			}
+			if scope == "" {
+				saved.Known, saved.Ended = true, text == windowsEnded
+				return scope, nil
+			}
+			var w progressive.Window
+			err = json.Unmarshal([]byte(text), &w)
+			saved.Windows[scope] = w
+			return scope, err
+		})
+		if err != nil {
+			return err
+		}
+		return markWindows(ctx, tx, windowsRunning)
+	})
+	return saved, wrap(err, "reading what was spent")
+}
+
+func markWindows(ctx context.Context, tx *sql.Tx, how string) error {
+	_, err := tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES ('', 0, ?)`, how)
+	return err
+}
+
+// SaveWindows implements [progressive.Windows].
+func (s *Store) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
+	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if err := saveWindows(ctx, tx, changed); err != nil || !end {
+			return err
+		}
+		return markWindows(ctx, tx, windowsEnded)
+	})
+	return wrap(err, "saving what was spent")
+}
+
+// saveWindows also forgets what does not matter any more.
+func saveWindows(ctx context.Context, tx *sql.Tx, changed []progressive.ChangedWindow) error {
+	for _, w := range changed {
+		text, err := json.Marshal(w.Window)
+		if err != nil {
+			return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
+		}
+		_, err = tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES (?, ?, ?)`, w.Scope, nanos(w.Until), string(text))
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `DELETE FROM windows WHERE until <= ? AND scope <> ''`, nanos(time.Now()))
+	return err
+}
+
+// WithCommits implements [progressive.Windows].
+func (s *Store) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
+	s.writes.along.Store(&take)
+}
+
+// along is what every commit saves too, if there is anything.
+type along struct {
+	atomic.Pointer[func() ([]progressive.ChangedWindow, func(error))]
+}
+
+// save adds what there is to tx. If that fails, it is taken back alone. The returned function is to be told whether tx was
+// committed. An error means that tx can't be used any more.
+func (a *along) save(ctx context.Context, tx *sql.Tx) (done func(error), err error) {
+	take := a.Load()
+	if take == nil {
+		return func(error) {}, nil
+	}
+	changed, told := (*take)()
+	if len(changed) == 0 {
+		return func(error) {}, nil
+	}
+	j := &job{ctx: ctx, do: func(ctx context.Context, tx *sql.Tx) error { return saveWindows(ctx, tx, changed) }}
+	err = j.in(ctx, tx)
+	return func(err error) {
+		if err == nil {
+			err = j.err
+		}
+		told(err)
+	}, err
+}

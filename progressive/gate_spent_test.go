@@ -1,0 +1,213 @@
+package progressive_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/progressive"
+)
+
+// windows keep what gates save.
+type windows struct {
+	mu    sync.Mutex
+	saved progressive.SavedWindows
+	saves []time.Time
+	take  func() ([]progressive.ChangedWindow, func(error))
+	fails error
+}
+
+func (w *windows) BeginWindows(context.Context) (progressive.SavedWindows, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was := w.saved
+	was.Windows = maps.Clone(was.Windows)
+	w.saved.Known, w.saved.Ended = true, false
+	return was, w.fails
+}
+
+func (w *windows) SaveWindows(_ context.Context, changed []progressive.ChangedWindow, end bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.saves = append(w.saves, time.Now())
+	if w.fails != nil {
+		return w.fails
+	}
+	w.keep(changed)
+	w.saved.Ended = w.saved.Ended || end
+	return nil
+}
+
+func (w *windows) keep(changed []progressive.ChangedWindow) {
+	if w.saved.Windows == nil {
+		w.saved.Windows = map[progressive.Scope]progressive.Window{}
+	}
+	for _, c := range changed {
+		w.saved.Windows[c.Scope] = c.Window
+	}
+}
+
+func (w *windows) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) { w.take = take }
+
+// commit is one that happens anyway.
+func (w *windows) commit(err error) {
+	changed, done := w.take()
+	if err == nil {
+		w.keep(changed)
+	}
+	done(err)
+}
+
+func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
+	t.Helper()
+	o, err := progressive.Continuing(t.Context(), w, open, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{
+		"chat": {N: 3, Per: 6 * time.Second}, "slow": {N: 1, Per: time.Minute},
+	}), o)
+}
+
+// waited is how long a final had to wait.
+func waited(t *testing.T, g *progressive.MemoryGate, scope progressive.Scope) time.Duration {
+	t.Helper()
+	begun := time.Now()
+	leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave(nil)
+	return time.Since(begun)
+}
+
+// ST-28: the next process begins with what this one has spent, if it ended in order; else with a second more.
+func TestGateContinues(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*windows, *progressive.MemoryGate) error
+		want []time.Duration // that finals wait, one after the other
+	}{
+		"an end":             {func(_ *windows, g *progressive.MemoryGate) error { return g.Close() }, []time.Duration{0, 4 * time.Second, 0}},
+		"a crash":            {func(*windows, *progressive.MemoryGate) error { time.Sleep(2 * time.Second); return nil }, []time.Duration{4 * time.Second, 0, 2 * time.Second}},
+		"a crash at once":    {func(*windows, *progressive.MemoryGate) error { return nil }, []time.Duration{0, 0, 6 * time.Second}},
+		"a crash, committed": {func(w *windows, _ *progressive.MemoryGate) error { w.commit(nil); return nil }, []time.Duration{6 * time.Second, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &windows{}
+				g := w.gate(t, true)
+				time.Sleep(time.Minute) // nothing is known of before: then all is spent
+				waited(t, g, "chat")
+				waited(t, g, "chat")
+				if err := c.end(w, g); err != nil {
+					t.Fatal(err)
+				}
+				if name == "an end" {
+					time.Sleep(2 * time.Second)
+				}
+				g = w.gate(t, true)
+				for i, want := range c.want {
+					if got := waited(t, g, "chat"); got != want {
+						t.Errorf("final %d waited %v; want %v", i+1, got, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// ST-28: what was spent is saved at most once a second, and not at all where commits do it. What can't be saved is saved later.
+func TestGateSavesOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		g := w.gate(t, false)
+		begun := time.Now()
+		for range 10 {
+			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{"free"}, Priority: progressive.Final})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave(nil)
+			time.Sleep(300 * time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		last := begun
+		for _, at := range w.saves {
+			if at.Sub(last) < time.Second {
+				t.Errorf("it saved %v after the save before", at.Sub(last))
+			}
+			last = at
+		}
+		if len(w.saves) < 2 {
+			t.Errorf("it saved at %v", w.saves)
+		}
+		w.saves = nil
+		waited(t, g, "slow")
+		w.commit(errors.New("disk full"))
+		w.fails = errors.New("disk full")
+		time.Sleep(3500 * time.Millisecond)
+		if n := len(w.saves); n != 3 {
+			t.Errorf("it tried to save %d times in 3.5 s", n)
+		}
+		w.fails = nil
+		w.commit(nil)
+		time.Sleep(time.Minute)
+		if n := len(w.saves); n != 3 {
+			t.Errorf("it saved what was saved: %d times", n)
+		}
+		if got := w.saved.Windows["slow"].Left; len(got) != 1 {
+			t.Errorf("saved is %v", got)
+		}
+		w.fails = errors.New("disk full")
+		if err := g.Close(); !errors.Is(err, w.fails) {
+			t.Errorf("its end: %v", err)
+		}
+		if _, err := progressive.Continuing(t.Context(), w, false, nil); !errors.Is(err, w.fails) {
+			t.Errorf("what can't be read: %v", err)
+		}
+	})
+}
+
+// I6, ST-28: also a short hold, what the platform said of its window, and the slower pace after a refusal are known to the next
+// process. A clock that was set back makes nothing wait longer than a window.
+func TestGateContinuesWhatItLearned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		g := w.gate(t, false)
+		for scope, said := range map[progressive.Scope]error{
+			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.Learned{Left: 0, After: 10 * time.Second},
+		} {
+			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave(said)
+		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.saved.Windows["slow"] = progressive.Window{Left: []time.Time{time.Now().Add(time.Hour)}}
+		g = w.gate(t, false)
+		for _, c := range []struct {
+			scope progressive.Scope
+			want  time.Duration
+		}{{"free", 10 * time.Second}, {"chat", 10 * time.Second}} {
+			if got := waited(t, g, c.scope); got != c.want {
+				t.Errorf("%s waited %v; want %v", c.scope, got, c.want)
+			}
+		}
+		waited(t, g, "chat")
+		waited(t, g, "chat")
+		if got := waited(t, g, "chat"); got <= 6*time.Second {
+			t.Errorf("at half the pace it waited %v", got)
+		}
+		if got := waited(t, g, "slow"); got != time.Minute {
+			t.Errorf("after the clock was set back it waited %v", got)
+		}
+	})
+}
