@@ -131,6 +131,7 @@ func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform)
 		bot := telegram.New(telegram.Options{
 			Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Memo: memo, Log: env.Log,
 			Progress: progressive.Progress(t.Progress), LongCode: progressive.LongCode(t.LongCode),
+			SkipAmbiguous: t.Ambiguous == config.AmbiguousSkip,
 		})
 		on = append(on, platform{bot, telegram.Limits(t.Limits).Budgets()})
 	}

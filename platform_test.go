@@ -16,6 +16,7 @@ import (
 	"parley/connectors/connectortest/telegramworld"
 	"parley/core"
 	"parley/models/modelfake"
+	"parley/progressive"
 	"parley/sim"
 )
 
@@ -25,7 +26,8 @@ type site struct {
 	at    string // where its server listens
 	world func() (World, error)
 	use   func(c *config.Config, w World, url string) (token string) // turns the connector on
-	// orphans says that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays.
+	// orphans reports that a create whose fate is unknown can't be asked for again (TR-12): what it may have left stays, and
+	// a last word is sent once more, marked.
 	orphans bool
 }
 
@@ -234,7 +236,7 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 			continue
 		}
 		delete(standing, s.ID)
-		texts = append(texts, withoutCalls(m.Text))
+		texts = append(texts, strings.TrimSuffix(withoutCalls(m.Text), "\n\n"+progressive.Repetition))
 		files = append(files, m.Files...)
 		for i, v := range m.Versions {
 			last := v.Text == m.Text

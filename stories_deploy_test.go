@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -95,19 +96,44 @@ func TestChatTwoCrashes(t *testing.T) {
 	}
 }
 
-// until waits until the newest run is so.
+// until waits until an open run is so.
 func (c *chat) until(so func(core.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
-		open, err := c.node.store.OpenRuns(c.Context(), c.rooms()[0])
-		c.must(err)
-		if len(open) == 0 {
-			c.Fatal("no run is open")
-		}
-		if so(open[len(open)-1]) {
-			return
+		for _, room := range c.rooms() {
+			open, err := c.node.store.OpenRuns(c.Context(), room)
+			c.must(err)
+			if slices.ContainsFunc(open, so) {
+				return
+			}
 		}
 		c.pass(10 * time.Millisecond)
 	}
-	c.Fatal("it never was")
+	c.Fatal("no run ever was")
+}
+
+// ST-27: the process dies while the only message of an answer is being posted, before or after the platform has it. The
+// next one sends it once more, marked, and the one after that does not.
+func TestChatCrashAtTheLastCreate(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"it was posted": {Op: progressive.Post, Mute: time.Hour},
+		"it was not":    {Op: progressive.Post, Dropped: true, Delay: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.Spoil(f)
+				c.model.Queue(Script{Text("Yes.")})
+				c.Say(Ada, c.ada, "Is it so?")
+				c.until(func(run core.Run) bool { return len(run.Shown) > 0 })
+				c.pass(time.Second)
+				c.crash()
+				c.start()
+				c.wantOnceOrMarked(f, "Yes.")
+				c.crash()
+				c.start()
+				c.pass(time.Minute)
+				c.wantOnceOrMarked(f, "Yes.")
+			})
+		})
+	}
 }

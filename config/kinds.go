@@ -53,6 +53,17 @@ const (
 
 func (LongCode) words() []string { return []string{string(LongCodeMessage), string(LongCodeFile)} }
 
+// Ambiguous says what becomes of the last message of an answer when nobody can tell whether the platform has it.
+type Ambiguous string
+
+// What becomes of such a message.
+const (
+	AmbiguousResend Ambiguous = "resend" // it is sent once more, marked
+	AmbiguousSkip   Ambiguous = "skip"   // it is not sent again
+)
+
+func (Ambiguous) words() []string { return []string{string(AmbiguousResend), string(AmbiguousSkip)} }
+
 // Generation says in which form a model answers.
 type Generation string
 

@@ -305,4 +305,7 @@ type Shown struct {
 	Sent string    `json:"sent,omitempty"`
 	Last bool      `json:"last,omitempty"` // that is part of the last word
 	At   time.Time `json:"at,omitzero"`    // when the intent was first noted
+	// Tries counts the requests that carry what Sent names and cannot be told apart by the platform, this one included. It
+	// stays with the ID if there was more than one.
+	Tries int `json:"tries,omitempty"`
 }

@@ -24,7 +24,8 @@ var errSilent = errors.New("the platform said nothing in time")
 // shown. An error ends the message.
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	if s.op == Post {
-		if err := note(m.intent(s)); err != nil {
+		s.intent = m.intent(s)
+		if err := note(s.intent); err != nil {
 			leave(ErrUnused)
 			return err
 		}
@@ -45,16 +46,6 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	}
 }
 
-// intent returns what the journal is to hold while the outcome of the create request s is unknown. A request that repeats
-// another of unknown outcome keeps its time: its nonce is as old.
-func (m *Message) intent(s step) core.Shown {
-	i := core.Shown{Part: s.i, Sent: hash(s.part), Last: m.ended && s.part != ask, At: time.Now().UTC().Round(0)}
-	if h := m.part(s.i); h.state == unknown && !h.intent.At.IsZero() {
-		i.At = h.intent.At
-	}
-	return i
-}
-
 func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
 	h := m.part(s.i)
 	if h.state == gone {
@@ -64,8 +55,8 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	if !repeated && m.window > 0 {
 		h.until = time.Now().Add(m.window)
 	}
-	h.part, h.intent, h.sure = s.part, m.intent(s), false
-	id, err := m.sink.Post(ctx, s.part, m.nonce(s.i, h.again))
+	h.part, h.marked, h.intent, h.sure = s.part, s.marked, s.intent, false
+	id, err := m.sink.Post(ctx, m.marked(s), m.nonce(s.i, h.again))
 	err = certain(ctx, err)
 	leave(m.told(err))
 	switch {
@@ -74,15 +65,15 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 		h.sure = !repeated || m.window == 0 || m.editor == nil || // a known nonce gives the message with its old text
 			s.part.File != nil && was.part.shows(s.part)
 		m.succeeded()
-		return note(core.Shown{Part: s.i, ID: id})
+		return note(confirmed(id, h.intent))
 	case errors.Is(err, ErrAmbiguous):
-		h.state = unknown
+		h.state, h.after = unknown, time.Now().Add(resendPause)
 	case errors.Is(err, ErrGone) && h.again:
 		h.state = left
 	case errors.Is(err, ErrGone):
 		h.state, h.part = gone, Part{}
 	default:
-		h.part, h.intent = was.part, was.intent
+		h.part, h.marked, h.intent = was.part, was.marked, was.intent
 		if werr := note(withdrawal(s.i, was)); werr != nil {
 			return werr
 		}
@@ -90,20 +81,11 @@ func (m *Message) post(ctx context.Context, s step, leave func(error), note func
 	return m.failed(s, err)
 }
 
-// withdrawal returns what the journal is to hold after a definite refusal of a create request: what it held before. Without
-// it the next holder would take the refused message for one that may have been delivered.
-func withdrawal(part int, was shown) core.Shown {
-	if was.state == unknown {
-		return was.intent
-	}
-	return core.Shown{Part: part, Gone: true}
-}
-
 func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	h := m.part(s.i)
 	was := *h
-	h.part, h.sure, h.untold = s.part, false, false
-	err := certain(ctx, m.editor.Edit(ctx, h.id, s.part))
+	h.part, h.marked, h.sure, h.untold = s.part, s.marked, false, false
+	err := certain(ctx, m.editor.Edit(ctx, h.id, m.marked(s)))
 	leave(m.told(err))
 	switch {
 	case err == nil:
@@ -157,7 +139,7 @@ func (m *Message) told(err error) error {
 // succeeded is called when the parts say what was done. If that was all, what is not shown is younger than the view.
 func (m *Message) succeeded() {
 	m.failures, m.notBefore = 0, time.Time{}
-	if _, more := plan(m.parts[:min(len(m.parts), len(m.want))], m.want, m.read); !more {
+	if _, more := plan(m.parts[:min(len(m.parts), len(m.want))], m.want, m.read, m.resend != nil); !more {
 		m.fresh = m.read
 	}
 }

@@ -40,6 +40,7 @@ var steps = map[string]struct {
 	tell func(*story)
 	but  map[string][]string // by fault, without nonces
 	with map[string][]string // by fault, with nonces
+	more map[string][]string // by fault, where a last word of unknown fate is sent once more; else as without nonces
 }{
 	"first post": {op: progressive.Post, tell: streamed,
 		but: map[string][]string{"forbidden": nil, "ambiguous, done": {half, prose}, "silent": {half, prose}}, with: map[string][]string{"forbidden": nil}},
@@ -47,11 +48,14 @@ var steps = map[string]struct {
 	"final edit": {op: progressive.Edit, n: 1, tell: streamed, but: map[string][]string{"forbidden": {most}}},
 	"final post": {op: progressive.Post, tell: func(s *story) { s.say(prose) },
 		but:  map[string][]string{"forbidden": nil, "ambiguous, undone": nil},
-		with: map[string][]string{"forbidden": nil}},
+		with: map[string][]string{"forbidden": nil},
+		more: map[string][]string{"ambiguous, undone": {again(prose)}, "ambiguous, done": {prose, again(prose)}, "silent": {prose, again(prose)}}},
 	"second post": {op: progressive.Post, n: 1, tell: func(s *story) { s.chat.Max = 82; s.say(prose) },
 		but: map[string][]string{"forbidden": two[:1], "ambiguous, undone": two[:1], "gone": two[1:],
 			"ok": two, "*": two},
-		with: map[string][]string{"forbidden": two[:1], "gone": two[1:], "*": two}},
+		with: map[string][]string{"forbidden": two[:1], "gone": two[1:], "*": two},
+		more: map[string][]string{"ambiguous, undone": {two[0], again(two[1])}, "ambiguous, done": {two[0], two[1], again(two[1])},
+			"silent": {two[0], two[1], again(two[1])}}},
 }
 
 var (
@@ -69,11 +73,11 @@ func streamed(s *story) {
 	s.say(prose[len(most):])
 }
 
-// ST-06, ST-21, TR-11, TR-12: the delivery table.
+// ST-06, ST-21, ST-27, TR-11, TR-12: the delivery table.
 func TestDelivery(t *testing.T) {
 	for name, step := range steps {
 		for fault, f := range faults {
-			for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
+			for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full, "resends": resending} {
 				t.Run(name+"/"+fault+"/"+kind, func(t *testing.T) {
 					tell(t, sink, func(s *story) {
 						s.fail(step.op, step.n, f)
@@ -83,6 +87,9 @@ func TestDelivery(t *testing.T) {
 						expected := step.but
 						if kind == "nonces" && step.with != nil {
 							expected = step.with
+						}
+						if want, ok := step.more[fault]; kind == "resends" && ok {
+							expected = map[string][]string{fault: want}
 						}
 						s.wantShown(expect(expected, fault)...)
 						if f.Err == progressive.ErrUnparsable {
@@ -367,6 +374,8 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 		"verdict, nonces":     {nonced, &core.Verdict{}, []string{prose}},
 		"preview, no nonces":  {full, nil, []string{prose}}, // which was the whole text already
 		"preview, with nonce": {nonced, nil, []string{prose}},
+		"verdict, resent":     {resending, &core.Verdict{}, []string{prose, again(prose)}},
+		"preview, resent":     {resending, nil, []string{prose, again(prose)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, c.sink, func(s *story) {

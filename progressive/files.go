@@ -101,7 +101,7 @@ func planFiles(have []shown, want []Part, refused []string, now time.Time) (s st
 			p.File = nil
 		}
 		if op, ok := h.fileStep(p, some, now); ok {
-			return step{op, core.FirstFile + i, p}, true
+			return step{op: op, i: core.FirstFile + i, part: p}, true
 		}
 	}
 	s, ok = takeBack(have, len(want), now)

@@ -20,8 +20,9 @@ const (
 // waits for something new, waits for a permit, and only then reads what is newest.
 type Message struct {
 	sink    Sink
-	editor  Editor  // nil if the sink can't
-	deleter Deleter // nil if the sink can't
+	editor  Editor   // nil if the sink can't
+	deleter Deleter  // nil if the sink can't
+	resend  Resender // nil if the sink is none, or does not want it
 	window  time.Duration
 	gate    Gate
 	log     *slog.Logger
@@ -58,6 +59,9 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 	}
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)
+	if r, ok := s.(Resender); ok && r.Resends() {
+		m.resend = r
+	}
 	if k, ok := s.(NonceKeeper); ok {
 		m.window = k.NonceWindow()
 	}
@@ -72,32 +76,6 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 		}
 	}
 	return m
-}
-
-// resume takes over one part from an earlier holder. What a message of unknown fate would say is known by its hash; one of
-// an older version, which has none, counts as the last word if there is a verdict.
-func (m *Message) resume(h core.Shown, run core.Run) {
-	p := m.part(h.Part)
-	switch {
-	case h.Gone:
-	case h.ID == "":
-		*p = shown{state: unknown, intent: h, whole: run.Verdict != nil, until: m.nonceUntil(h, run)}
-	case m.editor == nil:
-		*p = shown{state: left, id: h.ID}
-	default:
-		*p = shown{state: there, id: h.ID}
-	}
-}
-
-// nonceUntil returns until when the nonce of an earlier holder's intent is good; zero without nonces.
-func (m *Message) nonceUntil(h core.Shown, run core.Run) time.Time {
-	switch {
-	case m.window == 0:
-		return time.Time{}
-	case h.At.IsZero():
-		return run.Opened.Add(m.window)
-	}
-	return h.At.Add(m.window)
 }
 
 func (m *Message) part(i int) *shown {
@@ -196,7 +174,11 @@ func (m *Message) next(v core.View) (s step, ok bool) {
 	}
 	early := !m.ended && (len(files) == 0 && !m.ripe(want, now) || m.shrinks(v, want))
 	if !early {
-		s, ok = plan(have, want, now)
+		s, ok = plan(have, want, now, m.resend != nil)
+	}
+	if ok && now.Before(s.after) {
+		m.notBefore = s.after
+		return step{}, false
 	}
 	if !ok {
 		s, ok = m.nextFile(files, v.Outcome.Withdrawn, now)

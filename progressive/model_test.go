@@ -30,7 +30,7 @@ type act struct {
 	Dies  bool
 }
 
-var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "nonced": nonced, "editing": editing, "post only": postOnly}
+var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full, "nonced": nonced, "editing": editing, "post only": postOnly, "resending": resending}
 
 // play lets s happen and says what is wrong with how it ends.
 func play(t *testing.T, s script) (problems []string) {
@@ -114,6 +114,9 @@ func (s script) judge(final string, chat *progressivetest.Chat) (problems []stri
 			if n := copies(got, p); n > copies(want, p) {
 				problems = append(problems, fmt.Sprintf("%q is shown %d times in %q", p, n, got))
 			}
+			if n := copies(got, again(p)); n > copies(want, p) {
+				problems = append(problems, fmt.Sprintf("%q is shown %d times, marked, in %q", p, n, got))
+			}
 		}
 	}
 	for _, versions := range chat.Versions() {
@@ -151,7 +154,7 @@ func TestAnyStoryEndsWithTheLastWord(t *testing.T) {
 				Dies:  rapid.IntRange(0, 9).Draw(rt, "dies") == 9}
 		})
 		s := script{
-			Sink:   rapid.SampledFrom([]string{"full", "nonced", "editing", "post only"}).Draw(rt, "sink"),
+			Sink:   rapid.SampledFrom([]string{"full", "nonced", "editing", "post only", "resending"}).Draw(rt, "sink"),
 			Max:    rapid.SampledFrom([]int{64, 100, 1000}).Draw(rt, "max"),
 			Acts:   rapid.SliceOfN(acts, 1, 12).Draw(rt, "acts"),
 			Faults: rapid.MapOfN(rapid.IntRange(0, 12), rapid.SampledFrom(names), 0, 5).Draw(rt, "faults"),

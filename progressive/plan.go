@@ -17,6 +17,8 @@ type shown struct {
 	part    Part       // what was asked last
 	sure    bool       // and it is what the reader sees
 	intent  core.Shown // of an unknown one: what the journal holds of the request
+	marked  bool       // part was asked with the mark of a repetition
+	after   time.Time  // it is not repeated before
 	whole   bool       // of an unknown one without a hash: it counts as the last word
 	until   time.Time  // the nonce is good until then; zero without nonces
 	refused string     // the text that the platform can't read: it is sent plain
@@ -42,9 +44,12 @@ const (
 
 // step is one request that brings what is shown nearer to what is wanted.
 type step struct {
-	op   Op
-	i    int // of the part
-	part Part
+	op     Op
+	i      int // of the part
+	part   Part
+	marked bool       // it carries the mark of a repetition, too
+	after  time.Time  // not before
+	intent core.Shown // of a post: what the journal holds before it is made
 }
 
 // carried reports whether the create request of unknown outcome carried p.
@@ -55,15 +60,19 @@ func (h shown) carried(p Part) bool {
 	return h.intent.Sent == hash(p)
 }
 
+// repeated reports whether p was sent, or is about to be sent, more than once, so that it needs a mark.
+func (h shown) repeated(p Part) bool { return h.intent.Tries > 1 && h.intent.Sent == hash(p) }
+
 // ask stands for a part that is not wanted: it is posted with its old nonce, to learn the message's id and delete it.
 var ask = Part{Plain: "…"}
 
-// plan is the first step that turns have into want: parts in order, then what is left over, from the end. ok is false
-// when nothing is to be done.
-func plan(have []shown, want []Part, now time.Time) (s step, ok bool) {
+// plan returns the first step that turns have into want: parts in order, then what is left over, from the end. ok is false
+// when nothing is to be done. With resend, a part that a request of unknown outcome carried is posted once more, marked,
+// where no nonce tells whether it is there.
+func plan(have []shown, want []Part, now time.Time, resend bool) (s step, ok bool) {
 	for i, p := range want {
 		if i >= len(have) {
-			return step{Post, i, p}, true
+			return step{op: Post, i: i, part: p}, true
 		}
 		h := have[i]
 		if p.Text == h.refused {
@@ -71,18 +80,21 @@ func plan(have []shown, want []Part, now time.Time) (s step, ok bool) {
 		}
 		switch h.state {
 		case absent:
-			return step{Post, i, p}, true
-		case unknown: // if the nonce is too old, the whole part is never sent twice
+			return step{op: Post, i: i, part: p}, true
+		case unknown:
 			if now.Before(h.until) || !h.carried(p) {
-				return step{Post, i, p}, true
+				return step{op: Post, i: i, part: p, marked: h.repeated(p)}, true
+			}
+			if resend && h.intent.Sent != "" && h.intent.Tries < mostTries {
+				return step{op: Post, i: i, part: p, marked: true, after: h.after}, true
 			}
 		case there:
-			if !h.sure || !h.part.says(p) {
-				return step{Edit, i, p}, true
+			if marked := h.repeated(p); !h.sure || !h.part.says(p) || h.marked != marked {
+				return step{op: Edit, i: i, part: p, marked: marked}, true
 			}
 		case gone:
 			if !h.again && !h.part.same(p) && last(have, i) {
-				return step{Post, i, p}, true
+				return step{op: Post, i: i, part: p}, true
 			}
 		}
 	}
@@ -96,7 +108,7 @@ func takeBack(have []shown, n int, now time.Time) (s step, ok bool) {
 		case h.state == there:
 			return step{op: Delete, i: i}, true
 		case h.state == unknown && now.Before(h.until):
-			return step{Post, i, ask}, true
+			return step{op: Post, i: i, part: ask}, true
 		}
 	}
 	return step{}, false

@@ -51,9 +51,20 @@ type Typer interface {
 }
 
 // NonceKeeper says that posting again with the same nonce is safe, within the time it returns after the first try. A
-// sink that lacks it is never asked to repeat a create whose fate is unknown (TR-12).
+// sink that lacks it is asked to repeat a create of unknown outcome only as [Resender] says.
 type NonceKeeper interface {
 	NonceWindow() time.Duration
+}
+
+// Resender is a [Sink] that can mark a message as a possible repetition. Where no nonce tells whether a create was done, a
+// text of the last word is then sent once more in all, marked: a rare repetition is better than silence. With a sink that
+// lacks it, or that does not want it, such a text is sent at most once.
+type Resender interface {
+	// Resends reports whether the sink wants that. It always returns the same.
+	Resends() bool
+	// Marked returns p with a short line that says that it may be a repetition, within the platform's limits. Like Render it
+	// is pure.
+	Marked(p Part) Part
 }
 
 // Learner hears more than success and refusal: a platform may say beside any answer how much of a budget is left. With a

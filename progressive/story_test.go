@@ -66,6 +66,15 @@ func nonced(c *progressivetest.Chat) progressive.Sink {
 	return progressivetest.Nonced{Full: full(c).(progressivetest.Full)}
 }
 
+// resending has no nonces: a last word of unknown fate is sent once more, marked.
+func resending(c *progressivetest.Chat) progressive.Sink {
+	c.Resend = true
+	return full(c)
+}
+
+// again is text with the mark of a repetition.
+func again(text string) string { return text + "\n\n" + progressive.Repetition }
+
 // show starts a holder of the run, with a new answer.
 func (s *story) show() { s.showTo(slog.New(slog.DiscardHandler)) }
 

@@ -18,7 +18,7 @@ func (m *Message) nextUpdate(v core.View, now time.Time) (s step, ok bool) {
 			continue
 		}
 		if parts := m.sink.Render(core.View{Segments: []core.Segment{{Text: text}}}); len(parts) > 0 && parts[0].File == nil {
-			return step{Post, core.FirstUpdate + i, parts[0]}, true
+			return step{op: Post, i: core.FirstUpdate + i, part: parts[0]}, true
 		}
 	}
 	return step{}, false

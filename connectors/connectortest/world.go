@@ -92,7 +92,7 @@ type Fault struct {
 	Hold       time.Duration // refused, with the demand to wait; whole seconds
 	Lost       bool          // done, but the connection breaks before the answer
 	Dropped    bool          // not done, and the connection breaks
-	BadGateway bool          // not done: a proxy answers 502
+	BadGateway bool          // not done, unless it is Lost too: a proxy answers 502
 	Markup     bool          // refused because of its markup, on platforms that refuse any
 	Forbidden  bool          // refused: the bot has no right to it
 	Barred     bool          // refused for good, like all further ones: the bot may not write there any more

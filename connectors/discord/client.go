@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -132,6 +134,9 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	x := &exchange{}
 	raw, err := c.api.RequestWithLockedBucket(method, apiRoot+path, kind, body,
 		discordgo.NewRatelimiter().LockBucket(""), 0, discordgo.WithContext(context.WithValue(ctx, exchangeKey{}, x)))
+	if x.status == 0 && !x.connected.Load() && !errors.Is(err, errUnsent) {
+		return fmt.Errorf("%s: %w: %s: %w", r, errUnsent, c.who, withoutURL(err))
+	}
 	if x.status == 0 {
 		return fmt.Errorf("%s: %s: %w", r, c.who, withoutURL(err))
 	}
@@ -173,8 +178,10 @@ func (c *client) refused(r route, x *exchange) error {
 		return errRevoked
 	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
 		return c.limits.refused(r, x, time.Now())
-	case x.status >= http.StatusInternalServerError, x.status == http.StatusRequestTimeout:
+	case x.status >= http.StatusInternalServerError:
 		return fmt.Errorf("%s: %s answered %d", r, c.who, x.status)
+	case x.status == http.StatusRequestTimeout: // the request did not arrive
+		return fmt.Errorf("%s: %w: %s answered %d", r, errUnsent, c.who, x.status)
 	}
 	return &refusal{status: x.status, code: said.Code, message: said.Message, who: c.who}
 }
@@ -183,9 +190,10 @@ func (c *client) revoke() { c.once.Do(func() { close(c.revoked) }) }
 
 // exchange is what came back, beyond what the library hands on.
 type exchange struct {
-	status int
-	header http.Header
-	body   []byte // of a refusal
+	connected atomic.Bool // there was a connection, secured where that is asked: the request may have been sent
+	status    int
+	header    http.Header
+	body      []byte // of a refusal
 }
 
 type exchangeKey struct{}
@@ -201,13 +209,17 @@ func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	out := r.Clone(r.Context())
+	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+	ctx := r.Context()
+	if ok {
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.connected.Store(true) }})
+	}
+	out := r.Clone(ctx)
 	out.URL.Scheme, out.URL.Host, out.URL.Path, out.Host = t.to.Scheme, t.to.Host, t.to.Path+r.URL.Path, ""
 	res, err := t.next.RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
 		return res, nil
 	}

@@ -70,6 +70,7 @@ var (
 	_ progressive.Deleter     = (*sink)(nil)
 	_ progressive.Typer       = (*sink)(nil)
 	_ progressive.NonceKeeper = (*sink)(nil)
+	_ progressive.Resender    = (*sink)(nil)
 	_ progressive.Learner     = (*sink)(nil)
 )
 
@@ -102,6 +103,12 @@ func (s *sink) Learned() (l progressive.Learned, ok bool) {
 func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
+
+// Resends implements [progressive.Resender]: it matters only when a nonce has become too old to tell.
+func (s *sink) Resends() bool { return true }
+
+// Marked implements [progressive.Resender]. The limit of a rendered message leaves room for the mark.
+func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
 // content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
 type content struct {

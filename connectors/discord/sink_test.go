@@ -139,6 +139,7 @@ func TestErrors(t *testing.T) {
 		"500":                     {create, discordfake.Respond(500, nil, "{}"), progressive.ErrAmbiguous},
 		"502 page":                {create, discordfake.Respond(502, nil, "<html>"), progressive.ErrAmbiguous},
 		"504":                     {edit, discordfake.RespondAfter(504, nil, ""), progressive.ErrAmbiguous},
+		"408":                     {create, discordfake.Respond(408, nil, ""), progressive.ErrUnsent},
 		"reset":                   {create, discordfake.DropBefore(), progressive.ErrAmbiguous},
 		"no answer":               {create, discordfake.DropAfter(), progressive.ErrAmbiguous},
 		"half an answer":          {create, discordfake.HalfBody(), progressive.ErrAmbiguous},
@@ -158,7 +159,7 @@ func TestErrors(t *testing.T) {
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
-				for _, other := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrAmbiguous, progressive.ErrUnparsable} {
+				for _, other := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrAmbiguous, progressive.ErrUnparsable, progressive.ErrUnsent} {
 					if other != c.want && errors.Is(err, other) {
 						t.Errorf("%v is also %v", err, other)
 					}
@@ -231,7 +232,7 @@ func TestNoConnection(t *testing.T) {
 		_ = w.bot.Close()
 		time.Sleep(time.Minute)
 		_, err := s.Post(w.Context(), part("text"), "n")
-		if err == nil || errors.Is(err, progressive.ErrAmbiguous) || errors.Is(err, progressive.ErrForbidden) {
+		if !errors.Is(err, progressive.ErrUnsent) || errors.Is(err, progressive.ErrAmbiguous) || errors.Is(err, progressive.ErrForbidden) {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -25,6 +25,8 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case r.code == http.StatusTooManyRequests:
 		after := max(r.after, leastWait) // a proxy may say nothing
 		return progressive.RetryAfter{Scope: s.closed(chat, after), After: after, Err: r}
+	case r.code == http.StatusRequestTimeout: // the request did not arrive
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
 	case r.code == http.StatusForbidden:
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 	case r.migrated != 0 && op != progressive.Post:

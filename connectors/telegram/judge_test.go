@@ -27,7 +27,7 @@ func wantError(t *testing.T, err, want error) {
 		t.Errorf("no error, want %v", want)
 		return
 	}
-	for _, e := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous} {
+	for _, e := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous, progressive.ErrUnsent} {
 		if errors.Is(err, e) != (e == want) {
 			t.Errorf("%v: is %v is %t", err, e, errors.Is(err, e))
 		}
@@ -37,6 +37,7 @@ func wantError(t *testing.T, err, want error) {
 // What each answer means (TR-07, TR-08, TR-11, TR-12, TR-30).
 func TestAnswers(t *testing.T) {
 	gone, forbidden, unparsable, ambiguous := progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous
+	unsent := progressive.ErrUnsent
 	var notDone error
 	for name, c := range map[string]struct {
 		status             int
@@ -61,6 +62,9 @@ func TestAnswers(t *testing.T) {
 		"no method":      {404, `{"ok":false,"error_code":404,"description":"Not Found"}`, notDone, notDone, notDone},
 		"server error":   {500, `{"ok":false,"error_code":500,"description":"Internal Server Error"}`, ambiguous, ambiguous, ambiguous},
 		"bad gateway":    {502, "", ambiguous, ambiguous, ambiguous},
+		"json and 503":   {503, `{"ok":false,"error_code":503,"description":"Service Unavailable"}`, ambiguous, ambiguous, ambiguous},
+		"took too long":  {408, "<html>Request Timeout</html>", unsent, unsent, unsent},
+		"a conflict":     {409, `{"ok":false,"error_code":409,"description":"Conflict"}`, notDone, notDone, notDone},
 		"proxy forbids":  {403, "<html>no</html>", forbidden, forbidden, forbidden},
 		"not json":       {200, "hello", ambiguous, ambiguous, ambiguous},
 		"no result":      {200, "{}", ambiguous, ambiguous, ambiguous},
@@ -142,12 +146,24 @@ func TestTransport(t *testing.T) {
 		"no name": func(context.Context, string, string) (net.Conn, error) {
 			return nil, &net.DNSError{Err: "no such host", Name: "telegram.test"}
 		},
+		"TLS fails": func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = far.Read(make([]byte, 1))
+				_ = far.Close()
+			}()
+			return near, nil
+		},
 		"reset at once": func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNRESET },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSink(New(Options{Token: telegramfake.DefaultToken, APIURL: "http://" + site, Dial: dial}), address{Chat: 5, Kind: private})
+			scheme := "http://"
+			if name == "TLS fails" {
+				scheme = "https://"
+			}
+			s := newSink(New(Options{Token: telegramfake.DefaultToken, APIURL: scheme + site, Dial: dial}), address{Chat: 5, Kind: private})
 			_, err := s.Post(t.Context(), part("x"), "")
-			wantError(t, err, nil)
+			wantError(t, err, progressive.ErrUnsent)
 			if cause := (*net.OpError)(nil); name == "refused" && !errors.As(err, &cause) {
 				t.Errorf("the cause is lost: %v", err)
 			}

@@ -10,8 +10,8 @@ import (
 // A message holds 4096 characters after parsing and 32 KiB before (TR-04). Of more than 100 entities the server drops
 // the last without a word (TR-05).
 const (
-	mostText     = 4000 // UTF-16 units, as people read them
-	mostRaw      = 32 << 10
+	mostText     = 4000        // UTF-16 units, as people read them; the rest is for the mark of a repetition
+	mostRaw      = 32<<10 - 64 // as well
 	mostEntities = 90
 )
 

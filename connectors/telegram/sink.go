@@ -16,7 +16,8 @@ import (
 // typingTime is how long clients show the sign (TR-30).
 const typingTime = 5 * time.Second
 
-// sink is one conversation. It knows no nonces: a create whose fate is unknown is never repeated (TR-12).
+// sink is one conversation. It knows no nonces: after a create of unknown outcome nobody can tell whether the message is
+// there, so only a last word is sent again, once, with a mark.
 type sink struct {
 	telegram *Telegram
 	to       address
@@ -29,10 +30,11 @@ func newSink(t *Telegram, to address) *sink {
 }
 
 var (
-	_ progressive.Sink    = (*sink)(nil)
-	_ progressive.Editor  = (*sink)(nil)
-	_ progressive.Deleter = (*sink)(nil)
-	_ progressive.Typer   = (*sink)(nil)
+	_ progressive.Sink     = (*sink)(nil)
+	_ progressive.Editor   = (*sink)(nil)
+	_ progressive.Deleter  = (*sink)(nil)
+	_ progressive.Typer    = (*sink)(nil)
+	_ progressive.Resender = (*sink)(nil)
 )
 
 // The kinds of scopes.
@@ -95,6 +97,12 @@ func (s *sink) bot() progressive.Scope {
 func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
+
+// Resends implements [progressive.Resender].
+func (s *sink) Resends() bool { return !s.telegram.skip }
+
+// Marked implements [progressive.Resender]. The limits of a rendered message leave room for the mark.
+func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
 // Post implements [progressive.Sink].
 func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, error) {

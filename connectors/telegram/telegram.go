@@ -31,6 +31,8 @@ type Options struct {
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
+	// SkipAmbiguous leaves a last word of unknown fate as it is. By default it is sent once more, marked.
+	SkipAmbiguous bool
 }
 
 // Telegram is one bot. The server remembers which updates were confirmed.
@@ -43,6 +45,7 @@ type Telegram struct {
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
+	skip     bool // a last word of unknown fate is not sent again
 }
 
 var (
@@ -53,7 +56,7 @@ var (
 
 // New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
 func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode}
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode, skip: o.SkipAmbiguous}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -50,7 +50,7 @@ func noteShown(t *testing.T, s store) {
 	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 1, ID: "m1"}, core.Shown{Part: 2})
 	s.note(r, core.Note{Text: "nothing new", Shown: []core.Shown{{Part: 1, ID: "m1", Gone: true}, {Part: 7, Gone: true}}})
 	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 2})
-	intent := core.Shown{Part: 2, Sent: "hash", Last: true, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
+	intent := core.Shown{Part: 2, Sent: "hash", Last: true, Tries: 2, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
 	s.note(r, core.Note{Shown: []core.Shown{intent}})
 	shown(core.Shown{Part: 0, ID: "m0"}, intent)
 	s.note(r, core.Note{Shown: []core.Shown{{Part: 2, ID: "m2"}}})

@@ -22,6 +22,7 @@ type Chat struct {
 	Latency time.Duration // of a request: half on the way there, half on the way back
 	Window  time.Duration // how long a nonce is known
 	Typed   time.Duration // how long a typing sign stays
+	Resend  bool          // a last word of unknown fate is to be sent once more, marked
 	Limits  map[progressive.Scope]progressive.Budget
 	// Fate decides what becomes of a request; nil lets all succeed. It is called before the request is applied.
 	Fate func(Request) Fault
@@ -103,6 +104,12 @@ func Split(text string, limit int) (parts []string) {
 	}
 	return parts
 }
+
+// Resends implements [progressive.Resender].
+func (c *Chat) Resends() bool { return c.Resend }
+
+// Marked implements [progressive.Resender].
+func (c *Chat) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
 // Scopes are the chat and the bot.
 func (c *Chat) Scopes(progressive.Op) []progressive.Scope {

@@ -20,8 +20,9 @@ type (
 )
 
 var (
-	_ progressive.Sink   = PostOnly{}
-	_ progressive.Editor = Editing{}
+	_ progressive.Sink     = PostOnly{}
+	_ progressive.Resender = PostOnly{}
+	_ progressive.Editor   = Editing{}
 	_ interface {
 		progressive.Deleter
 		progressive.Typer

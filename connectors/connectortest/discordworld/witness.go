@@ -22,15 +22,18 @@ func route(op progressive.Op) discordfake.Route {
 // Spoil implements [connectortest.Weather]. No markup is refused here.
 func (w *World) Spoil(f connectortest.Fault) {
 	var out discordfake.Fault
+	html := http.Header{"Content-Type": {"text/html"}}
 	switch {
 	case f.Hold > 0:
 		out = discordfake.TooManyRequests(discordfake.ScopeUser, f.Hold)
+	case f.Lost && f.BadGateway:
+		out = discordfake.RespondAfter(http.StatusBadGateway, html, "<h1>502 Bad Gateway</h1>")
 	case f.Lost:
 		out = discordfake.DropAfter()
 	case f.Dropped:
 		out = discordfake.DropBefore()
 	case f.BadGateway:
-		out = discordfake.Respond(http.StatusBadGateway, http.Header{"Content-Type": {"text/html"}}, "<h1>502 Bad Gateway</h1>")
+		out = discordfake.Respond(http.StatusBadGateway, html, "<h1>502 Bad Gateway</h1>")
 	case f.Forbidden, f.Barred:
 		out = discordfake.ErrorCode(http.StatusForbidden, 50013, "Missing Permissions")
 	case f.Vanished:

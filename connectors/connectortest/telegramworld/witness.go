@@ -31,7 +31,7 @@ const replace = "editMessageMedia"
 func (w *World) Spoil(f connectortest.Fault) {
 	out := telegramfake.Fault{
 		Method: method(f.Op), Nth: f.Nth + 1, Delay: f.Delay, DelayAnswer: f.Mute, RetryAfter: int(f.Hold / time.Second),
-		Drop: f.Lost || f.Dropped, Apply: f.Lost, ParseError: f.Markup,
+		Drop: (f.Lost || f.Dropped) && !f.BadGateway, Apply: f.Lost, ParseError: f.Markup,
 	}
 	if f.In != "" {
 		out.Chat = chat(f.In).ID
