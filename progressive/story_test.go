@@ -78,14 +78,16 @@ func again(text string) string { return text + "\n\n" + progressive.Repetition }
 // show starts a holder of the run, with a new answer.
 func (s *story) show() { s.showTo(slog.New(slog.DiscardHandler)) }
 
-func (s *story) showTo(log *slog.Logger) {
+func (s *story) showTo(log *slog.Logger) { s.showNoting(log, s.note) }
+
+func (s *story) showNoting(log *slog.Logger, note func(core.Shown) error) {
 	ctx, cancel := context.WithCancelCause(s.Context())
 	s.a, s.cancel, s.over = &core.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
 	m := progressive.New(s.sink, s.gate, s.run, log)
 	over := s.over
 	go func() {
-		s.err = m.Show(ctx, s.a, s.note)
+		s.err = m.Show(ctx, s.a, note)
 		s.chat.Close()
 		close(over)
 	}()

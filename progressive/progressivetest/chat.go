@@ -293,6 +293,16 @@ func (c *Chat) Shown() (texts []string) {
 	return texts
 }
 
+// Text is what a message says now; empty if it is not there.
+func (c *Chat) Text(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if m := c.find(id); m != nil {
+		return m.versions[len(m.versions)-1]
+	}
+	return ""
+}
+
 // Versions are all the texts that each message has had, in order.
 func (c *Chat) Versions() (all [][]string) {
 	c.mu.Lock()
