@@ -20,6 +20,23 @@ type Store interface {
 	People
 	Ledger
 	Marks
+	Upkeep
+}
+
+// Upkeep removes what has outlived its use.
+type Upkeep interface {
+	// Expire removes what is older than before says: marks by when they were set; runs that have ended, by when they were opened;
+	// questions of such runs; rooms of no world in which nothing is remembered, noted or set and no person is reached, by their
+	// Created if they have one; and entities that nothing is remembered of, who are in no world and no people of the owner's. It does a
+	// bounded part of the work, and reports whether there is more to do: then it goes on with the next call. With the last part,
+	// what was forgotten or removed before the call is gone from where the store keeps its bytes.
+	Expire(ctx context.Context, before Expiry) (more bool, err error)
+}
+
+// Expiry says what has expired: what is from before these times.
+type Expiry struct {
+	Marks time.Time
+	Rest  time.Time
 }
 
 // Marks tell events that were accepted from new ones, for longer than what they said is remembered: a redelivery repeats nothing
@@ -32,9 +49,6 @@ type Marks interface {
 	// Mark notes, once, that the event id of room was accepted, which leaves no memory, and returns the last turn of the room
 	// at that time as its Response. Of an event known already it returns what Known does.
 	Mark(ctx context.Context, room RoomID, id MemoryID) (Accepted, error)
-	// Expire removes marks that were set before the time given. It does a bounded part of the work, and reports whether there
-	// is more to do: then it goes on with the next call.
-	Expire(ctx context.Context, marks time.Time) (more bool, err error)
 }
 
 // Memories knows what was said.
@@ -51,11 +65,12 @@ type Memories interface {
 	// there is none.
 	Revise(ctx context.Context, id MemoryID, text string, files []File) error
 	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
-	// said and what it remembered; the run itself stays. Notes on its turn go. A message that arrived leaves a mark. Of what is
-	// not there nothing is removed.
+	// said and what it remembered; the run itself stays, and keeps no text once it has ended. Notes on its turn go. A message that
+	// arrived leaves a mark. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
 	// Clear removes all memories of room and the notes on them, and says how many there were. Its runs stay, without inputs, and open ones
-	// end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks.
+	// end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks. Runs keep no text once
+	// they have ended, and their questions go: of Acting and Acted only whether there was any.
 	Clear(ctx context.Context, room RoomID) (deleted int, err error)
 }
 

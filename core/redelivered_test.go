@@ -153,12 +153,12 @@ type expiring struct {
 	fail bool
 }
 
-func (s *expiring) Expire(ctx context.Context, marks time.Time) (bool, error) {
-	s.ages = append(s.ages, time.Since(marks))
+func (s *expiring) Expire(ctx context.Context, before core.Expiry) (bool, error) {
+	s.ages = append(s.ages, time.Since(before.Marks))
 	if s.fail {
 		return true, errDown
 	}
-	_, err := s.Store.Expire(ctx, marks)
+	_, err := s.Store.Expire(ctx, before)
 	s.more--
 	return s.more > 0, err
 }

@@ -9,6 +9,7 @@ const (
 	upkeepEvery = 30 * time.Second
 	upkeepSteps = 50             // of the store, at most, each time
 	keepMarks   = 48 * time.Hour // platforms redeliver for a day at most
+	keepRest    = 30 * 24 * time.Hour
 )
 
 // upkeep has the store remove what has expired, until ctx is done.
@@ -28,7 +29,8 @@ func (rt *Runtime) upkeep(ctx context.Context) {
 // expire does a bounded part of the work. What is left, also by an error, the next one does.
 func (rt *Runtime) expire(ctx context.Context) {
 	for range upkeepSteps {
-		more, err := rt.cfg.Store.Expire(ctx, time.Now().Add(-keepMarks))
+		now := time.Now()
+		more, err := rt.cfg.Store.Expire(ctx, Expiry{Marks: now.Add(-keepMarks), Rest: now.Add(-keepRest)})
 		if err != nil && ctx.Err() == nil {
 			rt.cfg.Log.Error("can't remove what has expired from the store; the next upkeep tries again", "err", err)
 		}

@@ -68,7 +68,10 @@ func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error
 		return acc, nil
 	}
 	acc.Run = runID(room, acc.Response)
-	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND duty = ?)`, acc.Run, core.Carry).Scan(&acc.Chosen)
+	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, core.Carry, acc.Run).Scan(&acc.Chosen)
+	if errors.Is(err, sql.ErrNoRows) {
+		acc.Run, err = "", nil // it has expired
+	}
 	return acc, err
 }
 

@@ -22,7 +22,7 @@ func filled(b *testing.B, n int) *Store {
 		for i := range n {
 			acc, err := accept(ctx, tx, message("room", i), core.JoinRule{})
 			if err == nil && i%10 > 0 {
-				err = finish(ctx, tx, acc.Run, 0, core.Outcome{Status: core.Ignored}, core.Memory{})
+				_, err = endRun(ctx, tx, acc.Run, 0, core.Outcome{Status: core.Ignored}, core.Memory{})
 			}
 			if err != nil {
 				return err

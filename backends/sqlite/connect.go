@@ -53,7 +53,8 @@ func connect(path string, o Options, param string) (*sql.DB, error) {
 	params := []string{
 		fmt.Sprintf("_busy_timeout=%d", wait.Milliseconds()),
 		"_journal_mode=WAL", "_synchronous=FULL", "_foreign_keys=1",
-		"_pragma=fullfsync(1)", // macOS keeps nothing over a power cut without it; others ignore it
+		"_pragma=secure_delete(1)", // what is deleted is overwritten
+		"_pragma=fullfsync(1)",     // macOS keeps nothing over a power cut without it; others ignore it
 		"_dqs=0", "_defensive=1", "_error_rc=1",
 		param,
 	}

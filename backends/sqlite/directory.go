@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	"parley/core"
 )
@@ -45,8 +46,8 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 		changed := !maps.Equal(details, old.Details) || len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
 			e.Bot != old.Bot || e.Connector != old.Connector
 		return core.NewsOf(known, false, false, changed),
-			`REPLACE INTO entities (id, connector, names, bot, details) VALUES (?, ?, ?, ?, ?)`,
-			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details)}, err
+			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
+			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details), nanos(time.Now())}, err
 	})
 	return news, wrap(err, "meeting %q", e.ID)
 }

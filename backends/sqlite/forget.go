@@ -11,7 +11,7 @@ import (
 func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
 	err := checkMemory(core.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			m, err := scanMemory(tx.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
 			if err != nil {
 				return err
@@ -30,7 +30,7 @@ func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files
 
 // Forget implements [core.Memories].
 func (s *Store) Forget(ctx context.Context, id core.MemoryID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
 }
 
@@ -46,13 +46,17 @@ func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
 	_, err = tx.ExecContext(ctx, `
 		DELETE FROM memories WHERE room = ?1 AND turn = ?2 AND role IN ('said', 'beside')
 			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')`, m.room, m.turn)
-	return err
+	if err != nil {
+		return err
+	}
+	run := runID(m.room, m.turn)
+	return erase(ctx, tx, m.room, run, run)
 }
 
 // Clear implements [core.Memories].
 func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
 	var deleted int
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 		if err != nil {
 			return err
@@ -61,7 +65,10 @@ func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
 		if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room); err != nil {
 			return err
 		}
-		return withdraw(ctx, tx, room, "")
+		if err := withdraw(ctx, tx, room, ""); err != nil {
+			return err
+		}
+		return eraseRoom(ctx, tx, room)
 	})
 	if err != nil {
 		return 0, wrap(err, "clearing %q", room)

@@ -89,39 +89,3 @@ func remove(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]gone,
 	}
 	return all, nil
 }
-
-// expireRows is how many rows of a table are looked at by one step of Expire.
-const expireRows = 1000
-
-// Expire implements [core.Marks]. One call looks at the next few rows, from where the call before has ended.
-func (s *Store) Expire(ctx context.Context, marks time.Time) (more bool, err error) {
-	s.expiring.Lock()
-	defer s.expiring.Unlock()
-	more, err = s.expireMarks(ctx, nanos(marks))
-	return more, wrap(err, "deleting what has expired")
-}
-
-func (s *Store) expireMarks(ctx context.Context, before int64) (more bool, err error) {
-	from := s.expired // never nil: a null is greater than nothing
-	var last []byte
-	var old int
-	err = s.read(func(db *sql.DB) error {
-		return db.QueryRowContext(ctx, `
-			SELECT max(id), count(*) = ?3, count(*) FILTER (WHERE at < ?2)
-			FROM (SELECT id, at FROM marks WHERE id > ?1 ORDER BY id LIMIT ?3)`, from, before, expireRows).Scan(&last, &more, &old)
-	})
-	if err == nil && old > 0 {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, `DELETE FROM marks WHERE id > ? AND id <= ? AND at < ?`, from, last, before)
-			return err
-		})
-	}
-	if err != nil {
-		return false, err
-	}
-	s.expired = last
-	if !more {
-		s.expired = []byte{}
-	}
-	return more, nil
-}

@@ -36,7 +36,7 @@ func scanNote(r row) (n core.RoomNote, err error) {
 func (s *Store) SaveNote(ctx context.Context, n core.RoomNote) error {
 	err := checkText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
 	}
 	return wrap(err, "keeping a note on %q", n.Room)
 }

@@ -22,7 +22,7 @@ func (s *Store) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
 
 // Reopen implements [core.Journal].
 func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
-	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
 			return err

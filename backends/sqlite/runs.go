@@ -199,38 +199,58 @@ func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o c
 		err = checkMemory(out)
 	}
 	if err == nil {
-		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return finish(ctx, tx, id, epoch, o, out) })
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			asked, err := endRun(ctx, tx, id, epoch, o, out)
+			if err == nil && !asked {
+				s.deleted.Store(true)
+				err = eraseEnded(ctx, tx, id)
+			}
+			return err
+		})
 	}
 	return wrap(err, "finishing the run %q", id)
 }
 
-func finish(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+// endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
+func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) (asked bool, err error) {
 	var room core.RoomID
 	var turn core.ResponseID
-	err := tx.QueryRowContext(ctx, `
+	err = tx.QueryRowContext(ctx, `
 		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ? WHERE id = ? AND epoch = ? AND status = ''
 		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return core.ErrLost
+		return false, core.ErrLost
 	case err != nil:
-		return err
-	case out.ID == "":
-		return keepFiles(ctx, tx, id, nil)
-	case out.Room != room:
-		return fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
+		return false, err
+	case out.ID != "" && out.Room != room:
+		return false, fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
 	}
-	asked := false
-	err = tx.QueryRowContext(ctx, `
-		SELECT EXISTS (SELECT 1 FROM memories WHERE room = ?1 AND turn = ?2 AND role = 'input')
-			OR EXISTS (SELECT 1 FROM runs WHERE id = ?3 AND duty = ?4)`, room, turn, id, core.Carry).Scan(&asked)
+	asked, carried, err := wanted(ctx, tx, id, room, turn)
 	if err != nil {
-		return err
+		return asked, err
 	}
-	if !asked {
-		return keepFiles(ctx, tx, id, nil)
+	if out.ID != "" && (asked || carried) {
+		return asked, remember(ctx, tx, out, turn, said)
 	}
-	return remember(ctx, tx, out, turn, said)
+	return asked, keepFiles(ctx, tx, id, nil)
+}
+
+// wanted reports whether the run still has an input, and whether it carries out what a person chose, or takes away the options of
+// a question that is still remembered.
+func wanted(ctx context.Context, tx *sql.Tx, id core.RunID, room core.RoomID, turn core.ResponseID) (asked, carried bool, err error) {
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = ? AND turn = ? AND role = 'input')`, room, turn).Scan(&asked)
+	if err != nil || asked {
+		return asked, false, err
+	}
+	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
+	if err != nil || q.By != "" {
+		return false, err == nil, unlessMissing(err)
+	}
+	err = tx.QueryRowContext(ctx, `
+		SELECT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
+			WHERE r.id = ? AND m.role IN ('input', 'said'))`, q.Run).Scan(&carried)
+	return false, carried, err
 }
 
 // Beat implements [core.Journal].

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/core"
@@ -38,7 +39,9 @@ type Store struct {
 	id      string
 
 	expiring sync.Mutex
-	expired  []byte // the mark that Expire looked at last
+	expired  []byte           // the mark that Expire looked at last
+	aged     map[string]int64 // the row of each table that Expire looked at last
+	deleted  atomic.Bool      // the log may hold what was deleted
 
 	mu     sync.RWMutex // held for reading by each call, so that Close waits for them
 	closed bool
@@ -56,7 +59,8 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	s := &Store{lock: held, expired: []byte{}}
+	s := &Store{lock: held, expired: []byte{}, aged: map[string]int64{}}
+	s.deleted.Store(true) // the process before may have left it so
 	if err := s.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), s.Close())
 	}

@@ -124,3 +124,34 @@ func TestKnownAfterUpgrade(t *testing.T) {
 		}
 	}
 }
+
+// SE-20: the upgrade takes the text from runs of what an earlier version forgot, and their questions, and from no others.
+func TestForgottenBeforeUpgrade(t *testing.T) {
+	s := openWrittenByA661299(t,
+		`INSERT INTO runs (id, room, turn, kind, address, opened, ready, duty, epoch, owner, status, text, acting, verdict)
+			VALUES ('web/4f1c#8', 'web/4f1c', 8, 'direct', '{}', 1, 1, '', 1, 'p1', 'completed', 'a secret', 'call', '{"outcome":{"status":"completed"},"text":"a secret"}')`,
+		`INSERT INTO questions (id, run, room, expires, question) VALUES ('Q8', 'web/4f1c#8', 'web/4f1c', 0, '{"options":["a secret"],"id":"Q8","run":"web/4f1c#8"}')`,
+		`INSERT INTO entities (id, connector, names, bot) VALUES ('eve', 'telegram', '["Eve"]', 0)`)
+	if r, err := s.Run(t.Context(), "web/4f1c#8"); err != nil || r.Text != "" || r.Verdict != nil || r.Acting != "-" {
+		t.Errorf("the run is %+v, %v", r, err)
+	}
+	if q, err := s.Question(t.Context(), "Q8"); err == nil {
+		t.Errorf("there is %+v", q)
+	}
+	for _, id := range []core.RunID{"telegram/1/42#1", "telegram/1/42#2"} {
+		if r, err := s.Run(t.Context(), id); err != nil || r.Verdict == nil || r.Verdict.Text == "" {
+			t.Errorf("%s is %+v, %v", id, r, err)
+		}
+	}
+	if _, err := s.Question(t.Context(), "QUESTION1"); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // what an earlier version met is new to this one
+		if _, err := s.Expire(t.Context(), core.Expiry{Rest: time.Now().Add(-time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Entity(t.Context(), "eve"); err != nil {
+		t.Error(err)
+	}
+}

@@ -142,3 +142,11 @@ func (s *peopleModel) Knocks(context.Context) ([]core.Knock, error) {
 	s.waiting(time.Now())
 	return slices.DeleteFunc(slices.Clone(s.knocks), func(k core.Knock) bool { return k.Code == "" }), nil
 }
+
+// reaches reports whether a person, or one who knocks, is reached in room.
+func (s *peopleModel) reaches(room core.RoomID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.people, func(p core.Person) bool { return p.Address.Room == room }) ||
+		slices.ContainsFunc(s.knocks, func(k core.Knock) bool { return k.Address.Room == room })
+}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"parley/core"
@@ -17,6 +18,7 @@ type directoryModel struct {
 	people  map[core.EntityID]core.Entity
 	worlds  map[core.WorldID]core.World
 	members map[member]core.Member
+	met     map[core.EntityID]time.Time
 	guard   *sync.Mutex
 }
 
@@ -26,7 +28,7 @@ type member struct {
 }
 
 func newDirectoryModel() directoryModel {
-	return directoryModel{map[core.EntityID]core.Entity{}, map[core.WorldID]core.World{}, map[member]core.Member{}, &sync.Mutex{}}
+	return directoryModel{map[core.EntityID]core.Entity{}, map[core.WorldID]core.World{}, map[member]core.Member{}, map[core.EntityID]time.Time{}, &sync.Mutex{}}
 }
 
 func (d directoryModel) Entity(_ context.Context, id core.EntityID) (core.Entity, error) {
@@ -57,6 +59,9 @@ func (d directoryModel) Meet(_ context.Context, e core.Entity) (core.News, error
 	}
 	e.Names, e.Details = names, core.Detailed(old.Details, e.Details)
 	changed := !slices.Equal(names, old.Names) || !maps.Equal(e.Details, old.Details) || e.Bot != old.Bot || e.Connector != old.Connector
+	if !known || changed {
+		d.met[e.ID] = time.Now()
+	}
 	d.people[e.ID] = e
 	return core.NewsOf(known, false, false, changed), nil
 }

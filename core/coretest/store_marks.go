@@ -34,7 +34,7 @@ func (s store) expire(age time.Duration) (steps int) {
 	s.t.Helper()
 	for more := true; more; steps++ {
 		var err error
-		more, err = s.Expire(s.t.Context(), time.Now().Add(-age))
+		more, err = s.Expire(s.t.Context(), core.Expiry{Marks: time.Now().Add(-age)})
 		s.must(err)
 	}
 	return steps

@@ -116,6 +116,7 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 	r.Inputs = slices.DeleteFunc(r.Inputs, func(in core.MemoryID) bool { return in == id })
 	if len(r.Inputs) == 0 {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == r.Room && m.Response == r.Response })
+		s.erase(r.Room)
 	}
 	return nil
 }
@@ -137,6 +138,7 @@ func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 		}
 	}
 	s.withdraw(room, "")
+	s.erase(room)
 	return before - len(s.said), nil
 }
 
@@ -423,10 +425,13 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 		return core.ErrLost
 	}
 	r.Outcome = o
-	if out.ID != "" && (len(r.Inputs) > 0 || r.Duty == core.Carry) {
+	if out.ID != "" && (len(r.Inputs) > 0 || s.carries(r)) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
 		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}, false})
 		r.out = out.ID
+	}
+	if len(r.Inputs) == 0 {
+		s.erase(r.Room)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package coretest
 
 import (
 	"context"
-	"maps"
 	"time"
 
 	"parley/core"
@@ -36,6 +35,9 @@ func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
 	}
 	acc = s.said[i].Accepted
 	r := s.find(acc.Run)
+	if r == nil {
+		acc.Run = "" // it has expired
+	}
 	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Duty == core.Carry
 	return acc, true
 }
@@ -49,13 +51,6 @@ func (s *storeModel) Mark(_ context.Context, room core.RoomID, id core.MemoryID)
 	acc := core.Accepted{Memory: id, Response: s.turns[room]}
 	s.marks[id] = storedMark{acc, time.Now()}
 	return acc, nil
-}
-
-func (s *storeModel) Expire(_ context.Context, marks time.Time) (more bool, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	maps.DeleteFunc(s.marks, func(_ core.MemoryID, m storedMark) bool { return m.at.Before(marks) })
-	return false, nil
 }
 
 // leaveMark is for a memory that is about to go. Only what arrived leaves one.

@@ -176,7 +176,7 @@ func (p *pair) clear(rt *rapid.T) {
 }
 
 func (p *pair) expire(rt *rapid.T) {
-	before := time.Now().Add(-time.Duration(rapid.IntRange(0, 5).Draw(rt, "age")) * time.Second)
+	before := core.Expiry{Marks: time.Now().Add(-time.Duration(rapid.IntRange(0, 5).Draw(rt, "age")) * time.Second)}
 	_, wantErr := p.model.Expire(p.t.Context(), before)
 	more, gotErr := p.store.Expire(p.t.Context(), before)
 	for more && gotErr == nil {

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/core"
+)
+
+// erase takes the text from the runs of room whose ids are from first to last, and their questions, if they have ended and nothing of
+// their turn is remembered. What an open run still has to carry out stays until that ends.
+func erase(ctx context.Context, tx *sql.Tx, room core.RoomID, first, last core.RunID) error {
+	_, err := tx.ExecContext(ctx, `
+		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
+			AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier) AND status = '')
+			AND NOT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
+				WHERE r.id = questions.run AND m.role IN ('input', 'said'))`, first, last, room)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		UPDATE runs SET text = '', verdict = '', acting = iif(acting = '', '', '-'), acted = iif(acted = '', '', '-')
+		WHERE id BETWEEN ?1 AND ?2 AND room = ?3 AND status <> '' AND text || verdict || acting || acted <> ''
+			AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role IN ('input', 'said'))
+			AND NOT EXISTS (SELECT 1 FROM questions WHERE run = runs.id AND carrier <> '')`, first, last, room)
+	return err
+}
+
+// eraseRoom is erase for all runs of room.
+func eraseRoom(ctx context.Context, tx *sql.Tx, room core.RoomID) error {
+	return erase(ctx, tx, room, core.RunID(room+"#"), core.RunID(room+"$")) // see runID
+}
+
+// eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
+func eraseEnded(ctx context.Context, tx *sql.Tx, run core.RunID) error {
+	var room core.RoomID
+	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
+		return err
+	}
+	asked, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, run))
+	if err == nil {
+		err = erase(ctx, tx, room, asked.Run, asked.Run)
+	}
+	if unlessMissing(err) != nil {
+		return err
+	}
+	return erase(ctx, tx, room, run, run)
+}
+
+// forgetting is write for what deletes text: until the next checkpoint, the log still holds it.
+func (s *Store) forgetting(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		s.deleted.Store(true) // before the commit: a checkpoint waits for that
+		return do(ctx, tx)
+	})
+}
+
+// truncate empties the log, if it may hold what was deleted. While somebody else reads it that can't be done: then it is left
+// for the next call.
+func (s *Store) truncate(ctx context.Context) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	if !s.deleted.Swap(false) {
+		return nil
+	}
+	done, err := s.checkpoint(ctx)
+	if err != nil || !done {
+		s.deleted.Store(true)
+	}
+	return err
+}
+
+// logWait is how long writers may be held up while the log is emptied.
+const logWait = 250 * time.Millisecond
+
+// checkpoint moves the log into the file and empties it. It reports false if somebody else reads the log, such as a backup.
+func (s *Store) checkpoint(ctx context.Context) (done bool, err error) {
+	writer, err := s.writer.Conn(ctx) // the only one: no write goes on meanwhile
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, writer.Close()) }()
+	var before, busy, frames, moved int
+	if err := writer.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&before); err != nil {
+		return false, err
+	}
+	if err := waitOn(ctx, writer, int(logWait.Milliseconds())); err != nil {
+		return false, err
+	}
+	err = writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &moved)
+	return err == nil && busy == 0, errors.Join(err, waitOn(context.WithoutCancel(ctx), writer, before))
+}
+
+// waitOn sets how long a connection waits for others, in milliseconds.
+func waitOn(ctx context.Context, c *sql.Conn, wait int) error {
+	var is int
+	return c.QueryRowContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, wait)).Scan(&is)
+}

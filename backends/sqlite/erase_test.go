@@ -1,0 +1,193 @@
+package sqlite
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// secret is long enough to fill pages of its own, beside those it shares with others.
+func secret(n int) string { return strings.Repeat("the secret is safe. ", n) + "sesame-open" }
+
+// holds returns the names of the store's files that hold what is searched for.
+func holds(t *testing.T, path, what string) (names []string) {
+	t.Helper()
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(data, []byte(what)) {
+			names = append(names, filepath.Base(name))
+		}
+	}
+	return names
+}
+
+// confide stores a secret wherever the text of a conversation goes, and returns the run.
+func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	in := core.Message{Place: core.Room{ID: room, Kind: core.API, Connector: "web"}, Memory: core.Memory{
+		ID: core.MemoryID(room) + "/in", Room: room, Author: "ada", Name: "Ada " + secret(0), Text: secret(n), At: time.Now(),
+		Quoted: core.Quoted{Text: secret(n)}, Files: []core.File{{Ref: "f", Text: secret(n)}},
+	}}
+	acc, err := s.Accept(ctx, in, core.JoinRule{})
+	must(err)
+	must(s.Beat(ctx, "owner", time.Now().Add(time.Hour)))
+	run, err := s.Start(ctx, acc.Run, "owner")
+	must(err)
+	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Text: secret(n), Acting: "a", Acted: secret(n)}))
+	must(s.Remember(ctx, run.ID, core.Memory{ID: core.MemoryID(room) + "/did", Room: room, Kind: core.ActionResult, Text: secret(n)}))
+	must(s.Ask(ctx, core.Question{ID: string(room) + "q", Run: run.ID, Room: room, Options: []string{secret(n)}, For: []core.EntityID{"ada"},
+		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
+	v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
+		Calls: []core.PastCall{{ID: "c", Tool: core.Tool{Result: secret(n)}}}, Files: 1}
+	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []core.Blob{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
+	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, core.Memory{ID: core.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
+		InReplyTo: in.ID, At: time.Now(), History: v.History, Calls: v.Calls}))
+	must(s.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SummaryNote, Text: secret(n), First: in.ID, Last: in.ID, At: time.Now()}))
+	return run.ID
+}
+
+// SE-20: after each kind of deletion neither the file nor its log holds what was deleted, once the upkeep was there. Others' words stay.
+func TestDeletedIsGoneFromTheFile(t *testing.T) {
+	for name, remove := range map[string]func(s *Store, run core.RunID) error{
+		"a cleared room":      func(s *Store, _ core.RunID) error { _, err := s.Clear(t.Context(), "room"); return err },
+		"a forgotten message": func(s *Store, _ core.RunID) error { return s.Forget(t.Context(), "room/in") },
+	} {
+		for _, n := range []int{0, 1, 1000} {
+			t.Run(fmt.Sprintf("%s, %d", name, n), func(t *testing.T) {
+				path := filepath.Join(t.TempDir(), "parley.db")
+				s := open(t, path)
+				for i := range 20 { // so that pages are shared, and split
+					if _, err := s.Accept(t.Context(), message(core.RoomID(fmt.Sprint("before ", i)), 1), core.JoinRule{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				run := confide(t, s, "room", n)
+				for i := range 20 {
+					if _, err := s.Accept(t.Context(), message(core.RoomID(fmt.Sprint("after ", i)), 1), core.JoinRule{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if len(holds(t, path, "sesame-open")) == 0 {
+					t.Fatal("there is nothing to find")
+				}
+				if err := remove(s, run); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+					t.Fatal(err)
+				}
+				if in := holds(t, path, "sesame-open"); len(in) > 0 {
+					t.Errorf("it is still in %v", in)
+				}
+				if _, err := s.Recent(t.Context(), "after 3", core.Said, 0, 1); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// SE-20: what expires, what an edit replaces, and what a run that was open says of a cleared room, are gone from the file too.
+func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
+	for name, remove := range map[string]func(t *testing.T, s *Store){
+		"an edit": func(t *testing.T, s *Store) {
+			if _, err := s.Accept(t.Context(), core.Message{Place: core.Room{ID: "room"}, Memory: core.Memory{ID: "m", Room: "room", Text: secret(300)}}, core.JoinRule{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Revise(t.Context(), "m", "nothing", nil); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"an open run": func(t *testing.T, s *Store) {
+			acc, err := s.Accept(t.Context(), core.Message{Place: core.Room{ID: "room"}, Memory: core.Memory{ID: "m", Room: "room", Text: secret(300)}}, core.JoinRule{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run, err := s.Start(t.Context(), acc.Run, "owner")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Clear(t.Context(), "room"); err != nil {
+				t.Fatal(err)
+			}
+			v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(300)}
+			if err := s.Note(t.Context(), run.ID, run.Epoch, core.Note{Text: secret(300), Verdict: &v}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, core.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a stranger": func(t *testing.T, s *Store) {
+			if _, err := s.Meet(t.Context(), core.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "parley.db")
+			s := open(t, path)
+			remove(t, s)
+			if _, err := s.Expire(t.Context(), core.Expiry{Rest: time.Now().Add(time.Minute)}); err != nil {
+				t.Fatal(err)
+			}
+			if in := holds(t, path, "sesame-open"); len(in) > 0 {
+				t.Errorf("it is still in %v", in)
+			}
+		})
+	}
+}
+
+// While a backup reads the log it can't be emptied: nobody waits long for that, and the next upkeep does it.
+func TestLogIsEmptiedLater(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	confide(t, s, "room", 10)
+	backup, err := s.readers.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := backup.QueryRow(`SELECT count(*) FROM memories`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Clear(t.Context(), "room"); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil || time.Since(begun) > 3*time.Second {
+		t.Errorf("%v, after %v", err, time.Since(begun))
+	}
+	if len(holds(t, path, "sesame-open")) == 0 {
+		t.Error("a reader has lost what it reads")
+	}
+	if err := backup.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+		t.Error(err)
+	}
+	if in := holds(t, path, "sesame-open"); len(in) > 0 {
+		t.Errorf("it is still in %v", in)
+	}
+	var wait int
+	if err := s.writer.QueryRow(`PRAGMA busy_timeout`).Scan(&wait); err != nil || wait != 5000 {
+		t.Errorf("writers now wait for %d ms, %v", wait, err)
+	}
+}

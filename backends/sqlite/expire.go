@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"parley/core"
+)
+
+// expireRows is how many rows of each table are looked at by one step of Expire.
+const expireRows = 1000
+
+// expiring lists, by table, which rows have expired; ?3 is the time before which they have to be.
+func expiring() []struct{ table, old string } {
+	return []struct{ table, old string }{
+		{"runs", `status <> '' AND opened < ?3`},
+		{"questions", `expires < ?3 AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier))`},
+		{"rooms", `created > 0 AND created < ?3 AND world = '' AND attention = ''
+			AND NOT EXISTS (SELECT 1 FROM memories WHERE room = rooms.id)
+			AND NOT EXISTS (SELECT 1 FROM runs WHERE id BETWEEN rooms.id || '#' AND rooms.id || '$')
+			AND NOT EXISTS (SELECT 1 FROM room_notes WHERE room = rooms.id)
+			AND NOT EXISTS (SELECT 1 FROM people WHERE address ->> '$.room' = rooms.id)
+			AND NOT EXISTS (SELECT 1 FROM knocks WHERE address ->> '$.room' = rooms.id)`},
+		{"entities", `met < ?3 AND NOT EXISTS (SELECT 1 FROM memories WHERE author = entities.id)
+			AND NOT EXISTS (SELECT 1 FROM members WHERE entity = entities.id AND NOT gone)
+			AND NOT EXISTS (SELECT 1 FROM people WHERE id = entities.id)`},
+	}
+}
+
+// Expire implements [core.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
+func (s *Store) Expire(ctx context.Context, before core.Expiry) (more bool, err error) {
+	s.expiring.Lock()
+	defer s.expiring.Unlock()
+	more, err = s.expireMarks(ctx, nanos(before.Marks))
+	for _, e := range expiring() {
+		if err == nil {
+			var further bool
+			further, err = s.expireRows(ctx, e.table, e.old, nanos(before.Rest))
+			more = more || further
+		}
+	}
+	if err == nil && !more {
+		err = s.truncate(ctx)
+	}
+	return more, wrap(err, "deleting what has expired")
+}
+
+func (s *Store) expireMarks(ctx context.Context, before int64) (more bool, err error) {
+	from := s.expired // never nil: a null is greater than nothing
+	var last []byte
+	var old int
+	err = s.read(func(db *sql.DB) error {
+		return db.QueryRowContext(ctx, `
+			SELECT max(id), count(*) = ?3, count(*) FILTER (WHERE at < ?2)
+			FROM (SELECT id, at FROM marks WHERE id > ?1 ORDER BY id LIMIT ?3)`, from, before, expireRows).Scan(&last, &more, &old)
+	})
+	if err == nil && old > 0 {
+		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM marks WHERE id > ? AND id <= ? AND at < ?`, from, last, before)
+			return err
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	s.expired = last
+	if !more {
+		s.expired = []byte{}
+	}
+	return more, nil
+}
+
+// expireRows deletes the next rows of a table that are old. It writes only if there are some.
+func (s *Store) expireRows(ctx context.Context, table, old string, before int64) (more bool, err error) {
+	from := s.aged[table]
+	var last sql.NullInt64
+	var some int
+	err = s.read(func(db *sql.DB) error {
+		err := db.QueryRowContext(ctx, `
+			SELECT max(rowid), count(*) = ?2 FROM (SELECT rowid FROM `+table+` WHERE rowid > ?1 ORDER BY rowid LIMIT ?2)`,
+			from, expireRows).Scan(&last, &more)
+		if err != nil || !last.Valid {
+			return err
+		}
+		err = db.QueryRowContext(ctx, `SELECT 1 FROM `+table+` WHERE rowid > ?1 AND rowid <= ?2 AND `+old+` LIMIT 1`,
+			from, last.Int64, before).Scan(&some)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	if err == nil && some > 0 {
+		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE rowid > ?1 AND rowid <= ?2 AND `+old, from, last.Int64, before)
+			return err
+		})
+	}
+	if err != nil {
+		return false, err
+	}
+	s.aged[table] = last.Int64
+	if !more {
+		s.aged[table] = 0
+	}
+	return more, nil
+}

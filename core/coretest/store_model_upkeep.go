@@ -1,0 +1,83 @@
+package coretest
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"parley/core"
+)
+
+func (s *storeModel) Expire(_ context.Context, before core.Expiry) (more bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guard.Lock()
+	defer s.guard.Unlock()
+	maps.DeleteFunc(s.marks, func(_ core.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
+	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
+	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
+		return s.find(q.Run) == nil && s.find(q.Carrier) == nil && q.Expires.Before(before.Rest)
+	})
+	maps.DeleteFunc(s.rooms, func(_ core.RoomID, r core.Room) bool {
+		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == core.Normal && s.empty(r.ID)
+	})
+	maps.DeleteFunc(s.directoryModel.people, func(id core.EntityID, _ core.Entity) bool {
+		return s.met[id].Before(before.Rest) && s.traceless(id)
+	})
+	return false, nil
+}
+
+// empty reports whether nothing belongs to a room.
+func (s *storeModel) empty(room core.RoomID) bool {
+	return !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Room == room }) &&
+		!slices.ContainsFunc(s.runs, func(r *ownedRun) bool { return r.Room == room }) &&
+		!slices.ContainsFunc(s.notes, func(n keptNote) bool { return n.Room == room }) && !s.reaches(room)
+}
+
+// traceless reports whether nothing belongs to an entity.
+func (s *storeModel) traceless(id core.EntityID) bool {
+	for _, m := range s.members {
+		if m.Entity == id && !m.Gone {
+			return false
+		}
+	}
+	_, err := s.Person(context.Background(), id)
+	return err != nil && !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Author == id })
+}
+
+// erase takes the text from the runs of room that have ended, and their questions, where nothing of their turn is remembered.
+func (s *storeModel) erase(room core.RoomID) {
+	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
+		asker, carrier := s.find(q.Run), s.find(q.Carrier)
+		over := asker != nil && asker.Outcome.Done() && !s.remembers(asker) && (carrier == nil || carrier.Outcome.Done())
+		return q.Room == room && over
+	})
+	for _, r := range s.runs {
+		carried := slices.ContainsFunc(s.asked, func(q core.Question) bool { return q.Run == r.ID && q.Carrier != "" })
+		if r.Room != room || !r.Outcome.Done() || s.remembers(r) || carried {
+			continue
+		}
+		r.Text, r.Verdict = "", nil
+		for _, act := range []*string{&r.Acting, &r.Acted} {
+			if *act != "" {
+				*act = "-"
+			}
+		}
+	}
+}
+
+// remembers reports whether a run has an input, or what it said.
+func (s *storeModel) remembers(r *ownedRun) bool {
+	return len(r.Inputs) > 0 || slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out && r.out != "" })
+}
+
+// carries reports whether a run carries out what a person chose, or takes away the options of a question that is remembered.
+func (s *storeModel) carries(r *ownedRun) bool {
+	for _, q := range s.asked {
+		if q.Carrier == r.ID {
+			asker := s.find(q.Run)
+			return q.By != "" || asker != nil && s.remembers(asker)
+		}
+	}
+	return false
+}

@@ -1,0 +1,58 @@
+package core_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// SE-20: when /new forgets a room, a question that is still open loses its options and stays in the chat as it was, and is not
+// remembered again; neither runs nor questions hold what was said.
+func TestNewLeavesNoText(t *testing.T) {
+	inChoice(t, func(w *world, n *node, _ *chooser, q core.Question) {
+		asked := n.say("/new")
+		w.ended(asked)
+		forgotten := n.say("forget it")
+		w.ended(forgotten)
+		time.Sleep(time.Minute)
+		w.accepted = nil
+		const new = "Shall I forget everything that was said here? What stands in the chat stays there.\n\n→ **Forget it**\n\nDone. I have forgotten what was said here."
+		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?", new}) {
+			w.Errorf("the chat shows %q", got)
+		}
+		for _, kind := range []core.MemoryKind{core.Said, core.Aside, core.Draft} {
+			all, err := w.store.Recent(w.Context(), room, kind, 0, 10)
+			w.must(err)
+			for _, m := range all {
+				if m.Text != new {
+					w.Errorf("remembered is %q", m.Text)
+				}
+			}
+		}
+		for i := core.ResponseID(1); i < 8; i++ {
+			r, err := w.store.Run(w.Context(), core.RunID(string(room)+"#"+string(rune('0'+i))))
+			if err == nil && r.ID != forgotten.Run && (r.Text != "" || r.Verdict != nil || !r.Outcome.Done()) {
+				w.Errorf("run %d holds %q, %+v, %+v", i, r.Text, r.Verdict, r.Outcome)
+			}
+		}
+		for _, id := range []string{q.ID, w.questionID(asked)} {
+			if _, err := w.store.Question(w.Context(), id); id != "" && !errors.Is(err, core.ErrNotFound) {
+				w.Errorf("the question is kept: %v", err)
+			}
+		}
+		w.wants(n.say("B"), core.Completed, "You said: B")
+	})
+}
+
+// questionID is the id of what a run asks, if anything.
+func (w *world) questionID(acc core.Accepted) string {
+	q, err := w.store.QuestionOf(w.Context(), acc.Run)
+	if errors.Is(err, core.ErrNotFound) {
+		return ""
+	}
+	w.must(err)
+	return q.ID
+}
