@@ -100,6 +100,41 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	}
 }
 
+// Words such as REPLY and NONE mean that nothing is to be done. A program's own action of that name is carried out all the same:
+// natively always, in the form where it has parameters.
+func TestActionsNamedLikeReservedWords(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode   core.GenerationMode
+		action string // there is one of this name
+		rounds [][]step
+		began  int
+	}{
+		"natively":                         {core.Native, "NONE", [][]step{{call(0, "c", "NONE", "{}"), finish(core.FinishCalls)}, {write("Done."), finish(core.FinishStop)}}, 1},
+		"natively, without such an action": {core.Native, "OTHER", [][]step{{write("Done."), call(0, "c", "NONE", "{}"), finish(core.FinishCalls)}, {write("Again."), finish(core.FinishStop)}}, 0},
+		"in the form, with parameters": {core.XML, "REPLY", [][]step{
+			{write(`<response><actions><action name="REPLY"><params>{"to":"ada"}</params></action></actions><text>Wait.</text></response>`), finish(core.FinishStop)},
+			{write("<response><text>Done.</text></response>"), finish(core.FinishStop)}}, 1},
+		"in the form, without parameters": {core.XML, "REPLY", [][]step{
+			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(core.FinishStop)}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Generation.Mode = c.mode
+				a := &action{name: c.action, do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: "done"}, nil }}
+				w.plug(a)
+				w.model.queue(c.rounds...)
+				acc := w.start().say("A")
+				if end, said := w.ended(acc); end.Status != core.Completed || !strings.Contains(said, "Done.") {
+					w.Errorf("%+v, %q", end, said)
+				}
+				if a.began != c.began {
+					w.Errorf("the action was carried out %d times, want %d", a.began, c.began)
+				}
+			})
+		})
+	}
+}
+
 // Most answers are a text alone: one call of the model, whatever the order of the tags.
 func TestSimpleForm(t *testing.T) {
 	for name, c := range map[string]struct{ wrote, text, thought string }{

@@ -107,6 +107,21 @@ func TestAnswerIsObserved(t *testing.T) {
 	})
 }
 
+// A process that stops waits for observers that hang, and not for others.
+func TestStopDoesNotWaitForQuickObservers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Observers = append(w.cfg.Observers, &reader{})
+		n := w.start()
+		n.say("A")
+		time.Sleep(time.Minute)
+		begun := time.Now()
+		n.shutdown()
+		if took := time.Since(begun); took > 0 || strings.Contains(w.log.String(), "does not return") {
+			w.Errorf("it took %v:\n%s", took, w.log)
+		}
+	})
+}
+
 // vandal changes all that it is told.
 type vandal struct{}
 

@@ -103,6 +103,32 @@ func TestKeptStatements(t *testing.T) {
 	}
 }
 
+// A query that comes again is not prepared again.
+func TestStatementsAreKept(t *testing.T) {
+	db := plain(t)
+	const from = `SELECT n FROM numbers WHERE n >= ? ORDER BY n`
+	kept := func() (s *statement) {
+		t.Helper()
+		numbers(t, db, from, 2)
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		err = c.Raw(func(c any) error {
+			s = c.(*prepared).known[from]
+			return nil
+		})
+		if err != nil || s == nil {
+			t.Fatalf("kept is %v, %v", s, err)
+		}
+		return s
+	}
+	if first, second := kept(), kept(); first != second {
+		t.Error("the second time it is prepared again")
+	}
+}
+
 // A connection keeps what it is asked for again and again, and not without end.
 func TestStatementsAreBounded(t *testing.T) {
 	db := plain(t)

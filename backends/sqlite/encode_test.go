@@ -1,0 +1,34 @@
+package sqlite
+
+import (
+	"errors"
+	"testing"
+
+	"parley/core"
+)
+
+// A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, and JSON would change it.
+func TestNotesHoldText(t *testing.T) {
+	const bad = "a\xff"
+	done := core.Outcome{Status: core.Completed}
+	if err := checkNote(core.Note{Text: "a", Shown: []core.Shown{{ID: "1"}}, Verdict: &core.Verdict{Text: "a", Outcome: done}}); err != nil {
+		t.Errorf("a good note: %v", err)
+	}
+	for name, n := range map[string]core.Note{
+		"the text":          {Text: bad},
+		"what begins":       {Acting: bad},
+		"what was done":     {Acted: bad},
+		"a shown message":   {Shown: []core.Shown{{ID: "1"}, {ID: bad}}},
+		"a file's name":     {Files: []core.Blob{{Name: bad}}},
+		"a file's type":     {Files: []core.Blob{{Type: bad}}},
+		"the verdict":       {Verdict: &core.Verdict{Text: bad, Outcome: done}},
+		"what it was shown": {Verdict: &core.Verdict{History: []string{"a", bad}, Outcome: done}},
+	} {
+		if err := checkNote(n); !errors.Is(err, errText) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := checkNote(core.Note{Verdict: &core.Verdict{Text: "a"}}); !errors.Is(err, errNoStatus) {
+		t.Errorf("a verdict without a status: %v", err)
+	}
+}
