@@ -1,6 +1,7 @@
 package progressive_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,29 @@ func TestTypingUntilTheFirstText(t *testing.T) {
 			t.Errorf("%d signs after the first text", n-5)
 		}
 		s.finish()
+	})
+}
+
+// once is a sink whose sign stands until the message comes.
+type once struct{ progressivetest.Full }
+
+func (o once) Typing(ctx context.Context) (time.Duration, error) {
+	_, err := o.Full.Typing(ctx)
+	return 0, err
+}
+
+// A sign that does not run out is shown once.
+func TestTypingIsNotRenewedInVain(t *testing.T) {
+	sink := func(c *progressivetest.Chat) progressive.Sink { return once{full(c).(progressivetest.Full)} }
+	tell(t, sink, func(s *story) {
+		s.show()
+		time.Sleep(20 * time.Second)
+		if n := s.count(progressive.Typing); n != 1 {
+			t.Errorf("%d signs", n)
+		}
+		s.say(prose)
+		s.finish()
+		s.wantShown(prose)
 	})
 }
 
