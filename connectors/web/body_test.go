@@ -62,7 +62,7 @@ func TestHostileBodiesCostNoMemory(t *testing.T) {
 		"one long number":          {messages, fill(`{"x":`, `1`, `}`), http.StatusRequestEntityTooLarge, 24 << 20},
 		"one long image":           {messages, fill(`{"images":[{"data":"`, `AAAA`, `"}]}`), http.StatusRequestEntityTooLarge, 24 << 20},
 		"spaces":                   {messages, fill(`{"text":"  "`, ` `, `}`), http.StatusRequestEntityTooLarge, 24 << 20},
-		"a choice with elements":   {choices, fill(`{"id":"q","x":[`, `{},`, `{}]}`), http.StatusBadRequest, 1 << 20},
+		"a choice with elements":   {choices, fill(`{"id":"q","x":[`, `{},`, `{}]}`), http.StatusRequestEntityTooLarge, 1 << 20},
 		"a choice with text":       {choices, fill(`{"id":"`, `q`, `"}`), http.StatusRequestEntityTooLarge, 1 << 20},
 		"a choice with spaces":     {choices, fill(`{"id":"q",`, ` `, `"option":1}`), http.StatusRequestEntityTooLarge, 1 << 20},
 	} {
@@ -104,7 +104,10 @@ func TestLargestMessage(t *testing.T) {
 	body := `{"x":{"y":[null,[1]]},"images":[` + one + "," + one + "," + one + "," + one + `],"text":"a \"b\" [{"}` + "\n "
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	q, no := readQuestion(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body)))
+	w := New(Options{Listener: noListener{}})
+	r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	q, no := w.readQuestion(httptest.NewRecorder(), r)
 	runtime.ReadMemStats(&after)
 	if no != nil {
 		t.Fatal(no.sentence)

@@ -44,12 +44,28 @@ type choice struct {
 
 // takeChoice reads a choice, or answers the request.
 func (w *Web) takeChoice(rw http.ResponseWriter, r *http.Request) (c choice, ok bool) {
-	defer w.receive(rw, r)()
-	if err := readBody(rw, r, maxChoice, c.field); err != nil {
-		refuse(err, "The request is not the JSON object {\"id\": …, \"option\": …}.").reply(rw)
-		return c, false
+	body := r.Body
+	c, no := w.readChoice(rw, r)
+	if no != nil {
+		refuseBody(rw, body, no)
 	}
-	return c, true
+	return c, no == nil
+}
+
+func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no *refusal) {
+	const form = "The request is not the JSON object {\"id\": …, \"option\": …}."
+	if no := checkJSON(r, maxChoice); no != nil {
+		return c, no
+	}
+	defer w.receive(rw, r)()
+	c.option = -1 // until it is read
+	if err := readBody(rw, r, maxChoice, c.field); err != nil {
+		return c, refuse(err, form)
+	}
+	if c.id == "" || c.option < 0 {
+		return c, &refusal{http.StatusBadRequest, form}
+	}
+	return c, nil
 }
 
 // field reads one member of the body into c.

@@ -42,7 +42,9 @@ func TestImagesRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			rec := httptest.NewRecorder()
-			_, ok := w.take(rec, httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body)))
+			r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))
+			r.Header.Set("Content-Type", "application/json")
+			_, ok := w.take(rec, r)
 			if ok != (c.want == 0) || !ok && rec.Code != c.want {
 				t.Errorf("%v, %d %s", ok, rec.Code, rec.Body)
 			}

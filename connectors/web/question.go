@@ -12,7 +12,7 @@ import (
 
 const (
 	maxText = 32_000 // characters of a message
-	maxKey  = 128    // characters of a clientMessageId
+	maxKey  = 128    // bytes of a clientMessageId
 )
 
 // question is what a page sends.
@@ -46,17 +46,20 @@ func (r *refusal) reply(rw http.ResponseWriter) {
 
 // take reads a message, or answers the request.
 func (w *Web) take(rw http.ResponseWriter, r *http.Request) (q question, ok bool) {
-	defer w.receive(rw, r)()
-	q, no := readQuestion(rw, r)
+	body := r.Body
+	q, no := w.readQuestion(rw, r)
 	if no != nil {
-		no.reply(rw)
-		return q, false
+		refuseBody(rw, body, no)
 	}
-	return q, true
+	return q, no == nil
 }
 
 // readQuestion decodes the body of r and checks its fields.
-func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
+func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refusal) {
+	if no := checkJSON(r, maxBody); no != nil {
+		return q, no
+	}
+	defer w.receive(rw, r)()
 	if err := readBody(rw, r, maxBody, q.field); err != nil {
 		return q, refuse(err, "The request is not the JSON object {\"text\": …, \"clientMessageId\": …}.")
 	}
@@ -69,7 +72,7 @@ func readQuestion(rw http.ResponseWriter, r *http.Request) (q question, no *refu
 	case utf8.RuneCountInString(q.Text) > maxText:
 		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
 	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
-		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 printable characters without \"/\"."}
+		return q, &refusal{http.StatusBadRequest, "clientMessageId must have 1 to 128 bytes, without spaces, control characters and \"/\"."}
 	case q.ClientMessageID == "":
 		q.ClientMessageID = newID() // a client that never repeats itself
 	}
