@@ -179,7 +179,7 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	return &sink{client: d.client, bot: me.ID, to: to, prose: newProse(d.progress, d.code)}, nil
+	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: newProse(d.progress, d.code)}, nil
 }
 
 // me asks once who the bot is.

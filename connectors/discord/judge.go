@@ -14,7 +14,15 @@ const (
 	invalidForm    = 50035
 	threadArchived = 50083
 	noReplyRight   = 160002
+	autoModeration = 200000
+	harmfulLink    = 240000
 )
+
+// filters are the refusals of what a text says, with what people read in its place.
+var filters = map[int]string{
+	autoModeration: "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or ask in another way.",
+	harmfulLink:    "Discord blocked a link in my answer. Ask me again without links.",
+}
 
 // judge says what an error of client means for a conversation. What Discord refuses for good is not asked again, with
 // the same text or another: the model's next words would meet the same filter, and too many refusals ban the address
@@ -47,6 +55,19 @@ func (s *sink) judge(op progressive.Op, err error) error {
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
 	}
 	return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
+}
+
+// judgeFilter makes a text that a filter refuses one that is not taken as it is: from then on one sentence stands for the
+// answer, because its next words would meet the same filter (DR-27). A filter that refuses that too closes the conversation.
+func (s *sink) judgeFilter(p progressive.Part, err error) error {
+	var r *refusal
+	if p.File != nil || s.blocked != "" || !errors.As(err, &r) || filters[r.code] == "" {
+		return err
+	}
+	s.blocked = filters[r.code]
+	s.log.Error("a filter blocked an answer; people are told. The server's moderators can exempt the bot's role",
+		"channel", s.to.Channel, "err", r)
+	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }
 
 // scope is the budget that a hold closes.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -54,11 +55,13 @@ func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() 
 
 // sink is one conversation.
 type sink struct {
-	client *client
-	bot    string
-	to     address
-	alone  bool // replies are refused here
-	closed bool // the bot may not write here: it is not asked again (DR-04)
+	client  *client
+	bot     string
+	to      address
+	log     *slog.Logger
+	alone   bool   // replies are refused here
+	closed  bool   // the bot may not write here: it is not asked again (DR-04)
+	blocked string // what people read in place of an answer that a filter refuses; empty if none does
 
 	prose   *progressive.Prose
 	learned *progressive.Learned // by the last request; nil if nothing
@@ -101,6 +104,9 @@ func (s *sink) Learned() (l progressive.Learned, ok bool) {
 
 // Render implements [progressive.Sink].
 func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
+	if s.blocked != "" {
+		return []progressive.Part{{Text: s.blocked, Plain: s.blocked, ReplyTo: true, Offer: v.Offer}}
+	}
 	return s.prose.Parts(v, refused...)
 }
 
@@ -179,7 +185,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 	var out struct {
 		ID string `json:"id"`
 	}
-	err := s.judgeFile(p, s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out))
+	err := s.judgeFilter(p, s.judgeFile(p, s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out)))
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}
@@ -195,7 +201,7 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 		in.Files = f.named()
 		body = upload{in, f}
 	}
-	return s.judgeFile(p, s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body, nil))
+	return s.judgeFilter(p, s.judgeFile(p, s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body, nil)))
 }
 
 // Delete implements [progressive.Deleter].
