@@ -45,6 +45,9 @@
     if (open !== undefined) chat.show?.();
   };
 
-  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', mount);
-  else mount();
+  // One after the other, in the order of the script tags: which chat has which conversation follows from it.
+  const before = Symbol.for('parley-widget');
+  const next = () => { window[before] = Promise.resolve(window[before]).then(mount); };
+  if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', next);
+  else next();
 })();
