@@ -57,13 +57,13 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	if !ok {
 		return backends{}, fmt.Errorf("store: %s is not known; use sqlite:PATH", cfg.Store)
 	}
-	store, err := sqlite.Open(ctx, path, sqlite.Options{})
+	store, err := env.OpenStore(ctx, path, sqlite.Options{})
 	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
 		return backends{}, fmt.Errorf("open the store: %w: %w", ErrRunning, err)
 	} else if err != nil {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
-	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: store.Ping, closers: []func() error{store.Close}}
+	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
 	if memo, ok := b.store.(connectors.Memo); ok { // what wraps the store has this too
 		b.memo = memo
 	}

@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 
+	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
@@ -32,6 +33,8 @@ type Env struct {
 	Observers []core.Observer // hear what happens, beside those of plugins: for metrics
 	// Wrap stands between the runtime and its store; tests let processes die there.
 	Wrap func(core.Store) core.Store
+	// OpenStore opens the store; tests let it fail. Nil is sqlite.Open.
+	OpenStore func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error)
 }
 
 func (e Env) filled() Env {
@@ -43,6 +46,9 @@ func (e Env) filled() Env {
 	}
 	if e.Wrap == nil {
 		e.Wrap = func(s core.Store) core.Store { return s }
+	}
+	if e.OpenStore == nil {
+		e.OpenStore = sqlite.Open
 	}
 	return e
 }

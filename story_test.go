@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"parley"
+	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
@@ -37,18 +38,19 @@ const (
 // story is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
 type story struct {
 	*testing.T
-	net     *sim.Net
-	model   *modelfake.Server
-	browser *sim.Browser
-	cfg     config.Config
-	log     sim.Log
-	events  events
-	extra   sim.Evidence // what other fakes have to tell
-	secrets []string
-	servers []string                       // that a crash cuts off, beside the model
-	looks   []func(*sim.Evidence) []string // what else is wrong at the end
-	fuse    func()                         // is told of each moment between two effects
-	down    atomic.Pointer[string]         // the address where connections are refused; nil is none
+	net       *sim.Net
+	model     *modelfake.Server
+	browser   *sim.Browser
+	cfg       config.Config
+	log       sim.Log
+	events    events
+	extra     sim.Evidence // what other fakes have to tell
+	secrets   []string
+	servers   []string                                                             // that a crash cuts off, beside the model
+	looks     []func(*sim.Evidence) []string                                       // what else is wrong at the end
+	openStore func(context.Context, string, sqlite.Options) (*sqlite.Store, error) // nil is sqlite.Open
+	fuse      func()                                                               // is told of each moment between two effects
+	down      atomic.Pointer[string]                                               // the address where connections are refused; nil is none
 
 	node     *node
 	accepted map[core.MemoryID]core.RoomID
@@ -117,8 +119,8 @@ func (s *story) start() {
 	s.Helper()
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	g, err := parley.New(s.cfg, parley.Env{
-		Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []core.Observer{&s.events},
+	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
+		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []core.Observer{&s.events},
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
 			return n.store

@@ -14,10 +14,11 @@ const batch = 128
 // writes lets those who wait at the same time share one transaction, and so one wait for the disk. Whoever comes first
 // commits for all.
 type writes struct {
-	db    *sql.DB // one connection
-	jobs  chan *job
-	turn  chan struct{} // held by who commits
-	along along
+	db      *sql.DB // one connection
+	jobs    chan *job
+	turn    chan struct{} // held by who commits
+	along   along
+	trouble trouble
 }
 
 // job is one write.
@@ -63,6 +64,7 @@ func (w *writes) commitUntil(mine *job) {
 		}
 		waiting := w.take()
 		err := w.commit(waiting)
+		w.trouble.set(err)
 		for _, j := range waiting {
 			if err != nil {
 				j.err = err

@@ -117,9 +117,12 @@ func (s *Store) Close() error {
 	return errors.Join(append(errs, s.lock.release())...)
 }
 
-// Ping says whether the file can be read.
+// Ping says whether the file can be read, and whether the last write was stored.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.read(func(db *sql.DB) error {
+		if err := s.writes.trouble.get(); err != nil {
+			return err
+		}
 		var version int
 		return db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&version)
 	})

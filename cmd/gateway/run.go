@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -27,8 +28,10 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	for _, line := range cfg.Off() {
 		log.Info(line)
 	}
-	g, err := parley.New(cfg, parley.Env{Log: log, PDF: readPDF()})
-	if err != nil {
+	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, PDF: readPDF()})
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // it was told to end while it waited
+	} else if err != nil {
 		return err
 	}
 	log.Info("ready", "config", from, "model", g.Model(), "store", cfg.Store, "shared", cfg.Shared)

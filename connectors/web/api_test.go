@@ -257,16 +257,17 @@ func TestStreamHead(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	serve(t, func(o *Options) { o.Ready = func(context.Context) error { return errors.New("no") } }, accept,
+	serve(t, func(o *Options) { o.Ready = func(context.Context) error { return errors.New("no disk") } }, accept,
 		func(client *http.Client, _ *core.Answer) {
 			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
 				resp, err := client.Get("http://127.0.0.1:8080" + path)
 				if err != nil {
 					t.Fatal(err)
 				}
+				body, _ := io.ReadAll(resp.Body)
 				resp.Body.Close()
-				if resp.StatusCode != want {
-					t.Errorf("%s says %d", path, resp.StatusCode)
+				if resp.StatusCode != want || want != http.StatusOK && string(body) != "not ready: no disk\n" {
+					t.Errorf("%s says %d %q", path, resp.StatusCode, body)
 				}
 			}
 		})

@@ -52,7 +52,7 @@ type Options struct {
 	Limits   Limits
 	Memo     connectors.Memo             // keeps the key with which visitors' addresses are hashed; nil: it lasts as long as the process
 	Zone     *time.Location              // where the day of that key begins, which is the day of the spending limits; nil is UTC
-	Ready    func(context.Context) error // for /readyz
+	Ready    func(context.Context) error // for /readyz, which shows the error: in plain words, without secrets
 	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
 	Local      http.Handler
 	LocalToken string
@@ -169,8 +169,12 @@ func (w *Web) routes() http.Handler {
 }
 
 func (w *Web) readyz(rw http.ResponseWriter, r *http.Request) {
-	if err := w.opts.Ready(r.Context()); err != nil || w.gone() {
-		http.Error(rw, "not ready", http.StatusServiceUnavailable)
+	if err := w.opts.Ready(r.Context()); err != nil {
+		http.Error(rw, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	if w.gone() {
+		http.Error(rw, "not ready: the gateway is stopping", http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = rw.Write([]byte("ready\n"))

@@ -1,0 +1,97 @@
+package parley
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"parley/backends/sqlite"
+	"parley/config"
+)
+
+const (
+	firstWait = time.Second      // before the store is tried again; doubles
+	longWait  = 30 * time.Second // between two tries
+	sayAgain  = 10 * time.Minute // how often the log tells that the gateway still waits
+)
+
+// Start builds a gateway as [New] does. While the store can't be opened because the disk is full or fails, it waits: it says so in
+// the log and answers 503 on web.listen. It gives up when ctx is done.
+func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
+	env = env.filled()
+	g, err := New(cfg, env)
+	reason, waits := sqlite.Unavailable(err)
+	if !waits {
+		return g, err
+	}
+	var told time.Time
+	for wait := firstWait; waits; wait = min(2*wait, longWait) {
+		if time.Since(told) >= sayAgain {
+			told = time.Now()
+			env.Log.Error("the store can't be opened; waiting until it can", "reason", reason, "store", cfg.Store, "err", err)
+		}
+		if err := sayUnready(ctx, cfg, env, reason, wait); err != nil {
+			return nil, err
+		}
+		g, err = New(cfg, env)
+		reason, waits = sqlite.Unavailable(err)
+	}
+	if err == nil {
+		env.Log.Info("the store is open again")
+	}
+	return g, err
+}
+
+// sayUnready answers 503 for some time.
+func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, wait time.Duration) error {
+	l, err := env.Listen("tcp", cfg.Web.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", cfg.Web.Listen, err)
+	}
+	server := &http.Server{Handler: unready(reason), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-timer.C:
+	}
+	closing := server.Close()
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		closing = errors.Join(closing, served)
+	}
+	if closing != nil {
+		env.Log.Warn("can't say on web.listen that the gateway waits", "err", closing)
+	}
+	return err
+}
+
+// unready answers everything with 503, but that the process lives.
+func unready(reason string) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" {
+			_, _ = rw.Write([]byte("alive\n"))
+			return
+		}
+		rw.Header().Set("Retry-After", "10")
+		http.Error(rw, "not ready: "+reason, http.StatusServiceUnavailable)
+	})
+}
+
+// readiness says in plain words why store takes nothing now.
+func readiness(store *sqlite.Store) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := store.Ping(ctx)
+		if err == nil {
+			return nil
+		}
+		if reason, ok := sqlite.Unavailable(err); ok {
+			return errors.New(reason)
+		}
+		return errors.New("the store can't be read")
+	}
+}
