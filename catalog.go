@@ -123,14 +123,14 @@ func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform)
 	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
 		bot := discord.New(discord.Options{
 			Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log,
-			Progress: progressive.Progress(d.Progress), LongCode: progressive.LongCode(d.LongCode), Memo: memo, CatchUp: d.CatchUp,
+			Progress: progressive.Progress(d.Progress), LongCode: progressive.LongCode(d.LongCode), MaxMessages: d.MaxMessages, Memo: memo, CatchUp: d.CatchUp,
 		})
 		on = append(on, platform{bot, discord.Limits(d.Limits).Budgets()})
 	}
 	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
 		bot := telegram.New(telegram.Options{
 			Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Memo: memo, Log: env.Log,
-			Progress: progressive.Progress(t.Progress), LongCode: progressive.LongCode(t.LongCode),
+			Progress: progressive.Progress(t.Progress), LongCode: progressive.LongCode(t.LongCode), MaxMessages: t.MaxMessages,
 			SkipAmbiguous: t.Ambiguous == config.AmbiguousSkip,
 		})
 		on = append(on, platform{bot, telegram.Limits(t.Limits).Budgets()})

@@ -266,12 +266,15 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 	return wrong
 }
 
-// putBack puts code that stands in files where the lines about it stand.
+// putBack puts what stands in files, code or the rest of an answer, where the lines about it stand.
 func putBack(text string, files []File) string {
 	for _, f := range files {
 		line := regexp.MustCompile("📎 `?" + regexp.QuoteMeta(f.Name) + "`?, [0-9]+ lines?")
 		if strings.HasPrefix(f.Type, "text/plain") {
 			text = line.ReplaceAllLiteralString(text, string(f.Data))
+		}
+		if f.Name == "rest-of-answer.md" {
+			text = strings.Replace(text, "(The rest of this answer is in the file rest-of-answer.md below.)", string(f.Data), 1)
 		}
 	}
 	return text

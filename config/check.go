@@ -62,6 +62,13 @@ func (d *decoder) checkPaces(c Connectors) {
 			d.reject(path, "is less than 1", "nothing could be sent")
 		}
 	}
+	for path, n := range map[string]int{
+		"connectors.discord.max_messages": c.Discord.MaxMessages, "connectors.telegram.max_messages": c.Telegram.MaxMessages,
+	} {
+		if n < 0 {
+			d.reject(path, "is negative", "write 0 for as many as it takes")
+		}
+	}
 }
 
 func (d *decoder) checkModels(c *Config) {

@@ -246,6 +246,8 @@ type Discord struct {
 	// Where code goes that would take more than two messages.
 	// message: into as many as it takes. file: below the answer, with a line in place of the code.
 	LongCode LongCode `yaml:"long_code" default:"message"`
+	// How many messages one answer has at most. The rest of a longer one is in a file below it. 0: as many as it takes.
+	MaxMessages int `yaml:"max_messages" default:"10"`
 }
 
 // DiscordLimits bounds what is sent to Discord.
@@ -272,6 +274,8 @@ type Telegram struct {
 	// Where code goes that would take more than two messages.
 	// message: into as many as it takes. file: below the answer, with a line in place of the code.
 	LongCode LongCode `yaml:"long_code" default:"message"`
+	// How many messages one answer has at most. The rest of a longer one is in a file below it. 0: as many as it takes.
+	MaxMessages int `yaml:"max_messages" default:"10"`
 	// What happens when Telegram fails while it takes the last message of an answer, so that it may or may not have arrived.
 	// resend: after a pause it is sent once more, with a line that says so. skip: it is not sent again, and the log says so.
 	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`

@@ -24,6 +24,8 @@ type ProseOptions struct {
 	Reply    bool            // the first message stands below the question
 	Progress Progress
 	LongCode LongCode
+	// MaxMessages is how many messages an answer has at most, with the file that holds the rest. 0: as many as it takes.
+	MaxMessages int
 }
 
 // Prose makes the messages that an answer becomes, or will as far as it has come: of its Markdown, with lines and buttons
@@ -32,6 +34,7 @@ type Prose struct {
 	ProseOptions
 	renderer *markdown.Renderer
 	said     core.Whole
+	short    *shortened // the end of a long answer
 }
 
 // NewProse returns a maker of messages for one answer.
@@ -45,9 +48,19 @@ func NewProse(o ProseOptions) *Prose {
 // Parts is what v becomes, as [Sink].Render wants it.
 func (p *Prose) Parts(v core.View, refused ...string) []Part {
 	done := v.Outcome.Done()
-	texts, code := p.text(p.said.Text(v), done, refused)
+	text := p.said.Text(v)
+	texts, code := p.text(text, done, refused)
 	files, tooLarge := Files(v, p.MostFile)
-	texts = Under(texts, append(p.Progress.Lines(v), tooLarge...), done, p.renderer.Lines, p.fits)
+	lines := append(p.Progress.Lines(v), tooLarge...)
+	if !done {
+		texts = p.begun(texts)
+	}
+	all := Under(texts, lines, done, p.renderer.Lines, p.fits)
+	if done && p.MaxMessages > 0 && len(all) > p.MaxMessages {
+		texts, code = p.shorten(text, p.most()-min(len(all)-len(texts), p.most()-1), refused)
+		all = Under(texts, lines, done, p.renderer.Lines, p.fits)
+	}
+	texts = all
 	if n := len(texts); n > 0 {
 		texts[0].ReplyTo = p.Reply
 		texts[n-1].Offer = v.Offer

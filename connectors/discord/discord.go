@@ -31,6 +31,8 @@ type Options struct {
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
+	// MaxMessages is how many messages an answer has at most; the rest goes into a file. 0: as many as it takes.
+	MaxMessages int
 	// Memo stores how far Discord's events were accepted, so that a restart loses none. Nil keeps it until the process ends.
 	Memo connectors.Memo
 	// CatchUp is the age up to which messages are fetched that no event told of. 0 fetches none.
@@ -47,6 +49,7 @@ type Discord struct {
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
+	most     int // messages of an answer
 	memo     connectors.Memo
 	catchUp  time.Duration
 
@@ -80,7 +83,7 @@ func New(o Options) *Discord {
 	d := &Discord{
 		client: newClient(o.Token, o.APIURL, o.Dial, proxy), files: files, token: o.Token,
 		dialer: &websocket.Dialer{NetDialContext: o.Dial, Proxy: proxy},
-		log:    o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode,
+		log:    o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode, most: o.MaxMessages,
 		memo: o.Memo, catchUp: o.CatchUp,
 	}
 	if d.memo == nil {
@@ -179,7 +182,9 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: newProse(d.progress, d.code)}, nil
+	prose := newProse(d.progress, d.code)
+	prose.MaxMessages = d.most
+	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: prose}, nil
 }
 
 // me asks once who the bot is.

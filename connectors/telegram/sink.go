@@ -26,7 +26,9 @@ type sink struct {
 }
 
 func newSink(t *Telegram, to address) *sink {
-	return &sink{telegram: t, to: to, prose: newProse(to.Kind != private && to.Message != 0, to.Asker, t.progress, t.code)}
+	prose := newProse(to.Kind != private && to.Message != 0, to.Asker, t.progress, t.code)
+	prose.MaxMessages = t.most
+	return &sink{telegram: t, to: to, prose: prose}
 }
 
 var (

@@ -31,6 +31,8 @@ type Options struct {
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
+	// MaxMessages is how many messages an answer has at most; the rest goes into a file. 0: as many as it takes.
+	MaxMessages int
 	// SkipAmbiguous leaves a last word of unknown fate as it is. By default it is sent once more, marked.
 	SkipAmbiguous bool
 }
@@ -45,6 +47,7 @@ type Telegram struct {
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
+	most     int  // messages of an answer
 	skip     bool // a last word of unknown fate is not sent again
 }
 
@@ -56,7 +59,7 @@ var (
 
 // New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
 func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode, skip: o.SkipAmbiguous}
+	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode, most: o.MaxMessages, skip: o.SkipAmbiguous}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}

@@ -1,0 +1,133 @@
+package progressive
+
+import (
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"parley/core"
+	"parley/progressive/markdown"
+)
+
+// The file with the rest of an answer that is too long for its chat, and the line that says so.
+const (
+	restName    = "rest-of-answer.md"
+	restLine    = "_(The rest of this answer is in the file " + restName + " below.)_"
+	restRefused = "_(The rest of this answer is too long for this chat.)_"
+)
+
+// most is how many messages of text an answer has that does not fit into MaxMessages: one is left to the file with the rest.
+func (p *Prose) most() int { return max(p.MaxMessages-1, 1) }
+
+// begun is what is shown of a text that grows: its first messages, so that nothing is taken back at its end.
+func (p *Prose) begun(texts []Part) []Part {
+	if p.MaxMessages > 0 && len(texts) > p.most() {
+		return texts[:p.most()]
+	}
+	return texts
+}
+
+// cut is what is left of the text of an ended answer with at most n messages, and the file with the rest.
+func (p *Prose) cut(text string, n int, refused []string) (texts, files []Part) {
+	line := restLine
+	if slices.Contains(refused, restName) {
+		line = restRefused
+	}
+	at, open := p.boundary(text, n, "\n\n"+line)
+	texts, files = p.text(closeCode(text[:at], open)+"\n\n"+line, true, refused)
+	rest := strings.TrimLeft(text[at:], "\n")
+	if open != "" {
+		rest = open + "\n" + rest
+	}
+	if most := p.MostFile; most > 0 && len(rest) > most {
+		for most > 0 && !utf8.RuneStart(rest[most]) {
+			most--
+		}
+		rest = rest[:most]
+	}
+	if line == restLine {
+		files = append(files, Part{File: &core.Blob{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
+	}
+	return texts[:min(len(texts), n)], files
+}
+
+// shortened is what [Prose.cut] came to.
+type shortened struct {
+	text, refused string
+	most          int
+	texts, files  []Part
+}
+
+// shorten is cut, done once for the same arguments.
+func (p *Prose) shorten(text string, n int, refused []string) (texts, files []Part) {
+	names := strings.Join(refused, "\n")
+	if s := p.short; s == nil || s.most != n || s.refused != names || s.text != text {
+		texts, files = p.cut(text, n, refused)
+		p.short = &shortened{text, names, n, texts, files}
+	}
+	return slices.Clone(p.short.texts), slices.Clone(p.short.files)
+}
+
+// boundary is the last place at which text can be cut so that what is before it fits, with a line below, into n messages. It is the
+// end of a block if one is near, else of a line or a word. In code, open is the line that opens it.
+func (p *Prose) boundary(text string, n int, line string) (at int, open string) {
+	renderer := markdown.NewRenderer(p.Dialect, p.Limits)
+	fits := func(end int) bool {
+		_, open := fence(text[:end])
+		parts, _ := renderer.Finish(closeCode(text[:end], open) + line)
+		return len(parts) <= n
+	}
+	last := min(len(text), n*p.Limits.Length*utf8.UTFMax)
+	at = sort.Search(last, func(i int) bool { return !fits(i + 1) })
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	for _, c := range []struct {
+		sep  string
+		near int
+	}{{"\n\n", p.Limits.Length}, {"\n", p.Limits.Length}, {" ", 100}} {
+		end := strings.LastIndex(text[:at], c.sep)
+		if end <= 0 || at-end > c.near {
+			continue
+		}
+		if _, open := fence(text[:end]); open == "" || c.sep != "\n\n" {
+			return end + len(c.sep), open
+		}
+	}
+	_, open = fence(text[:at])
+	return at, open
+}
+
+// fence reports whether text ends within fenced code: the line that opened it, and its fence.
+func fence(text string) (mark, open string) {
+	for line := range strings.Lines(text) {
+		trimmed := strings.TrimLeft(line, " ")
+		if len(line)-len(trimmed) > 3 {
+			continue
+		}
+		run := len(trimmed) - len(strings.TrimLeft(trimmed, "`"))
+		if run == 0 {
+			run = len(trimmed) - len(strings.TrimLeft(trimmed, "~"))
+		}
+		if run < 3 {
+			continue
+		}
+		switch rest := strings.TrimSpace(trimmed[run:]); {
+		case mark == "" && !strings.Contains(rest, "`"):
+			mark, open = trimmed[:run], strings.TrimRight(line, "\r\n")
+		case mark != "" && rest == "" && strings.HasPrefix(trimmed, mark):
+			mark, open = "", ""
+		}
+	}
+	return mark, open
+}
+
+// closeCode is text with its fenced code closed, if open opened some.
+func closeCode(text, open string) string {
+	if open == "" {
+		return text
+	}
+	mark, _ := fence(open)
+	return strings.TrimRight(text, "\n") + "\n" + mark
+}

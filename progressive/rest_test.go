@@ -1,0 +1,121 @@
+package progressive_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+	"parley/progressive/markdown"
+)
+
+const restLine = "The rest of this answer is in the file rest-of-answer.md below."
+
+func capped(most int) *progressive.Prose {
+	return progressive.NewProse(progressive.ProseOptions{
+		Dialect: markdown.Light(), Limits: markdown.Limits{Length: 500}, MostFile: 10 << 20, MaxMessages: most, Progress: progressive.Full,
+	})
+}
+
+func whole(text string) core.View {
+	return core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}
+}
+
+// paragraphs are n numbered ones.
+func paragraphs(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Paragraph %d says that the quick brown fox jumps over the lazy dog.\n\n", i)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// words are those of text, without code fences and the line that tells of the rest.
+func allWords(text string) []string {
+	for _, mark := range []string{"_", "*"} {
+		text = strings.ReplaceAll(text, mark+"("+restLine+")"+mark, "")
+	}
+	text = strings.ReplaceAll(text, "```go", "")
+	return strings.Fields(strings.ReplaceAll(text, "```", ""))
+}
+
+// ST-29: an answer is at most ten messages, with a file that holds the rest and a line that says so: not a word is lost or said
+// twice. What was shown while it grew stays.
+func TestLongAnswersEndInAFile(t *testing.T) {
+	code := "```go\n" + strings.Repeat("fmt.Println(\"the quick brown fox\")\n", 2000) + "```"
+	for name, text := range map[string]string{
+		"paragraphs": paragraphs(2000), "code": "Look:\n\n" + code, "one line": strings.Repeat("word ", 20_000) + "end",
+		"no space": strings.Repeat("ä", 50_000), "lines": strings.Repeat("- an item of a list\n", 3000), "2 MB": paragraphs(30_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := capped(10)
+			growing := p.Parts(core.View{Segments: []core.Segment{{Text: text[:len(text)*3/4]}}})
+			if len(growing) != 9 || slices.ContainsFunc(growing, func(p progressive.Part) bool { return p.File != nil }) {
+				t.Errorf("while it grows it has %d parts", len(growing))
+			}
+			begun := time.Now()
+			parts := p.Parts(whole(text))
+			if took := time.Since(begun); took > 5*time.Second {
+				t.Errorf("the end took %v", took)
+			}
+			if len(parts) > 10 || len(parts) < 9 {
+				t.Fatalf("it is %d messages", len(parts))
+			}
+			last := parts[len(parts)-1]
+			if last.File == nil || last.File.Name != "rest-of-answer.md" || !strings.HasPrefix(last.File.Type, "text/markdown") {
+				t.Fatalf("the last is %+v", last)
+			}
+			var shown []string
+			for i, m := range parts[:len(parts)-1] {
+				shown = append(shown, m.Text)
+				if i < 7 && m.Text != growing[i].Text {
+					t.Errorf("message %d changed at the end", i)
+				}
+			}
+			if n := strings.Count(strings.Join(shown, "\n"), restLine); n != 1 || !strings.Contains(shown[len(shown)-1], restLine) {
+				t.Errorf("the line stands there %d times; the last message is %q", n, shown[len(shown)-1])
+			}
+			got := allWords(strings.Join(append(shown, string(last.File.Data)), "\n"))
+			if want := allWords(text); name != "no space" && !slices.Equal(got, want) || name == "no space" && strings.Join(got, "") != text {
+				t.Errorf("%d words are left of %d", len(got), len(want))
+			}
+			if name == "code" && !strings.HasPrefix(string(last.File.Data), "```go\n") {
+				t.Errorf("the file begins with %.40q", last.File.Data)
+			}
+			if again := p.Parts(whole(text)); len(again) != len(parts) || again[0].Text != parts[0].Text {
+				t.Error("asked again it is another one")
+			}
+			refused := p.Parts(whole(text), "rest-of-answer.md")
+			if n := len(refused); n > 10 || refused[n-1].File != nil || !strings.Contains(refused[n-1].Text, "too long for this chat") {
+				t.Errorf("where no file is taken it is %d messages, the last %q", n, refused[n-1].Text)
+			}
+		})
+	}
+}
+
+// ST-29: what fits stays as it is, and lines below the answer count.
+func TestAnswersThatFitStay(t *testing.T) {
+	for n := range 12 {
+		text := paragraphs(7 * n)
+		free, most := capped(0).Parts(whole(text)), capped(10).Parts(whole(text))
+		if len(free) <= 10 && !slices.EqualFunc(free, most, func(a, b progressive.Part) bool { return a.Text == b.Text && a.File == b.File }) {
+			t.Errorf("of %d messages there are %d", len(free), len(most))
+		}
+		if len(most) > 10 {
+			t.Errorf("of %d messages there are %d", len(free), len(most))
+		}
+	}
+	v := whole(paragraphs(300))
+	for i := range 5 {
+		v.Segments = append(v.Segments, core.Segment{Call: fmt.Sprint(i), Tool: core.Tool{Name: strings.Repeat("LOOK", 30), Stage: core.StageEnd, Success: true}})
+	}
+	if parts := capped(10).Parts(v); len(parts) > 10 || parts[len(parts)-1].File == nil {
+		t.Errorf("with lines below it is %d messages", len(parts))
+	}
+	if parts := capped(1).Parts(whole(paragraphs(300))); len(parts) != 2 || parts[1].File == nil {
+		t.Errorf("of one message there are %d", len(parts))
+	}
+}
