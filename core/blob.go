@@ -14,6 +14,8 @@ type Blob struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"` // MIME
 	Data []byte `json:"data"`
+	// Past names the file in the store instead of Data, in an answer that had ended before it was read: see [Files].
+	Past *PastFile `json:"past,omitempty"`
 }
 
 const (
@@ -35,7 +37,7 @@ func (b Blob) DataURL() string {
 func showable(files []Blob) (all []Blob) {
 	for _, b := range files {
 		if n := len(b.Data); n > 0 && n <= maxFile {
-			all = append(all, Blob{fileName(b.Name), b.kind(), b.Data})
+			all = append(all, Blob{Name: fileName(b.Name), Type: b.kind(), Data: b.Data})
 		}
 	}
 	return all

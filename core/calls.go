@@ -79,6 +79,10 @@ func (k *keeper) tool(t Tool) Tool {
 
 func (k *keeper) shelve(files []Blob) (kept []PastFile) {
 	for _, b := range files {
+		if b.Past != nil {
+			kept = append(kept, *b.Past)
+			continue
+		}
 		if k.size+len(b.Data) > maxGallery {
 			continue
 		}
@@ -101,6 +105,14 @@ func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []Blob
 		}
 		return all
 	}
+}
+
+// pastFiles returns what a call has shown without reading it: any number of readers can ask for an answer that has ended.
+func pastFiles(c PastCall) (all []Blob) {
+	for _, f := range c.Files {
+		all = append(all, Blob{Name: f.Name, Type: f.Type, Past: &f})
+	}
+	return all
 }
 
 // tell writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.

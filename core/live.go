@@ -194,7 +194,7 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
 	return a, nil
 }
 
-// told is the answer of a run that has ended, as it is remembered.
+// told returns the answer of a run that has ended, as it is remembered. Its files are named by [Blob.Past], and not read.
 func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	a := &Answer{}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
@@ -203,7 +203,7 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
-		a.tell(m.Text, m.History, m.Calls, rt.filesOf(ctx, run.ID))
+		a.tell(m.Text, m.History, m.Calls, pastFiles)
 	}
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)

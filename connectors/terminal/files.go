@@ -59,8 +59,11 @@ func (f Frame) brought() (all []File) {
 	return all
 }
 
-// pictureIn is what a data: URL tells of its picture.
+// pictureIn returns what the data: URL of a picture tells of it; an address tells nothing.
 func pictureIn(url string) File {
+	if !strings.HasPrefix(url, "data:") {
+		return File{Type: "image/*"}
+	}
 	kind, data, _ := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,")
 	return File{Type: kind, Size: int64(base64.RawStdEncoding.DecodedLen(len(strings.TrimRight(data, "="))))}
 }

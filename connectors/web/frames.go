@@ -30,7 +30,7 @@ type frame struct {
 	Result          string      `json:"result,omitempty"`
 	ShortResult     string      `json:"shortResult,omitempty"`
 	Error           string      `json:"error,omitempty"`
-	Images          []string    `json:"images,omitzero"` // data: URLs; of done, and on a reload, addresses below the gateway's
+	Images          []string    `json:"images,omitzero"` // data: URLs; of done, on a reload and of an answer that has ended, addresses below the gateway's
 	Files           []shownFile `json:"files,omitzero"`  // that are no pictures
 
 	MessageID   string           `json:"messageId,omitempty"` // done
@@ -50,8 +50,9 @@ const firstSnapshot = 2048
 type encoder struct {
 	agent  string
 	room   core.RoomID
-	legacy bool // every frame of text holds the whole
-	chosen bool // the message was taken as a choice
+	run    core.RunID // whose answer is encoded
+	legacy bool       // every frame of text holds the whole
+	chosen bool       // the message was taken as a choice
 
 	seen    core.View
 	whole   int  // length at the last snapshot
@@ -78,7 +79,7 @@ func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
 		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "A restart cut this off."}
 		if showed(e.seen, f.CallID) {
-			cut = cut.with(nil)
+			cut = e.showing(cut, nil)
 		}
 		out = append(out, cut)
 	}
@@ -92,6 +93,7 @@ func (e *encoder) restart() (out []frame) {
 // encode gives the frames that bring the reader from what it has seen to view. changes are those between the two: all
 // their text comes where the last of it stands among the calls.
 func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
+	e.run = run
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
 	e.seen, e.places = view, places(view)
@@ -106,7 +108,7 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 		case c.Kind == core.ToolStage:
 			out = append(out, e.tool(c)...)
 		case c.Kind == core.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
-			out = append(out, frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning, At: e.places[c.Call]}.with(c.Files))
+			out = append(out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning, At: e.places[c.Call]}, c.Files))
 		case c.Kind == core.Offered:
 			e.asked = c.Offer != nil
 			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Offer})
@@ -185,7 +187,7 @@ func (e *encoder) tool(c core.Change) (out []frame) {
 	f := toolFrame(c.Call, *c.Tool)
 	f.At = e.places[c.Call]
 	if c.Files != nil {
-		f = f.with(c.Files)
+		f = e.showing(f, c.Files)
 	}
 	switch f.Stage {
 	case core.StageStart:

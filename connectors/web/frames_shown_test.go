@@ -123,3 +123,15 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.read()
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"A restart cut this off."}`, s.enc.restart())
 }
+
+// WB-15: files of an answer that has ended are addresses: who replays it holds none of them.
+func TestFramesOfAnEndedAnswer(t *testing.T) {
+	s := &shows{enc: encoder{room: "web/c", joining: true}}
+	s.call(core.StageStart)
+	s.call(core.StageEnd, core.Blob{Type: "image/png", Past: &core.PastFile{N: 3, Type: "image/png", Size: 3}},
+		core.Blob{Name: "a.ogg", Type: "audio/ogg", Past: &core.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
+	s.End(core.Outcome{Status: core.Completed})
+	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
+	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end",`+there+`}`+"\n"+
+		`{"type":"done","fullText":"",`+there+`,"messageId":"run"}`, s.read())
+}

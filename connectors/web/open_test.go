@@ -276,3 +276,21 @@ func TestShare(t *testing.T) {
 		t.Errorf("it remembers %d, %v", s.held, s.by)
 	}
 }
+
+// WB-15: a stream whose frames hold all the text costs a bounded number of bytes in a second, and gets all of it in the end.
+func TestLegacyStreamsAreBounded(t *testing.T) {
+	serve(t, nil, accept, func(client *http.Client, a *core.Answer) {
+		piece := strings.Repeat("x", 1000)
+		go func() {
+			for range 1000 {
+				a.Apply(core.Change{Kind: core.Text, Text: piece})
+				time.Sleep(10 * time.Millisecond)
+			}
+			a.End(core.Outcome{Status: core.Completed})
+		}()
+		_, body := post(t, client, streamPath, `{"text":"a","streamProtocol":"legacy"}`)
+		if len(body) > 5_000_000 || !strings.Contains(body, strings.Repeat(piece, 1000)) {
+			t.Errorf("it took %d bytes for a text of 1 MB", len(body))
+		}
+	})
+}

@@ -21,11 +21,14 @@ type shownFile struct {
 	URL  string `json:"url"`  // as those of images
 }
 
-// with is f with files in place of those that the call showed.
-func (f frame) with(files []core.Blob) frame {
+// showing returns f with files in place of those that the call showed: with what they hold, or with the address of what the store
+// holds.
+func (e *encoder) showing(f frame, files []core.Blob) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
-		if b.Picture() {
+		if b.Past != nil {
+			f.show(e.room, core.Run{ID: e.run}.Said(), core.PastCall{Files: []core.PastFile{*b.Past}})
+		} else if b.Picture() {
 			f.Images = append(f.Images, b.DataURL())
 		} else {
 			f.Files = append(f.Files, shownFile{b.Name, b.Type, len(b.Data), b.DataURL()})

@@ -32,7 +32,10 @@ func (s *sse) start() error {
 	return s.comment("open")
 }
 
-// frames writes each frame as one event, all in one write.
+// mostBuffered is how many bytes of events are collected before they are written, and kept for those that follow.
+const mostBuffered = 1 << 20
+
+// frames writes each frame as one event, small ones in one write.
 func (s *sse) frames(fs []frame) error {
 	for _, f := range fs {
 		b, err := json.Marshal(f)
@@ -40,6 +43,12 @@ func (s *sse) frames(fs []frame) error {
 			return fmt.Errorf("encode a frame: %w", err)
 		}
 		fmt.Fprintf(&s.buf, "data: %s\n\n", b)
+		if s.buf.Len() < mostBuffered {
+			continue
+		}
+		if err := s.flush(); err != nil {
+			return err
+		}
 	}
 	return s.flush()
 }
@@ -60,7 +69,11 @@ func (s *sse) flush() error {
 	if s.buf.Len() == 0 {
 		return nil
 	}
-	defer s.buf.Reset()
+	defer func() {
+		if s.buf.Reset(); s.buf.Cap() > 2*mostBuffered {
+			s.buf = bytes.Buffer{} // a file went out: the next event is small
+		}
+	}()
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}

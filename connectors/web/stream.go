@@ -15,6 +15,8 @@ const (
 	beat = 15 * time.Second
 	pace = 40 * time.Millisecond // between two frames of text, at least
 
+	legacyRate = 64 << 10 // bytes of text in a second that a stream takes where each frame holds all of it
+
 	// choiceGrace is how long the stream of a choice outlives a stop of the gateway. A choice is carried out at once, and
 	// it may be what ends the last answer that the gateway was kept running for (gateway chat -p).
 	choiceGrace = 3 * time.Second
@@ -164,12 +166,25 @@ func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run core.RunID, 
 			return nil
 		}
 		select {
-		case <-time.After(pace):
+		case <-time.After(enc.pause()):
 		case <-a.Ended():
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// pause is how long the reader of e waits for the next frame of text. Frames with the whole text come the more rarely, the longer
+// it is: their cost in a second is bounded.
+func (e *encoder) pause() time.Duration {
+	if !e.legacy {
+		return pace
+	}
+	length := 0
+	for _, s := range e.seen.Segments {
+		length += len(s.Text)
+	}
+	return max(pace, time.Duration(length)*time.Second/legacyRate)
 }
 
 // wait returns when a has something new; meanwhile it tells proxies that the stream lives (WB-01).

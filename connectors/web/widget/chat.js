@@ -200,7 +200,9 @@ export class Chat extends HTMLElement {
     if (asker && !answer.element.parentNode && saysMore(frame)) this.#log.append(answer.element);
     try {
       if (frame.kind === 'choices' || frame.kind === 'thinking') this.#ongoing(turn, frame.choices); // thinking begins a stream
-      if (frame.kind !== 'choices') answer.frame(frame);
+      const stored = frame.type === 'tool' && (frame.images ?? []).some((address) => !address.startsWith('data:'));
+      if (stored) this.#tool(frame, answer);
+      else if (frame.kind !== 'choices') answer.frame(frame);
     } catch (error) {
       reportError(error); // a mistake in drawing is no cut line
     }
@@ -330,14 +332,17 @@ export class Chat extends HTMLElement {
   #recall(message, asked) {
     const answer = this.#answer(asked);
     this.#log.append(answer.element);
-    for (const { images = [], ...tool } of message.tools ?? []) {
-      answer.frame(tool);
-      this.#show(images, answer, tool);
-    }
+    for (const tool of message.tools ?? []) this.#tool(tool, answer);
     answer.finish({ ...message, fullText: message.text });
     this.#offer(message.choices, answer);
     this.#known(message.id, answer);
     return answer;
+  }
+
+  // tool shows a step of a call whose pictures are at addresses.
+  #tool({ images = [], ...tool }, answer) {
+    answer.frame(tool);
+    this.#show(images, answer, tool);
   }
 
   // show gets the pictures of a call, which a live one had with it.
