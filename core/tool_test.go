@@ -210,7 +210,7 @@ func TestUpdateFiles(t *testing.T) {
 					if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
 						t.Fatalf("remembered is %+v", b)
 					}
-					found, err := w.cfg.Store.File(t.Context(), acc.Run, b.Past.N)
+					found, err := w.cfg.Store.File(w.Context(), acc.Run, b.Past.N)
 					w.must(err)
 					stored = append(stored, found)
 				}
