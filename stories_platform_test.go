@@ -372,27 +372,67 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 	}
 }
 
-// ST-21: what a person removes in mid-stream is not written on; the whole answer comes once more, at most.
+// ST-21: a moderator removes an answer while it is written. It ends there, is remembered as stopped, and is not posted again.
 func TestChatRemoved(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
-		c.model.Queue(slowly(tale))
-		c.Say(Ada, c.ada, "Tell me")
-		c.read(c.ada, "Once upon a time")
-		c.Remove(c.ada, c.Sees(c.ada)[1])
-		c.rest()
-		if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] != tale {
-			t.Errorf("people read %q", own)
-		}
-		gone, after := 0, len(Own(c, c.ada))
-		for _, q := range c.Requests() {
-			if q.Create {
-				gone++
-			}
-		}
-		if gone > 1+after {
-			t.Errorf("it was posted %d times", gone)
-		}
-	})
+	for name, script := range map[string]Script{
+		"and it goes on":             slowly(tale),
+		"and only the end is to say": {Text(tale), Pause(20 * time.Second), Text(" The end.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chat) {
+				c.model.Queue(script)
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "Once upon a time")
+				c.Remove(c.ada, c.Sees(c.ada)[1])
+				c.rest()
+				if own := Own(c, c.ada); len(own) > 0 {
+					t.Errorf("people read %q", own)
+				}
+				posts := 0
+				for _, q := range c.Requests() {
+					if q.Create {
+						posts++
+					}
+				}
+				if posts != 1 {
+					t.Errorf("it was posted %d times", posts)
+				}
+				run, err := c.node.store.Run(c.Context(), core.RunID(c.rooms()[0])+"#1")
+				c.must(err)
+				said, err := c.node.store.Memory(c.Context(), run.Said())
+				c.must(err)
+				if run.Outcome.Status != core.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
+					t.Errorf("it ended %+v, remembered is %+v", run.Outcome, said)
+				}
+				c.forgotten = map[string]bool{run.Shown[0].ID: true}
+			})
+		})
+	}
+}
+
+// ST-23: Telegram refuses the last edit of an answer for good, or fails at each edit of it. The answer goes into a new
+// message within seconds, and the next question in the room does not wait for it.
+func TestChatLastEditIsRefused(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"with unknown words": {Op: progressive.Edit, Refused: true},
+		"with 502":           {Op: progressive.Edit, BadGateway: true, Lasting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, sites()[0], nil, func(c *chat) {
+				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")}, Script{Text("Answer B")})
+				c.Mention(Ada, c.group, "Tell me")
+				c.read(c.group, "twice.")
+				c.pass(5 * time.Second)
+				f.In = c.group
+				c.Spoil(f)
+				c.Mention(Bob, c.group, "And me?")
+				c.pass(50 * time.Second)
+				if own := Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
+					t.Errorf("people read %q", own)
+				}
+			})
+		})
+	}
 }
 
 // LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.

@@ -11,6 +11,9 @@ var (
 	errUnshown      = fmt.Errorf("the conversation can't be written to any more: %w", ErrStopped)
 )
 
+// ErrRemoved is what a [Surface] returns when people have removed the answer: it ends, and counts as stopped.
+var ErrRemoved = fmt.Errorf("people removed the answer: %w", ErrStopped)
+
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20
 

@@ -121,6 +121,8 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	x.answer.End(v.Outcome)
 	if err := <-shown; errors.Is(err, ErrLost) || x.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.life))
+	} else if errors.Is(err, ErrRemoved) {
+		v = v.removed()
 	} else if err != nil && settled(err) == nil {
 		x.cfg.Log.Error("the last word could not be shown", "run", x.run.ID, "err", err)
 	}
@@ -130,7 +132,11 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 // show returns what surface says at last. If it gives up before the end, nobody sees what is still being made: that ends too.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.answer, x.noteShown)
-	if err == nil && !x.answer.View().Outcome.Done() {
+	done := x.answer.View().Outcome.Done()
+	switch {
+	case errors.Is(err, ErrRemoved):
+		x.quit(err)
+	case err == nil && !done:
 		x.quit(errUnshown)
 	}
 	return err

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -33,6 +34,16 @@ func (x *execution) verdict(err error) Verdict {
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers, Files: len(v.Files()),
 	}
+}
+
+// removed returns v as it ends when people removed the answer before they saw its last word.
+func (v Verdict) removed() Verdict {
+	if v.Outcome.Status != Completed {
+		return v // it says why already
+	}
+	v.Outcome.Status, v.Outcome.Offer = Stopped, nil
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + mark(v.Outcome, ErrRemoved, v.Text == ""))
+	return v
 }
 
 // little is how much text may vanish when a run is superseded, in characters.

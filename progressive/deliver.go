@@ -93,8 +93,10 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
-	case errors.Is(err, ErrGone):
-		h.state, h.part = gone, was.part // what the user has read before removing it
+	case errors.Is(err, ErrGone) && s.i < core.FirstFile && !h.redo:
+		h.state = left
+	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
+		h.state, h.part = gone, was.part // what people have read
 	default:
 		*h = was
 	}
@@ -105,10 +107,10 @@ func (m *Message) delete(ctx context.Context, s step, leave func(error), note fu
 	h := m.part(s.i)
 	err := certain(ctx, m.deleter.Delete(ctx, h.id))
 	leave(m.told(err))
-	if err != nil && !errors.Is(err, ErrGone) {
+	if err != nil && !errors.Is(err, ErrGone) && !errors.Is(err, ErrStale) {
 		return m.failed(s, err)
 	}
-	*h = shown{unfit: h.unfit, posts: h.posts + 1}
+	*h = shown{unfit: h.unfit, refused: h.refused, again: m.redoing(), posts: h.posts + 1}
 	m.succeeded()
 	return note(core.Shown{Part: s.i, Gone: true})
 }
@@ -118,7 +120,7 @@ func certain(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.As(err, new(RetryAfter)) {
 		return err
 	}
-	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous, ErrUnsent} {
+	for _, said := range []error{ErrGone, ErrForbidden, ErrUnparsable, ErrAmbiguous, ErrUnsent, ErrStale} {
 		if errors.Is(err, said) {
 			return err
 		}
@@ -156,8 +158,11 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrForbidden):
 		log.Error("the conversation can't be written to: the answer is not shown")
 		return errNoMore
-	case errors.Is(err, ErrGone):
-		log.Info("the user removed a part of the answer")
+	case errors.Is(err, ErrGone) && h.state == left && s.i < core.FirstFile:
+		log.Info("people removed a part of the answer: it ends")
+		return core.ErrRemoved
+	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
+		log.Info("a message is gone, or can't be changed any more")
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
 		log.Warn("the platform refuses the file: there are words instead")
@@ -170,6 +175,8 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.until):
 		log.Warn("nobody knows whether the message was created")
 		return nil
+	case m.ended && s.part != ask && s.part.File == nil && s.i < core.FirstFile && !errors.Is(err, ErrUnsent):
+		return m.refusedLast(s, err)
 	}
 	return m.retry(s, err)
 }
@@ -198,6 +205,9 @@ func (m *Message) retry(s step, err error) error {
 	case s.part.File != nil:
 		log.Error("the file can't be posted: there are words instead")
 		m.refuse(s.i, s.part)
+	case s.op == Edit && h.stuck && errors.Is(err, ErrAmbiguous):
+		log.Warn("a message can be neither changed nor deleted: the text goes into a new one, marked")
+		*h = shown{state: unknown, intent: core.Shown{Part: s.i, Sent: hash(s.part), Last: true, Tries: 1}}
 	default:
 		log.Error("the last word can't be shown")
 		return errNoMore

@@ -23,6 +23,7 @@ var faults = map[string]progressivetest.Fault{
 	"wait 33s":          {Err: progressive.RetryAfter{Scope: "chat/room", After: 33 * time.Second}},
 	"wait 7200s":        {Err: progressive.RetryAfter{Scope: "chat/room", After: 7200 * time.Second}},
 	"gone":              {Err: progressive.ErrGone, Remove: true},
+	"stale":             {Err: progressive.ErrStale},
 	"forbidden":         {Err: progressive.ErrForbidden},
 	"unparsable":        {Err: progressive.ErrUnparsable},
 	"ambiguous, done":   {Err: progressive.ErrAmbiguous, Applied: true},
@@ -44,8 +45,8 @@ var steps = map[string]struct {
 }{
 	"first post": {op: progressive.Post, tell: streamed,
 		but: map[string][]string{"forbidden": nil, "ambiguous, done": {half, prose}, "silent": {half, prose}}, with: map[string][]string{"forbidden": nil}},
-	"edit":       {op: progressive.Edit, tell: streamed, but: map[string][]string{"forbidden": {half}}},
-	"final edit": {op: progressive.Edit, n: 1, tell: streamed, but: map[string][]string{"forbidden": {most}}},
+	"edit":       {op: progressive.Edit, tell: streamed, but: map[string][]string{"forbidden": {half}, "gone": nil, "stale": {half, prose}}},
+	"final edit": {op: progressive.Edit, n: 1, tell: streamed, but: map[string][]string{"forbidden": {most}, "gone": nil, "stale": {most, prose}}},
 	"final post": {op: progressive.Post, tell: func(s *story) { s.say(prose) },
 		but:  map[string][]string{"forbidden": nil, "ambiguous, undone": nil},
 		with: map[string][]string{"forbidden": nil},
@@ -215,19 +216,31 @@ func TestRefusedFinalAfterAmbiguousPreview(t *testing.T) {
 	})
 }
 
-// ST-21: whoever removes the answer twice is not sent it a third time.
-func TestRemovedTwice(t *testing.T) {
-	tell(t, full, func(s *story) {
-		s.fail(progressive.Edit, 0, progressivetest.Fault{Err: progressive.ErrGone, Remove: true})
-		s.fail(progressive.Post, 1, progressivetest.Fault{Err: progressive.ErrGone})
-		s.show()
-		streamed(s)
-		s.finish()
-		s.wantShown()
-		if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 3 {
-			t.Errorf("%d requests", n)
+// ST-21: people remove the answer while it is written, and the next edit, or the last one, finds that out. It ends there:
+// nothing more is shown, and the owner of the surface hears why.
+func TestRemovedAnswerEnds(t *testing.T) {
+	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": resending} {
+		for name, more := range map[string]string{"at an edit": prose[len(half):], "at the last word": ""} {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				tell(t, sink, func(s *story) {
+					s.show()
+					s.say(half)
+					time.Sleep(3 * time.Second)
+					s.chat.Remove()
+					s.say(more)
+					time.Sleep(3 * time.Second)
+					s.say(" The end.")
+					if err := s.end(completed); !errors.Is(err, core.ErrRemoved) || !errors.Is(err, core.ErrStopped) {
+						t.Errorf("Show returned %v", err)
+					}
+					s.wantShown()
+					if n := len(s.chat.Log(progressive.Post, progressive.Edit)); n != 2 {
+						t.Errorf("%d requests", n)
+					}
+				})
+			})
 		}
-	})
+	}
 }
 
 // The final was seen, and removed: it is not sent again.
@@ -244,60 +257,99 @@ func TestRemovedAfterTheFinalWasSeen(t *testing.T) {
 	})
 }
 
-// With nonces, an answer that was removed is sent again with another nonce: the first gives the message that is gone.
-func TestRemovedWithNonces(t *testing.T) {
-	tell(t, nonced, func(s *story) {
-		s.show()
-		s.say(half)
-		time.Sleep(3 * time.Second)
-		s.chat.Remove()
-		s.say(prose[len(half):])
-		time.Sleep(3 * time.Second)
-		if n := s.count(progressive.Edit) + s.count(progressive.Post); n != 2 {
-			t.Errorf("%d requests before the end", n)
-		}
-		s.finish()
-		s.wantShown(prose)
-	})
+// A message that can't be changed any more stays, and the text goes into a new one, with another nonce.
+func TestStaleMessage(t *testing.T) {
+	for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
+		t.Run(kind, func(t *testing.T) {
+			tell(t, sink, func(s *story) {
+				s.show()
+				s.say(half)
+				time.Sleep(3 * time.Second)
+				s.fail(progressive.Edit, 0, progressivetest.Fault{Err: progressive.ErrStale})
+				s.say(prose[len(half):])
+				time.Sleep(3 * time.Second)
+				s.finish()
+				s.wantShown(half, prose)
+			})
+		})
+	}
 }
 
-// Definite failures of the last word: a few tries, at growing intervals, then nothing.
-func TestLastWordIsGivenUp(t *testing.T) {
-	for op, lead := range map[progressive.Op]func(*story){progressive.Post: func(*story) {}, progressive.Edit: streamed} {
-		for _, err := range []error{errOther, progressive.ErrAmbiguous} {
-			t.Run(op.String()+"/"+err.Error(), func(t *testing.T) {
-				tell(t, nonced, func(s *story) {
-					gate := &finalsOnly{Gate: s.gate}
-					s.gate = gate
-					s.show()
-					lead(s)
-					gate.closed.Store(true)
-					s.fail(op, -1, progressivetest.Fault{Err: err})
-					s.say(prose)
-					s.finish()
-					var last, gap time.Duration
-					var tries int
-					for _, r := range s.chat.Log(op) {
-						if r.Err == nil {
-							continue
+// ST-23: a last word that is refused for good is sent plain once, then in a new message, and then a line says that it is
+// missing. That takes seconds, for others wait.
+func TestLastWordIsRefusedForGood(t *testing.T) {
+	for name, c := range map[string]struct {
+		lead   func(*story)
+		refuse func(r progressivetest.Request) bool
+		err    error
+		posts  int
+		edits  int
+		within time.Duration
+		want   []string
+	}{
+		"its markup":              {streamed, func(r progressivetest.Request) bool { return r.Part.Text == prose }, errOther, 1, 3, 3 * time.Second, []string{prose}},
+		"edits":                   {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, errOther, 2, 3, 3 * time.Second, []string{prose}},
+		"its text":                {streamed, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 3, 5 * time.Second, []string{progressive.Missing}},
+		"the text of a create":    {func(*story) {}, func(r progressivetest.Request) bool { return r.Part.Plain == prose }, errOther, 4, 0, 3 * time.Second, []string{progressive.Missing}},
+		"everything":              {streamed, func(r progressivetest.Request) bool { return true }, errOther, 4, 3, 5 * time.Second, []string{most}},
+		"edits, with 5xx":         {streamed, func(r progressivetest.Request) bool { return r.Op == progressive.Edit }, progressive.ErrAmbiguous, 2, 6, 15 * time.Second, []string{prose}},
+		"edits and deletions too": {streamed, func(r progressivetest.Request) bool { return r.Op != progressive.Post }, errOther, 2, 3, 5 * time.Second, []string{most, prose}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, full, func(s *story) {
+				gate := &finalsOnly{Gate: s.gate}
+				s.gate = gate
+				s.show()
+				c.lead(s)
+				gate.closed.Store(true)
+				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
+					return func(r progressivetest.Request) progressivetest.Fault {
+						if r.Op != progressive.Typing && c.refuse(r) {
+							return progressivetest.Fault{Err: c.err}
 						}
-						at := r.At.Sub(s.run.Opened)
-						if tries++; tries > 2 && at-last < gap {
-							t.Errorf("try %d came %v after the one before", tries, at-last)
-						}
-						gap, last = at-last, at
-					}
-					want := 8
-					if op == progressive.Post && err == progressive.ErrAmbiguous {
-						want = 7 // then the nonce is too old
-					}
-					if tries != want {
-						t.Errorf("%d tries", tries)
+						return progressivetest.Fault{}
 					}
 				})
+				if s.count(progressive.Post) == 0 {
+					s.say(prose)
+				}
+				begun := time.Now()
+				s.finish()
+				if took := time.Since(begun); took > c.within {
+					t.Errorf("it took %v", took)
+				}
+				s.wantShown(c.want...)
+				if posts, edits := s.count(progressive.Post), s.count(progressive.Edit); posts != c.posts || edits != c.edits {
+					t.Errorf("%d posts and %d edits; want %d and %d", posts, edits, c.posts, c.edits)
+				}
 			})
-		}
+		})
 	}
+}
+
+// A create of the last word that is never answered is repeated while its nonce is good, at growing intervals.
+func TestLastWordIsGivenUp(t *testing.T) {
+	tell(t, nonced, func(s *story) {
+		gate := &finalsOnly{Gate: s.gate}
+		s.gate = gate
+		s.show()
+		gate.closed.Store(true)
+		s.fail(progressive.Post, -1, progressivetest.Fault{Err: progressive.ErrAmbiguous})
+		s.say(prose)
+		s.finish()
+		var last, gap time.Duration
+		tries := s.chat.Log(progressive.Post)
+		for i, r := range tries {
+			at := r.At.Sub(s.run.Opened)
+			if i > 1 && at-last < gap {
+				t.Errorf("try %d came %v after the one before", i+1, at-last)
+			}
+			gap, last = at-last, at
+		}
+		if len(tries) != 7 { // then the nonce is too old
+			t.Errorf("%d tries", len(tries))
+		}
+	})
 }
 
 // finalsOnly gives no permit for text on the way once it is closed.
@@ -350,7 +402,7 @@ func TestDeleteIsRetried(t *testing.T) {
 				if err := s.end(core.Outcome{Status: core.Superseded, Withdrawn: true}); err != nil {
 					t.Error(err)
 				}
-				if f.Err == progressive.ErrForbidden {
+				if f.Err == progressive.ErrForbidden || f.Err == progressive.ErrStale { // nothing more can be done
 					s.wantShown(prose)
 					return
 				}

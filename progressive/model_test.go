@@ -1,6 +1,7 @@
 package progressive_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func play(t *testing.T, s script) (problems []string) {
 			st.die()
 			st.say(final)
 		}
-		if err := st.end(completed); err != nil {
+		if err := st.end(completed); err != nil && !errors.Is(err, core.ErrRemoved) {
 			problems = append(problems, "Show: "+err.Error())
 		}
 		problems = append(problems, chat.Problems()...)
@@ -104,11 +105,11 @@ func (s script) judge(final string, chat *progressivetest.Chat) (problems []stri
 	want, got := progressivetest.Split(final, s.Max), chat.Shown()
 	deaf := s.has("ambiguous", "silent") || s.dies()
 	switch {
-	case s.Sink == "nonced" && !s.has("forbidden", "gone"), !deaf && !s.has("forbidden", "gone"):
+	case s.Sink == "nonced" && !s.has("forbidden", "gone", "stale"), !deaf && !s.has("forbidden", "gone", "stale"):
 		if !slices.Equal(got, want) {
 			problems = append(problems, fmt.Sprintf("shown %q, want %q", got, want))
 		}
-	case s.dies() && s.Sink != "nonced":
+	case s.has("stale"), s.dies() && s.Sink != "nonced": // what can't be changed any more stays
 	default:
 		for _, p := range want {
 			if n := copies(got, p); n > copies(want, p) {

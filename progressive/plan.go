@@ -12,17 +12,21 @@ import (
 
 // shown is one part of the answer as we last had word of it.
 type shown struct {
-	state   state
-	id      string     // of a message that is there
-	part    Part       // what was asked last
-	sure    bool       // and it is what the reader sees
-	intent  core.Shown // of an unknown one: what the journal holds of the request
-	marked  bool       // part was asked with the mark of a repetition
-	after   time.Time  // it is not repeated before
-	whole   bool       // of an unknown one without a hash: it counts as the last word
-	until   time.Time  // the nonce is good until then; zero without nonces
-	refused string     // the text that the platform can't read: it is sent plain
-	again   bool       // it was sent again once, after the user had removed it
+	state    state
+	id       string     // of a message that is there
+	part     Part       // what was asked last
+	sure     bool       // and it is what the reader sees
+	intent   core.Shown // of an unknown one: what the journal holds of the request
+	marked   bool       // part was asked with the mark of a repetition
+	after    time.Time  // it is not repeated before
+	whole    bool       // of an unknown one without a hash: it counts as the last word
+	until    time.Time  // the nonce is good until then; zero without nonces
+	refused  string     // the text that the platform can't read: it is sent plain
+	redo     bool       // it is taken back with all below it, and posted anew
+	hopeless bool       // the platform takes neither its text nor a new message: a line says that it is missing
+	tried    bool       // a create was refused though it was plain
+	stuck    bool       // it can't be deleted either
+	again    bool       // it was sent again once, after the user had removed it
 
 	// Of files:
 	stale  bool       // it belongs to an earlier answer of the run
@@ -38,7 +42,7 @@ const (
 	absent  state = iota // certainly not there
 	unknown              // asked for, and nobody knows whether it is there
 	there
-	gone // the user removed it
+	gone // removed, or not to be changed any more: the text goes into a new message
 	left // nothing more is done about it
 )
 
@@ -75,6 +79,9 @@ func plan(have []shown, want []Part, now time.Time, resend bool) (s step, ok boo
 			return step{op: Post, i: i, part: p}, true
 		}
 		h := have[i]
+		if h.hopeless {
+			p = Part{Plain: Missing, ReplyTo: p.ReplyTo}
+		}
 		if p.Text == h.refused {
 			p.Text = ""
 		}
@@ -89,6 +96,9 @@ func plan(have []shown, want []Part, now time.Time, resend bool) (s step, ok boo
 				return step{op: Post, i: i, part: p, marked: true, after: h.after}, true
 			}
 		case there:
+			if h.redo {
+				return takeBack(have, i, now)
+			}
 			if marked := h.repeated(p); !h.sure || !h.part.says(p) || h.marked != marked {
 				return step{op: Edit, i: i, part: p, marked: marked}, true
 			}

@@ -16,8 +16,9 @@ import (
 //
 // Their errors decide what happens next: a [RetryAfter] is a refusal for now; [ErrGone] and [ErrForbidden] are
 // final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
-// any other error means that it certainly did not. [ErrUnsent] is such an error: there was no connection, and the same
-// request is repeated until there is one.
+// any other error means that it certainly did not. [ErrUnsent] is such an error: there was no connection, or
+// the next try is another one, and the same request is repeated. After [ErrStale] the text goes into a new message; after
+// [ErrGone], which says that people removed the message, the answer ends.
 type Sink interface {
 	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same arguments give
 	// the same parts. It is called for interim views too. Files that hold words of the answer have no Plain: of those
@@ -136,6 +137,7 @@ var (
 	ErrUnparsable = errors.New("the platform can't read the markup")
 	ErrAmbiguous  = errors.New("the platform may or may not have done it")
 	ErrUnsent     = errors.New("nothing was sent to the platform")
+	ErrStale      = errors.New("the message can't be changed any more")
 )
 
 // Gate keeps requests within every budget they spend. It is the only thing that waits.

@@ -2,6 +2,7 @@ package progressive_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -130,10 +131,10 @@ func (s *story) wait() error {
 	return s.err
 }
 
-// finish ends the answer as completed, with no error.
+// finish ends the answer as completed, with no error but that people removed it.
 func (s *story) finish() {
 	s.Helper()
-	if err := s.end(core.Outcome{Status: core.Completed}); err != nil {
+	if err := s.end(core.Outcome{Status: core.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) {
 		s.Error(err)
 	}
 }

@@ -73,7 +73,7 @@ func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again 
 	stays, err := t.Typing(request)
 	leave(m.told(err))
 	switch {
-	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone):
+	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone), errors.Is(err, ErrStale):
 		m.log.Warn("the typing sign is refused", "err", err)
 		return 0, false
 	case err != nil:

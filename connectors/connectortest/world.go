@@ -92,11 +92,13 @@ type Fault struct {
 	Hold       time.Duration // refused, with the demand to wait; whole seconds
 	Lost       bool          // done, but the connection breaks before the answer
 	Dropped    bool          // not done, and the connection breaks
+	Lasting    bool          // with BadGateway: all further ones too
 	BadGateway bool          // not done, unless it is Lost too: a proxy answers 502
 	Markup     bool          // refused because of its markup, on platforms that refuse any
 	Forbidden  bool          // refused: the bot has no right to it
 	Barred     bool          // refused for good, like all further ones: the bot may not write there any more
 	Vanished   bool          // the same: there is no such room any more
+	Refused    bool          // refused for good, like all further ones, in words that no list has; Telegram only
 
 	Delay time.Duration // before it is done
 	Mute  time.Duration // after it was done, before the answer

@@ -49,10 +49,11 @@ func (s *sink) judge(op progressive.Op, err error) error {
 		return nil
 	case op == progressive.Post && !s.alone && (r.code == noReplyRight || r.code == invalidForm):
 		s.alone = true // what we reply to may be out of reach: it is tried once more, without
-		return r
-	case r.code == unknownMessage, // of a create: its nonce is known, and the user removed the message (DR-08)
-		op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message opens the thread (DR-24, DR-11)
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
+	case r.code == unknownMessage: // of a create: its nonce is known, and people removed the message
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
+	case op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message opens the thread
+		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
 	}
 	return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 }

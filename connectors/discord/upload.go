@@ -58,7 +58,7 @@ func encode(in any) (kind string, body []byte, err error) {
 // that are refused here, and the words instead find out.
 func (s *sink) judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
-	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) {
+	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) {
 		return err
 	}
 	s.closed = false

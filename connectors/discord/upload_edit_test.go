@@ -98,8 +98,8 @@ func TestFileEditErrors(t *testing.T) {
 		"not liked":          {discordfake.ErrorCode(400, 50035, "Invalid Form Body"), 10, progressive.ErrUnparsable},
 		"too large":          {discordfake.Fault{}, 10<<20 + 1, progressive.ErrUnparsable},
 		"DR-27 gone":         {discordfake.ErrorCode(404, 10008, "Unknown Message"), 10, progressive.ErrGone},
-		"DR-11 too old":      {discordfake.ErrorCode(429, 30046, "Maximum number of edits"), 10, progressive.ErrGone},
-		"DR-24 archived":     {discordfake.ErrorCode(400, 50083, "Thread is archived"), 10, progressive.ErrGone},
+		"DR-11 too old":      {discordfake.ErrorCode(429, 30046, "Maximum number of edits"), 10, progressive.ErrStale},
+		"DR-24 archived":     {discordfake.ErrorCode(400, 50083, "Thread is archived"), 10, progressive.ErrStale},
 		"cut off":            {discordfake.DropAfter(), 10, progressive.ErrAmbiguous},
 		"a proxy":            {discordfake.Respond(502, nil, "<h1>502</h1>"), 10, progressive.ErrAmbiguous},
 	} {

@@ -31,7 +31,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 	case r.migrated != 0 && op != progressive.Post:
 		s.move(chat, r.migrated)
-		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
+		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
 	case r.code != http.StatusBadRequest:
 		return r
 	}
@@ -47,12 +47,14 @@ func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // TR-11
 	case r.says("message to be replied not found", "message to reply not found"):
 		s.alone = true
-		return r
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r) // the next try is another request
 	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "chat not found",
 		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
 		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):
 		return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
-	case op != progressive.Post && r.says("not found", "can't be edited", "can't be deleted", "message_id_invalid"):
+	case op == progressive.Edit && r.says("can't be edited"):
+		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
+	case op != progressive.Post && r.says("not found", "can't be deleted", "message_id_invalid"):
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // TR-08
 	}
 	return r

@@ -27,7 +27,7 @@ func wantError(t *testing.T, err, want error) {
 		t.Errorf("no error, want %v", want)
 		return
 	}
-	for _, e := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous, progressive.ErrUnsent} {
+	for _, e := range []error{progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous, progressive.ErrUnsent, progressive.ErrStale} {
 		if errors.Is(err, e) != (e == want) {
 			t.Errorf("%v: is %v is %t", err, e, errors.Is(err, e))
 		}
@@ -37,7 +37,7 @@ func wantError(t *testing.T, err, want error) {
 // What each answer means (TR-07, TR-08, TR-11, TR-12, TR-30).
 func TestAnswers(t *testing.T) {
 	gone, forbidden, unparsable, ambiguous := progressive.ErrGone, progressive.ErrForbidden, progressive.ErrUnparsable, progressive.ErrAmbiguous
-	unsent := progressive.ErrUnsent
+	unsent, stale := progressive.ErrUnsent, progressive.ErrStale
 	var notDone error
 	for name, c := range map[string]struct {
 		status             int
@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 		"parse":          {400, bad("can't parse entities: Unsupported start tag"), unparsable, unparsable, unparsable},
 		"no message":     {400, bad("message to edit not found"), notDone, gone, gone},
 		"no message del": {400, bad("message to delete not found"), notDone, gone, gone},
-		"can't edit":     {400, bad("message can't be edited"), notDone, gone, gone},
+		"can't edit":     {400, bad("message can't be edited"), notDone, stale, notDone},
 		"too old":        {400, bad("message can't be deleted for everyone"), notDone, gone, gone},
 		"bad number":     {400, bad("MESSAGE_ID_INVALID"), notDone, gone, gone},
 		"no chat":        {400, bad("chat not found"), forbidden, forbidden, forbidden},

@@ -164,7 +164,7 @@ func TestMigration(t *testing.T) {
 			if reply := r.final("sendMessage").Params["reply_parameters"]; reply != "" {
 				t.Errorf("it replies to another chat's message: %s", reply)
 			}
-			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrGone)
+			wantError(t, s.Edit(t.Context(), id, part("first, changed")), progressive.ErrStale)
 			if err := s.Edit(t.Context(), second, part("second, changed")); err != nil {
 				t.Error(err)
 			}

@@ -85,7 +85,7 @@ func (c carried) files(field string) []tgbotapi.RequestFile {
 // that are refused here, and the words instead find out.
 func judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
-	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) ||
+	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) ||
 		r.code >= http.StatusInternalServerError || r.code == http.StatusTooManyRequests {
 		return err
 	}

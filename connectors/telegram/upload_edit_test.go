@@ -103,7 +103,7 @@ func TestFileEditErrors(t *testing.T) {
 		"too large":        {413, `{"ok":false,"error_code":413,"description":"Request Entity Too Large"}`, false, progressive.ErrUnparsable},
 		"left the group":   {403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked"}`, false, progressive.ErrUnparsable},
 		"no message":       {400, bad("message to edit not found"), false, progressive.ErrGone},
-		"can't edit":       {400, bad("message can't be edited"), false, progressive.ErrGone},
+		"can't edit":       {400, bad("message can't be edited"), false, progressive.ErrStale},
 		"the token is old": {401, `{"ok":false,"error_code":401,"description":"Unauthorized"}`, false, progressive.ErrForbidden},
 		"a proxy":          {502, "", false, progressive.ErrAmbiguous},
 		"cut off":          {0, "", true, progressive.ErrAmbiguous},
@@ -140,7 +140,7 @@ func TestFileEditWaitsAndEnds(t *testing.T) {
 		wantError(t, s.Edit(t.Context(), id, picture(t, 8, 6)), progressive.ErrGone)
 		id = r.showsFile(s)
 		now := r.Migrate(group)
-		wantError(t, s.Edit(t.Context(), id, picture(t, 8, 6)), progressive.ErrGone)
+		wantError(t, s.Edit(t.Context(), id, picture(t, 8, 6)), progressive.ErrStale)
 		if got := r.bot.moves.now(group.ID); got != now.ID {
 			t.Errorf("the group is thought to be %d, not %d", got, now.ID)
 		}

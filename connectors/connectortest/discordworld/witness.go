@@ -40,7 +40,7 @@ func (w *World) Spoil(f connectortest.Fault) {
 		out = discordfake.ErrorCode(http.StatusNotFound, 10003, "Unknown Channel")
 	}
 	times := 1
-	if f.Barred || f.Vanished {
+	if f.Barred || f.Vanished || f.Lasting {
 		times = -1
 	}
 	out.Delay, out.DelayAnswer = f.Delay, f.Mute

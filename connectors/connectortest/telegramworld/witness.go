@@ -39,7 +39,13 @@ func (w *World) Spoil(f connectortest.Fault) {
 	if f.BadGateway {
 		out.Status = http.StatusBadGateway
 	}
+	if f.Lasting {
+		out.Times = -1
+	}
 	switch {
+	case f.Refused:
+		out.Times, out.Status = -1, http.StatusBadRequest
+		out.Body = `{"ok":false,"error_code":400,"description":"Bad Request: MESSAGE_WEIGHT_INVALID"}`
 	case f.Barred:
 		out.Times, out.Status = -1, http.StatusForbidden
 		out.Body = `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the supergroup chat"}`

@@ -1,0 +1,65 @@
+package progressive
+
+import (
+	"errors"
+	"time"
+)
+
+// Missing is what people read in place of a text that the platform does not take.
+const Missing = "(A part of the answer is missing here: it could not be shown.)"
+
+// editTries is how many edits of one message fail before another way is tried. They can be repeated without harm, but the
+// room waits.
+const editTries = 4
+
+// refusedLast decides what follows when a request of the last word was refused for good, or failed too often: plain text
+// once, then a new message in place of the one that can't be changed, then a line that says what is missing. A deletion
+// that fails as well means that the platform is down: the edit is tried on.
+func (m *Message) refusedLast(s step, err error) error {
+	h := m.part(s.i)
+	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)
+	passing := errors.Is(err, ErrAmbiguous)
+	switch {
+	case s.op == Delete && h.redo:
+		h.redo, h.stuck = false, true
+		if passing {
+			return m.retry(s, err)
+		}
+		log.Warn("a message can be neither changed nor deleted: the text goes into a new one")
+		*h = shown{state: gone, again: h.again, refused: h.refused, posts: h.posts}
+	case s.op == Delete, passing && (s.op == Post || h.stuck || m.failures+1 < editTries):
+		return m.retry(s, err)
+	case s.part.Text != "" && h.refused != s.part.Text:
+		log.Warn("the platform refuses the text: it is sent plain")
+		h.refused = s.part.Text
+	case s.op == Edit && m.deleter != nil && !h.again && !h.stuck:
+		log.Warn("a message can't be changed: a new one takes its place")
+		h.redo = true
+	case s.op == Edit && !h.again:
+		log.Warn("a message can't be changed: the text goes into a new one")
+		*h = shown{state: gone, refused: h.refused, posts: h.posts}
+	case s.op == Post && !h.tried:
+		log.Warn("the platform refuses a message: it is tried once more")
+		h.tried, m.notBefore = true, time.Now().Add(leastPause)
+	case !h.hopeless:
+		log.Error("the platform takes a part of the answer in no form")
+		h.hopeless = true
+	default:
+		log.Error("the last word can't be shown")
+		return errNoMore
+	}
+	if passing {
+		m.failures++
+	}
+	return nil
+}
+
+// redoing reports whether parts are taken back to be posted anew.
+func (m *Message) redoing() bool {
+	for i := range m.parts {
+		if m.parts[i].redo {
+			return true
+		}
+	}
+	return false
+}
