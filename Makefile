@@ -1,5 +1,5 @@
 # Every target can be run by hand; `make test` is what decides whether a change is good.
-.PHONY: help run test fmt vet lint unit bench tools install
+.PHONY: help run test fmt vet lint unit bench soak tools install
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -26,3 +26,6 @@ unit:
 
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
+
+soak: ## kill the real program every five seconds for three minutes under load, and judge what people see
+	@PARLEY_SOAK=3m go test ./bench -run TestSoak -count 1 -timeout 10m -v
