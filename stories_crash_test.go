@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,8 @@ type fuse struct {
 	mu    sync.Mutex
 	n     int
 	at    int // the moment of death; 0 is never
+	then  int // the moment of a second death, counted from the first; 0 is never
+	since int // moments since the first
 	dead  bool
 	death func()
 }
@@ -29,7 +32,14 @@ type fuse struct {
 func (f *fuse) moment() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n++; f.n == f.at && !f.dead {
+	f.n++
+	if f.dead {
+		return
+	}
+	if f.at > 0 && f.n > f.at {
+		f.since++
+	}
+	if f.n == f.at || f.then > 0 && f.since == f.then {
 		f.dead = true
 		f.death()
 	}
@@ -94,10 +104,15 @@ func (c *chat) light(f *fuse) {
 }
 
 // dieAt plays a story in which the process dies at a moment, and returns how many moments there were.
-func dieAt(t *testing.T, p site, at int) (moments int) {
-	f := &fuse{at: at}
+func dieAt(t *testing.T, p site, at int) (moments int) { return dieTwice(t, p, at, 0) }
+
+func dieTwice(t *testing.T, p site, at, then int) (moments int) {
+	f := &fuse{at: at, then: then}
 	onWrapped(t, p, nil, f.wrap, func(c *chat) {
 		c.light(f)
+		if then > 0 {
+			c.orphans *= 2
+		}
 		c.model.Queue(slowly(fox + " " + fox))
 		c.Say(Ada, c.ada, "Question A")
 		c.survive(f, 7*time.Second)
@@ -125,6 +140,24 @@ func (c *chat) survive(f *fuse, d time.Duration) {
 // is answered, the next one takes the room, and both runs have one end, whatever happens. PARLEY_SWEEP=all plays every
 // moment instead of some.
 func TestCrashPointSweep(t *testing.T) { sweep(t, dieAt) }
+
+// ST-26, I14: the same with a second death soon after the first. PARLEY_SWEEP=all plays every moment of the first with 40 of
+// the second; otherwise it is some of each. The sweep of every pair in progressive has bad weather, too.
+func TestTwoCrashesSweep(t *testing.T) {
+	for then := 1; then <= 40; then++ {
+		if os.Getenv("PARLEY_SWEEP") != "all" && then%9 != 1 {
+			continue
+		}
+		t.Run(strconv.Itoa(then), func(t *testing.T) {
+			sweep(t, func(t *testing.T, p site, at int) int {
+				if at == 0 {
+					return dieAt(t, p, 0)
+				}
+				return dieTwice(t, p, at, then)
+			})
+		})
+	}
+}
 
 // The same of an answer that asks in the middle: whenever the process dies, there is one answer at last, and nothing to press.
 func TestCrashWhileItAsks(t *testing.T) {

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -55,8 +56,41 @@ func TestCrashAtEveryEffect(t *testing.T) {
 	}
 }
 
+// I14, ST-26: the same with two deaths, the second in the life that took over from the first, before every effect of it.
+// PARLEY_SWEEP=all plays every pair; otherwise every fifth first death meets every second death.
+func TestTwoCrashesAtEveryPair(t *testing.T) {
+	step := 5
+	if os.Getenv("PARLEY_SWEEP") == "all" {
+		step = 1
+	}
+	for name, s := range crashStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			effects := s.play(t, 0, false)
+			for k := 0; k < len(effects); k += step {
+				for j := 1; ; j++ {
+					if s.playTwice(t, k+1, false, j) < j || t.Failed() {
+						break
+					}
+				}
+			}
+		})
+	}
+}
+
 // play dies at the kth effect, if k is not 0, and returns the effects.
 func (s crashStory) play(t *testing.T, k int, behind bool) (effects []string) {
+	effects, _ = s.playLives(t, k, behind, 0)
+	return effects
+}
+
+// playTwice dies at the kth effect of the first life and at the jth of the second, and returns how many that had.
+func (s crashStory) playTwice(t *testing.T, k int, behind bool, j int) (second int) {
+	_, second = s.playLives(t, k, behind, j)
+	return second
+}
+
+func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects []string, between int) {
 	inWorld(t, func(w *world) {
 		if s.watched {
 			w.watched()
@@ -80,6 +114,9 @@ func (s crashStory) play(t *testing.T, k int, behind bool) (effects []string) {
 		p.mu.Lock()
 		effects = slices.Clone(p.names)
 		p.mu.Unlock()
+		if j > 0 {
+			between = w.dieAgain(j, in)
+		}
 		second := w.start()
 		for _, m := range in {
 			w.ended(second.submit(m))
@@ -91,10 +128,29 @@ func (s crashStory) play(t *testing.T, k int, behind bool) (effects []string) {
 			w.shows(in)
 		}
 		if w.Failed() {
-			w.Logf("died at effect %d of %q, behind it: %v", k, effects, behind)
+			w.Logf("died at effect %d of %q, behind it: %v, and then at effect %d", k, effects, behind, j)
 		}
 	})
-	return effects
+	return effects, between
+}
+
+// dieAgain lives a life that is given in again and dies at its jth effect. It returns how many effects it came to.
+func (w *world) dieAgain(j int, in []core.Message) int {
+	p, sound := &ports{}, w.cfg
+	p.wrap(&w.cfg)
+	n := w.start()
+	w.cfg = sound
+	p.dieAt(j, false, n)
+	for _, m := range in {
+		_, _ = n.Submit(w.Context(), m)
+		time.Sleep(3 * time.Second)
+	}
+	time.Sleep(time.Minute)
+	p.die()
+	n.kill()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.names)
 }
 
 func (p *ports) dieAt(k int, behind bool, n *node) {
