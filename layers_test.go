@@ -14,56 +14,64 @@ import (
 	"testing"
 )
 
+// layer is one row of the import table.
 type layer struct {
 	pkg    string   // a path below the module, or a pattern of path.Match
 	ours   []string // what it may import of ours
 	others []string // what it may import beyond the standard library: prefixes
 }
 
-// layers says who may import whom: the design's section 4, executed. A package that is not listed fails.
-var layers = []layer{
-	{"core", []string{"core/partialjson", "core/scan", "core/template"}, nil},
-	{"core/template", nil, nil},
-	{"core/partialjson", nil, nil},
-	{"core/scan", nil, nil},
-	{"core/coretest", []string{"core"}, []string{"pgregory.net/rapid", "github.com/google/go-cmp"}},
-	{"core/actiontest", []string{"core", "internal/schema"}, nil},
-	{"progressive", []string{"core", "progressive/markdown"}, []string{"github.com/rivo/uniseg"}},
-	{"progressive/markdown", []string{"core"}, []string{"github.com/rivo/uniseg", "github.com/yuin/goldmark"}},
-	{"progressive/progressivetest", []string{"core", "progressive"}, []string{"pgregory.net/rapid"}},
-	{"connectors", []string{"core", "progressive"}, nil},
-	{"connectors/connectortest", []string{"core", "progressive", "connectors", "sim"}, nil},
-	{"connectors/connectortest/*", []string{"progressive", "sim", "connectors/connectortest", "connectors/discord/discordfake",
-		"connectors/telegram/telegramfake"}, nil},
-	{"connectors/terminal", []string{"core", "progressive/markdown"}, []string{"github.com/rivo/uniseg", "golang.org/x/term"}},
-	{"connectors/web", []string{"core", "connectors"}, nil},
-	{"connectors/discord", []string{"core", "progressive", "progressive/markdown", "connectors", "media", "internal/guard"},
-		[]string{"github.com/bwmarrin/discordgo", "github.com/gorilla/websocket"}},
-	{"connectors/discord/discordfake", nil, []string{"github.com/gorilla/websocket"}},
-	{"connectors/telegram", []string{"core", "progressive", "progressive/markdown", "connectors", "media", "internal/guard"},
-		[]string{"github.com/go-telegram-bot-api/telegram-bot-api", "github.com/yuin/goldmark"}},
-	{"connectors/telegram/telegramfake", nil, nil},
-	{"models/demo", []string{"core"}, nil},
-	{"models/openai", []string{"core"}, []string{"github.com/openai/openai-go"}},
-	{"models/modelfake", nil, nil},
-	{"plugins/*", []string{"core"}, nil},
-	{"backends/inmem", []string{"core", "progressive"}, nil},
-	{"backends/redis", []string{"core", "progressive", "backends/inmem"}, []string{"github.com/redis/go-redis"}},
-	{"backends/redis/redistest", nil, nil},
-	{"backends/sqlite/sqlitetest", []string{"backends/sqlite"}, nil},
-	{"backends/sqlite", []string{"core", "progressive"}, []string{"modernc.org/sqlite", "github.com/pressly/goose", "golang.org/x/sys"}},
-	{"internal/guard", nil, nil},
-	{"media", []string{"core", "internal/guard"}, nil},
-	{"media/pdftext", nil, []string{"github.com/ledongthuc/pdf"}},
-	{"config", nil, []string{"github.com/goccy/go-yaml", "github.com/invopop/jsonschema"}},
-	{"internal/schema", nil, []string{"github.com/google/jsonschema-go"}},
-	{"sim", []string{"core"}, nil},
-	{"", []string{"*"}, nil},
-	{"cmd/gateway", []string{"", "config", "connectors/terminal", "media/pdftext"}, []string{"github.com/alecthomas/kong", "github.com/lmittmann/tint", "golang.org/x/term"}},
-	{"bench", []string{"*"}, nil},
+// layers reads the import table of ARCHITECTURE.md, which is the only place where it stands.
+func layers(t *testing.T) (all []layer) {
+	t.Helper()
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(text), "| package | what it contains | of ours | of others |\n|---|---|---|---|\n")
+	if !ok {
+		t.Fatal("ARCHITECTURE.md has no import table")
+	}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		if len(cells) != 4 {
+			t.Fatalf("a row of the import table has %d cells: %s", len(cells), line)
+		}
+		name := named(t, cells[0])
+		if len(name) != 1 {
+			t.Fatalf("a row of the import table names no package: %s", line)
+		}
+		all = append(all, layer{name[0], named(t, cells[2]), named(t, cells[3])})
+	}
+	return all
+}
+
+var quotedName = regexp.MustCompile("`([^`]*)`")
+
+// named returns the names in a cell of the import table.
+func named(t *testing.T, cell string) (names []string) {
+	t.Helper()
+	switch cell = strings.TrimSpace(cell); cell {
+	case "–":
+		return nil
+	case "everything":
+		return []string{"*"}
+	}
+	for _, m := range quotedName.FindAllStringSubmatch(cell, -1) {
+		names = append(names, strings.TrimPrefix(m[1], "."))
+	}
+	if len(names) == 0 {
+		t.Fatalf("a cell of the import table is %q: write names in backquotes, a dash, or everything", cell)
+	}
+	return names
 }
 
 func TestLayers(t *testing.T) {
+	layers := layers(t)
+	used := make([]bool, len(layers))
 	eachFile(t, func(name string, file *ast.File, _ *token.FileSet) {
 		if strings.HasSuffix(name, "_test.go") {
 			return // tests may use fakes and test libraries
@@ -74,13 +82,19 @@ func TestLayers(t *testing.T) {
 			return ok
 		})
 		if i < 0 {
-			t.Errorf("%s: package %q has no layer; give it one in layers_test.go", name, pkg)
+			t.Errorf("%s: package %q has no row in the import table of ARCHITECTURE.md", name, pkg)
 			return
 		}
+		used[i] = true
 		for _, spec := range file.Imports {
 			checkImport(t, name, strings.Trim(spec.Path.Value, `"`), layers[i].ours, layers[i].others)
 		}
 	})
+	for i, l := range layers {
+		if !used[i] {
+			t.Errorf("the import table has a row for %q, of which there is no package", l.pkg)
+		}
+	}
 }
 
 func checkImport(t *testing.T, name, imp string, ours, others []string) {
