@@ -241,7 +241,11 @@ func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (
 		for i, v := range m.Versions {
 			last := v.Text == m.Text
 			if i > 0 && !last {
-				before, now := lasting(m.Versions[i-1].Text), lasting(v.Text)
+				before, now := m.Versions[i-1].Text, v.Text
+				if !beginning.MatchString(now) {
+					before = beginning.ReplaceAllString(before, "")
+				}
+				before, now = lasting(before), lasting(now)
 				if len(before) < full && len(now) < len(before) {
 					wrong = append(wrong, fmt.Sprintf("I4: %s goes back from %q to %q", s.ID, before, now))
 				}
@@ -285,6 +289,9 @@ func withoutCalls(text string) string { return without(text, "⏳", "⚙️", "�
 
 // lasting is a text without what may give way to something shorter: lines about calls, and statuses of the player.
 func lasting(text string) string { return without(withoutCalls(text), "✨", "🔁", "❓", "→") }
+
+// beginning is that of code that becomes a file, and how long it is: it gives way to what follows, and to the file.
+var beginning = regexp.MustCompile("(?s)(📎|⏳) [^\n]*\n\n[^…]*…(\n```)?")
 
 // without is a text without the lines that begin with one of these marks.
 func without(text string, marks ...string) string {

@@ -78,20 +78,45 @@ func (c *chat) wantInMessages(in Place, n, files int) {
 	}
 }
 
-// ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written,
-// in three messages at most.
+// ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written, in one
+// message, and how long it is.
 func TestChatLongCode(t *testing.T) {
 	onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
 		for _, in := range []Place{c.ada, c.group} {
 			c.model.Queue(Script{Pace(10 * time.Millisecond), Text(answerWithCode(200), ByWord), Pause(time.Minute)})
 			c.Mention(Ada, in, "Write it")
-			c.read(in, "Run it twice.")
-			if own := Own(c, in); len(own) > 3 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") || !strings.Contains(own[len(own)-1], "📎") {
+			c.read(in, "📎")
+			if own := Own(c, in); len(own) != 1 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") {
 				t.Errorf("before the end %d messages are read: %q", len(own), own)
 			}
 			c.wantCode(in, 200)
 		}
 	})
+}
+
+// ST-19, ST-20: below, at and above the limit, no message appears that is deleted later: whether code becomes a file is known
+// before there is a second message of it.
+func TestChatLongCodeDeletesNothing(t *testing.T) {
+	for _, above := range []int{1, 15} { // lines of 80 characters
+		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
+			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
+				onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
+					c.model.Queue(Script{Pace(20 * time.Millisecond), Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), ByWord)})
+					c.Say(Ada, c.ada, "Write it")
+					c.rest()
+					stand := map[string]bool{}
+					for _, m := range c.Sees(c.ada) {
+						stand[m.ID] = true
+					}
+					for _, r := range c.Requests() {
+						if r.Create && !stand[r.Message] {
+							t.Errorf("message %s was created and deleted", r.Message)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 // What is asked for by default, and code of two messages, stands in messages.

@@ -69,7 +69,7 @@ func (s *story) wantCode(n int, others ...string) {
 	}
 }
 
-// ST-11, ST-18: while it is written long code grows in messages to a limit; then it is a file.
+// ST-11, ST-18: while it is written, long code grows in one message; then it is a file, and no message was deleted for it.
 func TestLongCodeIsAFile(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestLongCodeIsAFile(t *testing.T) {
 				s.show()
 				s.stream(coded(30), 100*time.Millisecond)
 				time.Sleep(20 * time.Second)
-				if shown := s.chat.Shown(); len(shown) > 4 || !strings.Contains(shown[len(shown)-1], "📎 code.txt, 30 lines") {
+				if shown := s.chat.Shown(); len(shown) != 1 || !strings.Contains(shown[0], "📎 code.txt, 30 lines") {
 					t.Errorf("before the end people read %q", shown)
 				}
 				for _, r := range s.chat.Log(progressive.Post) {
@@ -87,6 +87,9 @@ func TestLongCodeIsAFile(t *testing.T) {
 				}
 				s.finish()
 				s.wantShown(noted, "[code.txt]")
+				if n := len(s.chat.Log(progressive.Delete)); n > 0 {
+					t.Errorf("%d messages were created and deleted", n)
+				}
 			})
 		})
 	}

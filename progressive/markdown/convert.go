@@ -81,7 +81,7 @@ func (c *converter) list(n *ast.List, depth int) List {
 			if b == child.FirstChild() {
 				it.Task = c.task
 			}
-			it.Blocks = append(it.Blocks, Piece{block, joint(b)})
+			it.Blocks = append(it.Blocks, Piece{Block: block, Joint: joint(b)})
 		}
 		l.Items = append(l.Items, it)
 	}

@@ -14,6 +14,7 @@ type Document struct {
 	stable int     // of Pieces: they stay whatever follows
 	sure   []Piece // of an interim view: the part of the last pieces that stays
 	open   bool    // more text may follow
+	inCode bool    // the block of code at the end may go on
 }
 
 // Stable is how many of Pieces stay the same whatever text follows.
@@ -23,6 +24,8 @@ func (d Document) Stable() int { return d.stable }
 type Piece struct {
 	Block Block
 	Joint Joint
+
+	preview bool // it is shown for now, where there is room
 }
 
 // Joint says how a piece goes on from the one before.

@@ -29,6 +29,7 @@ type atom struct {
 	cut           quality // of the place before it
 	blank         bool
 	loose         bool // of the last rows of a table: more of them may change it
+	preview       bool // it is shown for now, where there is room
 	cost          cost
 }
 

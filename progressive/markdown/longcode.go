@@ -11,13 +11,15 @@ import (
 // Attachment is a block of code that is too long for a text, see [Limits].
 type Attachment struct{ Name, Text string }
 
-// longCode takes code out of a text that grows, piece by piece: of a block that is too long people see the beginning, and
-// how long it is. So a view never shows less than the one before.
+// longCode takes code out of a text that grows, piece by piece. Whether a block of code stays in the text is known when it ends
+// or is too long: until then its pieces are held back, so that no part is made of them that has to go again.
 type longCode struct {
-	d     *Dialect
-	most  int
-	names []string // of the blocks that are too long
-	block codeBlock
+	d      *Dialect
+	most   int
+	glance int      // how much of an open block is shown
+	names  []string // of the blocks that are too long
+	block  codeBlock
+	held   []Piece // of the open block: all of it, or the beginning of one that is too long
 }
 
 // codeBlock is a block of code as far as it has come.
@@ -28,72 +30,96 @@ type codeBlock struct {
 	long  bool
 }
 
-// add is what is shown in place of p.
-func (c *longCode) add(p Piece) (shown []Piece) {
+// add returns what stays in the text once p is read.
+func (c *longCode) add(p Piece) (sure []Piece) {
 	code, ok := p.Block.(Code)
 	ok = ok && !code.nested
 	if !ok || p.Joint == Apart {
-		shown = c.end()
-		c.block = codeBlock{}
+		sure = c.end()
 	}
 	if !ok || c.block.name == "" && p.Joint != Apart {
-		return append(shown, p)
+		return append(sure, p)
 	}
 	if c.block.name == "" {
 		c.block.name = another(fileName(code), c.names)
 	}
-	room := c.most - c.block.size
-	room -= c.block.grow(c.d, code, p.Joint)
-	switch {
-	case c.block.size <= c.most:
-		return append(shown, p)
-	case c.block.long:
-		return shown
-	}
-	c.block.long = true
-	c.names = append(slices.Clip(c.names), c.block.name)
-	if code.Text = c.d.fitting(code.Text, room); code.Text != "" {
-		code.Text += "…"
-		shown = append(shown, Piece{code, p.Joint})
-	}
-	return shown
-}
-
-func (c *longCode) all(pieces []Piece) (shown []Piece) {
-	for _, p := range pieces {
-		shown = append(shown, c.add(p)...)
-	}
-	return shown
-}
-
-// end is what stands below the block of code, as long as nothing follows.
-func (c *longCode) end() []Piece {
 	if !c.block.long {
-		return nil
+		c.held = append(slices.Clip(c.held), p)
 	}
-	return []Piece{c.block.line()}
+	c.block.grow(c.d, code, p.Joint)
+	if c.block.size > c.most && !c.block.long {
+		c.block.long = true
+		c.names = append(slices.Clip(c.names), c.block.name)
+	}
+	return sure
 }
 
-// grow counts another piece of the block, and returns what it costs to join it.
-func (b *codeBlock) grow(d *Dialect, code Code, joint Joint) (join int) {
-	if joint == NextLine {
-		join = 1
+func (c *longCode) all(pieces []Piece) (sure []Piece) {
+	for _, p := range pieces {
+		sure = append(sure, c.add(p)...)
 	}
-	b.size += join + d.Units(code.Text)
+	return sure
+}
+
+// end returns what stays of the open block when it ends: all of it, or the line in place of one that is too long. Its beginning
+// is a preview then, shown as long as there is room.
+func (c *longCode) end() []Piece {
+	held, beginning, block := c.held, c.beginning(), c.block
+	c.held, c.block = nil, codeBlock{}
+	if !block.long {
+		return held
+	}
+	for i := range beginning {
+		beginning[i].preview = true
+	}
+	return append([]Piece{block.line("📎")}, beginning...)
+}
+
+// open returns what is shown of the open block where there is room for it: of a longer one its beginning, and how long it is.
+func (c *longCode) open() []Piece {
+	if c.block.size <= c.glance {
+		return c.held
+	}
+	return append([]Piece{c.block.line("⏳")}, c.beginning()...)
+}
+
+// beginning returns what of the open block is shown beside its length.
+func (c *longCode) beginning() (pieces []Piece) {
+	room := c.glance
+	for _, p := range c.held {
+		code := p.Block.(Code)
+		if size := c.d.Units(code.Text) + 1; size <= room {
+			pieces, room = append(pieces, p), room-size
+			continue
+		}
+		if code.Text = c.d.fitting(code.Text, room); code.Text != "" {
+			code.Text += "…"
+			pieces = append(pieces, Piece{Block: code, Joint: p.Joint})
+		}
+		break
+	}
+	return pieces
+}
+
+// grow counts another piece of the block.
+func (b *codeBlock) grow(d *Dialect, code Code, joint Joint) {
+	if joint == NextLine {
+		b.size++
+	}
+	b.size += d.Units(code.Text)
 	b.lines += strings.Count(code.Text, "\n")
 	if joint != SameLine {
 		b.lines++
 	}
-	return join
 }
 
 // line stands for the block: as code, since "main.py" is a name of a country too.
-func (b *codeBlock) line() Piece {
+func (b *codeBlock) line(sign string) Piece {
 	noun := "lines"
 	if b.lines == 1 {
 		noun = "line"
 	}
-	return Piece{Block: Paragraph{[]Inline{Text("📎 "), Span(b.name), Text(fmt.Sprintf(", %d %s", b.lines, noun))}}}
+	return Piece{Block: Paragraph{[]Inline{Text(sign + " "), Span(b.name), Text(fmt.Sprintf(", %d %s", b.lines, noun))}}}
 }
 
 // fitting is how much of text fits into a room, in whole characters.
@@ -131,7 +157,7 @@ func attach(pieces []Piece, d *Dialect, most int, kept []string) (rest []Piece, 
 			if slices.Contains(kept, block.name) {
 				rest = append(rest, pieces[i:i+n]...)
 			} else {
-				rest = append(rest, block.line())
+				rest = append(rest, block.line("📎"))
 			}
 		}
 		i += n

@@ -70,14 +70,18 @@ func TestWhatIsLong(t *testing.T) {
 	}
 }
 
-// ST-18, ST-19, ST-20: while long code is written, people see its beginning and how long it is; never less than before,
-// and never as more messages than the beginning takes.
+// ST-19, ST-20: while code grows that may become a file, no part appears that the end does not have, for every length of the code
+// and of what stands around it; and a view depends on the text alone, not on how it came.
 func TestLongCodeGrows(t *testing.T) {
 	cut := 0
-	for seed := range uint64(60) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 6))
-		text := generate(seed) + "\n\n" + fenced("go", program(40+r.IntN(200))) + "\n\n" + generate(seed+documents)
+		text := generate(seed) + "\n\n" + fenced("go", program(4+r.IntN(200))) + "\n\n" + generate(seed+documents) + "\n\n" +
+			fenced("py", program(4+r.IntN(60)))
 		l := markdown.Limits{Length: 300 + r.IntN(600), Entities: 90, Code: 200 + r.IntN(2000)}
+		if l.Length > 600 {
+			l.Code = 2 * l.Length
+		}
 		d := dialects()[seed%4]
 		inc := markdown.NewRenderer(d.d, l)
 		var full []markdown.Rendered
@@ -89,6 +93,10 @@ func TestLongCodeGrows(t *testing.T) {
 			}
 		}
 		parts, files := inc.Finish(text)
+		checkFull(t, seed, text, full, parts)
+		if len(full) >= len(parts) {
+			t.Fatalf("seed %d: the last view had %d parts, the end has %d", seed, len(full)+1, len(parts))
+		}
 		again, _ := markdown.NewRenderer(d.d, l).Finish(text)
 		if !slices.Equal(parts, again) {
 			t.Fatalf("seed %d: streamed\n%q\nat once\n%q", seed, parts, again)
@@ -102,24 +110,45 @@ func TestLongCodeGrows(t *testing.T) {
 	}
 }
 
-func TestLongCodeNeverShrinks(t *testing.T) {
+// ST-20: people see the beginning of open code, up to half of a message, and how long it is. It never shrinks, and stays until what
+// follows needs its room. Code that ends below the limit is shown whole as soon as it ends.
+func TestOpenCode(t *testing.T) {
 	l := markdown.Limits{Length: 700, Code: 1000}
-	for name, code := range map[string]string{"lines": program(300), "a line": strings.Repeat("字e\u0301👩‍👧", 2000) + "\n"} {
-		r, text := markdown.NewRenderer(markdown.Light(), l), "Here:\n\n"+fenced("go", code)+"\n\nDone."
-		before, most := 0, 0
-		for at := 0; at < len(text); at += 13 {
-			n := 0
-			parts := r.Render(text[:at], false)
-			for _, p := range parts {
-				n += len(squeezed(p.Plain))
+	for name, code := range map[string]string{
+		"lines": program(300), "one line": strings.Repeat("字e\u0301👩‍👧", 2000) + "\n", "short": program(18), "shortest": "x()\n",
+	} {
+		for d, dialect := range map[string]markdown.Dialect{"light": markdown.Light(), "html": dialects()[0].d} {
+			r, text := markdown.NewRenderer(dialect, l), "Here:\n\n"+fenced("go", code)+"\n"
+			long, before := markdown.UTF16(code) > l.Code+1, 0
+			for at := 0; at < len(text)-5; at += 13 {
+				parts := r.Render(text[:at], false)
+				n := 0
+				for _, p := range parts {
+					_, shown, _ := strings.Cut(p.Plain, "lines")
+					n += len(squeezed(shown))
+				}
+				if len(parts) > 1 || n < before-2 { // an open character can go
+					t.Fatalf("%s, %s: %d bytes in %d parts after %d: %q", name, d, n, len(parts), before, parts)
+				}
+				before = n
 			}
-			if n < before-2 && at < len(text)-13 { // digits come with lines, an open character may go
-				t.Fatalf("%s: %d bytes shown of %d, after %d", name, n, at, before)
+			closed := r.Render(text, false)
+			if !long {
+				if !slices.Equal(closed, markdown.Render(markdown.Parse(text), dialect, l)) {
+					t.Errorf("%s, %s: closed it reads %q", name, d, closed)
+				}
+				continue
 			}
-			before, most = n, max(most, len(parts))
-		}
-		if most > 3 {
-			t.Errorf("%s: %d parts", name, most)
+			beginning := strings.TrimPrefix(code[:100], "// cmd/main.go\n")
+			if len(closed) != 1 || !strings.HasPrefix(closed[0].Plain, "Here:\n\n📎 ") || !strings.Contains(closed[0].Plain, beginning[:50]) {
+				t.Errorf("%s, %s: closed it reads %q", name, d, closed)
+			}
+			for words, stays := range map[string]bool{"Done.": true, strings.Repeat("words ", 100): false} {
+				next := r.Render(text+"\n"+words, false)
+				if len(next) != 1 || !strings.HasSuffix(next[0].Plain, "\n\n"+strings.TrimSpace(words)) || strings.Contains(next[0].Plain, beginning[:50]) != stays {
+					t.Errorf("%s, %s: with what follows it reads %q", name, d, next)
+				}
+			}
 		}
 	}
 }

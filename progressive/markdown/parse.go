@@ -63,13 +63,13 @@ func (r *reader) read(s segment) []Piece {
 	r.work += len(s.text)
 	switch {
 	case s.mode == inCode:
-		return []Piece{{Code{s.language, s.text, s.nested}, s.joint}}
+		return []Piece{{Block: Code{s.language, s.text, s.nested}, Joint: s.joint}}
 	case s.mode == inMath:
-		return []Piece{{Math{s.text}, s.joint}}
+		return []Piece{{Block: Math{s.text}, Joint: s.joint}}
 	case s.text == "":
 		return nil
 	case s.mode == inWords || wild(s.text):
-		return []Piece{{Paragraph{lines(s.text)}, s.joint}}
+		return []Piece{{Block: Paragraph{lines(s.text)}, Joint: s.joint}}
 	}
 	text := s.head + s.text + "\n"
 	if s.mode == inTable {

@@ -44,7 +44,7 @@ func NewRenderer(d Dialect, l Limits) *Renderer {
 func (r *Renderer) begin() {
 	r.stream, r.text, r.read, r.ended = Stream{}, "", 0, nil
 	r.layout = layout{d: r.dialect, l: r.limits}
-	r.long = longCode{d: &r.dialect, most: r.limits.Code}
+	r.long = longCode{d: &r.dialect, most: r.limits.Code, glance: min(r.limits.Code, r.limits.Length/2)}
 }
 
 // Render renders text; whole says that nothing more will follow.
@@ -102,14 +102,20 @@ func (r *Renderer) settle(d Document) {
 	r.layout.read(stable)
 }
 
-// shorten is what of d comes after the pieces that stay, without code that is too long.
+// shorten returns what of d comes after the pieces that stay, without code that is too long. Of a block that is still open as
+// much is shown as the last part has room for: it makes no part of its own.
 func (r *Renderer) shorten(d Document) Document {
 	d.Pieces, d.stable = d.Pieces[d.stable:], 0
-	if r.limits.Code > 0 {
-		tail, sure := r.long, r.long
-		d.Pieces = append(tail.all(d.Pieces), tail.end()...)
-		d.sure = sure.all(d.sure)
+	if r.limits.Code == 0 {
+		return d
 	}
+	tail, sure := r.long, r.long
+	d.Pieces, d.sure = tail.all(d.Pieces), sure.all(d.sure)
+	if d.inCode {
+		d.Pieces = append(d.Pieces, tail.open()...)
+		return d
+	}
+	d.Pieces, d.sure = append(d.Pieces, tail.end()...), append(d.sure, sure.end()...)
 	return d
 }
 
@@ -159,7 +165,7 @@ func (r *layout) read(pieces []Piece) {
 		r.atoms = append(r.atoms, atoms...)
 		if !r.l.within(r.size) {
 			var rest []atom
-			r.full, rest = r.pack(r.full, r.atoms, math.MaxInt, false)
+			r.full, rest = r.pack(r.full, withoutPreviews(r.atoms), math.MaxInt, false)
 			r.atoms = append(r.atoms[:0], rest...)
 			r.size = cost{}
 			for i := range r.atoms {
@@ -169,6 +175,10 @@ func (r *layout) read(pieces []Piece) {
 	}
 }
 
+func withoutPreviews(atoms []atom) []atom { return slices.DeleteFunc(atoms, isPreview) }
+
+func isPreview(a atom) bool { return a.preview }
+
 // lay lays out a piece. The atoms are good until the next one.
 func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 	f := flow{d: &r.d, l: r.l, atoms: r.spare[:0], carry: c, goesOn: p.Joint != Apart && cuttable(p.Block)}
@@ -176,6 +186,9 @@ func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 	f.block(p.Block)
 	if r.d.Width > 0 {
 		f.wrap()
+	}
+	for i := range f.atoms {
+		f.atoms[i].preview = p.preview
 	}
 	r.work += len(f.atoms)
 	r.spare = f.atoms
@@ -214,15 +227,22 @@ func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]R
 	}
 }
 
-// parts is all of d.
+// parts is all of d. Previews are shown if all of it fits into one more part.
 func (r *layout) parts(d Document) []Rendered {
-	atoms := slices.Clone(r.atoms)
 	tail := r.tail(d.Pieces[d.stable:])
-	unsure := math.MaxInt
+	atoms := append(slices.Clone(r.atoms), tail...)
+	unsure := len(atoms)
 	if d.open {
-		unsure = len(atoms) + same(settled(r.tail(d.sure)), tail)
+		unsure = len(r.atoms) + same(settled(r.tail(d.sure)), tail)
 	}
-	parts, _ := r.pack(slices.Clip(r.full), append(atoms, tail...), unsure, true)
+	if d.open && slices.ContainsFunc(atoms, isPreview) {
+		if parts, _ := r.pack(slices.Clip(r.full), slices.Clone(atoms), len(atoms), true); len(parts) <= len(r.full)+1 {
+			return parts
+		}
+		unsure = len(withoutPreviews(slices.Clone(atoms[:unsure])))
+		atoms = withoutPreviews(atoms)
+	}
+	parts, _ := r.pack(slices.Clip(r.full), atoms, unsure, true)
 	return parts
 }
 

@@ -35,7 +35,8 @@ func (s *Stream) Interim() Document {
 	if v.closers != "" {
 		shown = strings.TrimRight(shown, " \t\n") + v.closers
 	}
-	d := Document{Pieces: s.with(s.open(shown)), stable: len(s.pieces), open: true}
+	mode := s.seg.open.mode
+	d := Document{Pieces: s.with(s.open(shown)), stable: len(s.pieces), open: true, inCode: mode == inCode || mode == inIndented}
 	d.sure = d.Pieces[d.stable:]
 	if v.sure < v.show {
 		d.sure = s.open(tail[:v.sure])
