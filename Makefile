@@ -27,5 +27,5 @@ unit:
 bench: ## run the benchmarks and keep what they print in bench/results
 	@./bench/run.sh
 
-soak: ## kill the real program every five seconds for three minutes under load, and judge what people see
-	@PARLEY_SOAK=3m go test ./bench -run TestSoak -count 1 -timeout 10m -v
+soak: ## kill the gateway every five seconds under load, for SOAK=3m, and judge what people see
+	go run ./sim/soak -for $(or $(SOAK),3m)

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core"
+	"parley/progressive"
+)
+
+// standing is what people see of one answer.
+type standing struct {
+	whole, marked, parts int // messages: the whole answer, the same with the mark of a repetition, less than all of it
+	asked                int // how often the question stands on the page
+	texts                []string
+}
+
+// stands returns what stands on the platforms, by question. What belongs to no question is under "".
+func (w *world) stands() map[string]standing {
+	all := map[string]standing{}
+	for _, r := range w.rooms {
+		if r.own == nil {
+			continue
+		}
+		for _, m := range r.own() {
+			w.add(all, m.text)
+		}
+	}
+	return all
+}
+
+// add counts one message of the agent's.
+func (w *world) add(all map[string]standing, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := questionID.FindString(text)
+	s := all[id]
+	s.texts = append(s.texts, text)
+	i := slices.IndexFunc(w.questions, func(q *question) bool { return q.id == id })
+	switch bare, marked := strings.CutSuffix(text, "\n\n"+progressive.Repetition); {
+	case i < 0:
+	case bare != w.questions[i].answer:
+		s.parts++
+	case marked:
+		s.marked++
+	default:
+		s.whole++
+	}
+	all[id] = s
+}
+
+// reload adds what the pages show after a reload.
+func (w *world) reload(all map[string]standing) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, r := range w.rooms {
+		if r.platform != web {
+			continue
+		}
+		lines, err := w.browser.Reload(ctx, r.name)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if l.Role == "assistant" {
+				w.add(all, l.Text)
+			} else if s := all[l.ClientMessageID]; l.ClientMessageID != "" {
+				s.asked++
+				all[l.ClientMessageID] = s
+			}
+		}
+	}
+	return nil
+}
+
+// numbers are the counts of one platform.
+type numbers struct {
+	questions, calls                     int
+	lost, half, doubles, setAside, other int // all of them must be 0
+	unfounded                            int // marks or previews left that no request at a kill explains; must be 0
+	marked, previews                     int // marked repetitions and previews of unknown fate, on Telegram only
+}
+
+// report is the verdict over everything.
+type report struct {
+	kills    []time.Time
+	by       map[string]*numbers
+	evidence []string
+	info     []string
+}
+
+// judge looks at every question.
+func (w *world) judge(kills []time.Time) *report {
+	r := &report{kills: kills, by: map[string]*numbers{telegram: {}, discord: {}, web: {}}}
+	all := w.stands()
+	if err := w.reload(all); err != nil {
+		r.by[web].lost++
+		r.evidence = append(r.evidence, fmt.Sprintf("web: reload: %v", err))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.questions {
+		n := r.by[q.room.platform]
+		n.questions++
+		n.calls += w.calls[q.id]
+		if wrong := w.judgeOne(n, q, all[q.id], kills); len(wrong) > 0 {
+			r.evidence = append(r.evidence, w.tell(q, all[q.id], kills, wrong))
+		}
+	}
+	w.judgeOthers(r)
+	w.inform(r)
+	return r
+}
+
+// judgeOne counts what stands of one answer, and returns what is wrong with it or remarkable.
+func (w *world) judgeOne(n *numbers, q *question, s standing, kills []time.Time) (wrong []string) {
+	count := func(number *int, times int, what string) {
+		if times > 0 {
+			*number += times
+			wrong = append(wrong, what)
+		}
+	}
+	whole := s.whole + s.marked
+	count(&n.lost, b2i(whole+s.parts == 0), "lost")
+	count(&n.half, b2i(whole == 0 && s.parts > 0), "half-written")
+	count(&n.doubles, max(0, s.whole-1), "unmarked double")
+	if q.room.platform == web {
+		count(&n.lost, b2i(q.read != q.answer), fmt.Sprintf("the stream ended with %q %s", q.read, q.broken))
+		count(&n.lost, b2i(s.asked == 0), "the question is not on the page")
+		count(&n.doubles, max(0, s.asked-1), "the question is on the page twice")
+	}
+	if q.room.platform != telegram {
+		count(&n.doubles, s.marked, "marked double")
+		count(&n.doubles, b2i(whole > 0)*s.parts, "a part left standing")
+		return wrong
+	}
+	count(&n.marked, s.marked, "marked repetition")
+	count(&n.unfounded, max(0, s.marked-s.whole), "a mark without a first message")
+	if whole > 0 {
+		count(&n.previews, s.parts, "a preview left standing")
+	}
+	open := w.openAt(q, kills)
+	count(&n.unfounded, max(0, s.marked+b2i(whole > 0)*s.parts-open), "no create was under way at a kill")
+	return wrong
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// openAt counts the creates for an answer on Telegram that took effect and were under way when the process was killed.
+func (w *world) openAt(q *question, kills []time.Time) (n int) {
+	half := w.o.latency / 2
+	for _, r := range w.telegram.Log() {
+		if r.Method != "sendMessage" || !r.Applied || questionID.FindString(r.Params["text"]) != q.id {
+			continue
+		}
+		until := r.Ended.Add(half + slack)
+		n += b2i(slices.ContainsFunc(kills, func(k time.Time) bool { return k.After(r.At.Add(-half-slack)) && k.Before(until) }))
+	}
+	return n
+}
+
+// slack is what a loaded machine adds to a request, and to writing its outcome to the store.
+const slack = 150 * time.Millisecond
+
+// judgeOthers counts what the agent said that is no answer.
+func (w *world) judgeOthers(r *report) {
+	for _, room := range w.rooms {
+		if room.own == nil {
+			continue
+		}
+		for _, m := range room.own() {
+			n := r.by[room.platform]
+			switch {
+			case questionID.MatchString(m.text):
+				continue
+			case strings.Contains(m.text, core.SetAside.Sentence()):
+				n.setAside++
+			default:
+				n.other++
+			}
+			r.evidence = append(r.evidence, fmt.Sprintf("%s %s says %q", room.platform, room.name, m.text))
+		}
+	}
+	for _, q := range w.questions {
+		if q.room.platform == web && strings.Contains(q.read, core.SetAside.Sentence()) {
+			r.by[web].setAside++
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"time"
+
+	"parley/models/modelfake"
+)
+
+const (
+	telegram = "telegram"
+	discord  = "discord"
+	web      = "web"
+)
+
+// room is one place where questions are asked.
+type room struct {
+	platform, name string
+	every          time.Duration // about the time from one question to the next
+	say            func(text string)
+	own            func() []message // what stands there of the agent's
+	taken          chan struct{}    // on the web: the gateway has the question before
+}
+
+// message is one of the agent's that people see.
+type message struct{ id, text string }
+
+// question is asked once, and its answer can be told from every other.
+type question struct {
+	id     string
+	room   *room
+	answer string
+	asked  time.Time
+
+	// On the web:
+	done   bool   // its stream has ended
+	read   string // what the stream said at its end
+	broken string // what a stream must never do
+}
+
+var questionID = regexp.MustCompile(`q[0-9]{4}`)
+
+// ask starts asking in all rooms until ctx is done.
+func (w *world) ask(ctx context.Context) {
+	for _, r := range w.rooms {
+		w.work.Go(func() {
+			for sleep(ctx, r.every) {
+				q := w.question(r)
+				if r.platform == web {
+					w.askOnPage(q)
+				} else {
+					r.say("Please tell me about " + q.id)
+				}
+			}
+		})
+	}
+}
+
+// sleep waits for half to one and a half of d.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d/2 + rand.N(d))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// question makes a new one.
+func (w *world) question(r *room) *question {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	id := fmt.Sprintf("q%04d", len(w.questions)+1)
+	words := []string{"About " + id + ":"}
+	for i := range 3 + w.luck.IntN(40) {
+		words = append(words, fmt.Sprintf("%s.%02d", id, i))
+	}
+	q := &question{id: id, room: r, answer: strings.Join(words, " ") + " end.", asked: time.Now()}
+	w.questions = append(w.questions, q)
+	return q
+}
+
+// write is the model: it answers the last question that it reads, word by word.
+func (w *world) write(r modelfake.Request) modelfake.Script {
+	ids := questionID.FindAllString(r.LastUser(), -1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.questions {
+		if len(ids) == 0 || q.id != ids[len(ids)-1] {
+			continue
+		}
+		w.calls[q.id]++
+		words := time.Duration(strings.Count(q.answer, " ") + 1)
+		takes := w.o.answer/10 + time.Duration(w.luck.Int64N(int64(w.o.answer*9/10)))
+		return modelfake.Script{modelfake.Pace(takes / words), modelfake.Text(q.answer, modelfake.ByWord)}
+	}
+	return modelfake.Script{modelfake.Text("I was asked nothing.")}
+}
+
+// settle waits until every question has its answer and ten seconds have passed, at most for as long as given. It returns how long
+// the answers took.
+func (w *world) settle(ctx context.Context, most time.Duration) (took time.Duration) {
+	start, calm := time.Now(), 0
+	for calm < 10 && time.Since(start) < most && ctx.Err() == nil {
+		time.Sleep(time.Second)
+		if calm++; !w.answered() {
+			calm, took = 0, time.Since(start)
+		}
+	}
+	return took
+}
+
+// answered reports whether every question has its whole answer.
+func (w *world) answered() bool {
+	stands := w.stands()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, q := range w.questions {
+		if q.room.platform == web && !q.done || q.room.platform != web && stands[q.id].whole+stands[q.id].marked == 0 {
+			return false
+		}
+	}
+	return true
+}

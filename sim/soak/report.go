@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// ok reports whether every number is as required.
+func (r *report) ok() bool {
+	for _, n := range r.by {
+		if n.lost+n.half+n.doubles+n.setAside+n.other+n.unfounded > 0 || n.questions == 0 {
+			return false
+		}
+	}
+	return len(r.kills) > 0
+}
+
+// print writes the table, and the evidence below it.
+func (r *report) print(out io.Writer) {
+	fmt.Fprintf(out, "%d kills\n", len(r.kills))
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "platform\tquestions\tmodel calls\tlost\thalf-written\tdoubles\tset aside\tother texts\tunfounded\tmarked repeats\tpreviews left\t")
+	for _, p := range []string{telegram, discord, web} {
+		n := r.by[p]
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.setAside,
+			n.other, n.unfounded, n.marked, n.previews)
+	}
+	_ = t.Flush() // as out's other errors: there is no other place to tell of them
+	for _, line := range append(r.info, r.evidence...) {
+		fmt.Fprintln(out, line)
+	}
+	if r.ok() {
+		fmt.Fprintln(out, "Everything is as required.")
+	} else {
+		fmt.Fprintln(out, "FAIL: lost, half-written, doubles, set aside, other texts and unfounded must be 0.")
+	}
+}
+
+func (r *report) save(path string) error {
+	var text bytes.Buffer
+	r.print(&text)
+	if err := os.WriteFile(path, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("save the report: %w", err)
+	}
+	return nil
+}
+
+// tell describes a question with all requests for its answer, on one clock with the kills.
+func (w *world) tell(q *question, s standing, kills []time.Time, wrong []string) string {
+	var b strings.Builder
+	at := func(t time.Time) string { return fmt.Sprintf("%+.3f s", t.Sub(q.asked).Seconds()) }
+	fmt.Fprintf(&b, "%s %s in %s (%d words, %d model calls), asked at %s: %s\n", q.room.platform, q.id, q.room.name,
+		strings.Count(q.answer, " ")+1, w.calls[q.id], q.asked.Format("15:04:05.000"), strings.Join(wrong, "; "))
+	for _, text := range s.texts {
+		fmt.Fprintf(&b, "    stands: %s\n", short(text))
+	}
+	for _, k := range kills {
+		if d := k.Sub(q.asked); d > -time.Second && d < 15*time.Second {
+			fmt.Fprintf(&b, "    kill %s\n", at(k))
+		}
+	}
+	if q.room.platform == telegram {
+		for _, r := range w.telegram.Log() {
+			if text := r.Params["text"]; questionID.FindString(text) == q.id {
+				fmt.Fprintf(&b, "    %s message %d at %s, ended %s, status %d, applied %t: %s\n", r.Method, r.Message, at(r.At), at(r.Ended), r.Status, r.Applied, short(text))
+			}
+		}
+	}
+	if q.room.platform == discord {
+		for _, r := range w.discord.Log() {
+			if questionID.FindString(string(r.Body)) == q.id {
+				fmt.Fprintf(&b, "    %s at %s, done %s, status %d, applied %t, repeated %t: %s\n", r.Route, at(r.At), at(r.Done), r.Status, r.Applied, r.Repeated, short(string(r.Body)))
+			}
+		}
+	}
+	return b.String()
+}
+
+func short(text string) string {
+	if len(text) > 120 {
+		return fmt.Sprintf("%d bytes, …%q", len(text), text[len(text)-60:])
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// inform adds what is no failure, but good to know.
+func (w *world) inform(r *report) {
+	held, early := 0, 0
+	for _, q := range w.telegram.Log() {
+		held += b2i(q.RetryAfter > 0)
+		early += b2i(q.Early)
+	}
+	dHeld, dEarly := 0, 0
+	for _, q := range w.discord.Log() {
+		dHeld += b2i(q.RetryAfter > 0)
+		dEarly += b2i(q.DuringHold)
+	}
+	r.info = append(r.info,
+		fmt.Sprintf("Telegram told the gateway to wait %d times, %d requests came too early, %d were malformed.", held, early, len(w.telegram.Rejected())),
+		fmt.Sprintf("Discord told the gateway to wait %d times, %d requests came too early, %d were malformed.", dHeld, dEarly, len(w.discord.Rejected())))
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/connectors/discord/discordfake"
+	"parley/connectors/telegram/telegramfake"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// world is all that is around the gateway: two platforms, web pages, a model, and people.
+type world struct {
+	o        options
+	telegram *telegramfake.Server
+	discord  *discordfake.Server
+	model    *modelfake.Server
+	browser  *sim.Browser
+	stops    []func()
+	rooms    []*room
+	accounts []string // those who are allowed to talk to the agent
+	work     sync.WaitGroup
+
+	mu        sync.Mutex
+	luck      *rand.Rand
+	questions []*question
+	calls     map[string]int // of the model, by question
+}
+
+func newWorld(o options) (*world, error) {
+	w := &world{o: o, luck: rand.New(rand.NewPCG(o.seed, 1)), calls: map[string]int{}}
+	w.telegram = telegramfake.New()
+	w.telegram.Fault(telegramfake.Fault{Times: -1, DelayAnswer: o.latency / 2})
+	w.discord = discordfake.New()
+	w.discord.Fault(discordfake.Match{Times: -1}, discordfake.Fault{Name: "latency", Delay: o.latency / 2, DelayAnswer: o.latency / 2})
+	w.model = modelfake.New(modelfake.Options{Choose: w.write})
+	telegramAt, err := w.serve(late(w.telegram, o.latency/2))
+	if err != nil {
+		return nil, err
+	}
+	discordAt, err := w.serve(w.discord.Handler())
+	if err != nil {
+		return nil, err
+	}
+	w.discord.SetGatewayURL("ws://" + discordAt)
+	modelAt, err := w.serve(w.model)
+	if err != nil {
+		return nil, err
+	}
+	webAt, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	w.browser = &sim.Browser{HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, Base: "http://" + webAt}
+	w.populate()
+	return w, w.configure(telegramAt, discordAt, modelAt, webAt)
+}
+
+// serve starts a server on a free port and returns its address.
+func (w *world) serve(h http.Handler) (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("listen for a fake: %w", err)
+	}
+	s := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	go func() { _ = s.Serve(l) }() // until close
+	w.stops = append(w.stops, func() { _ = s.Close() })
+	return l.Addr().String(), nil
+}
+
+// freePort returns an address that each process of the gateway can listen on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// late delays requests on their way to the server. Requests that were sent arrive although the sender died, as on a real
+// network; polls end with their connection.
+func late(h http.Handler, by time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // it was not sent completely
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		time.Sleep(by)
+		if !strings.HasSuffix(r.URL.Path, "/getUpdates") {
+			r = r.WithContext(context.WithoutCancel(r.Context()))
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// configure writes the gateway's config.yaml.
+func (w *world) configure(telegramAt, discordAt, modelAt, webAt string) error {
+	text := fmt.Sprintf(`agent: {summaries: false}
+providers: {openai: {base_url: "http://%s/v1"}}
+models: {large: {model: %s}}
+access: {allow: {users: ["%s"]}}
+web: {listen: "%s", limits: {messages_per_minute: 0, conversations_per_hour: 0, open_requests: 0}}
+connectors:
+  discord: {token: "%s", api_url: "http://%s"}
+  telegram: {token: "%s", api_url: "http://%s"}
+turns: {direct: queue, group: queue}
+log: {format: text}
+`, modelAt, modelfake.DefaultModel, strings.Join(w.accounts, `", "`), webAt, w.discord.Token(), discordAt, w.telegram.Token(), telegramAt)
+	if err := os.WriteFile(filepath.Join(w.o.dir, "config.yaml"), []byte(text), 0o600); err != nil {
+		return fmt.Errorf("write the configuration: %w", err)
+	}
+	return nil
+}
+
+// populate makes people and rooms. The intervals keep within what the platforms allow, so that the soak measures no waiting.
+func (w *world) populate() {
+	for i := range 5 {
+		u := w.telegram.AddUser("Tess"+strconv.Itoa(i), "")
+		w.accounts = append(w.accounts, "telegram:"+strconv.FormatInt(u.ID, 10))
+		c := w.telegram.AddPrivate(u)
+		w.addTelegram(c, u, "", 6*time.Second)
+		if i == 0 {
+			g := w.telegram.AddSupergroup("Friends", false)
+			w.addTelegram(g, u, "@"+w.telegram.Bot().Username+" ", 20*time.Second)
+		}
+	}
+	guild := w.discord.AddGuild("Friends")
+	for i := range 5 {
+		u := w.discord.AddUser("Dora" + strconv.Itoa(i))
+		w.accounts = append(w.accounts, "discord:"+u)
+		w.addDiscord(w.discord.AddDM(u), u, 6*time.Second)
+		if i < 2 {
+			w.addDiscord(w.discord.AddChannel(guild, "room"+strconv.Itoa(i)), u, 8*time.Second, discordfake.MentionBot())
+		}
+	}
+	for range 6 {
+		w.rooms = append(w.rooms, &room{platform: web, every: 6 * time.Second})
+	}
+}
+
+func (w *world) addTelegram(c telegramfake.Chat, u telegramfake.User, before string, every time.Duration) {
+	w.rooms = append(w.rooms, &room{
+		platform: telegram, every: every, name: strconv.FormatInt(c.ID, 10),
+		say: func(text string) { w.telegram.Say(c, u, before+text) },
+		own: func() (all []message) {
+			for _, m := range w.telegram.Messages(c) {
+				if m.From.ID == w.telegram.Bot().ID {
+					all = append(all, message{strconv.Itoa(m.ID), m.Text})
+				}
+			}
+			return all
+		},
+	})
+}
+
+func (w *world) addDiscord(channel, user string, every time.Duration, with ...discordfake.SayOption) {
+	w.rooms = append(w.rooms, &room{
+		platform: discord, every: every, name: channel,
+		say: func(text string) { w.discord.Say(channel, user, text, with...) },
+		own: func() (all []message) {
+			for _, m := range w.discord.Messages(channel) {
+				if m.ByBot {
+					all = append(all, message{m.ID, m.Content})
+				}
+			}
+			return all
+		},
+	})
+}
+
+// close ends the servers. The gateway has ended before, and with it all that waits for it.
+func (w *world) close() {
+	w.discord.Close()
+	for _, stop := range w.stops {
+		stop()
+	}
+}
