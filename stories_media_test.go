@@ -78,18 +78,29 @@ func TestPhotoIsDescribed(t *testing.T) {
 	})
 }
 
-// A model that sees is shown the picture itself, also when the next question is about it.
+// A model that sees is shown the picture with the question that it came with. For later questions it is described once.
 func TestPhotoIsShown(t *testing.T) {
 	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chat) {
+		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
+			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
+			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
 		c.Show(Ada, c.ada, "Look", photo())
 		c.rest()
 		c.Say(Ada, c.ada, "What is it?")
 		c.rest()
+		c.Say(Ada, c.ada, "What color?")
+		c.rest()
+		c.want(c.ada, "I see.", "A square.", "Red.")
+		var shown []int // requests with the picture
 		for i, r := range c.model.Requests() {
-			last := r.Messages[len(r.Messages)-1]
-			if len(last.Parts) != 2 || last.Parts[1].Type != "image_url" {
-				c.Errorf("prompt %d ends with %+v", i, last)
+			if strings.Contains(string(r.Raw), "image_url") {
+				shown = append(shown, i)
+			} else if !strings.Contains(string(r.Raw), "A red square.") {
+				c.Errorf("request %d has neither the picture nor its description: %s", i, r.Raw)
 			}
+		}
+		if !slices.Equal(shown, []int{0, 1}) || len(c.model.Requests()) != 4 {
+			c.Errorf("of %d requests those with the picture are %d", len(c.model.Requests()), shown)
 		}
 	})
 }
