@@ -12,8 +12,15 @@ import (
 	"parley/core"
 )
 
-// chooseTime is how long a press may take to be safe: Discord wants its first answer within three seconds (DR-22).
-const chooseTime = 2 * time.Second
+const (
+	// pressLife is how long Discord waits for the first answer to a press; then it tells the user that it failed.
+	pressLife = 3 * time.Second
+	// chooseTime is how long a press can take to be safe, so that there is time to say if it is not.
+	chooseTime = 2 * time.Second
+
+	pressWorkers = 8    // that take choices at a time, and as many that answer
+	mostPresses  = 1000 // that wait for either; what is more is dropped
+)
 
 // notTaken is what people read whose choice could not be stored.
 const notTaken = "That did not work. Please try again."
@@ -96,8 +103,8 @@ func (i interaction) choice() (c core.Choice, ok bool) {
 	return c, c.Author != entityID("")
 }
 
-// pressed hands a press over at once, whatever waits in its channel, and answers it in every case. It never comes again
-// otherwise: who pressed is told, and can do so.
+// pressed queues a press, beside what waits in its channel. Whatever becomes of it, the user hears so: from us, or from
+// Discord where it is dropped, and can press again.
 func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	var i interaction
 	if err := decode(raw, &i); err != nil {
@@ -112,16 +119,38 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	if q.closed {
 		return nil // the hold stays: it comes again
 	}
-	q.workers.Go(func() {
-		defer q.mark.release(t)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
-		defer cancel()
-		q.answer(ctx, i, q.choose(ctx, i))
-	})
+	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
+	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
+		q.mark.release(t)
+		q.log.Warn("more presses than can be taken; one is dropped", "channel", i.Channel)
+	}
 	return nil
 }
 
-// choose is what who pressed is told; empty if the choice is taken.
+// takePress has a choice taken, and queues the answer, for which no other choice of the channel waits. It does neither once
+// Discord has told the user that the press failed.
+func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
+	defer q.mark.release(t)
+	if !time.Now().Before(due) {
+		q.log.Warn("a press waited too long and is dropped", "channel", i.Channel)
+		return
+	}
+	told := q.choose(ctx, i)
+	ok := q.answers.Add(i.Channel, func() {
+		ctx, cancel := context.WithDeadline(ctx, due)
+		defer cancel()
+		if ctx.Err() == nil {
+			q.answer(ctx, i, told)
+		} else {
+			q.log.Debug("a press gets no answer: it is too late", "channel", i.Channel)
+		}
+	})
+	if !ok {
+		q.log.Debug("too many presses wait for an answer: one gets none", "channel", i.Channel)
+	}
+}
+
+// choose returns what the user is told; empty if the choice is taken.
 func (q *intake) choose(ctx context.Context, i interaction) string {
 	c, ok := i.choice()
 	if !ok {
@@ -137,7 +166,7 @@ func (q *intake) choose(ctx context.Context, i interaction) string {
 	return acc.Refused
 }
 
-// answer tells Discord that a press was taken, or who pressed why not.
+// answer tells Discord that a press was taken, or the user why not.
 func (q *intake) answer(ctx context.Context, i interaction, told string) {
 	type message struct {
 		Content  string `json:"content"`

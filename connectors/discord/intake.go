@@ -37,6 +37,9 @@ type intake struct {
 	age     time.Duration // of what is fetched after a lost session; 0 fetches nothing
 	fetches chan struct{} // a place for each fetch under way
 
+	choices *connectors.Jobs[string] // presses to be taken, by channel
+	answers *connectors.Jobs[string] // what is said to them
+
 	now *ticket // of the event that is being taken
 
 	mu      sync.Mutex
@@ -71,6 +74,7 @@ func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
 		handler: h, me: me, client: d.client, places: d.places, log: d.log, mark: k.mark, used: k.used, age: d.catchUp,
 		fetches: make(chan struct{}, 2), lanes: map[string]*lane{}, closing: make(chan struct{}),
+		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}
 }
 
@@ -202,6 +206,8 @@ func (q *intake) close() {
 	}
 	q.mu.Unlock()
 	q.workers.Wait()
+	q.choices.Wait()
+	q.answers.Wait()
 }
 
 // step does what is next in l; it is false when there is nothing.

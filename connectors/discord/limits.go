@@ -23,6 +23,8 @@ type route struct{ name, channel string }
 
 func (r route) String() string { return r.name }
 
+func (r route) answersPress() bool { return strings.HasPrefix(r.name, "POST /interactions/") }
+
 // routeOf reads a route from a path such as "channels/1/messages/2?limit=3".
 func routeOf(method, path string) (r route) {
 	path, _, _ = strings.Cut(path, "?")
@@ -60,6 +62,7 @@ type limits struct {
 	shared  map[string]string // a route's bucket, as Discord calls it
 	buckets map[bucket]window
 	all     time.Time // nothing is sent before
+	global  time.Time // nothing but answers to presses is, which Discord does not count (DR-02)
 	unnamed int       // refusals in a row that named no time
 }
 
@@ -86,8 +89,12 @@ func (l *limits) bucket(r route) bucket {
 func (l *limits) enter(r route, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Before(l.all) {
-		return held{everything: true, after: l.all.Sub(now)}
+	until := l.all
+	if !r.answersPress() && l.global.After(until) {
+		until = l.global
+	}
+	if now.Before(until) {
+		return held{everything: true, after: until.Sub(now)}
 	}
 	b := l.bucket(r)
 	w, ok := l.buckets[b]
@@ -150,15 +157,17 @@ func (l *limits) refused(r route, x *exchange, now time.Time) error {
 	all := said.Global || x.header.Get("X-RateLimit-Global") != "" || x.header.Get("X-RateLimit-Scope") == "global"
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	hold := &l.global
 	switch {
 	case page, after <= 0:
 		after = max(after, l.growing())
+		hold = &l.all
 	case !all:
 		l.set(l.bucket(r), window{0, now.Add(after)}, now)
 		return held{after: after}
 	}
-	if until := now.Add(after); until.After(l.all) {
-		l.all = until
+	if until := now.Add(after); until.After(*hold) {
+		*hold = until
 	}
 	return held{everything: true, after: after}
 }

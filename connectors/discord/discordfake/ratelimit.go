@@ -100,7 +100,7 @@ func (l *limiter) charge(c *call, now time.Time) (http.Header, *tooMany) {
 	if l.off || c.do.route == GetGateway { // which needs no token
 		return http.Header{}, nil
 	}
-	if !l.all.take(l.global, now) {
+	if c.do.route != AnswerPress && !l.all.take(l.global, now) { // "Interaction endpoints are not bound to the bot's Global Rate Limit"
 		return http.Header{}, &tooMany{scope: ScopeGlobal, retry: l.all.left(l.global, now)}
 	}
 	rule, limited := l.rules[c.do.route]
@@ -122,7 +122,7 @@ func (l *limiter) charge(c *call, now time.Time) (http.Header, *tooMany) {
 
 func (l *limiter) underHold(c *call, now time.Time) *tooMany {
 	for _, key := range []string{"", l.key(c)} {
-		if h, ok := l.holds[key]; ok && now.Before(h.until) {
+		if h, ok := l.holds[key]; ok && now.Before(h.until) && (key != "" || c.do.route != AnswerPress) {
 			return &tooMany{scope: h.scope, retry: h.until.Sub(now), held: true}
 		}
 	}
