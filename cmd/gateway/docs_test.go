@@ -1,0 +1,228 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// top is the repository's folder, from here.
+const top = "../.."
+
+// notRun lists the commands of the docs that this test does not run, and why. Of programs and targets it still checks that they exist.
+var notRun = map[string]string{
+	"go build ./cmd/gateway": "TestMain builds the program the same way",
+	"go test ./...":          "it would run this test, and takes minutes",
+	"make test":              "it would run this test, and takes minutes; the target is checked",
+	"make soak":              "it takes three minutes; the target is checked",
+	"./bench/run.sh":         "it takes ten minutes",
+	"COUNT=1 ./bench/run.sh": "it takes two minutes",
+	"gateway chat -p":        "it is the name of a flag, without its question",
+}
+
+// outcome is how a command ends that does not simply work in an empty folder.
+type outcome struct {
+	code int
+	says string
+}
+
+// outcomes lists those commands. Words in capitals stand for something that the folder does not have.
+var outcomes = map[string]outcome{
+	"gateway pair":      {1, "which code?"},
+	"gateway pair CODE": {1, "code"},
+	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
+	"gateway runs retry RUN":                   {1, "RUN"},
+}
+
+// says is a part of what a command prints if it does what the docs promise. To end with 0 is not enough.
+var says = map[string]string{
+	`cat notes.txt | gateway chat -p "summarize"`: "> summarize\n> \n> Buy tea.",
+	`gateway chat --json -p "Hello"`:              `"fullText"`,
+	"gateway check":                               "Everything works.",
+	"gateway runs":                                "Nothing is set aside.",
+	"gateway --help":                              "check",
+	"gateway --version":                           "parley ",
+}
+
+// Every command in the docs is run and works, or is listed above with the reason why it is not run.
+func TestCommandsOfTheDocs(t *testing.T) {
+	found := docCommands(t)
+	for line, pages := range found {
+		t.Run(line, func(t *testing.T) {
+			if problem := tryCommand(t, line); problem != "" {
+				t.Errorf("%s: %s", strings.Join(pages, ", "), problem)
+			}
+		})
+	}
+	for line := range notRun {
+		if found[line] == nil {
+			t.Errorf("no page has the command %q, which is said not to be run", line)
+		}
+	}
+	for line := range outcomes {
+		if found[line] == nil {
+			t.Errorf("no page has the command %q, whose outcome is known", line)
+		}
+	}
+	for line := range says {
+		if found[line] == nil {
+			t.Errorf("no page has the command %q, whose words are known", line)
+		}
+	}
+}
+
+func TestWrongCommandsAreFound(t *testing.T) {
+	for _, line := range []string{
+		"gateway chatt", "gateway check --fast", "gateway --lisen 127.0.0.1:0", "make everything", "go test ./nowhere -run TestX",
+		"go test ./cmd/gateway -run TestNoSuchThing", "grep -rnw XX-99 --include=*.md .", "gateway runs retry", "./bench/walk.sh", "npm install parley",
+	} {
+		if tryCommand(t, line) == "" {
+			t.Errorf("%q passes", line)
+		}
+	}
+	for line, want := range map[string]string{
+		"go run ./cmd/gateway chat   # talks": "gateway chat", "FOO=1 go run ./cmd/gateway": "FOO=1 gateway", "catalog.go": "", "go.mod": "", "gateway": "gateway",
+		"makes tea": "", "a := go(x)": "", "cat x | gateway chat": "cat x | gateway chat", "./gateway --version": "gateway --version",
+	} {
+		if got, _ := asCommand(line); got != want {
+			t.Errorf("%q is the command %q, want %q", line, got, want)
+		}
+	}
+}
+
+// The addresses of the gateway in the README are served without any configuration.
+func TestAddressesOfTheReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join(top, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := regexp.MustCompile(`http://127\.0\.0\.1:8080(/[\w./-]*)`).FindAllSubmatch(readme, -1)
+	if len(paths) == 0 {
+		t.Fatal("there is none")
+	}
+	g := start(t, command(t, nil, "--listen", "127.0.0.1:0"))
+	defer g.wait(t)
+	defer g.Process.Kill()
+	for _, p := range paths {
+		resp, err := http.Get(g.url + string(p[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s is %d", p[1], resp.StatusCode)
+		}
+	}
+}
+
+// tryCommand tries a command; it returns what is wrong with it, or nothing.
+func tryCommand(t *testing.T, line string) string {
+	t.Helper()
+	words := strings.Fields(regexp.MustCompile(settings).ReplaceAllString(line, ""))
+	switch {
+	case words[0] == "make":
+		return runs(t, top, "make -n "+strings.Join(words[1:], " "), outcome{})
+	case strings.HasPrefix(words[0], "./"):
+		return runs(t, top, "test -x "+words[0]+" && sh -n "+words[0], outcome{})
+	case notRun[line] != "":
+		return ""
+	case words[0] == "go" && words[1] == "test":
+		return testsExist(words[2:])
+	case words[0] == "grep":
+		return runs(t, top, line, outcome{})
+	case words[0] == "gateway" && (len(words) == 1 || strings.HasPrefix(words[1], "--listen") || words[1] == "run"):
+		return serves(t, line)
+	case words[0] == "gateway" || strings.Contains(line, "| gateway "):
+		want := outcomes[line]
+		if want.says == "" {
+			want.says = says[line]
+		}
+		return runs(t, emptyFolder(t), line, want)
+	}
+	return "this test has no way to try it: add one, or list it in notRun with the reason"
+}
+
+// emptyFolder returns a folder without a store. Its configuration takes a free port and keeps the bots off the real platforms.
+func emptyFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range map[string]string{
+		"config.yaml": "web: {listen: 127.0.0.1:0}\nconnectors: {discord: {api_url: http://127.0.0.1:1}, telegram: {api_url: http://127.0.0.1:1}}\n",
+		"notes.txt":   "Buy tea.\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// shell prepares a line for a shell that finds the program that is tested.
+func shell(ctx context.Context, dir, line string) *exec.Cmd {
+	c := exec.CommandContext(ctx, "sh", "-c", line)
+	c.Dir = dir
+	c.Env = []string{"PATH=" + filepath.Dir(binary) + ":" + os.Getenv("PATH"), "HOME=" + dir}
+	return c
+}
+
+func runs(t *testing.T, dir, line string, want outcome) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := shell(ctx, dir, line).CombinedOutput()
+	if code := status(t, err); code != want.code || !strings.Contains(string(out), want.says) {
+		return fmt.Sprintf("it ended with %d, want %d, and wrote %s, want %q", code, want.code, out, want.says)
+	}
+	return ""
+}
+
+// serves starts a gateway, waits for its address, and has it end.
+func serves(t *testing.T, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	line = strings.ReplaceAll(line, "TELEGRAM_TOKEN=your-token", "TELEGRAM_TOKEN=123456789:"+strings.Repeat("a", 35)) // its form is checked
+	c := shell(ctx, emptyFolder(t), "exec env "+line)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	first := make([]byte, 256)
+	n, err := out.Read(first)
+	_ = c.Process.Signal(os.Interrupt)
+	ended := c.Wait()
+	if err != nil || ended != nil || !strings.HasPrefix(string(first[:n]), "Parley is at http://") {
+		return "it printed " + string(first[:n])
+	}
+	return ""
+}
+
+// testsExist looks for the package and the test that go test is told to run. To run them from a test would take minutes.
+func testsExist(args []string) string {
+	files, err := filepath.Glob(filepath.Join(top, args[0], "*_test.go"))
+	if err != nil || len(files) == 0 {
+		return "there are no tests in " + args[0]
+	}
+	i := slices.Index(args, "-run")
+	if i < 0 {
+		return ""
+	}
+	name, _, _ := strings.Cut(strings.Trim(args[i+1], "'"), "/")
+	for _, file := range files {
+		if code, err := os.ReadFile(file); err == nil && regexp.MustCompile(`(?m)^func `+name+`\w*\(t \*testing\.T\)`).Match(code) {
+			return ""
+		}
+	}
+	return "there is no " + name
+}

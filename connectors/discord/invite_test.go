@@ -1,0 +1,27 @@
+package discord_test
+
+import (
+	"net/url"
+	"regexp"
+	"testing"
+)
+
+// The README's third step: the log of a bot that has just been made prints the link that invites it to a server.
+func TestInvitationIsLogged(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.settle()
+		found := regexp.MustCompile(`link="?(https://discord\.com/oauth2/authorize\?[^\s"]+)`).FindStringSubmatch(w.log.String())
+		if found == nil {
+			t.Fatalf("no link in %s", w.log.String())
+		}
+		link, err := url.Parse(found[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := link.Query()
+		if q.Get("client_id") == "" || q.Get("scope") != "bot" || q.Get("permissions") == "" || q.Get("permissions") == "0" {
+			t.Errorf("the link is %s", link)
+		}
+	})
+}
