@@ -147,7 +147,13 @@ func (r Reaction) text(on Memory) string {
 }
 
 func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {
-	n, err := rt.cfg.Store.Clear(ctx, c.Room)
+	var n int
+	var err error
+	if c.Entirely {
+		n, err = rt.cfg.Store.ClearEntirely(ctx, c.Room, c.Person)
+	} else {
+		n, err = rt.cfg.Store.Clear(ctx, c.Room)
+	}
 	if err != nil {
 		return Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
 	}

@@ -300,6 +300,36 @@ func TestReaction(t *testing.T) {
 	})
 }
 
+// SE-20: of a room that is gone the settings go, and what is noted of its person; of one that is only cleared they stay.
+func TestClearedEntirely(t *testing.T) {
+	inWorld(t, func(w *world) {
+		n := w.start()
+		ctx, fred := w.Context(), core.EntityID("fred")
+		if err := w.store.SaveRoom(ctx, core.Room{ID: room, Kind: core.Direct}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			cleared core.Cleared
+			left    int
+		}{{core.Cleared{Room: room}, 1}, {core.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
+			if _, err := w.store.Meet(ctx, core.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.store.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			n.tell(c.cleared)
+			settings, err := w.store.Notes(ctx, room, core.SettingNote, 5)
+			if err != nil || len(settings) != c.left {
+				t.Errorf("%+v leaves the settings %v, %v", c.cleared, settings, err)
+			}
+			if e, err := w.store.Entity(ctx, fred); err != nil || len(e.Details) != c.left {
+				t.Errorf("%+v leaves of the person %+v, %v", c.cleared, e, err)
+			}
+		}
+	})
+}
+
 // What is cleared is not told to the model again; the answer under way ends by itself.
 func TestCleared(t *testing.T) {
 	inWorld(t, func(w *world) {

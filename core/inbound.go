@@ -67,8 +67,14 @@ type (
 		Room   RoomID
 		Entity EntityID
 	}
-	// Cleared says that nothing of a room is to be remembered. Its run under way ends by itself.
-	Cleared struct{ Room RoomID }
+	// Cleared says that nothing of a room is to be remembered. Its run under way ends by itself. Settings stay, and what is noted of
+	// people, unless the room is gone Entirely: then its settings go too, and the names and details of Person, who is known nowhere
+	// else; none if empty.
+	Cleared struct {
+		Room     RoomID
+		Entirely bool
+		Person   EntityID
+	}
 )
 
 // Here is m's room as it is remembered: it can be spoken to later, with nothing to reply to.

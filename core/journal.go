@@ -40,10 +40,12 @@ type Memories interface {
 	// said and what it remembered; the run itself stays, and keeps no text once it has ended. Notes on its turn go. A message that
 	// arrived leaves a mark. Of what is not there nothing is removed.
 	Forget(ctx context.Context, id MemoryID) error
-	// Clear removes all memories of room and the notes on them, and says how many there were. Its runs stay, without inputs, and open ones
-	// end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks. Runs keep no text once
-	// they have ended, and their questions go: of Acting and Acted only whether there was any.
+	// Clear removes all memories of room and all notes but settings, and returns how many memories there were. Its runs stay, without
+	// inputs, and open ones end by themselves; turn numbers go on. Open questions are withdrawn. Messages that arrived leave marks. Runs
+	// keep no text once they have ended, and their questions go: of Acting and Acted only whether there was any.
 	Clear(ctx context.Context, room RoomID) (deleted int, err error)
+	// ClearEntirely is Clear for a room that is gone: its settings go too, and the names and details of person, unless that is empty.
+	ClearEntirely(ctx context.Context, room RoomID, person EntityID) (deleted int, err error)
 }
 
 // Rooms knows the places.

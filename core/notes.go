@@ -30,7 +30,8 @@ type RoomNote struct {
 }
 
 // Notebook keeps notes. What was noted goes with what it was noted from: when a memory of the turns from First to Last is
-// forgotten or revised, or the room is cleared. Notes without such a part stay.
+// forgotten or revised. Without such a part it stays until the room is cleared; a [SettingNote] stays even then, unless the room is
+// cleared entirely.
 type Notebook interface {
 	// Notes returns the newest limit notes of a kind, oldest first.
 	Notes(ctx context.Context, room RoomID, kind NoteKind, limit int) ([]RoomNote, error)

@@ -103,6 +103,31 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 	}
 }
 
+// SE-20: of a room that is gone nothing is left in the file: no setting, no fact that came from no message, and no detail of the person
+// who is known nowhere else.
+func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "parley.db")
+	s := open(t, path)
+	confide(t, s, "room", 300)
+	if _, err := s.Meet(t.Context(), core.Entity{ID: "ada", Names: []string{secret(1)}, Details: map[string]string{"language": secret(300)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []core.NoteKind{core.FactNote, core.SettingNote} {
+		if err := s.SaveNote(t.Context(), core.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.ClearEntirely(t.Context(), "room", "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+		t.Fatal(err)
+	}
+	if in := holds(t, path, "sesame-open"); len(in) > 0 {
+		t.Errorf("it is still in %v", in)
+	}
+}
+
 // SE-20: what expires, what an edit replaces, and what a run that was open says of a cleared room, are gone from the file too.
 func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, s *Store){

@@ -54,24 +54,45 @@ func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
 }
 
 // Clear implements [core.Memories].
-func (s *Store) Clear(ctx context.Context, room core.RoomID) (int, error) {
-	var deleted int
-	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
-		if err != nil {
-			return err
-		}
-		deleted = len(all)
-		if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND last_turn > 0`, room); err != nil {
-			return err
-		}
-		if err := withdraw(ctx, tx, room, ""); err != nil {
-			return err
-		}
-		return eraseRoom(ctx, tx, room)
+func (s *Store) Clear(ctx context.Context, room core.RoomID) (deleted int, err error) {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		deleted, err = clearRoom(ctx, tx, room)
+		return err
 	})
 	if err != nil {
 		return 0, wrap(err, "clearing %q", room)
 	}
 	return deleted, nil
+}
+
+// ClearEntirely implements [core.Memories].
+func (s *Store) ClearEntirely(ctx context.Context, room core.RoomID, person core.EntityID) (deleted int, err error) {
+	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if deleted, err = clearRoom(ctx, tx, room); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?`, room); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE entities SET names = '', details = '' WHERE id = ?`, person)
+		return err
+	})
+	if err != nil {
+		return 0, wrap(err, "clearing all of %q", room)
+	}
+	return deleted, nil
+}
+
+func clearRoom(ctx context.Context, tx *sql.Tx, room core.RoomID) (deleted int, err error) {
+	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
+	if err != nil {
+		return 0, err
+	}
+	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind <> ?)`, room, core.SettingNote); err != nil {
+		return 0, err
+	}
+	if err := withdraw(ctx, tx, room, ""); err != nil {
+		return 0, err
+	}
+	return len(all), eraseRoom(ctx, tx, room)
 }

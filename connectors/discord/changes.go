@@ -25,7 +25,7 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 		if snowflake(e.ID) == 0 {
 			return fmt.Errorf("read a deletion of a channel: no id in it")
 		}
-		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID)})
+		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID), Entirely: true})
 		return nil
 	case "GUILD_CREATE", "GUILD_DELETE":
 		return q.guild(ctx, kind, raw)

@@ -79,7 +79,7 @@ func TestDeletionsAndReactions(t *testing.T) {
 			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Emoji: "👍", Added: true},
 			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), On: on(a), Emoji: "👍"},
 			core.Deleted{Room: room, ID: on(a)}, core.Deleted{Room: room, ID: on(b)}, core.Deleted{Room: room, ID: on(c)},
-			core.Cleared{Room: room},
+			core.Cleared{Room: room, Entirely: true},
 		}
 		if len(all) != len(want) {
 			t.Fatalf("handed in %+v", all)

@@ -22,7 +22,7 @@ func TestClear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			submit := func(in core.Inbound) (core.Accepted, error) {
-				if in != (core.Cleared{Room: "web/c"}) {
+				if in != (core.Cleared{Room: "web/c", Entirely: true, Person: "web/c"}) {
 					t.Errorf("submitted %+v", in)
 				}
 				return core.Accepted{Deleted: 7}, c.err

@@ -192,7 +192,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Cleared{Room: room.ID})
+	acc, err := w.submit(r.Context(), core.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
 	if err != nil {
 		w.broken(rw, "clear a conversation", err)
 		return

@@ -66,6 +66,16 @@ func (d directoryModel) Meet(_ context.Context, e core.Entity) (core.News, error
 	return core.NewsOf(known, false, false, changed), nil
 }
 
+// strip takes the names and details from a person.
+func (d directoryModel) strip(id core.EntityID) {
+	d.guard.Lock()
+	defer d.guard.Unlock()
+	if e, ok := d.people[id]; ok {
+		e.Names, e.Details = nil, nil
+		d.people[id] = e
+	}
+}
+
 func (d directoryModel) World(_ context.Context, id core.WorldID) (core.World, error) {
 	d.guard.Lock()
 	defer d.guard.Unlock()

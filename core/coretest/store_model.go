@@ -124,6 +124,18 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.clear(room)
+}
+
+func (s *storeModel) ClearEntirely(_ context.Context, room core.RoomID, person core.EntityID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room })
+	s.strip(person)
+	return s.clear(room)
+}
+
+func (s *storeModel) clear(room core.RoomID) (int, error) {
 	before := len(s.said)
 	for _, m := range s.said {
 		if m.Room == room {
@@ -131,7 +143,7 @@ func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
 		}
 	}
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
-	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 })
+	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && (n.last > 0 || n.Kind != core.SettingNote) })
 	for _, r := range s.runs {
 		if r.Room == room {
 			r.Inputs = nil

@@ -16,6 +16,7 @@ func noteChecks() []storeCheck {
 		{"a note stands in for the one with its key", noteAgain},
 		{"notes are the newest, oldest first, and not too many", notesNewest},
 		{"a note goes with what it was noted from", noteForgotten},
+		{"of a cleared room only settings stay, and people; of one that is gone neither (SE-20)", noteCleared},
 		{"what nobody said any more is not kept", noteTooLate},
 	}
 }
@@ -97,7 +98,50 @@ func noteForgotten(t *testing.T, s store) {
 	keys("3", "chosen")
 	_, err := s.Clear(t.Context(), "room")
 	s.must(err)
-	keys("chosen")
+	keys()
+}
+
+func noteCleared(t *testing.T, s store) {
+	s.opened("room", 1)
+	s.opened("other", 2)
+	ada := core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}, Details: map[string]string{"language": "French"}}
+	bob := ada
+	bob.ID = "bob"
+	s.meets(ada, core.Came)
+	s.meets(bob, core.Came)
+	elsewhere := noted(core.SettingNote, "a", "", "")
+	elsewhere.Room = "other"
+	s.must(s.SaveNote(t.Context(), elsewhere))
+	for _, kind := range []core.NoteKind{core.FactNote, core.SummaryNote, core.SettingNote} {
+		s.must(s.SaveNote(t.Context(), noted(kind, "a", "", "")))
+	}
+	kept := func(facts, settings int, of core.Entity) {
+		t.Helper()
+		s.same("the facts", len(s.notes("room", core.FactNote, 5)), facts)
+		s.same("the summaries", len(s.notes("room", core.SummaryNote, 5)), facts)
+		s.same("the settings", len(s.notes("room", core.SettingNote, 5)), settings)
+		got, err := s.Entity(t.Context(), "ada")
+		s.must(err)
+		s.same("ada", got, of)
+	}
+	kept(1, 1, ada)
+	n, err := s.Clear(t.Context(), "room")
+	s.must(err)
+	s.same("deleted", n, 1)
+	kept(0, 1, ada)
+	_, err = s.ClearEntirely(t.Context(), "room", "")
+	s.must(err)
+	kept(0, 0, ada)
+	s.opened("room", 3)
+	n, err = s.ClearEntirely(t.Context(), "room", "ada")
+	s.must(err)
+	s.same("deleted", n, 1)
+	kept(0, 0, core.Entity{ID: "ada", Connector: "fake"})
+	got, err := s.Entity(t.Context(), "bob")
+	s.must(err)
+	s.same("bob", got, bob)
+	s.same("the settings elsewhere", len(s.notes("other", core.SettingNote, 5)), 1)
+	s.meets(core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}, core.Changed)
 }
 
 func noteTooLate(t *testing.T, s store) {

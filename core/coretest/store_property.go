@@ -170,6 +170,12 @@ func (p *pair) clear(rt *rapid.T) {
 	if rapid.IntRange(0, 4).Draw(rt, "really") > 0 {
 		return // or there would never be much to compare
 	}
+	if rapid.Bool().Draw(rt, "entirely") {
+		got, gotErr := p.store.ClearEntirely(p.t.Context(), p.room, "ada")
+		want, wantErr := p.model.ClearEntirely(p.t.Context(), p.room, "ada")
+		p.agree(rt, "ClearEntirely", got, want, gotErr, wantErr)
+		return
+	}
 	got, gotErr := p.store.Clear(p.t.Context(), p.room)
 	want, wantErr := p.model.Clear(p.t.Context(), p.room)
 	p.agree(rt, "Clear", got, want, gotErr, wantErr)
