@@ -70,7 +70,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			n.kill() // and nothing is left of its work within the grace
 			<-n.ended
 			n.ended <- nil
-			n = w.start()
+			w.start()
 			w.ended(acc)
 			if got := w.spent("person/ada").Messages; got != 1 {
 				t.Errorf("%d messages are counted", got)

@@ -28,9 +28,9 @@ const (
 
 // How a connection ends, beyond what the network does.
 var (
-	errReconnect = errors.New("Discord asks for a new connection")
-	errZombie    = errors.New("Discord did not answer a heartbeat")
-	errSilent    = errors.New("Discord's gateway did not answer in time")
+	errReconnect = errors.New("the server asks for a new connection")
+	errZombie    = errors.New("no answer to a heartbeat")
+	errSilent    = errors.New("no answer in time")
 )
 
 // invalid is op 9: the session is over, or can be resumed.
@@ -146,7 +146,7 @@ func (l *link) hello() (every time.Duration, err error) {
 		Every int `json:"heartbeat_interval"` // milliseconds
 	}
 	if f.Op != opHello || json.Unmarshal(f.Data, &said) != nil || said.Every <= 0 {
-		return 0, fmt.Errorf("Discord's gateway began with op %d in place of a hello", f.Op)
+		return 0, fmt.Errorf("the connection began with op %d instead of a hello", f.Op)
 	}
 	return time.Duration(said.Every) * time.Millisecond, nil
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"testing"
 )
 
@@ -50,14 +49,3 @@ func between(t *testing.T, peer, own string, r *http.Request) *http.Request {
 	r.RemoteAddr = peer
 	return r
 }
-
-// listensAt is a listener of which only the address matters.
-type listensAt string
-
-func (l listensAt) Addr() net.Addr {
-	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(string(l)))
-}
-
-func (listensAt) Accept() (net.Conn, error) { return nil, net.ErrClosed }
-
-func (listensAt) Close() error { return nil }
