@@ -55,11 +55,11 @@ func TestChatPairing(t *testing.T) {
 		ownerCode := codes.FindString(c.log.String())
 		c.hides(ownerCode)
 		c.Say(Eve, c.Direct(Eve), "Hello")
-		if said := c.hears(Eve); !strings.Contains(said, "can't talk with anybody yet") {
+		if said := c.hears(Eve); !strings.Contains(said, "haven't been set up yet") {
 			t.Errorf("without an owner a stranger reads %q", said)
 		}
 		c.Say(Ada, c.ada, ownerCode)
-		if said := c.hears(Ada); !strings.Contains(said, "my owner now") {
+		if said := c.hears(Ada); !strings.Contains(said, "You are now my owner") {
 			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
 		}
 		c.Say(Eve, c.Direct(Eve), "Hello?")
@@ -71,7 +71,7 @@ func TestChatPairing(t *testing.T) {
 		c.start()
 		c.pass(time.Minute)
 		c.Say(Ada, c.ada, "/pair "+code)
-		if said := c.hears(Ada); !strings.Contains(said, "I talk with") {
+		if said := c.hears(Ada); !strings.Contains(said, "can now talk to me") {
 			t.Errorf("Ada reads %q; the code is %q", said, code)
 		}
 		c.asked(0)

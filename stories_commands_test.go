@@ -39,11 +39,11 @@ func TestNewOnTheWeb(t *testing.T) {
 			s.Errorf("another conversation: %d %s", status, text)
 		}
 		for range 2 { // the same choice again attaches to the same answer
-			if status, text := choose(c, 1); status != http.StatusOK || !strings.Contains(text, "Then nothing is forgotten.") {
+			if status, text := choose(c, 1); status != http.StatusOK || !strings.Contains(text, "Okay, nothing was forgotten.") {
 				s.Errorf("the right one: %d %s", status, text)
 			}
 		}
-		if status, text := choose(c, 0); status != http.StatusConflict || !strings.Contains(text, "This is no longer open.") {
+		if status, text := choose(c, 0); status != http.StatusConflict || !strings.Contains(text, "This question has closed.") {
 			s.Errorf("again: %d %s", status, text)
 		}
 	})
@@ -116,11 +116,11 @@ func TestNewInAGroup(t *testing.T) {
 		w.Press(Ada, c.group, 1)
 		c.pass(time.Minute)
 		told := w.Told()
-		if len(told) != 2 || told[0] != "This is not for you to choose." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
+		if len(told) != 2 || told[0] != "This choice is not yours to make." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
 			c.Errorf("told was %q; the buttons are %q", told, w.Buttons(c.group))
 		}
 		lines := c.Sees(c.group)
-		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Then nothing is forgotten.")) {
+		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Okay, nothing was forgotten.")) {
 			c.Errorf("the message says %q", lines[len(lines)-1].Text)
 		}
 		w.PressAgain(Ada, c.group, "UNKNOWN:0")
@@ -142,7 +142,7 @@ func TestNewInAGroup(t *testing.T) {
 		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
 			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)
 		}
-		if told := w.Told(); len(told) != 4 || told[2] != "This is no longer open." || told[3] != "This is no longer open." {
+		if told := w.Told(); len(told) != 4 || told[2] != "This question has closed." || told[3] != "This question has closed." {
 			c.Errorf("told was %q", told)
 		}
 	})

@@ -26,7 +26,7 @@ func atTheDoor(t *testing.T, play func(c *chat, w presser)) {
 		c.Say(Eve, c.Direct(Eve), "Hello")
 		c.pass(time.Minute)
 		w := c.World.(presser)
-		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Let them in", "No"}) {
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Approve", "No"}) {
 			c.Fatalf("the owner is asked with %q, %q\nlog:\n%s", got, Own(c, c.ada), c.log.String())
 		}
 		play(c, w)
@@ -42,14 +42,14 @@ func TestOwnerIsAsked(t *testing.T) {
 		}
 		w.Press(Eve, c.ada, 0)
 		c.pass(time.Minute)
-		if told := w.Told(); len(told) != 1 || told[0] != "This is not for you to choose." {
+		if told := w.Told(); len(told) != 1 || told[0] != "This choice is not yours to make." {
 			c.Errorf("told was %q", told)
 		}
 		w.Press(Ada, c.ada, 0)
-		if said := c.hears(Eve); said != "My owner has let you in: from now on I answer you." {
+		if said := c.hears(Eve); said != "My owner approved you. You can talk to me now." {
 			c.Errorf("Eve reads %q", said)
 		}
-		if said := c.hears(Ada); !strings.Contains(said, "Let them in") || !strings.Contains(said, "I talk with") || len(w.Buttons(c.ada)) != 0 {
+		if said := c.hears(Ada); !strings.Contains(said, "Approve") || !strings.Contains(said, "can now talk to me") || len(w.Buttons(c.ada)) != 0 {
 			c.Errorf("Ada reads %q", said)
 		}
 		c.asked(1)
@@ -72,7 +72,7 @@ func TestOwnerSaysNo(t *testing.T) {
 		if got := len(Own(c, c.Direct(Eve))); got != heard {
 			c.Errorf("Eve reads %q", Own(c, c.Direct(Eve)))
 		}
-		if n := strings.Count(strings.Join(Own(c, c.ada), "\n"), "Shall I let them in?"); n != 1 {
+		if n := strings.Count(strings.Join(Own(c, c.ada), "\n"), "Approve?"); n != 1 {
 			c.Errorf("the owner was asked %d times", n)
 		}
 	})
@@ -96,7 +96,7 @@ func TestCrashBetweenPressAndLetIn(t *testing.T) {
 			told := 0
 			for _, text := range Own(c, c.Direct(Eve)) {
 				if !strings.HasSuffix(text, progressive.Repetition) {
-					told += strings.Count(text, "has let you in")
+					told += strings.Count(text, "approved you")
 				}
 			}
 			if told != 1 {

@@ -52,7 +52,7 @@ func TestRotatingGuests(t *testing.T) {
 					}
 					read = append(read, text)
 				}
-				want := []string{"You said: Hi", "You said: Hi", "That is what I may do for you in a day", "", ""}
+				want := []string{"You said: Hi", "You said: Hi", "You've reached your daily limit", "", ""}
 				if trusted {
 					want = []string{"You said: Hi", "You said: Hi", "You said: Hi", "You said: Hi", "You said: Hi"}
 				}
@@ -79,7 +79,7 @@ func TestDayIsSpent(t *testing.T) {
 		s.model.Queue(Script{Text("Much."), ReportUsage(5000, 4900)})
 		s.all(s.send(s.open(), "m", "Hi"))
 		done := s.all(s.send(s.open(), "m", "Hi"))
-		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "That is what I may do in a day. It begins anew in ") {
+		if done.FullText == nil || !strings.HasPrefix(*done.FullText, "I've reached my daily limit. It resets in ") {
 			t.Errorf("the second reads %v", done.FullText)
 		}
 		if asked := len(s.model.Requests()); asked != 1 {

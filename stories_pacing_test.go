@@ -40,7 +40,7 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 	}
 }
 
-// ST-04: what was written before the model fell silent is shown while it is silent, though no further token asks for it.
+// ST-04: what was written before the model stopped sending data is shown while it is silent, though no further token asks for it.
 func TestChatStall(t *testing.T) {
 	onEach(t, nil, func(c *chat) {
 		first, second, found := strings.Cut(tale, "to say,")

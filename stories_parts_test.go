@@ -64,7 +64,7 @@ func TestTelegramVoiceUnheard(t *testing.T) {
 		w.Send(Ada, c.ada, "", telegramfake.WithMedia(map[string]any{
 			"voice": map[string]any{"file_id": "v", "file_unique_id": "u", "duration": 3, "mime_type": "audio/ogg"},
 		}))
-		c.want(c.ada, "I can't listen to voice messages here. Please write it to me instead.")
+		c.want(c.ada, "I can't listen to voice messages here. Please send me text instead.")
 		c.asked(0)
 	})
 }

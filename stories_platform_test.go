@@ -64,7 +64,7 @@ func TestChatStranger(t *testing.T) {
 		eve := c.Direct(Eve)
 		c.Say(Eve, eve, "Hello")
 		c.rest()
-		if own := Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "invited") {
+		if own := Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
 			t.Errorf("a stranger reads %q", own)
 		}
 		c.Say(Eve, eve, "Hello?")

@@ -124,7 +124,7 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 			w.Press(other, c.group, 0)
 			c.pass(time.Second)
 		}
-		if told := w.Told(); !slices.Equal(told, []string{"This is not for you to choose.", "This is not for you to choose."}) {
+		if told := w.Told(); !slices.Equal(told, []string{"This choice is not yours to make.", "This choice is not yours to make."}) {
 			t.Errorf("the others are told %q", told)
 		}
 		c.shows(c.group, paragraphs(letMe, which), choices)
@@ -164,7 +164,7 @@ func TestWhichTrackInVain(t *testing.T) {
 				s.shows(s.ada, c.want...)
 				w.PressAgain(Ada, s.ada, open[0].ID+":1")
 				s.pass(time.Minute)
-				if told := w.Told(); !slices.Equal(told, []string{"This is no longer open."}) {
+				if told := w.Told(); !slices.Equal(told, []string{"This question has closed."}) {
 					t.Errorf("who presses then is told %q", told)
 				}
 				s.shows(s.ada, c.want...)

@@ -27,7 +27,7 @@ type Health struct {
 // help lists the commands.
 func (x *execution) help(context.Context) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Write to me, and I answer. Write again before I have finished, and I take that into account.\n\n")
+	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
 	for _, c := range Commands() {
 		fmt.Fprintf(&b, "- `/%s`: %s\n", c.Name, c.Description)
 	}
@@ -41,7 +41,7 @@ func (x *execution) models(context.Context) (string, error) {
 		lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
 	}
 	if len(lines) == 0 {
-		return "I was not told which model I am.", nil
+		return "No model name is configured.", nil
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -66,20 +66,20 @@ func (x *execution) status(ctx context.Context) (string, error) {
 	lines := []string{
 		"- Here: " + x.heed(room, attention),
 		"- Now: " + workload(lane{}.of(open)),
-		"- An answer may take " + minutes(x.cfg.Turns.Limit),
+		"- Time limit per answer: " + minutes(x.cfg.Turns.Limit),
 	}
 	if models := x.cfg.About.Models; len(models) > 0 {
 		lines = append([]string{fmt.Sprintf("- Model: `%s`", models[0].Name)}, lines...)
 	}
 	for _, h := range x.health(ctx) {
-		state := "well"
+		state := "ok"
 		if h.Err != nil {
-			state = "**out of reach**"
+			state = "**unreachable**"
 		}
 		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
 	}
 	if left := x.Counts().String(); left != "" {
-		lines = append(lines, "- Turns went without, since the start: "+left)
+		lines = append(lines, "- Skipped since start: "+left)
 	}
 	if v := x.cfg.About.Version; v != "" {
 		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
@@ -100,23 +100,23 @@ func (x *execution) health(ctx context.Context) []Health {
 func (x *execution) heed(r Room, a Attention) string {
 	switch {
 	case a == Muted:
-		return "I am muted"
+		return "muted"
 	case r.Kind.Private():
-		return "I answer everything"
+		return "I answer every message"
 	case a == Unfollowed:
-		return "I am quiet until I am addressed"
+		return "I stay quiet until you mention me"
 	case a == Ambient || x.cfg.Access.group(r) == GroupAmbient:
-		return "I listen to everything, and answer what is meant for me"
+		return "I follow the conversation and answer messages meant for me"
 	}
-	return "I answer when I am addressed"
+	return "I answer when you mention me"
 }
 
 // workload says what is being answered, and what waits.
 func workload(open []Run) string {
-	now, waiting := "nothing is being answered", 0
+	now, waiting := "no answer in progress", 0
 	for _, r := range open {
 		if r.Epoch > 0 {
-			now = "an answer is being written"
+			now = "writing an answer"
 		} else {
 			waiting++
 		}
@@ -131,7 +131,7 @@ func workload(open []Run) string {
 func minutes(d time.Duration) string {
 	switch {
 	case d == time.Minute:
-		return "a minute"
+		return "1 minute"
 	case d < time.Minute:
 		return fmt.Sprintf("%d seconds", int(d.Seconds()))
 	}

@@ -71,7 +71,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, showable(r.Files)
 		if n := len(r.Files) - len(files); n > 0 {
-			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: empty, or larger than %d MiB]", n, maxFile>>20)
+			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: they are empty or larger than %d MiB]", n, maxFile>>20)
 		}
 	}
 	x.acted = append(x.acted, done)
@@ -148,7 +148,7 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 	params := bytes.TrimSpace(c.Parameters)
 	if len(params) == 0 {
 		if t.spec.Effect == Writes && t.takes() { // they may have been cut off before their first byte
-			return nil, nil, "The parameters are missing. Where there are none, write {}."
+			return nil, nil, "The parameters are missing. If there are none, write {}."
 		}
 		params = []byte("{}")
 	}
@@ -157,7 +157,7 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 		return nil, nil, "The parameters are not a complete JSON object."
 	}
 	if err := t.check(params); err != nil {
-		return nil, nil, "The parameters are wrong: " + err.Error()
+		return nil, nil, "The parameters are invalid: " + err.Error()
 	}
 	return t, params, ""
 }
@@ -167,7 +167,7 @@ func limited(s string) string {
 	if len(s) <= maxResult {
 		return s
 	}
-	return cutAt(s, maxResult) + "\n[cut: the result was longer]"
+	return cutAt(s, maxResult) + "\n[truncated: the result was longer]"
 }
 
 // cutAt is s in at most n bytes.

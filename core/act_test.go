@@ -43,12 +43,12 @@ func TestWrongActions(t *testing.T) {
 		actions []*action
 		want    string
 	}{
-		"the same name":      {[]*action{{name: "DO_IT"}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by DO_IT"},
-		"nearly the same":    {[]*action{{name: "DO_IT"}, {name: "DoIt"}}, "plugin test: action DoIt: the name DoIt is taken by DO_IT"},
-		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is taken by DO_IT"},
-		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is taken by ACT"},
-		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is taken by A"},
-		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is none`},
+		"the same name":      {[]*action{{name: "DO_IT"}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by DO_IT"},
+		"nearly the same":    {[]*action{{name: "DO_IT"}, {name: "DoIt"}}, "plugin test: action DoIt: the name DoIt is already used by DO_IT"},
+		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is already used by DO_IT"},
+		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by ACT"},
+		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is already used by A"},
+		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is invalid`},
 		"no schema":          {[]*action{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,9 +66,9 @@ func TestWrongActions(t *testing.T) {
 func TestParametersAreChecked(t *testing.T) {
 	for params, told := range map[string]string{
 		`{"what":"tea","times":2}`: "",
-		`{}`:                       `Error: The parameters are wrong: required: missing properties: ["what"]`,
-		`{"what":7}`:               `Error: The parameters are wrong: what: type: 7 has type "integer", want "string"`,
-		`{"what":"tea","times":0}`: `Error: The parameters are wrong: times: minimum: `,
+		`{}`:                       `Error: The parameters are invalid: required: missing properties: ["what"]`,
+		`{"what":7}`:               `Error: The parameters are invalid: what: type: 7 has type "integer", want "string"`,
+		`{"what":"tea","times":0}`: `Error: The parameters are invalid: times: minimum: `,
 		`{"what":"tea"`:            `Error: The parameters are not a complete JSON object.`,
 	} {
 		inWorld(t, func(w *world) {
@@ -260,8 +260,8 @@ func TestDirect(t *testing.T) {
 		"its result":     {claimer{action: &action{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, core.Completed},
 		"what it shows":  {claimer{action: &action{name: "ROLL", do: shows("4")}, params: `{}`}, "4", core.Completed},
 		"nothing":        {claimer{action: &action{name: "ROLL", do: shows("")}, params: `{}`}, "", core.Ignored},
-		"an error":       {claimer{action: &action{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That did not work. Please try again.", core.Completed},
-		"wrong params":   {claimer{action: &action{name: "ROLL", schema: likes}, params: `{}`}, "That did not work. Please try again.", core.Completed},
+		"an error":       {claimer{action: &action{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
+		"wrong params":   {claimer{action: &action{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
 		"it writes":      {claimer{action: &action{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, core.Completed},
 		"not its matter": {claimer{action: &action{name: "ROLL"}}, "You said: roll", core.Completed},
 		"a broken match": {claimer{action: &action{name: "ROLL"}, params: "panic"}, "You said: roll", core.Completed},

@@ -193,7 +193,7 @@ func TestActionGoesWrong(t *testing.T) {
 		},
 			script{call(0, "c", "DO", "{}")}, "Error: no such file", "It failed."},
 		"a panic": {func(context.Context, *core.Call) (core.Result, error) { panic("secret stack") },
-			script{call(0, "c", "DO", "{}")}, "Error: the action broke", "It failed."},
+			script{call(0, "c", "DO", "{}")}, "Error: the action panicked", "It failed."},
 		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
 	} {
 		for _, effect := range []core.Effect{core.Reads, core.Writes} {
@@ -358,7 +358,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 				time.Sleep(after)
 				n.shutdown()
 				w.start()
-				want := fox + "\n\n_(A restart cut this off. What had been begun was not done again.)_"
+				want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
 				w.wants(acc, core.Failed, want)
 				if a.times() != 1 {
 					w.Errorf("it was done %d times", a.times())

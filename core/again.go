@@ -16,7 +16,7 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run 
 		run, err = rt.cfg.Store.RunOf(ctx, recent[at].ID)
 		switch {
 		case ignore(err, ErrNotFound) != nil:
-			return 0, Run{}, fmt.Errorf("look for the last question: %w", err)
+			return 0, Run{}, fmt.Errorf("find the last question: %w", err)
 		case err == nil && run.Outcome.Status != Ignored:
 			return at, run, nil
 		}
@@ -49,7 +49,7 @@ func (x *execution) askedAgain(ctx context.Context, s Scene) (Scene, error) {
 }
 
 // retryLine is what a model reads as the words of a person who retries the question of another.
-const retryLine = "Answer this once more."
+const retryLine = "Answer this again."
 
 // retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
 // with the person who retries, whose words only quote the question of another (SE-16).
@@ -89,5 +89,5 @@ func (x *execution) forgetAnswers(ctx context.Context, asked Run, later []Memory
 
 // nothingToRetry is said where nothing was asked.
 func (x *execution) nothingToRetry(context.Context) (string, error) {
-	return "Nothing was asked here that I could answer once more.", nil
+	return "There is no question to retry.", nil
 }

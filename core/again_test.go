@@ -18,9 +18,9 @@ func TestRetryOfAnother(t *testing.T) {
 		texts         []string
 	}{
 		"a guest, of the owner's": {"ada", "gus", false, []string{"ada: Nice weather.", "ada: Which day?",
-			"gus: [In reply to ada: Which day?]\n  Answer this once more."}},
+			"gus: [In reply to ada: Which day?]\n  Answer this again."}},
 		"the owner, of a guest's": {"gus", "ada", true, []string{"ada: Nice weather.", "gus: Which day?",
-			"ada: [In reply to gus: Which day?]\n  Answer this once more."}},
+			"ada: [In reply to gus: Which day?]\n  Answer this again."}},
 		"the owner, of their own": {"ada", "ada", true, []string{"ada: Nice weather.", "ada: Which day?"}},
 	} {
 		t.Run(name, func(t *testing.T) {

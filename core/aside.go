@@ -85,14 +85,14 @@ func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("it broke: %v\n%s", p, debug.Stack())
+				err = fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
 			}
 		}()
 		return do()
 	}()
 	if err != nil && !errors.Is(context.Cause(ctx), ErrShutdown) {
 		rt.counts.evaluators.Add(1)
-		rt.cfg.Log.Warn("looking back on a turn failed", "what", what, "err", err)
+		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}
 }
 
@@ -103,6 +103,6 @@ func (rt *Runtime) leave() {
 	select {
 	case <-done:
 	case <-time.After(hurry):
-		rt.cfg.Log.Warn("a provider does not return; it is left behind")
+		rt.cfg.Log.Warn("a provider did not return in time and is ignored")
 	}
 }

@@ -22,7 +22,7 @@ func (rt *Runtime) small(ctx context.Context, req Request) (text string, err err
 	}()
 	model := rt.cfg.Models.small()
 	if model == nil {
-		return "", errors.New("there is no model for short questions")
+		return "", errors.New("no small model is configured")
 	}
 	req.Tools = nil
 	var b strings.Builder
@@ -48,7 +48,7 @@ func (rt *Runtime) small(ctx context.Context, req Request) (text string, err err
 // evaluators, actions and providers, under their own limits of time.
 func (s Scene) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
 	if s.ask == nil {
-		return "", errors.New("nobody can be asked in this scene")
+		return "", errors.New("no user can be asked in this context")
 	}
 	return s.ask(ctx, s, template, more)
 }

@@ -92,7 +92,7 @@ func (b *bill) extend(ctx context.Context) error {
 		return nil
 	}
 	if err := b.add(ctx, leastTokens, stepTokens); err != nil {
-		return fmt.Errorf("go on with an answer of %d tokens: %w", written, err)
+		return fmt.Errorf("continue an answer of %d tokens: %w", written, err)
 	}
 	return nil
 }
@@ -127,6 +127,6 @@ func (b *bill) settle(ctx context.Context) {
 		charges[i].Max = Cost{} // it is spent already
 	}
 	if _, err := b.meter.ledger.Spend(ctx, date(b.day), charges...); err != nil {
-		b.meter.log.Error("what a model call took could not be settled; what was reserved for it counts", "err", err)
+		b.meter.log.Error("the usage of a model call could not be recorded; its full reservation is charged", "err", err)
 	}
 }

@@ -104,7 +104,7 @@ func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, e
 
 func (c *Call) put(ctx context.Context, q Question) (<-chan Question, error) {
 	if c.ask == nil {
-		return nil, errors.New("nobody can be asked here")
+		return nil, errors.New("no user can be asked here")
 	}
 	if len(q.For) == 0 {
 		q.For = []EntityID{c.Scene.Message.Author}

@@ -100,7 +100,7 @@ func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []Blob
 			if err == nil {
 				all = append(all, b)
 			} else if !errors.Is(err, ErrNotFound) {
-				rt.cfg.Log.Warn("a file can't be shown again", "run", run, "err", err)
+				rt.cfg.Log.Warn("a file can't be restored", "run", run, "err", err)
 			}
 		}
 		return all

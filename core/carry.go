@@ -20,7 +20,7 @@ func (x *execution) carry(ctx context.Context) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what was chosen: %w", err)
+		return fmt.Errorf("read the choice: %w", err)
 	}
 	took := len(x.run.Shown) > 0 // the messages of the question
 	if q.Chooser == awaited && !took {
@@ -34,7 +34,7 @@ func (x *execution) carry(ctx context.Context) error {
 	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {
-		x.cfg.Log.Error("what was chosen could not be done", "run", x.run.ID, "chooser", q.Chooser, "err", err)
+		x.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
 	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.mark(x.run.Kind)})
@@ -53,7 +53,7 @@ func (q Question) mark(where RoomKind) string {
 	return mark
 }
 
-const notDone = "That did not work. Please try again."
+const notDone = "That didn't work. Please try again."
 
 // questionText is what people read above the options.
 func (rt *Runtime) questionText(ctx context.Context, q Question) (string, error) {
@@ -76,7 +76,7 @@ func (r Run) verdictText() string {
 func (x *execution) chosen(ctx context.Context, q Question) (says string, err error) {
 	c := x.choosers[q.Chooser]
 	if c == nil {
-		return "", fmt.Errorf("there is no chooser %q", q.Chooser)
+		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -137,15 +137,15 @@ func (forgetter) Name() string { return forget }
 
 func (f forgetter) Chosen(ctx context.Context, q Question) (string, error) {
 	if q.Choice != 0 {
-		return "Then nothing is forgotten.", nil
+		return "Okay, nothing was forgotten.", nil
 	}
 	if err := f.rt.stop(ctx, q.Room, everyTurn); err != nil {
-		f.rt.cfg.Log.Warn("can't stop what is answered in a room that is cleared; it ends by itself", "room", q.Room, "err", err)
+		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
 	if _, err := f.rt.cleared(ctx, Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
-	return "Done. I have forgotten what was said here.", nil
+	return "Done. I've forgotten this conversation.", nil
 }
 
 // askToForget asks whether /new is meant.
@@ -155,5 +155,5 @@ func (x *execution) askToForget(ctx context.Context) (string, error) {
 		return "", err
 	}
 	_, err = x.ask(ctx, Question{Options: []string{"Forget it", "Keep it"}, For: []EntityID{m.Author}, Chooser: forget})
-	return "Shall I forget everything that was said here? What stands in the chat stays there.", err
+	return "Forget this conversation? Messages in the chat won't be deleted.", err
 }

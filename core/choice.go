@@ -74,15 +74,15 @@ func (Choice) inbound() {}
 
 // What people are told, in private, whose choice changes nothing.
 const (
-	notYours   = "This is not for you to choose."
-	overNow    = "This is no longer open."
-	notInvited = "I only talk with people my owner has invited."
+	notYours   = "This choice is not yours to make."
+	overNow    = "This question has closed."
+	notInvited = "I only talk to people my owner has approved."
 )
 
 // asking completes a question that is about to be asked.
 func (rt *Runtime) asking(q Question) (Question, error) {
 	if rt.choosers[q.Chooser] == nil {
-		return q, fmt.Errorf("there is no chooser %q", q.Chooser)
+		return q, fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
 	if n := len(q.Options); n == 0 || n > mostOptions {
 		return q, fmt.Errorf("a question with %d options", n)
@@ -91,7 +91,7 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 	for i, o := range q.Options {
 		label := []rune(strings.Join(strings.Fields(visible(o)), " "))
 		if len(label) == 0 {
-			return q, errors.New("an option without words")
+			return q, errors.New("an option without text")
 		}
 		q.Options[i] = string(label[:min(len(label), mostLabel)])
 	}
@@ -151,7 +151,7 @@ func (rt *Runtime) asked(ctx context.Context, c Choice) (q Question, refused str
 		return q, overNow, nil
 	case !q.Open(time.Now()):
 		if err := rt.retire(ctx, q); err != nil {
-			rt.cfg.Log.Warn("options that are over can't be taken away", "question of", q.Run, "err", err)
+			rt.cfg.Log.Warn("closed options can't be removed", "question of", q.Run, "err", err)
 		}
 		return q, overNow, nil
 	case !slices.Contains(q.For, c.Author):

@@ -94,18 +94,18 @@ func TestChoiceFailsClosed(t *testing.T) {
 		told   string
 		closed bool // the buttons go
 	}{
-		"another user":        {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This is not for you to choose.", false},
-		"a stranger":          {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This is not for you to choose.", false},
-		"another room":        {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This is no longer open.", false},
-		"unknown":             {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This is no longer open.", false},
-		"no such option":      {nil, func(q core.Question) press { return pressed(q, 2) }, "This is no longer open.", false},
-		"an option below":     {nil, func(q core.Question) press { return pressed(q, -1) }, "This is no longer open.", false},
-		"expired":             {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This is no longer open.", true},
-		"after a stop":        {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This is no longer open.", true},
-		"after it was clear":  {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This is no longer open.", true},
-		"where it is no more": {func(_ *world, n *node, _ core.Question) { n.tell(core.Left{Room: room}) }, nil, "This is no longer open.", false},
+		"another user":        {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This choice is not yours to make.", false},
+		"a stranger":          {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This choice is not yours to make.", false},
+		"another room":        {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This question has closed.", false},
+		"unknown":             {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This question has closed.", false},
+		"no such option":      {nil, func(q core.Question) press { return pressed(q, 2) }, "This question has closed.", false},
+		"an option below":     {nil, func(q core.Question) press { return pressed(q, -1) }, "This question has closed.", false},
+		"expired":             {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This question has closed.", true},
+		"after a stop":        {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This question has closed.", true},
+		"after it was clear":  {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
+		"where it is no more": {func(_ *world, n *node, _ core.Question) { n.tell(core.Left{Room: room}) }, nil, "This question has closed.", false},
 		"not invited any more": {func(w *world, _ *node, _ core.Question) { delete(w.cfg.Access.People, "ada") }, nil,
-			"I only talk with people my owner has invited.", false},
+			"I only talk to people my owner has approved.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inChoice(t, func(w *world, n *node, chooser *chooser, q core.Question) {
@@ -137,7 +137,7 @@ func TestChoiceIsMadeOnce(t *testing.T) {
 		other := w.start()
 		acc := n.tell(core.Choice(pressed(q, 0)))
 		for _, again := range []*node{n, other} {
-			if acc := again.tell(core.Choice(pressed(q, 1))); acc.Refused != "This is no longer open." {
+			if acc := again.tell(core.Choice(pressed(q, 1))); acc.Refused != "This question has closed." {
 				w.Errorf("again: %+v", acc)
 			}
 		}
@@ -196,7 +196,7 @@ func TestChooserFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
 				c.err, c.panics = broken.err, broken.panics
-				w.wants(n.tell(core.Choice(pressed(q, 0))), core.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat did not work. Please try again.")
+				w.wants(n.tell(core.Choice(pressed(q, 0))), core.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
 			})
 		})
 	}
@@ -243,7 +243,7 @@ func TestActionAsks(t *testing.T) {
 					w.wants(n.say(answer), core.Completed, "You said: "+answer)
 				}
 				time.Sleep(time.Minute)
-				if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+				if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 					w.Errorf("it is still open: %+v", acc)
 				}
 				if last := w.model.asked()[1].texts(); len(w.model.asked()) != 2 || last[1] != "Which?" {
@@ -281,7 +281,7 @@ func TestRoleChooses(t *testing.T) {
 				p.Room, p.Roles = group, c.roles
 				acc := n.tell(core.Choice(p))
 				if c.want == "" {
-					if acc.Refused != "I only talk with people my owner has invited." {
+					if acc.Refused != "I only talk to people my owner has approved." {
 						w.Errorf("%+v", acc)
 					}
 					return
@@ -351,7 +351,7 @@ func TestActionAsksInVain(t *testing.T) {
 		if w.ended(acc); asked == nil {
 			w.Error("a question without options is one")
 		}
-		if acc := n.tell(core.Choice(pressed(w.question(acc), 0))); acc.Refused != "This is no longer open." {
+		if acc := n.tell(core.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it is open: %+v", acc)
 		}
 		if err := new(core.Call).Ask(w.Context(), core.Question{}); err == nil {
@@ -362,14 +362,14 @@ func TestActionAsksInVain(t *testing.T) {
 
 // /new asks first, and only the one who gave it is asked.
 func TestNew(t *testing.T) {
-	const asked = "Shall I forget everything that was said here? What stands in the chat stays there."
+	const asked = "Forget this conversation? Messages in the chat won't be deleted."
 	for name, c := range map[string]struct {
 		answer string
 		ends   string
 		after  []string
 	}{
-		"yes": {"forget it", "→ **Forget it**\n\nDone. I have forgotten what was said here.", []string{"B"}},
-		"no":  {"2", "→ **Keep it**\n\nThen nothing is forgotten.", []string{"A", "You said: A", "B"}},
+		"yes": {"forget it", "→ **Forget it**\n\nDone. I've forgotten this conversation.", []string{"B"}},
+		"no":  {"2", "→ **Keep it**\n\nOkay, nothing was forgotten.", []string{"A", "You said: A", "B"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -377,7 +377,7 @@ func TestNew(t *testing.T) {
 				w.ended(n.say("A"))
 				acc := n.say("/new")
 				w.wants(acc, core.Completed, asked)
-				if acc := n.tell(core.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This is not for you to choose." {
+				if acc := n.tell(core.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
 					w.Errorf("bob: %+v", acc)
 				}
 				w.wants(n.say(c.answer), core.Completed, asked+"\n\n"+c.ends)

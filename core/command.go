@@ -39,12 +39,12 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{CommandSpec{newCommand, "Forget what was said here, and begin anew"}, (*execution).askToForget},
-		{CommandSpec{Stop, "End the answer that is being written"}, nil},
-		{CommandSpec{retryCommand, "Answer the last question once more"}, (*execution).nothingToRetry},
-		{CommandSpec{modelCommand, "Tell which model answers"}, (*execution).models},
-		{CommandSpec{statusCommand, "Tell how things stand"}, (*execution).status},
-		{CommandSpec{helpCommand, "Tell what I understand"}, (*execution).help},
+		{CommandSpec{newCommand, "Forget this conversation and start over"}, (*execution).askToForget},
+		{CommandSpec{Stop, "Stop the current answer"}, nil},
+		{CommandSpec{retryCommand, "Retry the last question"}, (*execution).nothingToRetry},
+		{CommandSpec{modelCommand, "Show the model"}, (*execution).models},
+		{CommandSpec{statusCommand, "Show status"}, (*execution).status},
+		{CommandSpec{helpCommand, "Show commands"}, (*execution).help},
 	}
 }
 

@@ -118,7 +118,7 @@ func TestCommandsWaitForNothing(t *testing.T) {
 				time.Sleep(time.Second)
 				asked := time.Now()
 				acc := n.say("/status")
-				if _, said := w.ended(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: an answer is being written\n") {
+				if _, said := w.ended(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
 					w.Errorf("after %v: %q", time.Since(asked), said)
 				}
 				w.wants(a, core.Completed, fox+" The end.")
@@ -248,9 +248,9 @@ func TestRetryInterrupts(t *testing.T) {
 func TestRetryNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.wants(n.say("/retry"), core.Completed, "Nothing was asked here that I could answer once more.")
+		w.wants(n.say("/retry"), core.Completed, "There is no question to retry.")
 		n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
-		w.wants(n.say("/retry"), core.Completed, "Nothing was asked here that I could answer once more.")
+		w.wants(n.say("/retry"), core.Completed, "There is no question to retry.")
 		if len(w.model.asked()) != 0 {
 			w.Error("the model was asked")
 		}

@@ -73,4 +73,4 @@ func (x *execution) alone(ctx context.Context) error {
 }
 
 // excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.
-const excuseLine = "More came in than I can answer one by one. I have read all of it; please ask again what is still open."
+const excuseLine = "I can't answer each message separately. I've read them all; please repeat anything still open."

@@ -51,7 +51,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 		}
 		ask := w.message(group, "ada", "Are you there?")
 		ask.Addressed = true
-		if _, said := w.ended(n.submit(ask)); !strings.HasPrefix(said, "That is what I may do for you in a day.") {
+		if _, said := w.ended(n.submit(ask)); !strings.HasPrefix(said, "You've reached your daily limit.") {
 			t.Errorf("who asks reads %q", said)
 		}
 	})

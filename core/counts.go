@@ -31,9 +31,9 @@ func (c Counts) String() string {
 		what string
 	}{
 		{c.Providers, "providers failed or were late"},
-		{c.Undecided, "decisions could not be read"},
-		{c.Evaluators, "looks back failed"},
-		{c.Skipped, "looks back found no time"},
+		{c.Undecided, "decisions unreadable"},
+		{c.Evaluators, "evaluators failed"},
+		{c.Skipped, "evaluators skipped under load"},
 	} {
 		if kind.n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", kind.n, kind.what))

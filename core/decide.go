@@ -128,11 +128,11 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	var over *LimitError
 	switch {
 	case errors.As(err, &over): // who did not address the agent is not told either
-		x.cfg.Log.Info("a limit is reached; the message is not considered", "run", x.run.ID, "limit", over.Bucket)
+		x.cfg.Log.Info("a limit is reached; the message is ignored", "run", x.run.ID, "limit", over.Bucket)
 		return false, nil
 	case err != nil || word == "":
 		x.counts.undecided.Add(1)
-		x.cfg.Log.Warn("the model did not say whether to answer; then not", "run", x.run.ID, "err", err)
+		x.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", x.run.ID, "err", err)
 		return false, nil
 	case word == "RESPOND":
 		return true, nil
@@ -152,7 +152,7 @@ func (x *execution) rememberSilence(v Verdict) error {
 	}
 	m := Memory{
 		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name,
-		Thought: cmp.Or(v.Thought, "The message does not ask for an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
+		Thought: cmp.Or(v.Thought, "The message does not need an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
 	}
 	if n := len(x.run.Inputs); n > 0 {
 		m.InReplyTo = x.run.Inputs[n-1]

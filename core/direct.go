@@ -27,7 +27,7 @@ func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool)
 func (x *execution) match(t *tool, m Matcher, s Scene) (params json.RawMessage, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.cfg.Log.Error("an action broke while it looked at a message", "run", x.run.ID, "action", t.spec.Name,
+			x.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.spec.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			params, ok = nil, false
 		}
@@ -36,7 +36,7 @@ func (x *execution) match(t *tool, m Matcher, s Scene) (params json.RawMessage, 
 }
 
 // brokenLine is what people read where nothing but a broken action has answered them.
-const brokenLine = "That did not work. Please try again."
+const brokenLine = "That didn't work. Please try again."
 
 // direct lets an action answer that claims the turn: [errTold] if one has. What it has shown is the answer, or else its
 // result.

@@ -103,8 +103,8 @@ func TestRetries(t *testing.T) {
 		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, core.ProviderIssue.Sentence()},
 		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, core.RateLimited.Sentence()},
 		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, core.ProviderIssue.Sentence()},
-		"filtered":             {[][]step{{write("So"), finish(core.FinishFilter)}}, 1, "So\n\n_(The provider's content filter ended the answer here.)_"},
-		"filtered from the on": {[][]step{{finish(core.FinishFilter)}}, 1, "_(The provider's content filter ended the answer here.)_"},
+		"filtered":             {[][]step{{write("So"), finish(core.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
+		"filtered from the on": {[][]step{{finish(core.FinishFilter)}}, 1, "_(The answer was stopped by the provider's content filter.)_"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -11,16 +11,16 @@ var (
 	ErrSuperseded = errors.New("superseded by a later turn")
 	ErrStopped    = errors.New("stopped")
 	ErrTimeout    = errors.New("the run took too long")
-	ErrStalled    = errors.New("the model fell silent")
-	ErrBusy       = errors.New("another run has the room")       // its holder looks again when that ends
-	ErrLost       = errors.New("the run is not this holder's")   // finished, or adopted by another
-	ErrNotFound   = errors.New("not found")                      // there is no such room, run or memory
-	ErrShutdown   = errors.New("the gateway shuts down")         // runs that it cuts off are adopted at the next start
-	ErrCrashed    = errors.New("the process is taken for dead")  // what a dead node's ports answer, in tests
-	ErrUnreached  = errors.New("no such conversation any more")  // an address that cannot be opened, now or later
-	ErrUnseen     = errors.New("nobody has seen it yet")         // the platform takes its time
-	ErrUnanswered = errors.New("nobody has chosen in time")      // what an action asked
-	ErrTooLarge   = errors.New("larger than this place accepts") // of text and of addresses
+	ErrStalled    = errors.New("the model stopped sending data")
+	ErrBusy       = errors.New("another run holds the room")        // its holder looks again when that ends
+	ErrLost       = errors.New("another process holds the run")     // finished, or adopted by another
+	ErrNotFound   = errors.New("not found")                         // there is no such room, run or memory
+	ErrShutdown   = errors.New("the gateway is shutting down")      // runs that it cuts off are adopted at the next start
+	ErrCrashed    = errors.New("the process has lost its lease")    // what a dead node's ports answer, in tests
+	ErrUnreached  = errors.New("the conversation no longer exists") // an address that cannot be opened, now or later
+	ErrUnseen     = errors.New("it has not been shown yet")         // the platform takes its time
+	ErrUnanswered = errors.New("no choice was made in time")        // what an action asked
+	ErrTooLarge   = errors.New("larger than this platform accepts") // of text and of addresses
 )
 
 // FailureKind says why there is no answer, in the words that the web API uses. People read its Sentence.
@@ -44,23 +44,23 @@ const (
 func (k FailureKind) Sentence() string {
 	switch k {
 	case InsufficientCredits:
-		return "The model's account has run out of credit. Whoever runs this agent can top it up."
+		return "The model provider account is out of credit. The person who runs this bot can top it up."
 	case NoProvider:
-		return "The model did not let this agent in. Whoever runs it can check the key and the model's name."
+		return "The model provider rejected the credentials. The person who runs this bot can check the API key and the model name."
 	case LocalInference:
-		return "The local model can't be reached. Whoever runs this agent can start it and try again."
+		return "The local model can't be reached. The person who runs this bot can start it; then try again."
 	case RateLimited:
 		return "The model is busy right now. Please try again in a minute."
 	case ConversationTooLong:
-		return "This conversation has become too long for the model. Write /new to begin afresh."
+		return "This conversation is too long for the model. Send /new to start over."
 	case SetAside:
 		return "I couldn't finish answering this. Please ask again or rephrase it."
 	case GenerationTimeout:
 		return "The model took too long. Please try again."
 	case PromptTooLong:
-		return "What this agent is told about itself leaves no room for a question. Whoever runs it can shorten its character, or raise agent.prompt_tokens."
+		return "The agent's character prompt is too long. The person who runs this bot can shorten it or raise agent.prompt_tokens."
 	default:
-		return "Something went wrong on the way to the model. Please try again."
+		return "Something went wrong while contacting the model. Please try again."
 	}
 }
 

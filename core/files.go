@@ -8,7 +8,7 @@ import (
 )
 
 // deafLine is what people hear who speak to an agent that has nothing to listen with.
-const deafLine = "I can't listen to voice messages here. Please write it to me instead."
+const deafLine = "I can't listen to voice messages here. Please send me text instead."
 
 // cleanFiles makes what a sender calls a file fit to be shown: one line, and not a long one.
 func cleanFiles(files []File) []File {

@@ -50,7 +50,7 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 		n := w.start()
 		m := with(w.message(room, "ada", ""), voice)
 		acc := n.submit(m)
-		w.wants(acc, core.Completed, "I can't listen to voice messages here. Please write it to me instead.")
+		w.wants(acc, core.Completed, "I can't listen to voice messages here. Please send me text instead.")
 		if acc := n.submit(with(w.message(group, "ada", ""), voice)); acc.Run != "" {
 			w.Error("a voice in a group is weighed")
 		}

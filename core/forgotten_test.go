@@ -19,7 +19,7 @@ func TestNewLeavesNoText(t *testing.T) {
 		w.ended(forgotten)
 		time.Sleep(time.Minute)
 		w.accepted = nil
-		const new = "Shall I forget everything that was said here? What stands in the chat stays there.\n\n→ **Forget it**\n\nDone. I have forgotten what was said here."
+		const new = "Forget this conversation? Messages in the chat won't be deleted.\n\n→ **Forget it**\n\nDone. I've forgotten this conversation."
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?", new}) {
 			w.Errorf("the chat shows %q", got)
 		}

@@ -33,9 +33,9 @@ func (g Generation) steps() int {
 }
 
 var (
-	errTold    = errors.New("people were told why not") // the answer is complete, without the model
-	errEmpty   = errors.New("the model said nothing")
-	errEndless = errors.New("the model asks for actions without end")
+	errTold    = errors.New("the user was told why not") // the answer is complete, without the model
+	errEmpty   = errors.New("the model returned nothing")
+	errEndless = errors.New("the model keeps calling actions")
 )
 
 // generate writes the answer.

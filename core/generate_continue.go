@@ -54,4 +54,4 @@ const beginningForm = `%s
 %s
 </beginning>
 
-That is the beginning. Write only what comes next, exactly from where it ends, and repeat nothing of it.`
+That is the beginning. Continue exactly where it ends, without repeating anything.`

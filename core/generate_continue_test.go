@@ -8,7 +8,7 @@ import (
 )
 
 // cutMark is what people read where an answer stays cut off.
-const cutMark = "\n\n_(The model's length limit cuts the answer here.)_"
+const cutMark = "\n\n_(The answer was cut off by the model's length limit.)_"
 
 // An answer that the model's length limit cuts off goes on as if it were of one piece, in both forms, and not for ever.
 func TestCutAnswerGoesOn(t *testing.T) {

@@ -75,7 +75,7 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 		return err
 	}
 	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" }) {
-		x.cfg.Log.Info("the model asks for actions when it should answer; they are left out", "run", x.run.ID, "calls", len(r.calls))
+		x.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
 	}
 	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" })
 	return x.words(ctx, st, r)
@@ -101,7 +101,7 @@ func (x *execution) saidSoFar() []Turn {
 	}
 	return []Turn{
 		{Role: Assistant, Text: "<response><text>" + said + "</text></response>"},
-		{Role: User, Text: "That stands in the conversation already. Now you know more. Write only what comes next, in the same form, and repeat nothing."},
+		{Role: User, Text: "That has already been sent. Continue from there, in the same format, without repeating anything."},
 	}
 }
 

@@ -79,7 +79,7 @@ func (x *execution) round(ctx context.Context, req Request, like *round) (*round
 			return nil, &Failure{Kind: ProviderIssue, Err: errEmpty}
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
-			x.cfg.Log.Warn("the model said nothing that can be used; trying again", "run", x.run.ID, "try", try, "wrote", r.some)
+			x.cfg.Log.Warn("the model returned nothing usable; retrying", "run", x.run.ID, "try", try, "wrote", r.some)
 			continue
 		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
 			return nil, err
@@ -88,7 +88,7 @@ func (x *execution) round(ctx context.Context, req Request, like *round) (*round
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
 			return nil, err
 		}
-		x.cfg.Log.Warn("the model failed; trying again", "run", x.run.ID, "try", try, "err", err)
+		x.cfg.Log.Warn("the model failed; retrying", "run", x.run.ID, "try", try, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -213,7 +213,7 @@ func (r *round) close(err error) {
 		r.calls = append(r.calls, ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
 	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
-		r.x.cfg.Log.Warn("the model wrote tags that are not as they should be", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
+		r.x.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
 	}
 }
 
@@ -226,9 +226,9 @@ func (r *round) limit() {
 		if r.scan.Whole() {
 			return
 		}
-		why = "_(The model's length limit cuts the answer here.)_"
+		why = "_(The answer was cut off by the model's length limit.)_"
 	case FinishFilter:
-		why = "_(The provider's content filter ended the answer here.)_"
+		why = "_(The answer was stopped by the provider's content filter.)_"
 	default:
 		return
 	}

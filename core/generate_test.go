@@ -166,7 +166,7 @@ func TestSimpleForm(t *testing.T) {
 
 // The model may say nothing, also in private.
 func TestFormIgnores(t *testing.T) {
-	const unexplained = "The message does not ask for an answer."
+	const unexplained = "The message does not need an answer."
 	for wrote, thought := range map[string]string{
 		"<response><thought>not for me</thought><actions>IGNORE</actions><text></text></response>": "not for me",
 		"<response><actions>NONE</actions></response>":                                             unexplained,
@@ -287,7 +287,7 @@ func TestNativeAsksProviders(t *testing.T) {
 			w.Errorf("offered was %+v, and told %q", offer, calls[0].texts())
 		}
 		told := calls[1].texts()
-		if len(told) < 2 || told[len(told)-2] != "It rains in Rome." || !strings.HasPrefix(told[len(told)-1], "Error: The parameters are wrong") {
+		if len(told) < 2 || told[len(told)-2] != "It rains in Rome." || !strings.HasPrefix(told[len(told)-1], "Error: The parameters are invalid") {
 			w.Errorf("then the model was told %q", told)
 		}
 		if m := w.remembered(acc); !slices.Contains(m.Providers, "WEATHER") || slices.Contains(m.Actions, "ASK_PROVIDERS") || len(m.Calls) != 0 {

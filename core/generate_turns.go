@@ -8,7 +8,7 @@ import (
 // The texts that stand where a conversation has a gap.
 const (
 	cancelledResult = "Error: cancelled"
-	silentResult    = "(It had nothing to tell.)"
+	silentResult    = "(It returned nothing.)"
 	gap             = "…"
 )
 

@@ -90,7 +90,7 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 		return err
 	}
 	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.turn()); err != nil {
-		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it ends in its own time", "run", run.ID, "err", err)
+		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (rt *Runtime) meet(ctx context.Context, m Message) {
 		err = rt.enroll(ctx, world.ID, author, "")
 	}
 	if err != nil {
-		rt.cfg.Log.Warn("can't remember who wrote", "message", m.ID, "err", err)
+		rt.cfg.Log.Warn("can't save the author of a message", "message", m.ID, "err", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func (m Memory) texts(shorter func(string) string) Memory {
 func (s Scene) Transcript() string {
 	var b strings.Builder
 	if s.Summary != "" {
-		b.WriteString("(What was said before, in short: " + Quote(s.Summary) + ")\n")
+		b.WriteString("(Summary of the conversation so far: " + Quote(s.Summary) + ")\n")
 	}
 	for _, m := range s.Recent {
 		b.WriteString(s.line(m) + "\n")

@@ -32,9 +32,9 @@ func (rt *Runtime) inquire() error {
 
 // Spec implements [Action].
 func (q inquiry) Spec() ActionSpec {
-	description, names := "Tells you more, when you need it to answer:", []string{}
+	description, names := "Gives you more information when you need it to answer:", []string{}
 	for _, s := range q.sources {
-		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "what it is called")
+		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
 		names = append(names, s.spec.Name)
 	}
 	parameters, _ := json.Marshal(map[string]any{ // strings: never fails
@@ -63,7 +63,7 @@ func (q inquiry) Act(ctx context.Context, c *Call) (Result, error) {
 	st := q.rt.stateOf(c.Scene)
 	st.askNamed(ctx, inquired(c.Parameters))
 	all := func(ProviderSpec) bool { return true }
-	return Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They have nothing to tell.")}, nil
+	return Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They returned nothing.")}, nil
 }
 
 // inquired are the names that an inquiry asks for.

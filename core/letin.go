@@ -11,11 +11,11 @@ import (
 
 // What the owner is asked at the door and told of it, and what a newcomer hears.
 const (
-	askLine     = "%s would like to talk with me on %s. Shall I let them in?"
-	letInLine   = "I talk with %s now."
-	inLine      = "I talk with %s already; `gateway pair --remove` on my machine takes that back."
-	awayLine    = "Then they hear nothing more from me."
-	welcomeLine = "My owner has let you in: from now on I answer you."
+	askLine     = "%s would like to talk to me on %s. Approve?"
+	letInLine   = "%s can now talk to me."
+	inLine      = "%s already has access; revoke it with `gateway pair --remove` on the machine that runs me."
+	awayLine    = "Okay, I won't reply to them."
+	welcomeLine = "My owner approved you. You can talk to me now."
 )
 
 // LetIn lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
@@ -23,11 +23,11 @@ const (
 func LetIn(ctx context.Context, store Store, agent Agent, code string) (Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
-		return Person{}, fmt.Errorf("let in whoever has the code: %w", err)
+		return Person{}, fmt.Errorf("approve the user with this code: %w", err)
 	}
 	k.Since = time.Now()
 	if err := welcome(ctx, store, agent, k); err != nil { // first: who is in knocks no more, and is not found again
-		return Person{}, fmt.Errorf("tell %s that they are in: %w", k.ID, err)
+		return Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
 	}
 	return k.Person, store.LetIn(ctx, k.Person)
 }
@@ -79,18 +79,18 @@ func (k Knock) key(what string) string { return fmt.Sprintf("%s/%s/%d", what, k.
 func (rt *Runtime) askOwners(ctx context.Context, k Knock) {
 	rooms, err := rt.ownersRooms(ctx)
 	if err != nil {
-		rt.cfg.Log.Warn("can't find out where to ask the owner whether to let somebody in", "account", k.ID, "err", err)
+		rt.cfg.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
 	}
 	for owner, room := range rooms {
 		_, err := rt.Say(ctx, Notice{
 			To: Address{Room: room}, Key: k.key("knock"), Text: fmt.Sprintf(askLine, k.label(), k.Address.Connector),
 			Ask: &Question{
-				Options: []string{"Let them in", "No"}, For: []EntityID{owner}, Expires: k.Ends,
+				Options: []string{"Approve", "No"}, For: []EntityID{owner}, Expires: k.Ends,
 				Chooser: letIn, Payload: k.Code + " " + string(k.ID),
 			},
 		})
 		if err != nil {
-			rt.cfg.Log.Warn("can't ask the owner whether to let somebody in", "account", k.ID, "err", err)
+			rt.cfg.Log.Warn("can't ask the owner for approval", "account", k.ID, "err", err)
 		}
 	}
 }

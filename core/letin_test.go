@@ -41,14 +41,14 @@ func (w *world) reads(text string) (n int) {
 }
 
 const (
-	asksForEve = "eve (eve) would like to talk with me on fake. Shall I let them in?"
-	eveIsIn    = "My owner has let you in"
+	asksForEve = "eve (eve) would like to talk to me on fake. Approve?"
+	eveIsIn    = "My owner approved you"
 )
 
 // The owner is asked once, however often she knocks and whichever process asks. Yes lets her in, and she hears of it.
 func TestOwnerLetsIn(t *testing.T) {
 	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-		if !slices.Equal(q.Options, []string{"Let them in", "No"}) || !slices.Equal(q.For, []core.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
+		if !slices.Equal(q.Options, []string{"Approve", "No"}) || !slices.Equal(q.For, []core.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
 			w.Errorf("asked is %+v", q)
 		}
 		n.shutdown()
@@ -58,12 +58,12 @@ func TestOwnerLetsIn(t *testing.T) {
 		if asked := w.reads(asksForEve); asked != 1 {
 			w.Errorf("the owner was asked %d times: %q", asked, w.chat.visible())
 		}
-		for who, want := range map[core.EntityID]string{"eve": "This is not for you to choose.", "ada": "This is not for you to choose."} {
+		for who, want := range map[core.EntityID]string{"eve": "This choice is not yours to make.", "ada": "This choice is not yours to make."} {
 			if acc := n.tell(core.Choice(pressed(q, 0).by(who))); acc.Refused != want {
 				w.Errorf("%s is told %q", who, acc.Refused)
 			}
 		}
-		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), core.Completed, asksForEve+"\n\n→ **Let them in**\n\nI talk with eve (eve) now.")
+		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), core.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
 		time.Sleep(time.Second)
 		if w.reads(eveIsIn) != 1 {
 			w.Errorf("she reads %q", w.chat.visible())
@@ -71,7 +71,7 @@ func TestOwnerLetsIn(t *testing.T) {
 		if said := n.writes("eve", "And now?"); said != "You said: And now?" {
 			w.Errorf("then she reads %q", said)
 		}
-		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("the code is good for more: %q", said)
 		}
 	})
@@ -80,8 +80,8 @@ func TestOwnerLetsIn(t *testing.T) {
 // No is silence for as long as the code would have been good, and no trace for anybody else.
 func TestOwnerTurnsAway(t *testing.T) {
 	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), core.Completed, asksForEve+"\n\n→ **No**\n\nThen they hear nothing more from me.")
-		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), core.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
+		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("her code is good: %q", said)
 		}
 		for range 5 {
@@ -105,7 +105,7 @@ func TestOwnerTurnsAway(t *testing.T) {
 
 // A code by other means and the question are the same wish: whichever comes second changes nothing.
 func TestLetInByCodeWhileAsked(t *testing.T) {
-	for option, want := range map[int]string{0: "I talk with eve (eve) now.", 1: "I talk with eve (eve) already;"} {
+	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
 		atOlgas(t, func(w *world, n *node, code string, q core.Question) {
 			_, err := n.LetIn(w.Context(), code)
 			w.must(err)
@@ -133,7 +133,7 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if p, err := core.LetIn(w.Context(), w.store, core.Agent{ID: "agent"}, wrong); !errors.Is(err, core.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
-		if said := n.writes("olga", wrong); strings.Contains(said, "I talk with") {
+		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
 			w.Errorf("the owner, who sent the wrong code, reads %q", said)
 		}
 		if said := n.writes("eve", "And now?"); strings.HasPrefix(said, "You said:") || w.reads(eveIsIn) != 0 {
@@ -149,7 +149,7 @@ func TestLetInEnds(t *testing.T) {
 		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
 		w.cfg.Access.People["olga"] = true
 		n = w.start()
-		if _, said := w.ended(n.tell(core.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not for you") {
+		if _, said := w.ended(n.tell(core.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
 			w.Errorf("who owned it reads %q", said)
 		}
 		if _, err := w.store.Person(w.Context(), "eve"); !errors.Is(err, core.ErrNotFound) {
@@ -158,7 +158,7 @@ func TestLetInEnds(t *testing.T) {
 	})
 	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
 		time.Sleep(time.Hour)
-		if acc := n.tell(core.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This is no longer open." {
+		if acc := n.tell(core.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This question has closed." {
 			w.Errorf("an hour later: %+v", acc)
 		}
 		time.Sleep(time.Minute) // the buttons go

@@ -77,12 +77,12 @@ type purse struct {
 // purses are those that p pays from. The narrowest comes first: it says best what is spent.
 func (m *Meter) purses(p payer) (all []purse) {
 	if p.person != "" {
-		all = append(all, purse{"person/" + string(p.person), "what I may do for you in a day", m.limits.Person})
+		all = append(all, purse{"person/" + string(p.person), "You've reached your daily limit", m.limits.Person})
 	}
 	if p.room != "" {
-		all = append(all, purse{"room/" + string(p.room), "what I may do here in a day", m.limits.Room})
+		all = append(all, purse{"room/" + string(p.room), "This chat has reached its daily limit", m.limits.Room})
 	}
-	return append(all, purse{"total", "what I may do in a day", m.limits.Total})
+	return append(all, purse{"total", "I've reached my daily limit", m.limits.Total})
 }
 
 // charges are what c is for p. What has no limit is not counted.
@@ -98,7 +98,7 @@ func (m *Meter) charges(p payer, c Cost) (all []Charge) {
 // refusal is the error for what the ledger said: nil, unless a bucket is over its limit.
 func (m *Meter) refusal(p payer, day time.Time, over string, err error) error {
 	if err != nil {
-		return fmt.Errorf("charge the ledger: %w", err)
+		return fmt.Errorf("charge usage: %w", err)
 	}
 	for _, u := range m.purses(p) {
 		if u.bucket == over {
@@ -129,7 +129,7 @@ func (m *Meter) message(ctx context.Context) error {
 }
 
 // limitLine is what people read in place of an answer, or below what there is of one.
-const limitLine = "That is %s. It begins anew in %s."
+const limitLine = "%s. It resets in %s."
 
 // excuse tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
 // other errors on.

@@ -60,7 +60,7 @@ func TestLimitOfMessages(t *testing.T) {
 				t.Errorf("within the limit she reads %q", said)
 			}
 		}
-		if said := n.writes("ada", "Hello"); said != "That is what I may do for you in a day. It begins anew in 10 minutes." {
+		if said := n.writes("ada", "Hello"); said != "You've reached your daily limit. It resets in 10 minutes." {
 			t.Errorf("over the limit she reads %q", said)
 		}
 		for range 3 {
@@ -95,8 +95,8 @@ func TestLimitsOfRoomAndTotal(t *testing.T) {
 			who   core.EntityID
 			want  string
 		}{
-			{"a", "ada", "You said"}, {"a", "bob", "You said"}, {"a", "eve", "what I may do here in a day. It begins anew in 10 minutes"},
-			{"b", "eve", "You said"}, {"b", "bob", "what I may do in a day."}, {"c", "bob", ""},
+			{"a", "ada", "You said"}, {"a", "bob", "You said"}, {"a", "eve", "This chat has reached its daily limit. It resets in 10 minutes"},
+			{"b", "eve", "You said"}, {"b", "bob", "I've reached my daily limit."}, {"c", "bob", ""},
 		} {
 			if said := in(c.where, c.who); !strings.Contains(said, c.want) || (said == "") != (c.want == "") {
 				t.Errorf("%d: %s in %s reads %q", i, c.who, c.where, said)
@@ -129,7 +129,7 @@ func TestLimitOfTokens(t *testing.T) {
 		if got := w.spent("person/ada").Tokens; got < 5600 {
 			t.Errorf("more than was reserved is lost: %d", got)
 		}
-		if said := n.writes("ada", "Hello"); !strings.HasPrefix(said, "That is what I may do for you in a day.") {
+		if said := n.writes("ada", "Hello"); !strings.HasPrefix(said, "You've reached your daily limit.") {
 			t.Errorf("over the limit she reads %q", said)
 		}
 		if asked := len(w.model.asked()); asked != 3 {
@@ -146,7 +146,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
 		said := n.writes("ada", "Hello")
-		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "That is what I may do in a day.") {
+		if !strings.HasPrefix(said, "I roll.") || !strings.Contains(said, "I've reached my daily limit.") {
 			t.Errorf("she reads %q", said)
 		}
 		if asked := len(w.model.asked()); asked != 1 {
@@ -245,7 +245,7 @@ func TestLimitOfPayer(t *testing.T) {
 			_, text := w.ended(n.submit(m))
 			said = append(said, text)
 		}
-		if said[0] != "You said: Hello" || !strings.HasPrefix(said[1], "That is what I may do for you") {
+		if said[0] != "You said: Hello" || !strings.HasPrefix(said[1], "You've reached your daily limit") {
 			t.Errorf("they read %q", said)
 		}
 	})

@@ -140,7 +140,7 @@ func (l *live) made(id RunID, r *liveRun) bool {
 }
 
 // errGap says that a frame goes on from where the mirror is not yet.
-var errGap = errors.New("frames are missing")
+var errGap = errors.New("frames were lost")
 
 // mirror applies what another replica made of the run. It fails with [ErrLost] if this process makes it itself, or
 // if the run was adopted meanwhile: then there is another answer to watch.
@@ -279,7 +279,7 @@ func (rt *Runtime) overtaken(ctx context.Context, id RunID, r *liveRun) bool {
 func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
 	frames, err := rt.cfg.Bus.Subscribe(ctx, run.Room)
 	if err != nil {
-		rt.cfg.Log.Warn("readers on other replicas don't see this answer grow for now", "run", run.ID, "err", err)
+		rt.cfg.Log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
 	}
 	var at Cursor
 	var asked time.Time

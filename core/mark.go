@@ -8,11 +8,11 @@ import (
 var (
 	errNothingToSay = errors.New("nothing to say")
 	errCutOff       = errors.New("the process died while an action wrote")
-	errUnshown      = fmt.Errorf("the conversation can't be written to any more: %w", ErrStopped)
+	errUnshown      = fmt.Errorf("the conversation no longer accepts messages: %w", ErrStopped)
 )
 
 // ErrRemoved is what a [Surface] returns when people have removed the answer: it ends, and counts as stopped.
-var ErrRemoved = fmt.Errorf("people removed the answer: %w", ErrStopped)
+var ErrRemoved = fmt.Errorf("a user removed the answer: %w", ErrStopped)
 
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20
@@ -23,7 +23,7 @@ func mark(o Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {
 	case errors.Is(err, errCutOff):
-		sentence = "A restart cut this off. What had been begun was not done again."
+		sentence = "Interrupted by a restart. The action in progress was not repeated."
 	case o.Status == Stopped:
 		sentence = "Stopped."
 	case o.Status == Superseded:

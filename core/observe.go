@@ -37,7 +37,7 @@ func (rt *Runtime) emit(e Event) {
 // miss counts an event that l was too slow for.
 func (l *listener) miss() {
 	if l.missed.Add(1) == 1 {
-		l.log.Warn("an observer is too slow and misses events", "observer", fmt.Sprintf("%T", l.Observer))
+		l.log.Warn("an observer is too slow; events were dropped", "observer", fmt.Sprintf("%T", l.Observer))
 	}
 }
 
@@ -63,7 +63,7 @@ func (rt *Runtime) listen() (stop func()) {
 		select {
 		case <-done:
 		case <-time.After(hurry):
-			rt.cfg.Log.Warn("an observer does not return; it is left behind")
+			rt.cfg.Log.Warn("an observer did not return in time and is ignored")
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (l *listener) serve(end <-chan struct{}) {
 func (l *listener) hear(e Event) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.log.Error("an observer broke", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
+			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
 				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()

@@ -134,7 +134,7 @@ func (f *follower) add(step int) {
 func (f *follower) hear(e AnswerEvent) {
 	defer func() {
 		if p := recover(); p != nil {
-			f.log.Error("an observer broke", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
+			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
 				"panic", p, "stack", string(debug.Stack()))
 		}
 	}()

@@ -191,7 +191,7 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 				w.Errorf("it heard\n%s", heard)
 			}
 		}
-		if n := strings.Count(w.log.String(), "an observer broke"); n < 8 {
+		if n := strings.Count(w.log.String(), "an observer panicked"); n < 8 {
 			w.Errorf("%d panics are logged", n)
 		}
 	})

@@ -53,7 +53,7 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 		return now, now.By != ""
 	}
 	if err := x.cfg.Store.Withdraw(x.life, q.Room, q.Run); err != nil {
-		x.cfg.Log.Warn("a question that nobody waits for stays open; it closes by itself", "run", x.run.ID, "err", err)
+		x.cfg.Log.Warn("an abandoned question stays open until it expires", "run", x.run.ID, "err", err)
 	}
 	return q, false
 }

@@ -149,7 +149,7 @@ func TestChooseInVain(t *testing.T) {
 					if o := n.offered(acc); o != nil {
 						w.Errorf("at last there is %+v", o)
 					}
-					if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+					if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 						w.Errorf("it can be chosen: %+v", acc)
 					}
 				})
@@ -209,7 +209,7 @@ func TestChooseAfterACrash(t *testing.T) {
 			w.Errorf("asking gave %v", a.err)
 		}
 		w.wants(acc, core.Completed, fox+"\n\nWhich one?\n\nAnother time.")
-		if acc := other.tell(core.Choice(pressed(first, 0))); acc.Refused != "This is no longer open." {
+		if acc := other.tell(core.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("what the first asked can be chosen: %+v", acc)
 		}
 	})
@@ -267,7 +267,7 @@ func TestChooseTooSlowly(t *testing.T) {
 		if o := n.offered(acc); o != nil {
 			w.Errorf("the action is over, and there is %+v", o)
 		}
-		if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This is no longer open." {
+		if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it can be chosen: %+v", acc)
 		}
 		w.wants(acc, core.Completed, "Which one?\n\nAnother time.")

@@ -104,7 +104,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 				}
 				cut := 0
 				for _, acc := range all {
-					if _, said := w.ended(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "what I may do") {
+					if _, said := w.ended(acc); strings.HasPrefix(said, "word ") && strings.Contains(said, "daily limit. It resets") {
 						cut++
 					}
 				}

@@ -23,11 +23,11 @@ const (
 
 // What people hear at the door.
 const (
-	strangerLine = "Sorry, I only talk with people my owner has invited. If that is you, ask them to add you."
-	unownedLine  = "Sorry, I can't talk with anybody yet: whoever runs me has to finish setting me up first."
-	knockLine    = "Sorry, I only talk with people my owner has let in. If you know them, tell them this code within an hour: %s"
-	ownedLine    = "You are my owner now. Others who write to me get a code: bring it to me, and I talk with them too."
-	wrongLine    = "I know no such code. It may be over: each is good for an hour."
+	strangerLine = "Sorry, I only talk to people my owner has approved. If you know my owner, ask them to add you."
+	unownedLine  = "Sorry, I can't reply yet. I haven't been set up yet."
+	knockLine    = "Sorry, I only talk to people my owner has approved. If you know my owner, send them this code within an hour: %s"
+	ownedLine    = "You are now my owner. Others get a code; send it to me to approve them."
+	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
 
 // guest is somebody in a private room, who may be let in or not.
@@ -58,7 +58,7 @@ func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("see who asks in %s: %w", x.run.ID, err)
+		return fmt.Errorf("check access in %s: %w", x.run.ID, err)
 	case line != "":
 		x.trail.Actions = []string{accessWord}
 		x.answer.Apply(Change{Kind: Text, Text: line})
@@ -109,7 +109,7 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 	p, err := rt.LetIn(ctx, code)
 	switch _, meant := codeIn(g.says); {
 	case err == nil:
-		rt.cfg.Log.Info("the owner has let somebody in", "account", p.ID)
+		rt.cfg.Log.Info("the owner approved a user", "account", p.ID)
 		return fmt.Sprintf(letInLine, p.label()), nil
 	case !errors.Is(err, ErrNotFound):
 		return "", err
@@ -140,7 +140,7 @@ func (rt *Runtime) claim(ctx context.Context, g guest, code string) (line string
 	if err != nil || !owns {
 		return "", err
 	}
-	rt.cfg.Log.Info("somebody has brought the owner's code and is the owner now", "account", g.ID)
+	rt.cfg.Log.Info("a user sent the owner's code and is now the owner", "account", g.ID)
 	return ownedLine, nil
 }
 

@@ -94,7 +94,7 @@ func TestPairingCodes(t *testing.T) {
 			w.Errorf("%s: %q", plain, said)
 		}
 		for text, want := range map[string]string{
-			"/pair": "no such code", "/pair what": "no such code", "AAAA-AAAA": "no such code",
+			"/pair": "expired code", "/pair what": "expired code", "AAAA-AAAA": "expired code",
 			"umbrella": "You said: umbrella", "Hello": "You said: Hello",
 		} {
 			if said := n.writes("olga", text); !strings.Contains(said, want) {
@@ -115,7 +115,7 @@ func TestPairingIsBounded(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour)
-		if said := n.writes("olga", code); !strings.Contains(said, "no such code") {
+		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("a code of before reads %q", said)
 		}
 		if next := w.code(n.writes("eve", "Hello")); next == code {
@@ -132,7 +132,7 @@ func TestOwnerCode(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
 		w.must(err)
-		if said := n.writes("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't talk with anybody yet") {
+		if said := n.writes("eve", "Hello"); codes.MatchString(said) || !strings.HasPrefix(said, "Sorry, I can't reply yet") {
 			w.Errorf("without an owner a stranger reads %q", said)
 		}
 		if said := n.writes("eve", "Hello?"); said != "" {
@@ -143,10 +143,10 @@ func TestOwnerCode(t *testing.T) {
 		if again, err := n.OwnerCode(w.Context()); err != nil || again != code {
 			w.Errorf("the next process has the code %q, %v", again, err)
 		}
-		if said := n.writes("olga", code); !strings.Contains(said, "my owner now") {
+		if said := n.writes("olga", code); !strings.Contains(said, "You are now my owner") {
 			w.Errorf("the owner reads %q", said)
 		}
-		if said := n.writes("eve", code); strings.Contains(said, "owner now") {
+		if said := n.writes("eve", code); strings.Contains(said, "You are now my owner") {
 			w.Errorf("a second one reads %q", said)
 		}
 		n.shutdown()
@@ -171,7 +171,7 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 		w.must(err)
 		for i := range 7 {
 			said := n.writes("eve", fmt.Sprintf("AAAA-AAA%c", 'A'+i))
-			if told := strings.Contains(said, "no such code"); told != (i < 5) {
+			if told := strings.Contains(said, "expired code"); told != (i < 5) {
 				w.Errorf("try %d: %q", i, said)
 			}
 		}
@@ -179,7 +179,7 @@ func TestOwnerCodeIsNotGuessed(t *testing.T) {
 			w.Errorf("after too many tries: %q", said)
 		}
 		time.Sleep(time.Hour)
-		if said := n.writes("eve", code); !strings.Contains(said, "owner now") {
+		if said := n.writes("eve", code); !strings.Contains(said, "You are now my owner") {
 			w.Errorf("an hour later: %q", said)
 		}
 	})
@@ -197,7 +197,7 @@ func TestOneOwner(t *testing.T) {
 		}
 		owners := 0
 		for _, acc := range accepted {
-			if _, said := w.ended(acc); strings.Contains(said, "owner now") {
+			if _, said := w.ended(acc); strings.Contains(said, "You are now my owner") {
 				owners++
 			}
 		}

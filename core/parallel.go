@@ -8,7 +8,7 @@ import (
 )
 
 // errQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
-var errQueued = errors.New("the person has enough answers under way")
+var errQueued = errors.New("too many parallel answers for this user")
 
 // parallel bounds the answers that are made for one person at a time, in this process. Further ones wait in the order in which
 // they were opened, as runs that nobody has started: they hold neither a goroutine nor anything else.

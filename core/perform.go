@@ -15,7 +15,7 @@ const (
 )
 
 var (
-	errPanic = errors.New("the action broke")
+	errPanic = errors.New("the action panicked")
 	errSlow  = errors.New("the action took too long")
 )
 
@@ -68,7 +68,7 @@ func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
 	case o := <-done:
 		return o.Result, o.error
 	case <-time.After(lingers):
-		return Result{}, fmt.Errorf("left behind: %w", context.Cause(ctx))
+		return Result{}, fmt.Errorf("abandoned: %w", context.Cause(ctx))
 	}
 }
 

@@ -88,7 +88,7 @@ type Evaluator interface {
 func (rt *Runtime) background(ctx context.Context, p Plugin) {
 	defer func() {
 		if broke := recover(); broke != nil {
-			rt.cfg.Log.Error("the work of a plugin broke; it does not go on before the next start", "plugin", p.Name, "err", broke, "stack", string(debug.Stack()))
+			rt.cfg.Log.Error("a plugin's background work panicked; it stays stopped until the next start", "plugin", p.Name, "err", broke, "stack", string(debug.Stack()))
 		}
 	}()
 	p.Work(ctx)

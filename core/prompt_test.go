@@ -252,7 +252,7 @@ func TestProvidersFailAlone(t *testing.T) {
 			w.Errorf("%d providers were left out", c)
 		}
 		const counted = "3 providers failed or were late"
-		if _, said := w.ended(n.say("/status")); !strings.Contains(said, "\n- Turns went without, since the start: "+counted) {
+		if _, said := w.ended(n.say("/status")); !strings.Contains(said, "\n- Skipped since start: "+counted) {
 			w.Errorf("the status is %q", said)
 		}
 		time.Sleep(3 * time.Second) // the deaf one returns
@@ -278,7 +278,7 @@ func TestPromptFits(t *testing.T) {
 			w.Errorf("the prompt has %d characters", got)
 		}
 		question := last.Turns[len(last.Turns)-1].Text
-		if !strings.HasPrefix(question, "end word") || !strings.Contains(question, "[cut here") {
+		if !strings.HasPrefix(question, "end word") || !strings.Contains(question, "[truncated]") {
 			w.Errorf("the question is %.80q", question)
 		}
 	})
@@ -373,7 +373,7 @@ func TestWorkOfAPlugin(t *testing.T) {
 			t.Errorf("it began %d times and ended %d times", began, ended)
 		}
 		n.shutdown()
-		if ended != 1 || !strings.Contains(w.log.String(), "the work of a plugin broke") {
+		if ended != 1 || !strings.Contains(w.log.String(), "background work panicked") {
 			t.Errorf("it ended %d times", ended)
 		}
 	})

@@ -30,7 +30,7 @@ func newSources(plugins []Plugin) ([]source, error) {
 		for _, provider := range p.Providers {
 			s := source{provider, provider.Spec()}
 			if s.spec.Name == "" || slices.ContainsFunc(all, func(o source) bool { return o.spec.Name == s.spec.Name }) {
-				return nil, fmt.Errorf("plugin %s: the provider %q has no name of its own", p.Name, s.spec.Name)
+				return nil, fmt.Errorf("plugin %s: the provider name %q is empty or already taken", p.Name, s.spec.Name)
 			}
 			all = append(all, s)
 		}
@@ -95,7 +95,7 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment 
 	}
 	if r.err != nil {
 		rt.counts.providers.Add(1)
-		rt.cfg.Log.Warn("a provider is left out", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
+		rt.cfg.Log.Warn("a provider is skipped", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
 		return Fragment{}
 	}
 	return r.f
@@ -105,7 +105,7 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment 
 func tell(ctx context.Context, s source, scene Scene) (f Fragment, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f, err = Fragment{}, fmt.Errorf("it broke: %v\n%s", p, debug.Stack())
+			f, err = Fragment{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return s.Provide(ctx, scene)

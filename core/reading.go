@@ -103,7 +103,7 @@ func (x *execution) learn(s *Scene, m Memory, read []File) {
 		err = x.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
-		x.cfg.Log.Warn("what was read can't be remembered", "memory", m.ID, "err", err)
+		x.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
 	}
 	if now.ID == "" { // forgotten meanwhile, or the store is away
 		return

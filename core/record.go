@@ -18,7 +18,7 @@ const noteEvery = 5 * time.Second
 // note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
 func (x *execution) note(n Note) error {
 	if err := x.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
-		return fmt.Errorf("note %s: %w", x.run.ID, err)
+		return fmt.Errorf("record %s: %w", x.run.ID, err)
 	}
 	return nil
 }
@@ -31,7 +31,7 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
 			return err
 		}
-		x.cfg.Log.Error("the store is out of reach; trying again", "run", x.run.ID, "err", err)
+		x.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
 		select {
 		case <-time.After(x.jitter(wait)):
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ func (st *state) request(ctx context.Context) (Request, error) {
 			return st.shown(req), nil
 		}
 	}
-	return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("the prompt has %d tokens more than the %d that are allowed", over, limit)}
+	return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("the prompt is %d tokens over the limit of %d", over, limit)}
 }
 
 // span is where in a prompt the history stands.
@@ -40,7 +40,7 @@ func (st *state) draft(limit int) (Request, span) {
 	v.Texts["native"] = "yes"
 	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
-		req.Turns = append(req.Turns, contextTurn("What was said before, in short:\n"+cutTo(st.scene.Summary, limit)))
+		req.Turns = append(req.Turns, contextTurn("Summary of the conversation so far:\n"+cutTo(st.scene.Summary, limit)))
 	}
 	asked := st.scene.asked()
 	history := span{from: len(req.Turns)}

@@ -124,7 +124,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	} else if errors.Is(err, ErrRemoved) {
 		v = v.removed()
 	} else if err != nil && settled(err) == nil {
-		x.cfg.Log.Error("the last word could not be shown", "run", x.run.ID, "err", err)
+		x.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
 	}
 	return x.finish(v)
 }

@@ -68,7 +68,7 @@ func (rt *Runtime) report(room RoomID, err error) {
 			return
 		}
 	}
-	rt.cfg.Log.Error("a turn could not be taken; the next sweep tries again", "room", room, "err", err)
+	rt.cfg.Log.Error("a run could not be started; it will be retried", "room", room, "err", err)
 }
 
 var errIdle = errors.New("no open run")

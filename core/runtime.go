@@ -123,7 +123,7 @@ func New(cfg Config) (*Runtime, error) {
 		observers = append(observers, p.Observers...)
 		for _, c := range p.Choosers {
 			if rt.choosers[c.Name()] != nil {
-				return nil, fmt.Errorf("plugin %s: there is a chooser %s already", p.Name, c.Name())
+				return nil, fmt.Errorf("plugin %s: there is already a choice handler %s", p.Name, c.Name())
 			}
 			rt.choosers[c.Name()] = c
 		}
@@ -172,7 +172,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			rt.watching.Wait()
 			rt.leave()
 			if left := rt.Counts().String(); left != "" {
-				rt.cfg.Log.Info("turns went without something since the start", "what", left)
+				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)
 			}
 			return nil
 		}
@@ -185,12 +185,12 @@ func (rt *Runtime) look(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweep/2)
 	defer cancel()
 	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(alive)); err != nil {
-		rt.cfg.Log.Error("can't tell the store that this process is alive", "err", err)
+		rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
 	rooms, err := rt.cfg.Store.OpenRooms(ctx)
 	if err != nil {
-		rt.cfg.Log.Error("can't look for open runs", "err", err)
+		rt.cfg.Log.Error("can't list open runs", "err", err)
 		return
 	}
 	for _, room := range rooms {
@@ -205,7 +205,7 @@ func (rt *Runtime) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, hurry)
 	defer cancel()
 	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, ErrCrashed) {
-		rt.cfg.Log.Warn("can't tell the store that this process ends as planned", "err", err)
+		rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
 	}
 }
 

@@ -21,7 +21,7 @@ type Notice struct {
 	Ask *Question
 }
 
-var errNoText = errors.New("there is nothing to say")
+var errNoText = errors.New("the message is empty")
 
 // Say has the agent say n, once, when it is the turn of that in its room: what is being answered there is neither
 // interrupted nor held up for long. It returns when n is safe. What was said is a memory of the agent's, and a part of later
@@ -33,19 +33,19 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 	}
 	m, err := draft(ctx, rt.cfg.Store, rt.cfg.Agent, n)
 	if err != nil {
-		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+		return Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
 	j := JoinRule{Duty: Tell}
 	if n.Ask != nil {
 		q, err := rt.asking(*n.Ask)
 		if err != nil {
-			return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+			return Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 		}
 		j.Ask = &q
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, m, j)
 	if err != nil {
-		return Accepted{}, fmt.Errorf("say something in %s: %w", n.To.Room, err)
+		return Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
 	rt.wake(m.Room)
 	return acc, nil
@@ -128,7 +128,7 @@ func (x *execution) input(ctx context.Context) (m Memory, err error) {
 		err = ErrStopped
 	}
 	if err != nil {
-		return Memory{}, fmt.Errorf("read what %s is about: %w", x.run.ID, err)
+		return Memory{}, fmt.Errorf("read the input of %s: %w", x.run.ID, err)
 	}
 	return m, nil
 }

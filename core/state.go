@@ -80,7 +80,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 			return st.shown(req), nil
 		}
 		if fragments < limit/share/16 {
-			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: %d tokens, and only %d are allowed", name, tokens(text), limit)}
+			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, tokens(text), limit)}
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (rt *Runtime) judge(ctx context.Context, m Message) (decision, Attention, e
 // follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
 func (rt *Runtime) follows(ctx context.Context, room RoomID) {
 	if err := rt.cfg.Store.SetAttention(ctx, room, Normal); err != nil {
-		rt.cfg.Log.Warn("can't follow a room again", "room", room, "err", err)
+		rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
 	}
 }
 
@@ -145,6 +145,6 @@ func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
 	defer cancel()
 	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
-		rt.cfg.Log.Warn("can't announce a turn; earlier runs end in their own time", "room", room, "err", err)
+		rt.cfg.Log.Warn("can't announce a turn; earlier runs will end on their own", "room", room, "err", err)
 	}
 }

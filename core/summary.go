@@ -18,7 +18,7 @@ func (x *execution) remind(ctx context.Context) {
 	if limits.Summaries {
 		notes, err := x.cfg.Store.Notes(ctx, x.run.Room, SummaryNote, 1)
 		if err != nil {
-			x.cfg.Log.Warn("can't read a summary; the turn goes on without", "run", x.run.ID, "err", err)
+			x.cfg.Log.Warn("can't read a summary; continuing without it", "run", x.run.ID, "err", err)
 		}
 		for _, n := range notes {
 			s.Summary, summed = n.Text, n.Last
@@ -62,14 +62,14 @@ func (rt *Runtime) sumUp(ctx context.Context, run Run) error {
 	s.Summary, s.Recent = "", keep(part, len(part), "", limits.Prompt/4, 0).kept // the summary has a place of its own
 	text, err := s.Ask(ctx, Summary, map[string]string{"summary": summary})
 	if err != nil {
-		return fmt.Errorf("sum up %s: %w", run.Room, err)
+		return fmt.Errorf("summarize %s: %w", run.Room, err)
 	}
 	if text == "" {
-		return errors.New("the model summed up nothing")
+		return errors.New("the model returned an empty summary")
 	}
 	note.Text = Excerpt(text, maxSummary)
 	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, ErrNotFound) != nil { // not found: a part of it was just deleted
-		return fmt.Errorf("keep the summary of %s: %w", run.Room, err)
+		return fmt.Errorf("save the summary of %s: %w", run.Room, err)
 	}
 	return nil
 }

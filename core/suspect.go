@@ -16,7 +16,7 @@ const (
 	maxPause      = 5 * time.Minute // before any turn of a suspect
 )
 
-var errSetAside = &Failure{Kind: SetAside, Err: errors.New("the run is set aside: processes died while they held it")}
+var errSetAside = &Failure{Kind: SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
 // suspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
 // the same for every answer.
@@ -102,7 +102,7 @@ func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave fun
 	if end == nil {
 		return nil, wait
 	}
-	rt.cfg.Log.Warn("a run that processes died with is tried again, alone among such runs",
+	rt.cfg.Log.Warn("retrying a run that crashed processes, one such run at a time",
 		"run", run.ID, "deaths", run.Deaths, "attempts", run.Attempts)
 	return func() {
 		for _, l := range end() {
@@ -113,27 +113,27 @@ func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave fun
 
 // setAside logs that the run gets no further attempt, and tells the owners where they can be reached.
 func (x *execution) setAside() {
-	x.cfg.Log.Error("a run is set aside: processes died while they held it; `gateway runs retry` tries it again",
+	x.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
 	if x.run.Duty == Tell { // it could be this very notice
 		return
 	}
 	rooms, err := x.ownersRooms(x.life)
 	if err != nil {
-		x.cfg.Log.Warn("can't find out where to tell the owner of a run that is set aside", "run", x.run.ID, "err", err)
+		x.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
 	for _, room := range rooms {
 		_, err := x.Say(x.life, Notice{
 			To: Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
 		})
 		if err != nil {
-			x.cfg.Log.Warn("can't tell the owner of a run that is set aside", "run", x.run.ID, "err", err)
+			x.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 		}
 	}
 }
 
 // setAsideLine tells the owner.
-const setAsideLine = "I stopped trying to answer a message because I crashed each time. Run `gateway runs` on my machine to see it and to retry it."
+const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
 // unclaimable reports whether the tracker knows that the run was stopped or superseded.
 func (rt *Runtime) unclaimable(ctx context.Context, run Run) bool {

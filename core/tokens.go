@@ -5,7 +5,7 @@ import "unicode"
 const (
 	perTurn = 4 // tokens that a message costs beside its text
 	charsIn = 4 // Latin letters in a token
-	cutMark = "\n[cut here: it is longer]"
+	cutMark = "\n[truncated]"
 )
 
 // tokens estimates how many tokens a model makes of text, rather too many than too few: a token for four Latin characters, for

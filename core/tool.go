@@ -191,7 +191,7 @@ func dropped(err error) string {
 	return tooLate
 }
 
-const tooLate = "The turn was over before it began."
+const tooLate = "Cancelled before it started."
 
 // endCalls ends the calls that were asked for and not made: no block outlives its answer. err is how the turn ended.
 func (x *execution) endCalls(err error) {

@@ -74,7 +74,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.stop(room) },
 			"interrupted"},
 		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *node) { n.stop(room) },
-			"over before it began"},
+			"Cancelled before it started"},
 		"superseded": {[]step{write(fox), call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.say("more") }, "interrupted"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,10 +55,10 @@ func (b *toolbox) add(a Action, compile SchemaCompiler) error {
 	}
 	for _, name := range append([]string{t.spec.Name}, t.spec.Similes...) {
 		if loosely(name) == "" {
-			return fmt.Errorf("the name %q is none", name)
+			return fmt.Errorf("the name %q is invalid", name)
 		}
 		if other := b.known(loosely(name)); other != nil {
-			return fmt.Errorf("the name %s is taken by %s", name, other.spec.Name)
+			return fmt.Errorf("the name %s is already used by %s", name, other.spec.Name)
 		}
 	}
 	b.names[t.spec.Name], b.loose[loosely(t.spec.Name)] = t, t

@@ -37,8 +37,8 @@ func (x *execution) quoted(c ToolCall, t *tool, params json.RawMessage) bool {
 
 // The text and the options of the question whether a call is carried out that may be a quote.
 const (
-	confirmLine = "Something that I was given to read holds this call:\n```\n%s\n%s\n```\nShall I carry it out?"
-	doIt        = "Do it"
+	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
+	doIt        = "Run it"
 	dont        = "Don't"
 	maxConfirm  = 1500 // characters of the parameters
 )
@@ -46,7 +46,7 @@ const (
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
 func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params json.RawMessage) (refused string, err error) {
 	if len([]rune(string(params))) > maxConfirm {
-		return "It stands in something that was read, and is too long to be confirmed.", nil
+		return "It came from content that was read, and is too long to confirm.", nil
 	}
 	shown := strings.ReplaceAll(visible(string(params)), "`", "'")
 	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), Question{Options: []string{doIt, dont}})
@@ -54,13 +54,13 @@ func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params jso
 	case err == nil && q.Choice == 0:
 		return "", nil
 	case err == nil:
-		return "It stands in something that was read, and the asker does not want it.", nil
+		return "It came from content that was read, and the user declined it.", nil
 	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrUnseen):
-		return "It stands in something that was read, and the asker has not confirmed it.", nil
+		return "It came from content that was read, and the user has not confirmed it.", nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	}
-	return "", fmt.Errorf("ask whether to carry out %s: %w", t.spec.Name, err)
+	return "", fmt.Errorf("ask for confirmation of %s: %w", t.spec.Name, err)
 }
 
 // corpus is what the prompts of a turn hold that the asker did not write, in two forms.

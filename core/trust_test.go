@@ -172,7 +172,7 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 					t.Fatalf("asked is %+v, sent %d times", open, send.times())
 				}
 				if c.choose >= 0 {
-					if o := n.offered(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Do it" {
+					if o := n.offered(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
 						t.Errorf("offered is %+v", o)
 					}
 					n.tell(core.Choice(pressed(open[0], c.choose)))

@@ -78,7 +78,7 @@ func TestMark(t *testing.T) {
 		{Outcome{Status: Superseded}, ErrSuperseded, "Interrupted by a newer message."},
 		{Outcome{Status: Failed, Failure: RateLimited}, errors.New("429"), RateLimited.Sentence()},
 		{Outcome{Status: TimedOut, Failure: GenerationTimeout}, ErrTimeout, GenerationTimeout.Sentence()},
-		{Outcome{Status: Failed, Failure: ProviderIssue}, errCutOff, "A restart cut this off. What had been begun was not done again."},
+		{Outcome{Status: Failed, Failure: ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
 		if got := mark(c.o, c.err, true); got != c.want {
 			t.Errorf("%v alone: %q", c.o, got)

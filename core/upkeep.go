@@ -32,7 +32,7 @@ func (rt *Runtime) expire(ctx context.Context) {
 		now := time.Now()
 		more, err := rt.cfg.Store.Expire(ctx, Expiry{Marks: now.Add(-keepMarks), Rest: now.Add(-keepRest)})
 		if err != nil && ctx.Err() == nil {
-			rt.cfg.Log.Error("can't remove what has expired from the store; the next upkeep tries again", "err", err)
+			rt.cfg.Log.Error("can't delete expired data from the store; it will be retried", "err", err)
 		}
 		if err != nil || !more {
 			return

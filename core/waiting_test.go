@@ -28,7 +28,7 @@ func TestTooManyWait(t *testing.T) {
 			case i < 10:
 				w.wants(acc, core.Completed, fmt.Sprintf("You said: ada: Message %d", i+1))
 			case i == 10:
-				if o, said := w.ended(acc); o.Status != core.Completed || !strings.HasPrefix(said, "More came in") {
+				if o, said := w.ended(acc); o.Status != core.Completed || !strings.HasPrefix(said, "I can't answer each message separately") {
 					w.Errorf("the notice is %+v, %q", o, said)
 				}
 			case acc.Run != "":
@@ -66,7 +66,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 		}
 		notices := 0
 		for _, text := range w.chat.visible() {
-			if strings.HasPrefix(text, "More came in") {
+			if strings.HasPrefix(text, "I can't answer each message separately") {
 				notices++
 			}
 		}

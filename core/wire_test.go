@@ -129,7 +129,7 @@ func mark(k core.FailureKind) string { return "_(" + k.Sentence() + ")_" }
 func TestEndsOnTheWire(t *testing.T) {
 	tooLong := Status(http.StatusBadRequest, `{"error":{"code":"context_length_exceeded","message":"inner text"}}`)
 	filtered := Status(http.StatusBadRequest, `{"error":{"code":"content_filter","message":"inner text"}}`)
-	const cutOff = "_(The provider's content filter ended the answer here.)_"
+	const cutOff = "_(The answer was stopped by the provider's content filter.)_"
 	cases := map[string]struct {
 		scripts []Script // before a good one
 		calls   int

@@ -23,7 +23,7 @@ const (
 )
 
 // notTaken is what people read whose choice could not be stored.
-const notTaken = "That did not work. Please try again."
+const notTaken = "That didn't work. Please try again."
 
 // Kinds of interactions, components and answers, in Discord's numbers.
 const (

@@ -50,12 +50,12 @@ func TestPresses(t *testing.T) {
 	}{
 		"taken":    {offer.ID + ":1", nil, "", 0},
 		"refused":  {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
-		"not safe": {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{}, context.DeadlineExceeded }, "That did not work. Please try again.", 0},
-		"not ours": {"something else", nil, "That did not work. Please try again.", 0},
+		"not safe": {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{}, context.DeadlineExceeded }, "That didn't work. Please try again.", 0},
+		"not ours": {"something else", nil, "That didn't work. Please try again.", 0},
 		"too slow": {offer.ID + ":1", func(ctx context.Context) (core.Accepted, error) {
 			<-ctx.Done()
 			return core.Accepted{}, context.Cause(ctx)
-		}, "That did not work. Please try again.", 2 * time.Second},
+		}, "That didn't work. Please try again.", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			play(t, func(w *world) {

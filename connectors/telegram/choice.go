@@ -18,7 +18,7 @@ import (
 const chooseTime = 5 * time.Second
 
 // notTaken is what people read whose choice could not be stored.
-const notTaken = "That did not work. Please try again."
+const notTaken = "That didn't work. Please try again."
 
 // keyboard has a button for each option, below each other: labels may be long. Its data is the question's random id and the
 // option's place.

@@ -124,12 +124,12 @@ func TestChosenTooLate(t *testing.T) {
 	k := talking(t, and(asked, seen, frames(`data: {"type":"done","fullText":"Never mind."}`)))
 	k.choice = func(w http.ResponseWriter) {
 		w.WriteHeader(http.StatusConflict)
-		fmt.Fprint(w, `{"error":"This is no longer open."}`)
+		fmt.Fprint(w, `{"error":"This question has closed."}`)
 	}
 	k.ask()
 	k.tty.until("2. So What", "", "› ")
 	k.types("1\r")
-	k.tty.until("Which one?", "", "1. Blue", "2. So What", "", "(This is no longer open.)", "", "› ")
+	k.tty.until("Which one?", "", "1. Blue", "2. So What", "", "(This question has closed.)", "", "› ")
 	close(seen)
 	<-k.chosen
 	k.end("", "Never mind.", "", "› ")

@@ -204,7 +204,7 @@ func (b *backend) named(in core.Message) (core.Choice, bool) {
 func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
 	asker := b.open[c.Question]
 	if asker == nil {
-		return core.Accepted{Refused: "This is no longer open."}
+		return core.Accepted{Refused: "This question has closed."}
 	}
 	delete(b.open, c.Question)
 	b.said[c.Room] = append(b.said[c.Room], core.Memory{

@@ -117,7 +117,7 @@ func playChosen(t *testing.T, g *gateway, p *tab) {
 // A choice that comes too late changes nothing, and people are told. What stands below a finished answer is chosen by writing it.
 func playRefused(t *testing.T, g *gateway, p *tab) {
 	p.offline = true // a refusal is an error to the console
-	g.refuse = "This is no longer open."
+	g.refuse = "This question has closed."
 	p.open(g.url)
 	p.send("tea, please")
 	r := g.next(t)
@@ -125,7 +125,7 @@ func playRefused(t *testing.T, g *gateway, p *tab) {
 	r.offer("first", "Assam", "Sencha")
 	p.wait(`all('.answer .chip').length === 2`)
 	p.click(".answer .chip")
-	p.shows(".notice", "This is no longer open.")
+	p.shows(".notice", "This question has closed.")
 	p.is(lines, "> tea, please|Which one?")
 	p.is(`all('textarea')[0].value + all('.answer .chip:enabled').length`, "2")
 	p.shots("refused")

@@ -89,7 +89,7 @@ func (r *Reader) Complete() bool { return r.err == nil && r.at == nothingMore }
 var errDepth = errors.New("the JSON is nested too deep")
 
 func (r *Reader) fail(c byte) string {
-	r.err = fmt.Errorf("the JSON goes on with %q where that can't stand", c)
+	r.err = fmt.Errorf("the JSON has an unexpected %q", c)
 	return ""
 }
 

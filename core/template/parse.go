@@ -19,7 +19,7 @@ func Parse(text string, vars Vars) (*Template, error) {
 		return nil, err
 	}
 	if end.word != "" {
-		return nil, p.failf(end.at, "there is no block that %s could belong to", end)
+		return nil, p.failf(end.at, "%s has no matching opening block", end)
 	}
 	return &Template{nodes: nodes, uses: p.uses}, nil
 }
@@ -77,10 +77,10 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 	inside := list
 	switch {
 	case depth > maxDepth:
-		return n, p.failf(open.at, "more than %d blocks stand in one another", maxDepth)
+		return n, p.failf(open.at, "blocks are nested more than %d deep", maxDepth)
 	case open.word == "#each":
 		if list != nil {
-			return n, p.failf(open.at, "a list can't stand inside another")
+			return n, p.failf(open.at, "a list can't be nested in another list")
 		}
 		if inside = p.vars[open.name]; inside == nil {
 			return n, p.unknown(open.at, "list", open.name, nil)
@@ -105,7 +105,7 @@ func (p *parser) nested(open tag, list []string, depth int) (n node, err error) 
 	case end.word == "":
 		return n, p.failf(open.at, "%s has no end; add {{%s}}", open, want)
 	case end.word != want:
-		return n, p.failf(end.at, "%s stands where {{%s}} is due", end, want)
+		return n, p.failf(end.at, "found %s where {{%s}} is expected", end, want)
 	}
 	return n, nil
 }

@@ -11,7 +11,7 @@ import (
 // A prompt that is one text holds what others have in places of their own.
 func TestUnfold(t *testing.T) {
 	const output = "\n<output>\nAnswer with this:\n<response></response>\n</output>"
-	talk := "# Conversation\nThe last message is the newest.\n(What was said before, in short: Ann: hm)\nAnn: Hi\n  there\n  \n  you\nPolly: Ben: no\nAnn: Roll\n\nIt is late."
+	talk := "# Conversation\nThe last message is the newest.\n(Summary of the conversation so far: Ann: hm)\nAnn: Hi\n  there\n  \n  you\nPolly: Ben: no\nAnn: Roll\n\nIt is late."
 	turns := []core.Turn{user("Hi\nthere\n\nyou"), assistant("Ben: no"), user("Roll")}
 	tests := map[string]struct {
 		text string

@@ -42,8 +42,8 @@ func TestUpdateEntity(t *testing.T) {
 			t.Errorf("in private the model is told\n%s", got)
 		}
 		w.wants(tea, "bob", "UPDATE_ENTITY", `{"about":"name","value":"Fool","person":"ada"}`, "Error: people can only tell you of themselves")
-		w.wants(tea, "bob", "UPDATE_ENTITY", `{"about":"shoes","value":"44"}`, "Error: The parameters are wrong")
-		w.wants(tea, "bob", "UPDATE_ENTITY", `{"about":"name","value":"`+strings.Repeat("x", 81)+`"}`, "Error: The parameters are wrong")
+		w.wants(tea, "bob", "UPDATE_ENTITY", `{"about":"shoes","value":"44"}`, "Error: The parameters are invalid")
+		w.wants(tea, "bob", "UPDATE_ENTITY", `{"about":"name","value":"`+strings.Repeat("x", 81)+`"}`, "Error: The parameters are invalid")
 		w.wants(tea, "guest", "UPDATE_ENTITY", `{"about":"name","value":"Ada"}`, "Error: There is no action")
 		w.wants(tea, "ada", "UPDATE_ENTITY", `{"about":"pronouns","value":"he/him","person":"Bob"}`, "Noted of bob.")
 		w.wants(tea, "ada", "UPDATE_ENTITY", `{"about":"name","value":"x","person":"Zoe"}`, `Error: nobody called "Zoe" has written here`)

@@ -127,7 +127,7 @@ func TestWhichRooms(t *testing.T) {
 		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "in tea") // the one of the same connector
 		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `name one by its id: fake/pond1, fake/pond2`)
 		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: who asks is a guest")
-		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are wrong")
+		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
 		if got, err := w.store.Attention(w.Context(), twin.ID); got != core.Normal || err != nil {
 			t.Errorf("the other tea: %q, %v", got, err)
 		}
@@ -142,7 +142,7 @@ func TestSendMessage(t *testing.T) {
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "It will be said in tea")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is this room")
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are wrong: text: minLength")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are invalid: text: minLength")
 		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "It will be said in garden")
 		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: nobody has written in attic yet")
 		w.wants(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
@@ -173,8 +173,8 @@ func TestChooseOption(t *testing.T) {
 		if got := w.texts(tea); !cmp.Equal(got[len(got)-2:], []string{"bob: Sencha", "agent: Done."}) {
 			t.Errorf("said was %q", got)
 		}
-		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":["Yes"]}`, "Error: The parameters are wrong")
-		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without words")
+		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":["Yes"]}`, "Error: The parameters are invalid")
+		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
 	})
 	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
 	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.Scene{Room: core.Room{Kind: core.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
