@@ -12,7 +12,7 @@ func about(g *Gateway) core.About {
 	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
 	slots := g.cfg.Models
 	for _, s := range []core.ModelName{
-		{Work: "small questions", Name: slots.Small.Model}, {Work: "pictures", Name: slots.Vision.Model},
+		{Work: "short questions", Name: slots.Small.Model}, {Work: "pictures", Name: slots.Vision.Model},
 		{Work: "voices", Name: slots.Transcription.Model}, {Work: "drawing", Name: slots.Image.Model},
 		{Work: "memory", Name: slots.Embedding.Model},
 	} {

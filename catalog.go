@@ -55,7 +55,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	defer cancel()
 	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
 	if !ok {
-		return backends{}, fmt.Errorf("store: %s is not known; use sqlite:PATH", cfg.Store)
+		return backends{}, fmt.Errorf("store: %s is not supported; use sqlite:PATH", cfg.Store)
 	}
 	store, err := env.OpenStore(ctx, path, sqlite.Options{})
 	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
@@ -81,7 +81,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Prefix: "parley:" + store.ID() + ":"})
 		if err != nil {
 			b.close()
-			return backends{}, fmt.Errorf("open what is shared: %w", err)
+			return backends{}, fmt.Errorf("open shared: %w", err)
 		}
 		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
 		b.shared = shared.Ping
@@ -198,7 +198,7 @@ func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (
 	}
 	open, err := b.store.OpenRooms(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for open runs: %w", err)
+		return nil, fmt.Errorf("list open runs: %w", err)
 	}
 	remembering, err := progressive.Remembering(ctx, b.holds, log)
 	if err != nil {

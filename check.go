@@ -90,7 +90,7 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 		text += " of " + cfg.Agent.Character
 	}
 	if n := len(agent.Character.Knowledge); n > 0 {
-		text += fmt.Sprintf(", who knows %d texts", n)
+		text += fmt.Sprintf(", with %d knowledge texts", n)
 	}
 	return text, nil
 }
@@ -108,12 +108,12 @@ func checkStore(ctx context.Context, cfg config.Config) (string, error) {
 	if err := store.Close(); err != nil {
 		return "", fmt.Errorf("close %s: %w", path, err)
 	}
-	return path + " can be written", nil
+	return path + " is writable", nil
 }
 
 func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	if cfg.Shared.Scheme() == "inmem" {
-		return "in memory: right for one process", nil
+		return "in memory (for a single process)", nil
 	}
 	shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: env.Log})
 	if err != nil {

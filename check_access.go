@@ -18,7 +18,7 @@ func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 		return "http://" + l.Addr().String() + " is free", l.Close()
 	}
 	if err := askRunning(ctx, cfg, "pair", pairing{}, &paired{}); err == nil {
-		return "a running gateway has " + cfg.Web.Listen, nil
+		return "already used by a running gateway: " + cfg.Web.Listen, nil
 	}
 	return "", fmt.Errorf("listen on %s: %w; choose another address with web.listen, or --listen", cfg.Web.Listen, err)
 }
@@ -34,7 +34,7 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (strin
 	case key == "":
 		return found.Text + "; " + found.Unheard, nil
 	}
-	return "", doubt(fmt.Sprintf("%s; %s counts on more than it hears: %s", found.Text, key, found.Unheard))
+	return "", doubt(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
 }
 
 // allEars names the key that has the agent follow what is not addressed to it, somewhere on a platform; empty if none does.
@@ -72,7 +72,7 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	}
 	people, err := ListPeople(ctx, cfg)
 	if used := (*sqlite.InUseError)(nil); errors.As(err, &used) {
-		return "can't be looked up: the store is in use", nil
+		return "unknown: the store is in use", nil
 	} else if err != nil {
 		return "", err
 	}
@@ -85,13 +85,13 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	nobody := len(people.In)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
 	switch direct := cfg.Access.Direct; {
 	case direct == config.DirectPairing:
-		return "", doubt("nobody yet, so nobody can be let in: start the gateway and send the code that its log and `gateway pair --list` show to a bot in a " +
-			"direct chat, or write your account under owner")
+		return "", doubt("no owner yet, so new users can't be approved: start the gateway, and send the code from its log or from `gateway pair --list` to the bot in a " +
+			"direct message, or set owner to your account")
 	case direct != config.DirectOpen && nobody:
-		return "", doubt(fmt.Sprintf("nobody, with access.direct: %s, and nobody is allowed: the bots answer nobody; "+
-			"write accounts under owner or access.allow", direct))
+		return "", doubt(fmt.Sprintf("none, with access.direct: %s and an empty access.allow, so the bots reply to no one; "+
+			"add accounts to owner or access.allow", direct))
 	}
-	return "nobody: those whom access allows are answered, nobody else is let in", nil
+	return "none; the access section decides who can talk to the bots", nil
 }
 
 func more(n int) string {

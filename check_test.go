@@ -113,9 +113,9 @@ func TestCheckOwner(t *testing.T) {
 		"in the file":           {func(c *config.Config) { c.Owner = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
 		"a few": {func(c *config.Config) {
 			c.Access.Direct, c.Access.Allow.Roles = config.DirectAllowlist, []config.Role{"discord:3"}
-		}, false, "whom access allows"},
+		}, false, "the access section decides"},
 		"nobody at all": {func(c *config.Config) { c.Access.Direct = config.DirectAllowlist }, true, "access.allow"},
-		"everybody":     {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "nobody else is let in"},
+		"everybody":     {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "can talk to the bots"},
 		"who brought the code": {func(c *config.Config) {
 			store, err := sqlite.Open(context.Background(), strings.TrimPrefix(c.Store.Reveal(), "sqlite:"), sqlite.Options{})
 			if err != nil {

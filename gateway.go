@@ -83,7 +83,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := newAgent(cfg)
 	for _, w := range cfg.Warnings {
-		g.env.Log.Warn("a part of the configuration has no effect", "what", w)
+		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
 	plugins, err := pluginsFor(cfg, g.env, g.backends.store, g.models.Models)
 	if err != nil {
@@ -125,7 +125,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	}
 	g.backends.closers = append(g.backends.closers, func() error {
 		if err := gate.Close(); err != nil && !errors.Is(err, core.ErrCrashed) {
-			g.env.Log.Warn("the next start can't know what was sent, and sends less for a moment", "err", err)
+			g.env.Log.Warn("the request budgets can't be saved; the next start sends more slowly for a moment", "err", err)
 		}
 		return nil
 	})
@@ -141,7 +141,7 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 	g.addr = l.Addr()
 	token, err := announceLocal(g.cfg, g.addr)
 	if err != nil {
-		g.env.Log.Warn("gateway pair can't find this gateway", "err", err)
+		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
 	}
 	g.backends.closers = append(g.backends.closers, func() error { return os.Remove(localFile(g.cfg)) })
 	g.connectors = append(g.connectors, web.New(web.Options{
@@ -206,9 +206,9 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) lookForOwner(ctx context.Context) {
 	code, err := g.ownerCode(ctx)
 	if err != nil {
-		g.env.Log.Error("can't find out who the owner is", "err", err)
+		g.env.Log.Error("can't read the owner", "err", err)
 	} else if code != "" {
-		g.env.Log.Warn("nobody owns this gateway yet, and its bots talk with nobody who is not allowed: send a bot this code in a direct chat, and you are the owner",
+		g.env.Log.Warn("no owner yet: send this code to the bot in a direct message",
 			"code", code)
 	}
 }
@@ -229,7 +229,7 @@ func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 		case <-ctx.Done():
 			return nil
 		case err := <-failed:
-			g.env.Log.Error("a connector has ended for good", "err", err)
+			g.env.Log.Error("a connector has stopped permanently", "err", err)
 			if errors.Is(err, web.ErrEnded) {
 				return err
 			}

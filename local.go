@@ -44,7 +44,7 @@ func RunningAt(cfg config.Config) (url string, ok bool) {
 func readLocal(cfg config.Config) (l local, err error) {
 	data, err := os.ReadFile(localFile(cfg))
 	if err != nil {
-		return l, fmt.Errorf("look for a running gateway: %w", err)
+		return l, fmt.Errorf("find a running gateway: %w", err)
 	}
 	if err = json.Unmarshal(data, &l); err != nil {
 		return l, fmt.Errorf("read %s: %w", localFile(cfg), err)
@@ -103,12 +103,12 @@ func pairHere(ctx context.Context, store core.People, letIn letting, p pairing) 
 	case p.Code != "":
 		out.Person, err = letIn(ctx, p.Code)
 		if errors.Is(err, core.ErrNotFound) {
-			err = errors.New("nobody waits with this code; it may be over: each is good for an hour")
+			err = errors.New("unknown or expired code; codes are valid for an hour")
 		}
 		return out, err
 	case p.Remove != "":
 		if err = store.Dismiss(ctx, entity(p.Remove)); errors.Is(err, core.ErrNotFound) {
-			err = fmt.Errorf("%s was not let in; gateway pair --list says who was, config.yaml who is allowed beside them", p.Remove)
+			err = fmt.Errorf("%s has no approval to revoke; gateway pair --list shows approved users, and config.yaml may allow more", p.Remove)
 		}
 		return out, err
 	}
@@ -201,7 +201,7 @@ func pair(ctx context.Context, cfg config.Config, p pairing) (out paired, err er
 	return out, err
 }
 
-var errNotRunning = errors.New("no gateway of this configuration runs")
+var errNotRunning = errors.New("no gateway with this configuration is running")
 
 // atStore asks the running gateway of cfg, or else opens its store and does what is asked here.
 func atStore(ctx context.Context, cfg config.Config, name string, question, reply any, here func(core.Store) error) error {
@@ -212,7 +212,7 @@ func atStore(ctx context.Context, cfg config.Config, name string, question, repl
 	}
 	store, err := sqlite.Open(ctx, strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:"), sqlite.Options{})
 	if err != nil {
-		return fmt.Errorf("no gateway of this configuration can be reached, and: %w", err)
+		return fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
 	}
 	return errors.Join(here(store), store.Close())
 }
@@ -242,7 +242,7 @@ func askRunning(ctx context.Context, cfg config.Config, name string, question, r
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(reply); err != nil {
-		return fmt.Errorf("read what the gateway answers: %w", err)
+		return fmt.Errorf("read the gateway's response: %w", err)
 	}
 	return nil
 }

@@ -61,11 +61,11 @@ func runsHere(ctx context.Context, store core.Store, retry retrying, r runsReque
 func retryError(id core.RunID, err error) error {
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		return fmt.Errorf("no run %s is set aside; `gateway runs` lists those that are", id)
+		return fmt.Errorf("run %s is not set aside; `gateway runs` lists the runs that are", id)
 	case errors.Is(err, core.ErrBusy):
-		return fmt.Errorf("another message of the room of %s is being answered; try again when that is done", id)
+		return fmt.Errorf("another message in the room of %s is being answered; try again when it is done", id)
 	case errors.Is(err, core.ErrLost):
-		return fmt.Errorf("%s can't be retried: what it asks was taken back, or an action of it was begun, which would be done twice", id)
+		return fmt.Errorf("%s can't be retried: its message was deleted, or one of its actions had started and would run twice", id)
 	}
 	return err
 }

@@ -63,7 +63,7 @@ func (m *models) large(cfg config.Config, env Env) core.Model {
 	if cfg.LargeProvider() == config.ProviderDemo {
 		m.name = "demo"
 		m.try("large", func(context.Context) (string, error) {
-			return "the demo model answers; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
+			return "using the demo model; set OPENAI_API_KEY or OPENAI_BASE_URL for a real one", nil
 		})
 		return demo.New()
 	}

@@ -25,5 +25,5 @@ func (g *Gateway) fetch(ctx context.Context, connector string, f core.File, limi
 			return from.Fetch(ctx, f, limit)
 		}
 	}
-	return core.Blob{}, fmt.Errorf("%w: the connector %s hands out no files", core.ErrNotFound, connector)
+	return core.Blob{}, fmt.Errorf("%w: the connector %s does not provide files", core.ErrNotFound, connector)
 }

@@ -145,7 +145,7 @@ func TestChatUpdateEntity(t *testing.T) {
 		c.model.Queue(Script{Text("Good evening.")})
 		c.Mention(Ada, c.group, "good evening")
 		c.want(c.group, "Good evening.")
-		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `you noted: wants to be called \"Countess\"`) {
+		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `saved facts: wants to be called \"Countess\"`) {
 			t.Errorf("it is not known: %s", last)
 		}
 	})

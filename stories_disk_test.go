@@ -51,7 +51,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 				t.Errorf("/readyz says %d %q", code, text)
 			}
 		}
-		if n := strings.Count(s.log.String(), "waiting until it can"); n != 1 {
+		if n := strings.Count(s.log.String(), "the store can't be opened; waiting"); n != 1 {
 			t.Errorf("in five minutes the log told it %d times", n)
 		}
 		full.Store(false)

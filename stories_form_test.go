@@ -111,7 +111,7 @@ func TestMultiStepInChat(t *testing.T) {
 		for _, text := range steps(lines[len(lines)-1]) {
 			noTags(t, "an edit", text)
 		}
-		if requests := c.model.Requests(); len(requests) != 3 || !strings.Contains(requests[1].LastUser(), "is playing now") {
+		if requests := c.model.Requests(); len(requests) != 3 || !strings.Contains(requests[1].LastUser(), "is now playing") {
 			t.Errorf("the model was asked %d times", len(requests))
 		}
 	})

@@ -61,7 +61,7 @@ func TestRotatingGuests(t *testing.T) {
 					if !strings.HasPrefix(read[i], want[i]) || want[i] == "" && read[i] != "" {
 						t.Errorf("visit %d reads %q; want %q", i, read[i], want[i])
 					}
-					if strings.HasPrefix(want[i], "You") {
+					if strings.HasPrefix(want[i], "You said") {
 						answered++
 					}
 				}

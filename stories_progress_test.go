@@ -63,7 +63,7 @@ func steps(m Line) (texts []string) {
 
 // ST-16, ST-17: text, status, status, tool, text and the last word, as they stand one after the other in one message.
 func TestProgressInChat(t *testing.T) {
-	const asks, runs, ran = "⏳ play music: so what", "⚙️ play music: so what", "✅ play music: so what → it plays"
+	const asks, runs, ran = "⏳ play music: so what", "⚙️ play music: so what", "✅ play music: so what → playing"
 	ended := paragraphs(letMe, playing, enjoy)
 	for progress, want := range map[config.Progress][]string{
 		config.ProgressOff:     {letMe, paragraphs(letMe, settling), paragraphs(letMe, playing), ended},
@@ -125,7 +125,7 @@ func TestProgressOnThePage(t *testing.T) {
 			`{"type":"status","kind":"streaming"}`,
 			`{"type":"token","text":"\n\n✨ Setting up so what…"}`,
 			`{"type":"token","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**"}`,
-			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is playing now; people see that, with the link if there is one.","shortResult":"it plays"}`,
+			`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"so what\"}","compactParams":"so what","result":"\"so what\" is now playing; the user sees that, with the link if there is one.","shortResult":"playing"}`,
 			`{"type":"token","text":"\n\nEnjoy it."}`,
 			`{"type":"done","fullText":"Let me put on some music.\n\n🎵 Now playing: **so what**\n\nEnjoy it.","messageId":"` + said + `","agentName":"Parley","actionCallbackHistory":["✨ Setting up so what…","🎵 Now playing: **so what**"]}`,
 		}

@@ -10,7 +10,7 @@ import (
 	. "parley/connectors/connectortest"
 )
 
-const once = "🔁 The server of “so what” does not answer; I try once more…"
+const once = "🔁 The server of “so what” is not responding; trying again…"
 
 // slowMusic is a track whose server answers with the second try.
 func (s *story) slowMusic() {

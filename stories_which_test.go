@@ -17,7 +17,7 @@ import (
 
 const (
 	which     = "❓ Which one?"
-	nobody    = "⚠️ Nobody has said which one: “blue monk”, “blue train”. Ask me again with more of its title."
+	nobody    = "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."
 	train     = "🎵 Now playing: **blue train**"
 	trainFile = "📎 blue_train.mp3: the sound of blue train"
 	choices   = "[blue monk] [blue train]"
@@ -101,7 +101,7 @@ func TestWhichTrack(t *testing.T) {
 						c.pass(time.Minute)
 						c.shows(at, paragraphs(letMe, train, enjoy), trainFile)
 						c.asked(2)
-						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is playing now`) {
+						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is now playing`) {
 							t.Errorf("the model was told %s", p)
 						}
 						own := slices.DeleteFunc(c.Sees(at), func(m Line) bool { return !m.Own })
@@ -147,7 +147,7 @@ func TestWhichTrackInVain(t *testing.T) {
 		"nobody chooses":   {plays("")[1:], func(c *chat) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
 		"the process dies": {[]Script{{Text(tale)}}, func(c *chat) { c.crash(); c.start() }, []string{tale}},
 		"the process dies, and the next asks": {plays("blue"), func(c *chat) { c.crash(); c.start() },
-			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Others that fit: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
+			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
 		"the process ends": {[]Script{{Text(tale)}}, func(c *chat) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	for wait := firstWait; waits; wait = min(2*wait, longWait) {
 		if time.Since(told) >= sayAgain {
 			told = time.Now()
-			env.Log.Error("the store can't be opened; waiting until it can", "reason", reason, "store", cfg.Store, "err", err)
+			env.Log.Error("the store can't be opened; waiting", "reason", reason, "store", cfg.Store, "err", err)
 		}
 		if err := sayUnready(ctx, cfg, env, reason, wait); err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 		closing = errors.Join(closing, served)
 	}
 	if closing != nil {
-		env.Log.Warn("can't say on web.listen that the gateway waits", "err", closing)
+		env.Log.Warn("can't report on web.listen that the gateway is waiting", "err", closing)
 	}
 	return err
 }

@@ -20,11 +20,11 @@ import (
 )
 
 type chatCmd struct {
-	Prompt   *string `short:"p" placeholder:"TEXT" help:"Ask this, write the answer to standard output, and end. What is piped in goes along, below the question. Begins a new conversation. What can't wait, such as options to choose from, goes to standard error."`
-	JSON     bool    `name:"json" help:"Write every event of the answers as a line of JSON."`
-	New      bool    `help:"Begin a new conversation. Without it the last one goes on."`
-	Continue bool    `help:"With -p: go on with the last conversation."`
-	URL      string  `name:"url" placeholder:"URL" help:"Talk to the gateway there, such as http://127.0.0.1:8080, in place of the one that the configuration describes."`
+	Prompt   *string `short:"p" placeholder:"TEXT" help:"Ask this, print the answer to standard output, and exit. Piped input is appended to the question. Starts a new conversation. Choices and notices go to standard error."`
+	JSON     bool    `name:"json" help:"Print every event as a line of JSON."`
+	New      bool    `help:"Start a new conversation instead of continuing the last one."`
+	Continue bool    `help:"With -p: continue the last conversation."`
+	URL      string  `name:"url" placeholder:"URL" help:"Gateway to talk to, such as http://127.0.0.1:8080 (default: the one in the config file)."`
 }
 
 // Run implements the command.
@@ -141,7 +141,7 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	}
 	chat := terminal.Chat{
 		Client: client, In: os.Stdin, Out: os.Stdout, Color: os.Getenv("NO_COLOR") == "",
-		Welcome: fmt.Sprintf("%s, at %s. /help says what there is.", cfg.Agent.Name, url),
+		Welcome: fmt.Sprintf("%s, at %s. Type /help for commands.", cfg.Agent.Name, url),
 	}
 	return chat.Run(ctx)
 }
@@ -164,7 +164,7 @@ func (f conversationFile) read() (string, error) {
 	}
 	id, err := os.ReadFile(string(f))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look for the last conversation: %w", err)
+		return "", fmt.Errorf("find the last conversation: %w", err)
 	}
 	return strings.TrimSpace(string(id)), nil
 }
@@ -175,7 +175,7 @@ func (f conversationFile) write(id string) error {
 		return nil
 	}
 	if err := os.WriteFile(string(f), []byte(id+"\n"), 0o600); err != nil {
-		return fmt.Errorf("remember the conversation: %w", err)
+		return fmt.Errorf("save the conversation: %w", err)
 	}
 	return nil
 }

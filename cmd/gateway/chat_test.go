@@ -67,7 +67,7 @@ func TestChatTellsWhatIsImportant(t *testing.T) {
 	if code := status(t, err); code != 0 || string(out) != "🎵 Now playing: **so what**\n\nEnjoy it.\n" {
 		t.Errorf("it ended with %d and wrote %q", code, out)
 	}
-	if s := stderr.String(); !strings.Contains(s, "🔁 The server of “so what” does not answer; I try once more…\n") || strings.Contains(s, "Setting up") {
+	if s := stderr.String(); !strings.Contains(s, "🔁 The server of “so what” is not responding; trying again…\n") || strings.Contains(s, "Setting up") {
 		t.Errorf("beside it, it wrote %q", s)
 	}
 }

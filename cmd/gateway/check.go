@@ -41,9 +41,9 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 		fmt.Println(verdict(warnings))
 		return nil
 	case 1:
-		return errors.New("one problem to solve, marked FAIL above")
+		return errors.New("1 problem to fix, marked FAIL above")
 	}
-	return fmt.Errorf("%d problems to solve, marked FAIL above", problems)
+	return fmt.Errorf("%d problems to fix, marked FAIL above", problems)
 }
 
 // verdict is the last line of a check that found no problem.
@@ -52,7 +52,7 @@ func verdict(warnings int) string {
 	case 0:
 		return "Everything works."
 	case 1:
-		return "Everything works. One warning is above."
+		return "Everything works, with 1 warning (see above)."
 	}
-	return fmt.Sprintf("Everything works. %d warnings are above.", warnings)
+	return fmt.Sprintf("Everything works, with %d warnings (see above).", warnings)
 }

@@ -63,7 +63,7 @@ func TestSilentPipe(t *testing.T) {
 	asks.Stdin = in
 	begun := time.Now()
 	out, err := asks.CombinedOutput()
-	if code := status(t, err); code != 0 || !strings.Contains(string(out), "> just this\n") || !strings.Contains(string(out), "Nothing came on standard input") {
+	if code := status(t, err); code != 0 || !strings.Contains(string(out), "> just this\n") || !strings.Contains(string(out), "No input on standard input") {
 		t.Errorf("it ended with %d after %v and wrote %q", code, time.Since(begun), out)
 	}
 }

@@ -36,7 +36,7 @@ type outcome struct {
 
 // outcomes lists those commands. Words in capitals stand for something that the folder does not have.
 var outcomes = map[string]outcome{
-	"gateway pair":      {1, "which code?"},
+	"gateway pair":      {1, "no code given"},
 	"gateway pair CODE": {1, "code"},
 	"gateway pair --remove telegram:123456789": {1, "telegram:123456789"},
 	"gateway runs retry RUN":                   {1, "RUN"},

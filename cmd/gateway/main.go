@@ -24,15 +24,15 @@ import (
 const defaultFile = "config.yaml"
 
 type cli struct {
-	Config  string           `short:"c" placeholder:"FILE" help:"The configuration file (default: ./config.yaml if there is one, otherwise built-in defaults)."`
+	Config  string           `short:"c" placeholder:"FILE" help:"Config file (default: ./config.yaml if present, otherwise built-in defaults)."`
 	Version kong.VersionFlag `help:"Print the version."`
 
-	Run   runCmd   `cmd:"" default:"withargs" help:"Answer, until interrupted (the default)."`
-	Chat  chatCmd  `cmd:"" help:"Talk to the agent here: with the running gateway of this configuration, or without one."`
-	Check checkCmd `cmd:"" help:"Try everything that is configured, for real, and say what to do next."`
-	Pair  pairCmd  `cmd:"" help:"Let somebody in who has a code, say who is in, or let somebody in no more."`
+	Run   runCmd   `cmd:"" default:"withargs" help:"Run the gateway until interrupted (the default)."`
+	Chat  chatCmd  `cmd:"" help:"Chat with the agent in this terminal, whether or not the gateway is running."`
+	Check checkCmd `cmd:"" help:"Check the configuration against the real services."`
+	Pair  pairCmd  `cmd:"" help:"Approve, list or revoke users."`
 	Runs  runsCmd  `cmd:"" help:"List the questions that crashed the gateway, or retry one."`
-	PDF   pdfCmd   `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from the input and write its text: for the gateway itself."`
+	PDF   pdfCmd   `cmd:"" name:"read-pdf" hidden:"" help:"Read a PDF from standard input and write its text. For internal use."`
 }
 
 func main() {

@@ -228,7 +228,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"nothing set":   {nil, 0, []string{"ok    store", "demo", "OPENAI_API_KEY", "\nEverything works.\n"}},
 		"all right":     {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=one"}, 0, []string{"ok    models.large"}},
-		"which model":   {[]string{base, "OPENAI_API_KEY=sk-right-0123456789"}, 1, []string{"FAIL", "one", "two", "OPENAI_MODEL", "one problem to solve"}},
+		"which model":   {[]string{base, "OPENAI_API_KEY=sk-right-0123456789"}, 1, []string{"FAIL", "one", "two", "OPENAI_MODEL", "1 problem to fix"}},
 		"wrong key":     {[]string{base, "OPENAI_API_KEY=sk-wrong-0123456789", "OPENAI_MODEL=one"}, 1, []string{"FAIL  models.large"}},
 		"no such model": {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=three"}, 1, []string{"FAIL  models.large"}},
 		"nobody there":  {[]string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_MODEL=m"}, 1, []string{"FAIL  models.large"}},

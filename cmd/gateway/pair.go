@@ -10,9 +10,9 @@ import (
 )
 
 type pairCmd struct {
-	Code   string `arg:"" optional:"" help:"What somebody was told who wants to talk to the bot."`
-	List   bool   `help:"Say who was let in, and who waits."`
-	Remove string `placeholder:"ACCOUNT" help:"Let somebody in no more, such as telegram:123456789."`
+	Code   string `arg:"" optional:"" help:"The code of the user to approve."`
+	List   bool   `help:"List approved and waiting users."`
+	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as telegram:123456789."`
 }
 
 // Run implements the command. A running gateway of the configuration is asked; else its store is opened.
@@ -27,33 +27,33 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s is let in.\n", named(who))
+		fmt.Printf("%s is approved.\n", named(who))
 		return nil
 	case p.Remove != "":
 		if err := parley.Dismiss(ctx, cfg, p.Remove); err != nil {
 			return err
 		}
-		fmt.Printf("%s is let in no more.\n", p.Remove)
+		fmt.Printf("%s no longer has access.\n", p.Remove)
 		return nil
 	case !p.List:
-		return errors.New("which code? gateway pair CODE lets in who was told it, gateway pair --list says who is in")
+		return errors.New("no code given; approve a user with gateway pair CODE, or list users with gateway pair --list")
 	}
 	people, err := parley.ListPeople(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	for _, who := range people.In {
-		word := "in"
+		word := "approved"
 		if who.Owner {
 			word = "owner"
 		}
-		fmt.Printf("%-6s %s\n", word, named(who))
+		fmt.Printf("%-8s %s\n", word, named(who))
 	}
 	if people.OwnerCode != "" {
-		fmt.Printf("There is no owner yet. Send this code to a bot in a direct chat to become the owner: %s\n", people.OwnerCode)
+		fmt.Printf("There is no owner yet. Send this code to the bot in a direct message to become the owner: %s\n", people.OwnerCode)
 	}
 	for _, k := range people.Waiting {
-		fmt.Printf("%-6s %s\n", "waits", named(k.Person))
+		fmt.Printf("%-8s %s\n", "waiting", named(k.Person))
 	}
 	return nil
 }

@@ -50,13 +50,13 @@ func TestPair(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file with the token: %v, %v", info, err)
 	}
-	pair(0, "telegram:1 (E\\x1bve) is let in", "aaaa-bbbb")
-	pair(1, "nobody waits", "aaaa-bbbb")
-	pair(1, "nobody waits", "EEEE-FFFF")
-	pair(1, "which code?")
-	pair(0, "in     telegram:1", "--list")
+	pair(0, "telegram:1 (E\\x1bve) is approved", "aaaa-bbbb")
+	pair(1, "unknown or expired code", "aaaa-bbbb")
+	pair(1, "unknown or expired code", "EEEE-FFFF")
+	pair(1, "no code given")
+	pair(0, "approved telegram:1", "--list")
 	pair(0, "become the owner: EEEE-FFFF\n", "--list")
-	pair(0, "waits  telegram:2", "--list")
+	pair(0, "waiting  telegram:2", "--list")
 	for _, token := range []string{"", "Bearer ", "Bearer wrong"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/local/pair", strings.NewReader("{}"))
 		if err != nil {
@@ -83,6 +83,6 @@ func TestPair(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair(0, "telegram:2", "CCCCDDDD")
-	pair(0, "telegram:1 is let in no more", "--remove", "telegram:1")
-	pair(1, "was not let in", "--remove", "telegram:1")
+	pair(0, "telegram:1 no longer has access", "--remove", "telegram:1")
+	pair(1, "has no approval to revoke", "--remove", "telegram:1")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 type runCmd struct {
-	Listen string `placeholder:"HOST:PORT" help:"Where the web chat listens, in place of web.listen."`
+	Listen string `placeholder:"HOST:PORT" help:"Address to listen on, instead of web.listen."`
 }
 
 // Run implements the command.

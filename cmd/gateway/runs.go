@@ -12,8 +12,8 @@ import (
 )
 
 type runsCmd struct {
-	List  listRunsCmd `cmd:"" default:"1" help:"List what is not answered any more because the gateway crashed each time (the default)."`
-	Retry retryRunCmd `cmd:"" help:"Try once more to answer a run of that list."`
+	List  listRunsCmd `cmd:"" default:"1" help:"List messages that are set aside because the gateway crashed each time it answered them (the default)."`
+	Retry retryRunCmd `cmd:"" help:"Retry a run from the list."`
 }
 
 type listRunsCmd struct{}
@@ -41,7 +41,7 @@ func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 }
 
 type retryRunCmd struct {
-	ID string `arg:"" name:"run" help:"The run, such as 'discord/1234#5'; quote it for the shell."`
+	ID string `arg:"" name:"run" help:"Run ID, such as 'discord/1234#5'; quote it for the shell."`
 }
 
 // Run implements the command.
@@ -53,7 +53,7 @@ func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	if err := parley.RetryRun(ctx, cfg, r.ID); err != nil {
 		return err
 	}
-	fmt.Printf("%s is answered again, now or when the gateway starts.\n", shown(r.ID))
+	fmt.Printf("%s will be retried, now or when the gateway starts.\n", shown(r.ID))
 	return nil
 }
 

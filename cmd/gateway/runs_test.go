@@ -60,15 +60,15 @@ func TestRunsThatCrash(t *testing.T) {
 	}
 	g = run()
 	runs(0, "me")
-	runs(1, "no run web/other#1 is set aside", "retry", "web/other#1")
-	runs(0, "is answered again", "retry", id)
+	runs(1, "run web/other#1 is not set aside", "retry", "web/other#1")
+	runs(0, "will be retried", "retry", id)
 	poisoned(t, g, fake, 4)
 	runs(0, "Nothing is set aside.", "list")
 	poisoned(t, run(), fake, 5)
 	poisoned(t, run(), fake, 6)
 	setAside(t, run())
 	runs(0, id, "list")
-	runs(0, "is answered again", "retry", id)
+	runs(0, "will be retried", "retry", id)
 	poisoned(t, run(), fake, 7)
 }
 

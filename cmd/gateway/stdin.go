@@ -25,9 +25,9 @@ func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) 
 	text := strings.TrimSpace(strings.TrimSpace(prompt) + "\n\n" + strings.Trim(piped, "\n"))
 	switch {
 	case text == "":
-		return "", errors.New("-p is empty, so there is nothing to ask; write a question, or pipe one in")
+		return "", errors.New("-p is empty; give a question, or pipe one in")
 	case utf8.RuneCountInString(text) > maxQuestion:
-		return "", fmt.Errorf("the question and what is piped in have more than %d characters, which is the most that a message can have; pipe in less", maxQuestion)
+		return "", fmt.Errorf("the question and the piped input exceed the limit of %d characters; pipe in less", maxQuestion)
 	}
 	return text, nil
 }
@@ -58,7 +58,7 @@ func readPiped(ctx context.Context, in *os.File, notes io.Writer) (string, error
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	case <-time.After(pipePause):
-		_, _ = fmt.Fprintf(notes, "Nothing came on standard input within %v: asking without it. Redirect it from /dev/null if it is not meant.\n", pipePause)
+		_, _ = fmt.Fprintf(notes, "No input on standard input within %v; asking without it. To avoid the wait, redirect it from /dev/null.\n", pipePause)
 		return "", nil
 	}
 	select {

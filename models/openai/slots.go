@@ -129,7 +129,7 @@ func (m *Model) embedPart(ctx context.Context, model string, texts []string) ([]
 		return nil, err
 	}
 	if len(res.Data) != len(texts) {
-		return nil, fmt.Errorf("%d vectors came for %d texts", len(res.Data), len(texts))
+		return nil, fmt.Errorf("got %d vectors for %d texts", len(res.Data), len(texts))
 	}
 	slices.SortFunc(res.Data, func(a, b sdk.Embedding) int { return cmp.Compare(a.Index, b.Index) })
 	vectors := make([][]float32, len(texts))

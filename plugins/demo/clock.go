@@ -15,9 +15,9 @@ type clock struct{}
 func (clock) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "TELL_TIME",
-		Description: "Tells the date and the time.",
+		Description: "Get the date and time.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"zone":{"type":"string","description":"a name such as Europe/Rome; UTC if left out"}}}`),
+			`"zone":{"type":"string","description":"a time zone such as Europe/Rome; UTC if omitted"}}}`),
 		Effect: core.Reads,
 	}
 }

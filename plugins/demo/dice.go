@@ -15,10 +15,10 @@ type dice struct{ intN func(n int) int }
 func (dice) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "ROLL_DICE",
-		Description: "Rolls dice and tells what they show.",
+		Description: "Roll dice and get the result.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"sides":{"type":"integer","minimum":2,"maximum":1000,"description":"of each die; 6 if left out"},` +
-			`"count":{"type":"integer","minimum":1,"maximum":20,"description":"how many dice; 1 if left out"}}}`),
+			`"sides":{"type":"integer","minimum":2,"maximum":1000,"description":"sides of each die; 6 if omitted"},` +
+			`"count":{"type":"integer","minimum":1,"maximum":20,"description":"number of dice; 1 if omitted"}}}`),
 		Effect: core.Reads,
 	}
 }

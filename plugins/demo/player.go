@@ -28,9 +28,9 @@ type player struct{}
 func (player) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "PLAY_DEMO",
-		Description: "Pretends to look up and play a piece of music, and shows how far it is. There is no sound.",
+		Description: "Pretend to find and play a piece of music, showing progress. There is no sound.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"},` +
-			`"choose":{"type":"boolean","description":"whether to ask which of two pieces to play; then there is no title"}}}`),
+			`"choose":{"type":"boolean","description":"true to ask which of two pieces to play; then omit title"}}}`),
 		Effect: core.Reads,
 		Limit:  6 * time.Minute, // people have five to choose
 	}
@@ -80,7 +80,7 @@ func play(ctx context.Context, show func(string), title func() (string, error)) 
 	piece := shown(wanted)
 	show("Now playing: **" + piece + "**")
 	return core.Result{
-		Text:  fmt.Sprintf("%q is playing now. It is a demo: there is no sound.", piece),
+		Text:  fmt.Sprintf("%q is now playing. This is a demo: there is no sound.", piece),
 		Short: "Now playing: " + piece,
 	}, nil
 }

@@ -13,9 +13,9 @@ func chooseOption() action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "CHOOSE_OPTION", Similes: []string{"SELECT_OPTION", "OFFER_OPTIONS", "ASK_CHOICE"},
-			Description: "Asks with buttons to choose from, and ends the turn. Only when you need a decision between few things. Don't write the question beside it.",
+			Description: "Ask the user to choose from buttons, and end the turn. Only when you need a decision between a few options. Don't also write the question as text.",
 			Parameters: object(`"question":{"type":"string","minLength":1,"maxLength":1000,"description":"what to ask"},`+
-				`"options":{"type":"array","minItems":2,"maxItems":10,"uniqueItems":true,"description":"what to choose from, in few words each",`+
+				`"options":{"type":"array","minItems":2,"maxItems":10,"uniqueItems":true,"description":"the options, a few words each",`+
 				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
 			Effect: core.Reads,
 		},

@@ -26,10 +26,10 @@ func updateEntity(people People) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
-			Description: "Notes something lasting of a person, for all your conversations with them. Only what they tell you of themselves, or your owner of them.",
-			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what is noted; name is what they want to be called"},`+
-				`"value":{"type":"string","maxLength":80,"description":"what to note, in few words; empty to forget it"},`+
-				`"person":{"type":"string","description":"the name of the person in this conversation; who asks, if left out"}`, "about", "value"),
+			Description: "Remember a lasting fact about a person, for all your conversations with them. Only what they tell you about themselves, or what your owner tells you about them.",
+			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what kind of fact; name is what they want to be called"},`+
+				`"value":{"type":"string","maxLength":80,"description":"the fact, in a few words; empty to forget it"},`+
+				`"person":{"type":"string","description":"the name of the person in this conversation; the user who asks if omitted"}`, "about", "value"),
 			Effect: core.Writes,
 		},
 		offered: func(s core.Scene) bool { return named(s) && s.Room.Kind != core.Feed },
@@ -51,9 +51,9 @@ func updateEntity(people People) action {
 				_, err = people.Meet(ctx, e)
 			}
 			if err != nil {
-				return core.Result{}, fmt.Errorf("note it: %w", err)
+				return core.Result{}, fmt.Errorf("save the fact: %w", err)
 			}
-			return core.Result{Text: fmt.Sprintf("Noted of %s.", core.Label(who.Name)), Short: "noted"}, nil
+			return core.Result{Text: fmt.Sprintf("Saved for %s.", core.Label(who.Name)), Short: "noted"}, nil
 		},
 	}
 }
@@ -63,12 +63,12 @@ func meant(s core.Scene, name string) (core.Memory, error) {
 	name = core.Label(name)
 	if name == "" || strings.EqualFold(name, core.Label(s.Message.Name)) {
 		if s.Several() {
-			return core.Memory{}, errors.New("several people ask at once; who is meant has to ask alone")
+			return core.Memory{}, errors.New("several people asked at once; the person has to ask in a message of their own")
 		}
 		return s.Message, nil
 	}
 	if !s.Owner {
-		return core.Memory{}, errors.New("people can only tell you of themselves")
+		return core.Memory{}, errors.New("users can only set facts about themselves")
 	}
 	var found core.Memory
 	for _, m := range s.Recent {
@@ -76,12 +76,12 @@ func meant(s core.Scene, name string) (core.Memory, error) {
 			continue
 		}
 		if found.ID != "" && found.Author != m.Author {
-			return core.Memory{}, fmt.Errorf("several people here are called %q", name)
+			return core.Memory{}, fmt.Errorf("several users here are named %q", name)
 		}
 		found = m
 	}
 	if found.ID == "" {
-		return core.Memory{}, fmt.Errorf("nobody called %q has written here", name)
+		return core.Memory{}, fmt.Errorf("no user named %q has written here", name)
 	}
 	return found, nil
 }
@@ -93,7 +93,7 @@ func detailsOf(ctx context.Context, people People, id core.EntityID) (string, er
 	}
 	e, err := people.Entity(ctx, id)
 	if err != nil && !errors.Is(err, core.ErrNotFound) {
-		return "", fmt.Errorf("read what is noted: %w", err)
+		return "", fmt.Errorf("read the saved facts: %w", err)
 	}
 	var all []string
 	for _, d := range details {

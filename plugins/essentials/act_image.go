@@ -13,8 +13,8 @@ func generateImage(painter core.Painter) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
-			Description: "Makes a picture and shows it below your answer. Only when asked to.",
-			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"all that the picture shall show, and in what style"}`, "prompt"),
+			Description: "Generate an image and show it below your answer. Only when asked to.",
+			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"everything the image should show, and its style"}`, "prompt"),
 			Effect:      core.Reads,
 			Limit:       3 * time.Minute,
 		},
@@ -25,9 +25,9 @@ func generateImage(painter core.Painter) action {
 			}
 			picture, err := painter.Paint(ctx, p.Prompt)
 			if err != nil {
-				return core.Result{}, fmt.Errorf("make the picture: %w", err)
+				return core.Result{}, fmt.Errorf("generate the image: %w", err)
 			}
-			return core.Result{Text: "The picture is made, and people see it below your answer.", Short: "a picture", Files: []core.Blob{picture}}, nil
+			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []core.Blob{picture}}, nil
 		},
 	}
 }

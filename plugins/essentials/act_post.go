@@ -18,9 +18,9 @@ func createPost(rooms Rooms) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
-			Description: "Writes a post in a channel that is a feed. You need not write its text. Only when asked to.",
+			Description: "Publish a post in a feed channel. Its text is written for you. Only when asked to.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the channel"},`+
-				`"topic":{"type":"string","maxLength":500,"description":"what the post shall be about; up to you if left out"}`, "room"),
+				`"topic":{"type":"string","maxLength":500,"description":"what the post is about; your choice if omitted"}`, "room"),
 			Effect: core.Writes,
 		},
 		offered: func(s core.Scene) bool { return s.Owner && s.Room.Kind != core.Feed },
@@ -31,7 +31,7 @@ func createPost(rooms Rooms) action {
 			case err != nil:
 				return core.Result{}, err
 			case room.Kind != core.Feed:
-				return core.Result{}, fmt.Errorf("%s is no feed; what is said there is a message", label(room))
+				return core.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
 			}
 			text, err := writePost(ctx, c.Scene, room, p.Topic)
 			if err != nil {
@@ -40,11 +40,11 @@ func createPost(rooms Rooms) action {
 			err = c.Say(ctx, room.ID, text)
 			switch {
 			case errors.Is(err, core.ErrUnreached):
-				return core.Result{}, fmt.Errorf("nothing was written in %s yet, so it can't be reached", label(room))
+				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
 				return core.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
 			}
-			return core.Result{Text: fmt.Sprintf("It will be posted in %s, as soon as the platform takes it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
+			return core.Result{Text: fmt.Sprintf("It will be posted in %s as soon as the platform accepts it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
 		},
 	}
 }
@@ -63,5 +63,5 @@ func writePost(ctx context.Context, s core.Scene, feed core.Room, topic string) 
 			return text, nil
 		}
 	}
-	return "", errors.New("no post came of it; try once more, or say it yourself with SEND_MESSAGE")
+	return "", errors.New("no post was written; try again, or use SEND_MESSAGE")
 }

@@ -15,27 +15,27 @@ func roomActions(rooms Rooms) []action {
 	return []action{
 		listening(rooms, core.Ambient, core.ActionSpec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
-			Description: "Takes part in a room: also what is not addressed to you is then considered. Only when asked to.",
-		}, "I now take part in %s."),
+			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
+		}, "I now follow %s."),
 		listening(rooms, core.Unfollowed, core.ActionSpec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
-			Description: "Takes no more part in a room until you are addressed there. Only when asked to.",
-		}, "I am quiet in %s until I am addressed."),
+			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
+		}, "I'll stay quiet in %s until someone mentions me."),
 		listening(rooms, core.Muted, core.ActionSpec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
-			Description: "Says nothing in a room any more, also when addressed, until somebody has you unmute it from another room. Only when asked to.",
-		}, "I say nothing more in %s. To change that, ask me in another room."),
+			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
+		}, "I've muted %s. To unmute it, ask me in another room."),
 		listening(rooms, core.Normal, core.ActionSpec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
-			Description: "Answers again in a room that was muted. Only when asked to.",
-		}, "I answer again in %s."),
+			Description: "Unmute a room: answer there again. Only when asked to.",
+		}, "I answer in %s again."),
 	}
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
 func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) action {
 	spec.Effect = core.Writes
-	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`)
+	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return action{spec: spec,
 		offered: func(s core.Scene) bool { return among(s) || named(s) },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
@@ -44,10 +44,10 @@ func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string)
 			case err != nil:
 				return core.Result{}, err
 			case room.Kind.Private():
-				return core.Result{}, errors.New("that is a private conversation, and all of it is for you; say which room is meant")
+				return core.Result{}, errors.New("that is a private conversation, where every message is for you; name the room")
 			}
 			if err := rooms.SetAttention(ctx, room.ID, a); err != nil {
-				return core.Result{}, fmt.Errorf("set how closely you listen: %w", err)
+				return core.Result{}, fmt.Errorf("change how you follow the room: %w", err)
 			}
 			text := fmt.Sprintf(done, label(room))
 			return core.Result{Text: text, Short: text}, nil
@@ -74,7 +74,7 @@ func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Roo
 		return s.Room, nil
 	}
 	if !named(s) {
-		return core.Room{}, errors.New("who asks is a guest, and guests can only mean this room")
+		return core.Room{}, errors.New("the user is a guest; guests can only use this in the current room")
 	}
 	author := s.Message.Author
 	if s.Owner {
@@ -85,14 +85,14 @@ func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Roo
 		found, err = rooms.RoomsNamed(ctx, plain(name), author)
 	}
 	if err != nil {
-		return core.Room{}, fmt.Errorf("look for the room: %w", err)
+		return core.Room{}, fmt.Errorf("find the room: %w", err)
 	}
 	if near := slices.DeleteFunc(slices.Clone(found), func(r core.Room) bool { return r.Connector != s.Room.Connector }); len(near) == 1 {
 		return near[0], nil
 	}
 	switch len(found) {
 	case 0:
-		return core.Room{}, fmt.Errorf("there is no room %q that who asks takes part in", name)
+		return core.Room{}, fmt.Errorf("there is no room %q that the user is a member of", name)
 	case 1:
 		return found[0], nil
 	}
@@ -100,7 +100,7 @@ func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Roo
 	for _, r := range found {
 		ids = append(ids, string(r.ID))
 	}
-	return core.Room{}, fmt.Errorf("several rooms are called %q; name one by its id: %s", name, strings.Join(ids, ", "))
+	return core.Room{}, fmt.Errorf("several rooms are named %q; use an id: %s", name, strings.Join(ids, ", "))
 }
 
 // plain is a room's name without the sign that people put before it.

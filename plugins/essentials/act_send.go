@@ -13,9 +13,9 @@ func sendMessage(rooms Rooms) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "SEND_MESSAGE", Similes: []string{"SEND_DM", "MESSAGE_ROOM", "POST_MESSAGE", "WRITE_TO"},
-			Description: "Says something in another room. Only when asked to. What is said in this room you simply write.",
+			Description: "Send a message to another room. Only when asked to. To reply in this room, just write your answer.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the room"},`+
-				`"text":{"type":"string","minLength":1,"description":"what to say there, as it shall be read"}`, "room", "text"),
+				`"text":{"type":"string","minLength":1,"description":"the text of the message"}`, "room", "text"),
 			Effect: core.Writes,
 		},
 		offered: named,
@@ -26,16 +26,16 @@ func sendMessage(rooms Rooms) action {
 			case err != nil:
 				return core.Result{}, err
 			case room.ID == c.Scene.Room.ID:
-				return core.Result{}, errors.New("that is this room; write it as your answer")
+				return core.Result{}, errors.New("that is the current room; just write your answer")
 			}
 			err = c.Say(ctx, room.ID, p.Text)
 			switch {
 			case errors.Is(err, core.ErrUnreached):
-				return core.Result{}, fmt.Errorf("nobody has written in %s yet, so it can't be reached", label(room))
+				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
-				return core.Result{}, fmt.Errorf("say it in %s: %w", label(room), err)
+				return core.Result{}, fmt.Errorf("send a message to %s: %w", label(room), err)
 			}
-			return core.Result{Text: fmt.Sprintf("It will be said in %s, after what is being said there.", label(room)), Short: "→ " + label(room)}, nil
+			return core.Result{Text: fmt.Sprintf("The message will be sent to %s after the answer in progress there.", label(room)), Short: "→ " + label(room)}, nil
 		},
 	}
 }

@@ -22,10 +22,10 @@ func updateSettings(settings Settings, rooms Rooms) action {
 	return action{
 		spec: core.ActionSpec{
 			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
-			Description: "Sets how you answer in a room from now on. Only when your owner asks for it.",
-			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"what is set: the language of your answers, how long they are (short, normal or detailed), or their tone"},`+
-				`"value":{"type":"string","maxLength":80,"description":"what it is from now on; empty for what it was at first"},`+
-				`"room":{"type":"string","description":"the name or id of the room; this room if left out"}`, "setting", "value"),
+			Description: "Change how you answer in a room from now on. Only when your owner asks.",
+			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"the setting: the language, length (short, normal or detailed) or tone of your answers"},`+
+				`"value":{"type":"string","maxLength":80,"description":"the new value; empty for the default"},`+
+				`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`, "setting", "value"),
 			Effect: core.Writes,
 		},
 		offered: func(s core.Scene) bool { return s.Owner },
@@ -39,13 +39,13 @@ func updateSettings(settings Settings, rooms Rooms) action {
 			if p.Setting == "length" && value != "" {
 				words, ok := lengths[value]
 				if !ok {
-					return core.Result{}, errors.New("length is short, normal or detailed")
+					return core.Result{}, errors.New("length must be short, normal or detailed")
 				}
 				value = words
 			}
 			note := core.RoomNote{Room: room.ID, Kind: core.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
 			if err := settings.SaveNote(ctx, note); err != nil {
-				return core.Result{}, fmt.Errorf("keep the setting: %w", err)
+				return core.Result{}, fmt.Errorf("save the setting: %w", err)
 			}
 			text := fmt.Sprintf("The %s of answers in %s is set.", p.Setting, label(room))
 			return core.Result{Text: text, Short: text}, nil

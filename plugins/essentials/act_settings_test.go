@@ -20,7 +20,7 @@ func TestUpdateSettings(t *testing.T) {
 		if got := w.prompt(); strings.Contains(got, told) {
 			t.Errorf("in another room the model is told\n%s", got)
 		}
-		w.wants(tea, "ada", "UPDATE_SETTINGS", `{"setting":"length","value":"endless"}`, "Error: length is short, normal or detailed")
+		w.wants(tea, "ada", "UPDATE_SETTINGS", `{"setting":"length","value":"endless"}`, "Error: length must be short, normal or detailed")
 		w.wants(tea, "ada", "UPDATE_SETTINGS", `{"setting":"owner","value":"bob"}`, "Error: The parameters are invalid")
 		w.wants(tea, "bob", "UPDATE_SETTINGS", `{"setting":"tone","value":"rude"}`, `Error: There is no action "UPDATE_SETTINGS".`)
 		w.wants(tea, "ada", "UPDATE_SETTINGS", `{"setting":"length","value":"normal"}`, "is set")

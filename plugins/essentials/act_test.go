@@ -98,11 +98,11 @@ func TestRoomActions(t *testing.T) {
 func TestMuted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.hear(tea, "bob", "hello")
-		w.wants(tea, "bob", "MUTE_ROOM", "{}", "I say nothing more in tea.")
+		w.wants(tea, "bob", "MUTE_ROOM", "{}", "I've muted tea.")
 		if acc := w.hear(tea, "ada", "are you there?"); acc.Run != "" {
 			t.Errorf("it is answered in %s", acc.Run)
 		}
-		w.wants(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer again in tea.")
+		w.wants(bob, "bob", "UNMUTE_ROOM", `{"room":"tea"}`, "I answer in tea again.")
 		if acc := w.hear(tea, "ada", "and now?"); acc.Run == "" {
 			t.Error("it is not answered")
 		}
@@ -119,14 +119,14 @@ func TestWhichRooms(t *testing.T) {
 		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond1", Kind: core.Group, Connector: "fake", Name: "pond"}))
 		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond2", Kind: core.Group, Connector: "fake", Name: "pond"}))
 		w.wants(bob, "bob", "MUTE_ROOM", `{}`, "Error: that is a private conversation")
-		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that who asks takes part in`)
+		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that the user is a member of`)
 		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"fake/garden"}`, `Error: there is no room "fake/garden"`)
-		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"tea"}`, "in tea")
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"garden"}`, "in garden")
+		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"tea"}`, "muted tea")
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"garden"}`, "muted garden")
 		w.wants(ada, "ada", "UNMUTE_ROOM", `{"room":"garden"}`, "in garden")
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "in tea") // the one of the same connector
-		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `name one by its id: fake/pond1, fake/pond2`)
-		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: who asks is a guest")
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"tea"}`, "muted tea") // the one of the same connector
+		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `use an id: fake/pond1, fake/pond2`)
+		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: the user is a guest")
 		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
 		if got, err := w.store.Attention(w.Context(), twin.ID); got != core.Normal || err != nil {
 			t.Errorf("the other tea: %q, %v", got, err)
@@ -139,12 +139,12 @@ func TestSendMessage(t *testing.T) {
 		w.hear(tea, "bob", "hello")
 		w.hear(garden, "guest", "hello")
 		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/attic", Kind: core.Group, Connector: "fake", Name: "attic"}))
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "It will be said in tea")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "The message will be sent to tea")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
-		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is this room")
+		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is the current room")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"tea","text":""}`, "Error: The parameters are invalid: text: minLength")
-		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "It will be said in garden")
-		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: nobody has written in attic yet")
+		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"garden","text":"Come in."}`, "The message will be sent to garden")
+		w.wants(ada, "ada", "SEND_MESSAGE", `{"room":"attic","text":"Anybody?"}`, "Error: there is no message in attic yet")
 		w.wants(garden, "guest", "SEND_MESSAGE", `{"room":"tea","text":"Hello."}`, `Error: There is no action "SEND_MESSAGE".`)
 		if diff := cmp.Diff([]string{"bob: hello", "agent: Done.", "agent: Tea is ready."}, w.texts(tea)); diff != "" {
 			t.Errorf("tea (-want +got):\n%s", diff)

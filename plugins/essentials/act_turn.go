@@ -14,22 +14,22 @@ func turnActions(rooms Rooms) []action {
 		{
 			spec: core.ActionSpec{
 				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: core.Reads,
-				Description: "Answers with a text.",
-				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is written already"}`),
+				Description: "Answer with text.",
+				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is already written"}`),
 			},
 			act: reply,
 		},
 		{
 			spec: core.ActionSpec{
 				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true, Effect: core.Reads,
-				Description: "Does nothing more.",
+				Description: "Do nothing more.",
 			},
 			act: leave,
 		},
 		{
 			spec: core.ActionSpec{
 				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: core.Reads,
-				Description: "Gives no answer. For messages that are not meant for you, or that want none. Write nothing beside it.",
+				Description: "Don't answer. For messages that are not meant for you or need no answer. Write no text.",
 			},
 			offered: among,
 			act:     leave,
@@ -37,7 +37,7 @@ func turnActions(rooms Rooms) []action {
 		{
 			spec: core.ActionSpec{
 				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: core.Writes,
-				Description: "Gives no answer, and stays silent in this room until somebody addresses you. For when you are told to be quiet.",
+				Description: "Don't answer, and stay silent in this room until you are addressed. Use it when you are told to be quiet.",
 			},
 			offered: among,
 			act: func(ctx context.Context, c *core.Call) (core.Result, error) {

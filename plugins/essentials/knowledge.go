@@ -77,7 +77,7 @@ func (k *knowledge) Provide(ctx context.Context, s core.Scene) (core.Fragment, e
 		return core.Fragment{}, nil
 	}
 	text := dashes(lines)
-	return core.Fragment{Text: "# What you know about this\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
+	return core.Fragment{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
 }
 
 func (k *knowledge) read(documents []core.Document) {
@@ -117,7 +117,7 @@ func (k *knowledge) byMeaning(ctx context.Context, question string) (best []int,
 			k.mu.Lock()
 			k.rests = time.Now().Add(questionRest)
 			k.mu.Unlock()
-			k.log.Warn("knowledge is found by words: the meaning of a question is not to be had", "err", err)
+			k.log.Warn("knowledge search falls back to keywords: the question's embedding failed", "err", err)
 		}
 		return nil, false
 	}
@@ -128,10 +128,10 @@ func (k *knowledge) byMeaning(ctx context.Context, question string) (best []int,
 func (k *knowledge) embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := k.embedder.Embed(ctx, texts)
 	if err == nil && len(vectors) != len(texts) {
-		err = fmt.Errorf("%d vectors came for %d texts", len(vectors), len(texts))
+		err = fmt.Errorf("got %d vectors for %d texts", len(vectors), len(texts))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask for the meaning of %d texts: %w", len(texts), err)
+		return nil, fmt.Errorf("embed %d texts: %w", len(texts), err)
 	}
 	return vectors, nil
 }
@@ -158,7 +158,7 @@ func (k *knowledge) work(ctx context.Context) {
 			continue
 		}
 		if pause == 0 && ctx.Err() == nil {
-			k.log.Warn("knowledge is found by words until the meaning of all of it is known", "known", len(known), "of", len(k.texts), "err", err)
+			k.log.Warn("knowledge search uses keywords until all embeddings are ready", "known", len(known), "of", len(k.texts), "err", err)
 		}
 		size, pause = max(1, size/2), min(max(firstPause, 2*pause), longestPause)
 		select {

@@ -35,7 +35,7 @@ func found(t *testing.T, k core.Provider, known []core.Document, question string
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, ok := strings.CutPrefix(f.Text, "# What you know about this\n")
+	text, ok := strings.CutPrefix(f.Text, "# Knowledge about this topic\n")
 	if ok != (f.Text != "") || f.Values["relevantKnowledge"] != text {
 		t.Errorf("told is %q, and as a variable %q", f.Text, f.Values)
 	}

@@ -48,10 +48,10 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 		if asks == "" {
 			return core.Fragment{}, nil
 		}
-		text := fmt.Sprintf("You talk with %q, who is %s.", asks, standing)
+		text := fmt.Sprintf("You are talking to %q, who is %s.", asks, standing)
 		noted, err := detailsOf(ctx, known, s.Message.Author)
 		if noted != "" {
-			text += " You noted of them: " + noted + "."
+			text += " Saved facts: " + noted + "."
 		}
 		return core.Fragment{Text: text}, err
 	}
@@ -64,7 +64,7 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 		seen[m.Author] = true
 		name = strconv.Quote(name) // a name may say that it is somebody's
 		if m.Author == s.Message.Author {
-			name += ", who asks and is " + standing
+			name += ", who is asking and is " + standing
 		}
 		if len(lines) < mostDetails || m.Author == s.Message.Author {
 			noted, err := detailsOf(ctx, known, m.Author)
@@ -72,7 +72,7 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 				return core.Fragment{}, err
 			}
 			if noted != "" {
-				name += "; you noted: " + noted
+				name += "; saved facts: " + noted
 			}
 		}
 		lines = append(lines, name)
@@ -138,7 +138,7 @@ func facts(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
 		near = near[max(0, len(near)-lastFacts):]
 		far = far[max(0, len(far)-(lastFacts-len(near))):]
 		text := dashes(append(far, near...))
-		return core.Fragment{Text: "# What people here have said before\n" + text, Values: map[string]string{"facts": text}}, nil
+		return core.Fragment{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
 	}
 }
 

@@ -37,7 +37,7 @@ func providers(d Deps, known *knowledge) []core.Provider {
 		provider{core.ProviderSpec{Name: "RECENT_MESSAGES", Flat: true, Position: 90}, recentMessages},
 		provider{core.ProviderSpec{
 			Name: "ATTACHMENTS", Dynamic: true, Position: 95,
-			Description: "everything that the files in this conversation say, where the conversation only holds the beginning",
+			Description: "the full text of the files in this conversation, where the conversation shows only the beginning",
 		}, attachments},
 		provider{core.ProviderSpec{Name: "TIME", Own: true, Position: 100}, clock},
 		known,

@@ -36,7 +36,7 @@ func (r reflection) Evaluate(ctx context.Context, s core.Scene, _ core.Memory) e
 	}
 	known, err := r.journal.Notes(ctx, s.Room.ID, core.FactNote, lastFacts)
 	if err != nil {
-		return fmt.Errorf("read the facts: %w", err)
+		return fmt.Errorf("read facts: %w", err)
 	}
 	var texts []string
 	for _, n := range known {
@@ -44,11 +44,11 @@ func (r reflection) Evaluate(ctx context.Context, s core.Scene, _ core.Memory) e
 	}
 	answer, err := s.Ask(ctx, core.Reflection, map[string]string{"facts": dashes(texts)})
 	if err != nil {
-		return fmt.Errorf("ask for facts: %w", err)
+		return fmt.Errorf("extract facts: %w", err)
 	}
 	for _, n := range noted(s, answer) {
 		if err := r.journal.SaveNote(ctx, n); err != nil && !errors.Is(err, core.ErrNotFound) { // not found: just deleted
-			return fmt.Errorf("note a fact: %w", err)
+			return fmt.Errorf("save a fact: %w", err)
 		}
 	}
 	return nil

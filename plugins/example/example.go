@@ -31,10 +31,10 @@ func (brew) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "BREW_TEA",
 		Similes:     []string{"MAKE_TEA"},
-		Description: "Brews tea, which takes a while.",
+		Description: "Brew tea, which takes a while.",
 		Parameters: json.RawMessage(`{"type":"object","required":["kind"],"properties":{` +
 			`"kind":{"type":"string","enum":["assam","sencha"],"description":"which tea"},` +
-			`"cups":{"type":"integer","minimum":1,"maximum":6,"description":"how many cups; 1 if left out"}}}`),
+			`"cups":{"type":"integer","minimum":1,"maximum":6,"description":"number of cups; 1 if omitted"}}}`),
 		Effect: core.Reads, // nothing outside changes: it may be cut off, and done again
 		Limit:  2 * time.Minute,
 	}

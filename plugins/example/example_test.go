@@ -36,7 +36,7 @@ func TestPick(t *testing.T) {
 		err   error
 	}{
 		"the second":        {actiontest.Call{Chosen: []int{1}}, []string{"🍵 Which tea?", "🍵 Which tea?\n\n→ **sencha**", "🍵 sencha it is."}, "sencha was picked.", nil},
-		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ Nobody has picked a tea."}, "", core.ErrUnanswered},
+		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ No one picked a tea."}, "", core.ErrUnanswered},
 		"it can't be asked": {actiontest.Call{Unaskable: core.ErrUnseen}, []string{"🍵 Which tea?", "🍵 assam it is."}, "assam was picked.", nil},
 	} {
 		made := actiontest.Make(t, actiontest.Named(t, New(0), "PICK_TEA"), c.call)

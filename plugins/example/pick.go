@@ -16,7 +16,7 @@ type pick []string
 func (pick) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "PICK_TEA",
-		Description: "Asks people which tea they want.",
+		Description: "Ask the user which tea they want.",
 		Effect:      core.Reads,
 		Limit:       6 * time.Minute, // people need time: they have five minutes
 	}
@@ -31,7 +31,7 @@ func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 		err = nil
 	}
 	if err != nil {
-		progress.Fail("Nobody has picked a tea.")
+		progress.Fail("No one picked a tea.")
 		return core.Result{}, fmt.Errorf("ask which tea: %w", err)
 	}
 	tea := q.Options[q.Choice]

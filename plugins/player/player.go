@@ -61,9 +61,9 @@ func (*player) Spec() core.ActionSpec {
 	return core.ActionSpec{
 		Name:        "PLAY_MUSIC",
 		Similes:     []string{"PLAY_AUDIO", "PLAY_SONG"},
-		Description: "Plays a piece of music that is at hand, found by words of its title. Without a title it plays any.",
+		Description: "Play an available track matched by title; without a title, any track.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
-			`"title":{"type":"string","description":"words of the title, such as \"clair lune\""}}}`),
+			`"title":{"type":"string","description":"words from the title, such as \"clair lune\""}}}`),
 		Effect: core.Reads,
 		Limit:  timeToChoose + time.Minute,
 	}
@@ -73,7 +73,7 @@ const timeToChoose = 5 * time.Minute // people need some
 
 var (
 	errNone = errors.New("no such track")
-	errMany = errors.New("several tracks fit that equally well")
+	errMany = errors.New("several tracks match equally well")
 )
 
 // Act implements [core.Action].
@@ -86,13 +86,13 @@ func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	progress.Update("🔍 Looking up the music…")
 	tracks, err := p.tracks(ctx)
 	if err != nil {
-		progress.Fail("The music can't be reached right now.")
+		progress.Fail("I can't reach the music right now.")
 		return core.Result{}, fmt.Errorf("look up the music: %w", err)
 	}
 	progress.Update(fmt.Sprintf("🔍 Searching %d tracks…", len(tracks)))
 	best, near := find(tracks, parameters.Title)
 	if len(best) == 0 {
-		progress.Fail("I have no such track." + suggest(near))
+		progress.Fail("I don't have that track." + suggest(near))
 		return core.Result{}, fmt.Errorf("%w: %q.%s", errNone, parameters.Title, suggest(near))
 	}
 	chosen, others, err := choose(ctx, progress, best)
@@ -119,7 +119,7 @@ func choose(ctx context.Context, progress *core.Progress, tracks []track) (chose
 	case errors.Is(err, core.ErrUnseen):
 		return offered[0], offered[1:], nil
 	}
-	progress.Fail("Nobody has said which one: " + list(offered) + ". Ask me again with more of its title.")
+	progress.Fail("No track was chosen: " + list(offered) + ". Ask again with more of the title.")
 	return track{}, nil, fmt.Errorf("%w: %s: %w", errMany, list(offered), err)
 }
 
@@ -128,7 +128,7 @@ func (p *player) play(ctx context.Context, progress *core.Progress, t track, oth
 	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")
 	again := func() {
-		progress.Important("🔁 The server of “" + name + "” does not answer; I try once more…")
+		progress.Important("🔁 The server of “" + name + "” is not responding; trying again…")
 	}
 	if err := p.ready(ctx, t, again); err != nil {
 		progress.Fail("“" + name + "” can't be played right now.")
@@ -139,14 +139,14 @@ func (p *player) play(ctx context.Context, progress *core.Progress, t track, oth
 		progress.Fail("“" + name + "” can't be played right now.")
 		return core.Result{}, fmt.Errorf("read %q: %w", t.title, err)
 	}
-	shown, told := "🎵 Now playing: "+t.link(), fmt.Sprintf("%q is playing now; people see that, with the link if there is one.", t.title)
+	shown, told := "🎵 Now playing: "+t.link(), fmt.Sprintf("%q is now playing; the user sees that, with the link if there is one.", t.title)
 	if len(sound) > 0 {
-		told = fmt.Sprintf("%q is playing now; people see that, and have it as a file to listen to.", t.title)
+		told = fmt.Sprintf("%q is now playing; the user sees that and gets the file.", t.title)
 	}
 	if len(others) > 0 {
-		also := "Others that fit: " + list(others) + "."
+		also := "Other matches: " + list(others) + "."
 		shown, told = shown+"\n\n"+also, told+" "+also
 	}
 	progress.Complete(shown, sound...)
-	return core.Result{Text: told, Short: "it plays"}, nil
+	return core.Result{Text: told, Short: "playing"}, nil
 }

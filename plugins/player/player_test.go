@@ -150,14 +150,14 @@ func TestPlayFromFolder(t *testing.T) {
 		"larger":  {"🎵 Now playing: **larger**", nil},
 		"empty":   {"⚠️ “empty” can't be played right now.", nil},
 		"away":    {"⚠️ “leads away” can't be played right now.", nil},
-		"so cold": {"⚠️ I have no such track. Close to it: “so what”.", nil},
-		"dir":     {"⚠️ I have no such track.", nil},
+		"so cold": {"⚠️ I don't have that track. Similar: “so what”.", nil},
+		"dir":     {"⚠️ I don't have that track.", nil},
 	} {
 		made := now(t, music, actiontest.Call{Parameters: `{"title":"` + title + `"}`})
 		if diff := cmp.Diff([]string{want.shown}, made.Shown); diff != "" || (made.Err == nil) != strings.HasPrefix(want.shown, "🎵") {
 			t.Errorf("%s: %v\n%s", title, made.Err, diff)
 		}
-		if diff := cmp.Diff(want.files, made.ShownFiles); diff != "" || strings.Contains(made.Text, "as a file") != (want.files != nil) {
+		if diff := cmp.Diff(want.files, made.ShownFiles); diff != "" || strings.Contains(made.Text, "gets the file") != (want.files != nil) {
 			t.Errorf("%s: the model is told %q\n%s", title, made.Text, diff)
 		}
 	}
@@ -185,9 +185,9 @@ func TestWhich(t *testing.T) {
 	}{
 		"the first":         {[]int{0}, nil, []string{which, which + "\n\n→ **blue monk**", there + "monk…", monk}, "monk", nil},
 		"the second":        {[]int{1}, nil, []string{which, which + "\n\n→ **blue train**", there + "train…", train}, "train", nil},
-		"nobody says":       {nil, nil, []string{which, "⚠️ Nobody has said which one: “blue monk”, “blue train”. Ask me again with more of its title."}, "", core.ErrUnanswered},
-		"it can't be asked": {nil, core.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOthers that fit: “blue train”."}, "monk", nil},
-		"asking fails":      {nil, fs.ErrClosed, []string{which, "⚠️ Nobody has said which one: “blue monk”, “blue train”. Ask me again with more of its title."}, "", fs.ErrClosed},
+		"nobody says":       {nil, nil, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", core.ErrUnanswered},
+		"it can't be asked": {nil, core.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOther matches: “blue train”."}, "monk", nil},
+		"asking fails":      {nil, fs.ErrClosed, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", fs.ErrClosed},
 	} {
 		made := now(t, music, actiontest.Call{Parameters: `{"title":"blue"}`, Chosen: c.chosen, Unaskable: c.err})
 		if diff := cmp.Diff(c.shown, made.Shown); diff != "" || !errors.Is(made.Err, c.failed) || (made.Err == nil) != (c.failed == nil) {

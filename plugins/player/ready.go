@@ -38,7 +38,7 @@ func (p *player) ready(ctx context.Context, t track, again func()) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return errors.New("it is no file")
+			return errors.New("it is not a regular file")
 		case info.Size() == 0:
 			return errors.New("the file is empty")
 		}
@@ -66,7 +66,7 @@ func (p *player) ready(ctx context.Context, t track, again func()) error {
 func (p *player) ask(ctx context.Context, at *url.URL) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
-		return errors.New("its address can't be asked for")
+		return errors.New("its address is invalid")
 	}
 	req.Header.Set("Range", "bytes=0-0") // that it is there is enough
 	resp, err := p.http.Do(req)

@@ -84,7 +84,7 @@ func breakOff(part string) http.HandlerFunc {
 func TestTryOnceMore(t *testing.T) {
 	const (
 		setting = "✨ Setting up so what…"
-		again   = "🔁 The server of “so what” does not answer; I try once more…"
+		again   = "🔁 The server of “so what” is not responding; trying again…"
 		playing = "🎵 Now playing: **so what**"
 		failed  = "⚠️ “so what” can't be played right now."
 		s       = time.Second

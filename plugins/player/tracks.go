@@ -29,7 +29,7 @@ type track struct {
 func trackAt(address string) (track, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return track{}, errors.New("an entry is no address of a track; it looks like https://example.org/clair-de-lune.mp3")
+		return track{}, errors.New("an entry is not a track URL; use one such as https://example.org/clair-de-lune.mp3")
 	}
 	return track{title: title(u.Path), url: u}, nil
 }
@@ -135,7 +135,7 @@ func suggest(near []track) string {
 	if len(near) == 0 {
 		return ""
 	}
-	return " Close to it: " + list(near) + "."
+	return " Similar: " + list(near) + "."
 }
 
 // list is the tracks in a sentence.
