@@ -194,13 +194,18 @@ func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
 		return acc, err
 	}
 	q, err := rt.cfg.Store.QuestionOf(ctx, acc.Run)
+	if err != nil { // it is chosen, and the carrier knows how to go on
+		rt.cfg.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
+	}
 	if err != nil || q.Chooser != AsMessage {
-		return acc, nil // it is chosen, and the carrier knows how to go on
+		return acc, nil
 	}
-	if said, err := (asMessage{rt}).say(ctx, q); err == nil {
-		return said, nil
+	said, err := asMessage{rt}.say(ctx, q)
+	if err != nil { // the carrier says it again
+		rt.cfg.Log.Warn("can't take a choice as a message; its run does", "run", acc.Run, "err", err)
+		return acc, nil
 	}
-	return acc, nil // the carrier says it again
+	return said, nil
 }
 
 // typed says whether m answers the newest question that its author was asked here, and takes it if so.

@@ -245,6 +245,25 @@ func TestRetryInterrupts(t *testing.T) {
 	})
 }
 
+// A question that is deleted while the wish for another answer waits is not answered: nothing is said.
+func TestRetryOfWhatIsDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cfg.Turns.Direct = core.Queue
+		n := w.start()
+		w.model.queue([]step{pause(time.Minute), write("A")})
+		m := w.message(room, "ada", "A")
+		n.submit(m)
+		time.Sleep(time.Second)
+		again := n.say("/retry")
+		n.remove(m)
+		w.wants(again, core.Ignored, "")
+		w.sees()
+		if calls := len(w.model.asked()); calls != 1 {
+			w.Errorf("the model was asked %d times", calls)
+		}
+	})
+}
+
 func TestRetryNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -34,36 +35,68 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.empty() {
 		return nil
 	}
-	if err := ignore(rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files), ErrNotFound); err != nil {
+	if err := rt.revise(ctx, e); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
-	if rt.cfg.Turns.OnEdit == RememberEdit {
-		return nil
-	}
-	run, err := rt.cfg.Store.RunOf(ctx, e.ID)
-	if ignore(err, ErrNotFound) != nil {
-		return fmt.Errorf("edit %s: %w", e.ID, err)
-	}
-	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
-		return nil
-	}
-	if stays, err := rt.stays(ctx, run, e.Author); err != nil || !stays {
-		return err
-	}
-	return rt.again(ctx, run)
+	return nil
 }
 
-// again has run answered once more, unless it must stay as it is.
-func (rt *Runtime) again(ctx context.Context, run Run) error {
+// revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
+// stored and the run not reopened, the edit would be nothing new when it comes again after an error.
+func (rt *Runtime) revise(ctx context.Context, e Edited) error {
+	run, err := rt.answers(ctx, e)
+	if err != nil {
+		return err
+	}
+	reopened, err := rt.reopen(ctx, run)
+	if err != nil {
+		return err
+	}
+	if reopened {
+		defer rt.wake(run.Room)
+		defer rt.live.lose(run.ID)
+	}
+	err = rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files)
+	if err != nil || !reopened {
+		return ignore(err, ErrNotFound)
+	}
+	now, err := rt.cfg.Store.Run(ctx, run.ID)
+	if err == nil && now.Epoch > run.Epoch+1 { // it was started meanwhile, and may have read the old text
+		_, err = rt.reopen(ctx, now)
+	}
+	if err != nil {
+		rt.cfg.Log.Warn("an edited message may be answered as it was before", "run", run.ID, "err", err)
+	}
+	return nil
+}
+
+// answers returns the started run that is to be answered again after e, or none.
+func (rt *Runtime) answers(ctx context.Context, e Edited) (Run, error) {
+	if rt.cfg.Turns.OnEdit == RememberEdit {
+		return Run{}, nil
+	}
+	run, err := rt.cfg.Store.RunOf(ctx, e.ID)
+	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
+		return Run{}, ignore(err, ErrNotFound)
+	}
+	if stays, err := rt.stays(ctx, run, e.Author); err != nil || !stays {
+		return Run{}, err
+	}
+	return run, nil
+}
+
+// reopen reports whether run will be answered once more. It will not if it must stay as it is.
+func (rt *Runtime) reopen(ctx context.Context, run Run) (bool, error) {
+	if run.ID == "" {
+		return false, nil
+	}
 	err := rt.cfg.Store.Reopen(ctx, run.ID)
 	if errors.Is(err, ErrLost) {
-		return nil
+		return false, nil
 	} else if err != nil {
-		return fmt.Errorf("answer %s again: %w", run.ID, err)
+		return false, fmt.Errorf("answer %s again: %w", run.ID, err)
 	}
-	rt.live.lose(run.ID)
-	rt.wake(run.Room)
-	return nil
+	return true, nil
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
@@ -86,8 +119,13 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 	}
 	defer rt.wake(d.Room)
 	run, err := rt.cfg.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
-	if err != nil || run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
-		return err
+	if err != nil {                             // the message is gone, and nothing comes of it when it is deleted again
+		rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
+		run = asked
+		run.Inputs = slices.DeleteFunc(run.Inputs, func(id MemoryID) bool { return id == d.ID })
+	}
+	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
+		return nil
 	}
 	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.turn()); err != nil {
 		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)

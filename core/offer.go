@@ -71,6 +71,8 @@ func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
 			return q, nil
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
+		case err != nil && ctx.Err() == nil:
+			x.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", x.run.ID, "err", err)
 		}
 		select {
 		case <-rung:

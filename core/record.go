@@ -113,6 +113,8 @@ func (x *execution) noteText() (stop func()) {
 			} else if errors.Is(err, ErrLost) {
 				x.quit(ErrLost)
 				return
+			} else {
+				x.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
 			}
 		}
 	}()

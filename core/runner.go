@@ -39,8 +39,8 @@ func (rt *Runtime) serve(stop, life context.Context, l lane, again <-chan struct
 			case <-stop.Done():
 			}
 		}
+		rt.report(l.room, err)
 		if rt.release(stop, l, again) {
-			rt.report(l.room, err)
 			return
 		}
 	}
@@ -61,7 +61,7 @@ func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) 
 	return true
 }
 
-// report logs why a room was let go, unless that is the usual course of things.
+// report logs why a turn was not taken, unless that is the usual course of things.
 func (rt *Runtime) report(room RoomID, err error) {
 	for _, usual := range []error{nil, errIdle, errQueued, ErrBusy, ErrLost, ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {

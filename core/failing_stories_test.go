@@ -1,0 +1,226 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core"
+)
+
+// narrator plays a story on a store of which one call fails. It delivers what was refused again, as platforms do.
+type narrator struct {
+	*world
+	n        *node
+	double   *failing
+	returned bool // the error reached a caller
+}
+
+// again repeats what fails because the store failed.
+func (s *narrator) again(do func() error) {
+	s.Helper()
+	for range 2 {
+		err := do()
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, errOnce) {
+			s.Fatalf("refused with %v", err)
+		}
+		s.returned = true
+		time.Sleep(time.Second)
+	}
+	s.Fatalf("refused twice after %s failed", s.double.failed())
+}
+
+func (s *narrator) tell(in core.Inbound) (acc core.Accepted) {
+	s.Helper()
+	s.again(func() (err error) { acc, err = s.n.Submit(s.Context(), in); return err })
+	return acc
+}
+
+func (s *narrator) say(text string) core.Accepted {
+	s.Helper()
+	return s.tell(s.message(room, "ada", text))
+}
+
+func (s *narrator) hears(who core.EntityID, text string) string {
+	s.Helper()
+	_, said := s.ended(s.tell(s.message(core.RoomID("fake/"+who), who, text)))
+	return said
+}
+
+var failingStories = map[string]func(s *narrator){
+	"an answer": func(s *narrator) {
+		s.ended(s.say("A"))
+	},
+	"an action": func(s *narrator) {
+		s.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
+		s.ended(s.say("A"))
+	},
+	"an edit": func(s *narrator) {
+		m := s.message(room, "ada", "A")
+		acc := s.tell(m)
+		s.ended(acc)
+		m.Text = "B"
+		s.tell(core.Edited{Memory: m.Memory})
+		time.Sleep(time.Minute)
+		s.ended(acc)
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"an edit of what is being answered": func(s *narrator) {
+		s.model.queue([]step{write(fox), pause(time.Hour)})
+		m := s.message(room, "ada", "A")
+		acc := s.tell(m)
+		time.Sleep(10 * time.Second)
+		m.Text = "B"
+		s.tell(core.Edited{Memory: m.Memory})
+		time.Sleep(time.Minute)
+		s.ended(acc)
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"a deletion": func(s *narrator) {
+		m := s.message(room, "ada", "A")
+		s.ended(s.tell(m))
+		s.tell(core.Deleted{Room: room, ID: m.ID})
+		if text := s.said(m.ID); text != "" {
+			s.Errorf("%q is remembered", text)
+		}
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"a deletion of what is being answered": func(s *narrator) {
+		s.model.queue([]step{write(fox), pause(time.Minute)})
+		m := s.message(room, "ada", "A")
+		acc := s.tell(m)
+		time.Sleep(10 * time.Second)
+		s.tell(core.Deleted{Room: room, ID: m.ID})
+		if o, said := s.ended(acc); !o.Withdrawn || said != "" || s.said(m.ID) != "" {
+			s.Errorf("it ended as %+v, %q is remembered", o, said)
+		}
+	},
+	"/new": func(s *narrator) {
+		s.ended(s.say("A"))
+		s.ended(s.say("/new"))
+		s.ended(s.say("forget it"))
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"/retry": func(s *narrator) {
+		s.model.queue([]step{write("First.")}, []step{write("Second.")})
+		s.ended(s.say("A"))
+		s.ended(s.say("/retry"))
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"a choice": func(s *narrator) {
+		s.ended(s.say("A"))
+		var acc core.Accepted
+		s.again(func() (err error) {
+			acc, err = s.n.Say(s.Context(), core.Notice{To: core.Address{Room: room}, Key: "k", Text: "Which?", Ask: &core.Question{
+				Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: "test",
+			}})
+			return err
+		})
+		s.ended(acc)
+		s.ended(s.tell(core.Choice(pressed(s.question(acc), 0))))
+		s.chat.seen = nil // an answer changes after its end, or is forgotten
+	},
+	"pairing": func(s *narrator) {
+		code := s.code(s.hears("eve", "Hello"))
+		s.hears("olga", "/pair "+code)
+		if said := s.hears("eve", "And now?"); said != "You said: And now?" {
+			s.Errorf("who was let in hears %q", said)
+		}
+	},
+	"a later turn": func(s *narrator) {
+		s.model.queue([]step{write(fox), pause(time.Minute)})
+		a := s.say("A")
+		time.Sleep(10 * time.Second)
+		b := s.say("B")
+		s.ended(b)
+		s.ended(a)
+	},
+	"a restart": func(s *narrator) {
+		s.model.queue([]step{write(fox), pause(time.Hour)})
+		a := s.say("A")
+		time.Sleep(10 * time.Second)
+		s.n.shutdown()
+		s.n = s.start()
+		s.ended(a)
+	},
+}
+
+// toldOf is what people read where a call failed that is not repeated for them.
+var toldOf = map[string]string{"Clear": "That did not work. Please try again."}
+
+// One call of the store fails, whichever it is: what was accepted is answered, once, and the room goes on. The error is returned
+// or logged.
+func TestOneCallOfTheStoreFails(t *testing.T) {
+	for name, story := range failingStories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			calls, want := playFailing(t, story, 0, nil)
+			if len(calls) < 8 {
+				t.Fatalf("the story has only the calls %q", calls)
+			}
+			for at := range calls {
+				t.Run(fmt.Sprint(at+1, calls[at]), func(t *testing.T) { playFailing(t, story, at+1, want) })
+			}
+		})
+	}
+}
+
+// byRoom is what the chat shows, room by room, with all codes alike.
+func (w *world) byRoom() (texts []string) {
+	for _, p := range w.chat.posts {
+		if in, _, _ := strings.Cut(string(p.run), "#"); !p.gone {
+			texts = append(texts, in+": "+codes.ReplaceAllString(p.text, "CODE"))
+		}
+	}
+	slices.SortStableFunc(texts, func(a, b string) int {
+		return strings.Compare(strings.SplitN(a, ":", 2)[0], strings.SplitN(b, ":", 2)[0])
+	})
+	return texts
+}
+
+// playFailing lets a call of the store fail, from 1, and wants the chat to show the same as without.
+func playFailing(t *testing.T, story func(*narrator), at int, want []string) (calls, shows []string) {
+	inWorld(t, func(w *world) {
+		s := &narrator{world: w, double: &failing{Store: w.cfg.Store, at: at}}
+		w.cfg.Store = s.double
+		w.cfg.Access.Direct = core.DirectPairing
+		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+		do := &action{name: "WRITE", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			c.Update("Under way.")
+			return core.Result{Text: "done"}, nil
+		}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{do}, Choosers: []core.Chooser{&chooser{says: "So be it."}}}}
+		s.n = w.start()
+		story(s)
+		synctest.Wait()
+		calls = slices.Clone(s.double.calls)
+		if _, said := s.ended(s.say("After")); said != "You said: After" {
+			w.Errorf("later it says %q", said)
+		}
+		shows = w.byRoom()
+		if told := toldOf[s.double.failed()]; told != "" && strings.Contains(strings.Join(shows, ""), told) {
+			want = shows
+		}
+		if want != nil && !slices.Equal(shows, want) {
+			w.Errorf("the chat shows\n%q, want\n%q", shows, want)
+		}
+		if failed := s.double.failed(); failed != "" && !s.returned && !strings.Contains(w.log.String(), errOnce.Error()) {
+			w.Errorf("the error of %s is neither returned nor logged", failed)
+		}
+		if do.times() > 1 {
+			w.Errorf("the action wrote %d times", do.times())
+		}
+		if w.Failed() {
+			w.Logf("failed was call %d, %s of %q", at, s.double.failed(), s.double.calls)
+		}
+	})
+	return calls, shows
+}

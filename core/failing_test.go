@@ -1,0 +1,267 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"parley/core"
+)
+
+var errOnce = errors.New("the store failed once")
+
+// failing is a store of which one call fails, once, before it has done anything.
+type failing struct {
+	core.Store
+	at int // which call fails, from 1; 0 is none
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (f *failing) next(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.calls = append(f.calls, name); len(f.calls) == f.at {
+		return errOnce
+	}
+	return nil
+}
+
+// failed is the name of the call that failed, or "".
+func (f *failing) failed() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.at == 0 || len(f.calls) < f.at {
+		return ""
+	}
+	return f.calls[f.at-1]
+}
+
+func getOnce[T any](f *failing, name string, get func() (T, error)) (v T, err error) {
+	if err := f.next(name); err != nil {
+		return v, err
+	}
+	return get()
+}
+
+func doOnce(f *failing, name string, do func() error) error {
+	if err := f.next(name); err != nil {
+		return err
+	}
+	return do()
+}
+
+func (f *failing) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
+	return getOnce(f, "Accept", func() (core.Accepted, error) { return f.Store.Accept(ctx, in, j) })
+}
+
+func (f *failing) Ask(ctx context.Context, q core.Question) error {
+	return doOnce(f, "Ask", func() error { return f.Store.Ask(ctx, q) })
+}
+
+func (f *failing) Attention(ctx context.Context, room core.RoomID) (core.Attention, error) {
+	return getOnce(f, "Attention", func() (core.Attention, error) { return f.Store.Attention(ctx, room) })
+}
+
+func (f *failing) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
+	return getOnce(f, "Choose", func() (core.Accepted, error) { return f.Store.Choose(ctx, id, option, in, payer) })
+}
+
+func (f *failing) Clear(ctx context.Context, room core.RoomID) (int, error) {
+	return getOnce(f, "Clear", func() (int, error) { return f.Store.Clear(ctx, room) })
+}
+
+func (f *failing) ClearEntirely(ctx context.Context, room core.RoomID, person core.EntityID) (int, error) {
+	return getOnce(f, "ClearEntirely", func() (int, error) { return f.Store.ClearEntirely(ctx, room, person) })
+}
+
+func (f *failing) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (string, error) {
+	return getOnce(f, "Count", func() (string, error) { return f.Store.Count(ctx, day, run, charges...) })
+}
+
+func (f *failing) DirectRoom(ctx context.Context, author core.EntityID) (core.Room, error) {
+	return getOnce(f, "DirectRoom", func() (core.Room, error) { return f.Store.DirectRoom(ctx, author) })
+}
+
+func (f *failing) Entity(ctx context.Context, id core.EntityID) (core.Entity, error) {
+	return getOnce(f, "Entity", func() (core.Entity, error) { return f.Store.Entity(ctx, id) })
+}
+
+func (f *failing) File(ctx context.Context, run core.RunID, n int) (core.Blob, error) {
+	return getOnce(f, "File", func() (core.Blob, error) { return f.Store.File(ctx, run, n) })
+}
+
+func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+	return doOnce(f, "Finish", func() error { return f.Store.Finish(ctx, id, epoch, o, out) })
+}
+
+func (f *failing) Forget(ctx context.Context, id core.MemoryID) error {
+	return doOnce(f, "Forget", func() error { return f.Store.Forget(ctx, id) })
+}
+
+func (f *failing) Knock(ctx context.Context, k core.Knock, r core.KnockRule) (v0 core.Knock, v1 bool, err error) {
+	if err := f.next("Knock"); err != nil {
+		return v0, v1, err
+	}
+	return f.Store.Knock(ctx, k, r)
+}
+
+func (f *failing) Knocks(ctx context.Context) ([]core.Knock, error) {
+	return getOnce(f, "Knocks", func() ([]core.Knock, error) { return f.Store.Knocks(ctx) })
+}
+
+func (f *failing) Known(ctx context.Context, in core.Memory) (core.Accepted, error) {
+	return getOnce(f, "Known", func() (core.Accepted, error) { return f.Store.Known(ctx, in) })
+}
+
+func (f *failing) Leave(ctx context.Context, owner string) error {
+	return doOnce(f, "Leave", func() error { return f.Store.Leave(ctx, owner) })
+}
+
+func (f *failing) LetIn(ctx context.Context, p core.Person) error {
+	return doOnce(f, "LetIn", func() error { return f.Store.LetIn(ctx, p) })
+}
+
+func (f *failing) Mark(ctx context.Context, room core.RoomID, id core.MemoryID) (core.Accepted, error) {
+	return getOnce(f, "Mark", func() (core.Accepted, error) { return f.Store.Mark(ctx, room, id) })
+}
+
+func (f *failing) Meet(ctx context.Context, e core.Entity) (core.News, error) {
+	return getOnce(f, "Meet", func() (core.News, error) { return f.Store.Meet(ctx, e) })
+}
+
+func (f *failing) Members(ctx context.Context, world core.WorldID, after core.EntityID, limit int) ([]core.Member, error) {
+	return getOnce(f, "Members", func() ([]core.Member, error) { return f.Store.Members(ctx, world, after, limit) })
+}
+
+func (f *failing) Memory(ctx context.Context, id core.MemoryID) (core.Memory, error) {
+	return getOnce(f, "Memory", func() (core.Memory, error) { return f.Store.Memory(ctx, id) })
+}
+
+func (f *failing) Note(ctx context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+	return doOnce(f, "Note", func() error { return f.Store.Note(ctx, id, epoch, n) })
+}
+
+func (f *failing) Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error) {
+	return getOnce(f, "Notes", func() ([]core.RoomNote, error) { return f.Store.Notes(ctx, room, kind, limit) })
+}
+
+func (f *failing) OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error) {
+	return getOnce(f, "OpenQuestions", func() ([]core.Question, error) { return f.Store.OpenQuestions(ctx, room) })
+}
+
+func (f *failing) OpenRuns(ctx context.Context, room core.RoomID) ([]core.Run, error) {
+	return getOnce(f, "OpenRuns", func() ([]core.Run, error) { return f.Store.OpenRuns(ctx, room) })
+}
+
+func (f *failing) Own(ctx context.Context, p core.Person) (bool, error) {
+	return getOnce(f, "Own", func() (bool, error) { return f.Store.Own(ctx, p) })
+}
+
+func (f *failing) Owner(ctx context.Context) (core.Person, error) {
+	return getOnce(f, "Owner", func() (core.Person, error) { return f.Store.Owner(ctx) })
+}
+
+func (f *failing) Person(ctx context.Context, id core.EntityID) (core.Person, error) {
+	return getOnce(f, "Person", func() (core.Person, error) { return f.Store.Person(ctx, id) })
+}
+
+func (f *failing) Question(ctx context.Context, id string) (core.Question, error) {
+	return getOnce(f, "Question", func() (core.Question, error) { return f.Store.Question(ctx, id) })
+}
+
+func (f *failing) QuestionOf(ctx context.Context, run core.RunID) (core.Question, error) {
+	return getOnce(f, "QuestionOf", func() (core.Question, error) { return f.Store.QuestionOf(ctx, run) })
+}
+
+func (f *failing) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error) {
+	return getOnce(f, "Recent", func() ([]core.Memory, error) { return f.Store.Recent(ctx, room, kind, upTo, limit) })
+}
+
+func (f *failing) Remember(ctx context.Context, run core.RunID, m core.Memory) error {
+	return doOnce(f, "Remember", func() error { return f.Store.Remember(ctx, run, m) })
+}
+
+func (f *failing) Reopen(ctx context.Context, id core.RunID) error {
+	return doOnce(f, "Reopen", func() error { return f.Store.Reopen(ctx, id) })
+}
+
+func (f *failing) Reserve(ctx context.Context, day string, least int, most int, charges ...core.Charge) (v0 int, v1 string, err error) {
+	if err := f.next("Reserve"); err != nil {
+		return v0, v1, err
+	}
+	return f.Store.Reserve(ctx, day, least, most, charges...)
+}
+
+func (f *failing) Retire(ctx context.Context, id string) (core.Accepted, error) {
+	return getOnce(f, "Retire", func() (core.Accepted, error) { return f.Store.Retire(ctx, id) })
+}
+
+func (f *failing) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+	return doOnce(f, "Revise", func() error { return f.Store.Revise(ctx, id, text, files) })
+}
+
+func (f *failing) Room(ctx context.Context, id core.RoomID) (core.Room, error) {
+	return getOnce(f, "Room", func() (core.Room, error) { return f.Store.Room(ctx, id) })
+}
+
+func (f *failing) RoomsNamed(ctx context.Context, name string, author core.EntityID) ([]core.Room, error) {
+	return getOnce(f, "RoomsNamed", func() ([]core.Room, error) { return f.Store.RoomsNamed(ctx, name, author) })
+}
+
+func (f *failing) RoomsOf(ctx context.Context, world core.WorldID) ([]core.RoomID, error) {
+	return getOnce(f, "RoomsOf", func() ([]core.RoomID, error) { return f.Store.RoomsOf(ctx, world) })
+}
+
+func (f *failing) Run(ctx context.Context, id core.RunID) (core.Run, error) {
+	return getOnce(f, "Run", func() (core.Run, error) { return f.Store.Run(ctx, id) })
+}
+
+func (f *failing) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
+	return getOnce(f, "RunOf", func() (core.Run, error) { return f.Store.RunOf(ctx, id) })
+}
+
+func (f *failing) SaveMember(ctx context.Context, m core.Member) (core.News, error) {
+	return getOnce(f, "SaveMember", func() (core.News, error) { return f.Store.SaveMember(ctx, m) })
+}
+
+func (f *failing) SaveNote(ctx context.Context, n core.RoomNote) error {
+	return doOnce(f, "SaveNote", func() error { return f.Store.SaveNote(ctx, n) })
+}
+
+func (f *failing) SaveRoom(ctx context.Context, r core.Room) error {
+	return doOnce(f, "SaveRoom", func() error { return f.Store.SaveRoom(ctx, r) })
+}
+
+func (f *failing) SaveWorld(ctx context.Context, w core.World) (core.News, error) {
+	return getOnce(f, "SaveWorld", func() (core.News, error) { return f.Store.SaveWorld(ctx, w) })
+}
+
+func (f *failing) SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error {
+	return doOnce(f, "SetAttention", func() error { return f.Store.SetAttention(ctx, room, a) })
+}
+
+func (f *failing) Spend(ctx context.Context, day string, charges ...core.Charge) (string, error) {
+	return getOnce(f, "Spend", func() (string, error) { return f.Store.Spend(ctx, day, charges...) })
+}
+
+func (f *failing) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
+	return getOnce(f, "Start", func() (core.Run, error) { return f.Store.Start(ctx, id, owner) })
+}
+
+func (f *failing) TurnAway(ctx context.Context, code string) error {
+	return doOnce(f, "TurnAway", func() error { return f.Store.TurnAway(ctx, code) })
+}
+
+func (f *failing) Warn(ctx context.Context, day string, bucket string) (bool, error) {
+	return getOnce(f, "Warn", func() (bool, error) { return f.Store.Warn(ctx, day, bucket) })
+}
+
+func (f *failing) Withdraw(ctx context.Context, room core.RoomID, run core.RunID) error {
+	return doOnce(f, "Withdraw", func() error { return f.Store.Withdraw(ctx, room, run) })
+}
+
+func (f *failing) World(ctx context.Context, id core.WorldID) (core.World, error) {
+	return getOnce(f, "World", func() (core.World, error) { return f.Store.World(ctx, id) })
+}
