@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// What the database refuses to write is an error, and nothing of it is written.
+func TestRefusedWritesAreErrors(t *testing.T) {
+	person := core.Person{ID: "eve", Name: "Eve", Address: core.Address{Connector: "c", Room: "r"}, Since: time.Now()}
+	room := core.Room{ID: "r", Kind: core.Direct, Connector: "c", Created: time.Now()}
+	for name, c := range map[string]struct {
+		forbids string // as a trigger
+		write   func(context.Context, *Store) error
+	}{
+		"a room":             {"INSERT ON rooms", func(ctx context.Context, s *Store) error { return s.SaveRoom(ctx, room) }},
+		"a person":           {"INSERT ON people", func(ctx context.Context, s *Store) error { return s.LetIn(ctx, person) }},
+		"the end of a knock": {"DELETE ON knocks", func(ctx context.Context, s *Store) error { return s.LetIn(ctx, person) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+			rule := core.KnockRule{Limit: 3, Again: time.Hour}
+			knock := core.Knock{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
+			if _, _, err := s.Knock(t.Context(), knock, rule); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.writer.Exec(`CREATE TRIGGER refuses BEFORE ` + c.forbids + ` BEGIN SELECT raise(ABORT, 'refused here'); END`); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.write(t.Context(), s); err == nil || !strings.Contains(err.Error(), "refused here") {
+				t.Errorf("it says %v", err)
+			}
+			if _, err := s.Person(t.Context(), "eve"); err == nil {
+				t.Error("the person is let in")
+			}
+			if knocks, err := s.Knocks(t.Context()); err != nil || len(knocks) != 1 {
+				t.Errorf("there are %d knocks, %v", len(knocks), err)
+			}
+		})
+	}
+}
+
+// Of a room without an id nothing is stored.
+func TestBadRoomIsAnError(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
+	if err := s.SaveRoom(t.Context(), core.Room{Kind: core.Direct, Connector: "c"}); err == nil {
+		t.Error("it says nothing")
+	}
+}
