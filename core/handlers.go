@@ -48,24 +48,27 @@ func (rt *Runtime) revise(ctx context.Context, e Edited) error {
 	if err != nil {
 		return err
 	}
-	reopened, err := rt.reopen(ctx, run)
+	epoch, err := rt.reopen(ctx, run)
 	if err != nil {
 		return err
 	}
-	if reopened {
-		defer rt.wake(run.Room)
-		defer rt.live.lose(run.ID)
-	}
-	err = rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files)
-	if err != nil || !reopened {
+	again := epoch > run.Epoch
+	defer func() {
+		if again {
+			rt.restart(run)
+		}
+	}()
+	if err := rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
 		return ignore(err, ErrNotFound)
 	}
-	now, err := rt.cfg.Store.Run(ctx, run.ID)
-	if err == nil && now.Epoch > run.Epoch+1 { // it was started meanwhile, and may have read the old text
-		_, err = rt.reopen(ctx, now)
+	now, err := rt.answers(ctx, e)
+	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
+		run = now
+		epoch, err = rt.reopen(ctx, run)
+		again = epoch > run.Epoch
 	}
 	if err != nil {
-		rt.cfg.Log.Warn("an edited message may be answered as it was before", "run", run.ID, "err", err)
+		rt.cfg.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
 	}
 	return nil
 }
@@ -85,18 +88,24 @@ func (rt *Runtime) answers(ctx context.Context, e Edited) (Run, error) {
 	return run, nil
 }
 
-// reopen reports whether run will be answered once more. It will not if it must stay as it is.
-func (rt *Runtime) reopen(ctx context.Context, run Run) (bool, error) {
+// reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
+func (rt *Runtime) reopen(ctx context.Context, run Run) (Epoch, error) {
 	if run.ID == "" {
-		return false, nil
+		return run.Epoch, nil
 	}
 	err := rt.cfg.Store.Reopen(ctx, run.ID)
 	if errors.Is(err, ErrLost) {
-		return false, nil
+		return run.Epoch, nil
 	} else if err != nil {
-		return false, fmt.Errorf("answer %s again: %w", run.ID, err)
+		return run.Epoch, fmt.Errorf("answer %s again: %w", run.ID, err)
 	}
-	return true, nil
+	return run.Epoch + 1, nil
+}
+
+// restart ends what is being made of a run that was reopened, and begins anew.
+func (rt *Runtime) restart(run Run) {
+	rt.live.lose(run.ID)
+	rt.wake(run.Room)
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was

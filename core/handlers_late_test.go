@@ -1,0 +1,48 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"parley/core"
+)
+
+// slowRevision takes two minutes to store another text.
+type slowRevision struct{ core.Store }
+
+func (s slowRevision) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+	time.Sleep(2 * time.Minute)
+	return s.Store.Revise(ctx, id, text, files)
+}
+
+// IN-12: a run that starts while the new text is being stored is answered again: it may have read the old one.
+func TestEditIsStoredLate(t *testing.T) {
+	for name, waits := range map[string]bool{"a run that waits": true, "an answer that stands": false} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.cfg.Turns.Direct = core.Queue
+				w.cfg.Store = slowRevision{w.store}
+				n := w.start()
+				if waits {
+					w.model.queue([]step{pause(time.Minute), write("A")})
+					n.say("a")
+					time.Sleep(time.Second)
+				}
+				m := w.message(room, "ada", "fox?")
+				acc := n.submit(m)
+				if !waits {
+					w.ended(acc)
+				}
+				n.edit(m, "hare?")
+				time.Sleep(time.Minute)
+				w.wants(acc, core.Completed, "You said: hare?")
+				w.chat.seen = nil
+				calls := w.model.asked()
+				if texts := calls[len(calls)-2].texts(); texts[len(texts)-1] != "fox?" {
+					w.Errorf("it did not start before the new text was stored, but was asked %q", texts)
+				}
+			})
+		})
+	}
+}
