@@ -154,7 +154,7 @@ var failingStories = map[string]func(s *narrator){
 }
 
 // toldOf is what people read where a call failed that is not repeated for them.
-var toldOf = map[string]string{"Clear": "That did not work. Please try again."}
+var toldOf = map[string]string{"Clear": "That didn't work. Please try again."}
 
 // One call of the store fails, whichever it is: what was accepted is answered, once, and the room goes on. The error is returned
 // or logged.
