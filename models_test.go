@@ -40,7 +40,7 @@ func TestCheckModels(t *testing.T) {
 		"models.vision":        {true, "eyes answers at"},
 		"models.transcription": {true, "ears is listed at"},
 		"models.image":         {false, "set models.image.model to one of brush, ears"},
-		"models.embedding":     {true, "vectors of 8 numbers"},
+		"models.embedding":     {true, "vectors of 8 dimensions"},
 	} {
 		if got := told[part]; got.OK != want.ok || !strings.Contains(got.Text, want.text) {
 			t.Errorf("%s: %+v, want %+v", part, got, want)

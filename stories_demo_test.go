@@ -31,7 +31,7 @@ func TestDemoInEachForm(t *testing.T) {
 						if f.Type == "token" {
 							tokens++
 						}
-						if strings.Contains(f.Raw, "<response") || strings.Contains(f.Raw, "I am a demo, and have none") {
+						if strings.Contains(f.Raw, "<response") || strings.Contains(f.Raw, "I am a demo and don't think") {
 							t.Errorf("a frame shows %s", f.Raw)
 						}
 					}
@@ -45,10 +45,10 @@ func TestDemoInEachForm(t *testing.T) {
 						t.Errorf("%q is answered in %d pieces", text, tokens)
 					}
 				}
-				says("Hello\nthere", "I'm the **demo model**", "> Hello\n> there", "That is the first message")
+				says("Hello\nthere", "I'm the **demo model**", "> Hello\n> there", "This is your first message")
 				says("Roll a die", "🎲", "The action `ROLL_DICE` answered:\n\n> ")
 				says("What time is it?", "The action `TELL_TIME` answered:\n\n> ")
-				says("Good", "I see 4 messages from you and 3 answers of mine here")
+				says("Good", "I can see 4 messages from you and 3 answers from me here")
 				says("Play jazz", "Now playing: **jazz**", "rewritten in place")
 
 				st := s.send(c, "choose", "Play me something")

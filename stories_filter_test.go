@@ -11,7 +11,7 @@ import (
 	. "parley/models/modelfake"
 )
 
-const blockedAnswer = "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or ask in another way."
+const blockedAnswer = "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question."
 
 // DR-27: an answer that AutoMod blocks, at once or while it grows, becomes one sentence, and its text is sent only once. The next
 // answer is shown as ever.
@@ -40,7 +40,7 @@ func TestDiscordAutoMod(t *testing.T) {
 						refused++
 					}
 				}
-				if refused != 1 || !strings.Contains(c.log.String(), "a filter blocked an answer") {
+				if refused != 1 || !strings.Contains(c.log.String(), "AutoMod blocked an answer") {
 					t.Errorf("%d requests were refused", refused)
 				}
 				c.Mention(Bob, c.group, "Hi")

@@ -166,8 +166,8 @@ func TestVoiceIsHeard(t *testing.T) {
 // up.
 func TestUnreadFileFailsNoTurn(t *testing.T) {
 	for name, spoil := range map[string]func(*chat){
-		"it is not there any more": func(c *chat) { c.LoseFiles() },
-		"it took too long":         func(c *chat) { c.SlowFiles(10 * time.Minute) },
+		"it no longer exists": func(c *chat) { c.LoseFiles() },
+		"it took too long":    func(c *chat) { c.SlowFiles(10 * time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, withSenses, func(c *chat) {

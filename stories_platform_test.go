@@ -364,7 +364,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 				if own := Own(c, c.ada); !slices.Equal(own, want) {
 					c.Errorf("people read %q; want %q", own, want)
 				}
-				if !strings.Contains(c.log.String(), "a part of the answer may not have been shown") {
+				if !strings.Contains(c.log.String(), "part of the answer may not have been shown") {
 					c.Error("the log does not tell")
 				}
 			})

@@ -114,9 +114,9 @@ func (t Templates) ByName() map[string]string {
 
 func (d *decoder) checkPrompts(a Agent) {
 	if a.PromptTokens < 1000 {
-		d.reject("agent.prompt_tokens", "is less than 1000", "no question would fit; write what the model can read, such as 32000")
+		d.reject("agent.prompt_tokens", "is less than 1000", "no question would fit; set the model's context window, such as 32000")
 	}
 	if a.HistoryTokens < 0 || a.HistoryTokens > a.PromptTokens {
-		d.reject("agent.history_tokens", "is not between 0 and agent.prompt_tokens", "the conversation is a part of the prompt")
+		d.reject("agent.history_tokens", "is not between 0 and agent.prompt_tokens", "it is part of the prompt")
 	}
 }

@@ -28,21 +28,21 @@ func elsewhere(key string) string {
 	case "id":
 		return "the gateway has one agent and needs no id"
 	case "plugins":
-		return "plugins are part of the program here; what elizaOS's bootstrap does is built in"
+		return "plugins are compiled in; the functions of elizaOS's bootstrap plugin are built in"
 	case "clients":
-		return "chat platforms are on as soon as they have a token; see connectors in config.yaml"
+		return "chat platforms are enabled by their token; see connectors in config.yaml"
 	case "secrets":
-		return "put secrets into environment variables and refer to them in config.yaml, as in ${env:NAME}; nothing of it was read"
+		return "put secrets into environment variables and refer to them in config.yaml, as in ${env:NAME}; this section was ignored"
 	case "settings":
-		return "set models, turns and access in config.yaml; nothing of it was read"
+		return "set models, turns and access in config.yaml; this section was ignored"
 	case "modelProvider":
 		return "set models.large and providers in config.yaml"
 	case "lore":
 		return "move it to bio or knowledge"
 	case "advancedPlanning", "advancedMemory":
-		return "there is nothing to switch on"
+		return "it has no effect here"
 	}
-	return "it is not known"
+	return "it is unknown"
 }
 
 // characterFile is a character file on its way to the section agent.
@@ -71,7 +71,7 @@ func readCharacter(path, name string) (*node, []Problem, error) {
 		return nil, nil, *wrong
 	}
 	if root.kind != section {
-		return nil, nil, Problem{File: name, Line: root.line, Column: root.column, Message: "a character is a section with keys"}
+		return nil, nil, Problem{File: name, Line: root.line, Column: root.column, Message: "a character file must be a mapping with keys"}
 	}
 	f := &characterFile{name: name}
 	for _, e := range root.fields {
@@ -215,7 +215,7 @@ func (d *decoder) withCharacter(root *node) (warnings []string) {
 		d.problems = append(d.problems, problem)
 		return nil
 	} else if err != nil {
-		d.report(at.line, at.column, "agent.character", "the character can't be read: "+err.Error(), "write the path of its file, relative to this one")
+		d.report(at.line, at.column, "agent.character", "the character can't be read: "+err.Error(), "set the path of its file, relative to this one")
 		return nil
 	}
 	if character.find("system") == nil && (character.find("bio") != nil || character.find("style") != nil) && agent.find("system") == nil {

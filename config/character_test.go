@@ -85,8 +85,8 @@ func TestCharacterErrors(t *testing.T) {
 		"none.json":   {"", "config.yaml:2:14: agent.character: the character can't be read"},
 		"broken.json": {"{\n \"name\": \"x\",,\n}", "broken.json:2:"},
 		"type.json":   {"{\n \"name\": \"x\",\n  \"topics\": {\"a\": 1}}", "type.json:3:"},
-		"type.yaml":   {"name: x\nbio:\n  a: b\n", "type.yaml:2:1: agent.bio: this is a section where a list belongs"},
-		"list.json":   {"[1]", "list.json:1:1: a character is a section"},
+		"type.yaml":   {"name: x\nbio:\n  a: b\n", "type.yaml:2:1: agent.bio: this is a section, but should be a list"},
+		"list.json":   {"[1]", "list.json:1:1: a character file must be a mapping"},
 		"bad.yaml":    {"name: [", "bad.yaml:1:"},
 		"deep.json":   {strings.Repeat("[", 10_000), "nested too deeply"},
 	} {

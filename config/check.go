@@ -37,7 +37,7 @@ func (d *decoder) check(c *Config) {
 func (d *decoder) checkOverrides(all []Override) {
 	for i, o := range all {
 		if path := fmt.Sprintf("access.overrides[%d]", i); len(o.Rooms)+len(o.Worlds) == 0 && !d.broken(path) {
-			d.reject(path, "is for no place", "set rooms or worlds")
+			d.reject(path, "applies to no room", "set rooms or worlds")
 		}
 	}
 }
@@ -50,7 +50,7 @@ func (d *decoder) checkPaces(c Connectors) {
 		"connectors.telegram.limits.group_edits":   c.Telegram.Limits.GroupEdits,
 	} {
 		if t < 100*time.Millisecond || t > time.Minute {
-			d.reject(path, "is not between 100ms and 1m", "write how long to wait, such as 1.1s")
+			d.reject(path, "is not between 100ms and 1m", "set a duration, such as 1.1s")
 		}
 	}
 	for path, n := range map[string]int{
@@ -66,7 +66,7 @@ func (d *decoder) checkPaces(c Connectors) {
 		"connectors.discord.max_messages": c.Discord.MaxMessages, "connectors.telegram.max_messages": c.Telegram.MaxMessages,
 	} {
 		if n < 0 {
-			d.reject(path, "is negative", "write 0 for as many as it takes")
+			d.reject(path, "is negative", "set 0 for no limit")
 		}
 	}
 }
@@ -74,9 +74,9 @@ func (d *decoder) checkPaces(c Connectors) {
 func (d *decoder) checkModels(c *Config) {
 	const path = "models.large."
 	if m := c.Models.Large; m.MaxTokens < 0 {
-		d.reject(path+"max_tokens", "is negative", "write 0 for the provider's own limit")
+		d.reject(path+"max_tokens", "is negative", "set 0 for the provider's limit")
 	} else if t := m.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
-		d.reject(path+"temperature", "is not between 0 and 2", "write auto for the provider's own setting")
+		d.reject(path+"temperature", "is not between 0 and 2", "set auto for the provider's default")
 	}
 	if c.Models.Large.Provider == ProviderOpenAI && !c.OpenAIOn() && !d.broken("providers") {
 		d.reject(path+"provider", "is a provider that is off", openAISection(*c).howOn())
@@ -84,7 +84,7 @@ func (d *decoder) checkModels(c *Config) {
 	for _, s := range c.slots() {
 		switch {
 		case s.Provider == ProviderDemo:
-			d.reject(s.path+".provider", "is a provider that has no such model", "write openai, or leave it empty")
+			d.reject(s.path+".provider", "is a provider without such a model", "write openai, or leave it empty")
 		case s.Model != "" && !c.OpenAIOn() && !d.broken("providers"):
 			d.reject(s.path+".model", "is a model of a provider that is off", openAISection(*c).howOn())
 		}
@@ -94,17 +94,17 @@ func (d *decoder) checkModels(c *Config) {
 func (d *decoder) checkTokens(c *Config) {
 	for _, s := range c.sections() {
 		if s.enabled != nil && *s.enabled && !s.given && !d.broken(s.path) {
-			d.reject(s.path+".enabled", "has nothing to connect with", s.howOn()+", or write enabled: auto")
+			d.reject(s.path+".enabled", "has no credentials", s.howOn()+", or write enabled: auto")
 		}
 	}
-	d.checkSecret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "write the key alone, without spaces or line ends")
+	d.checkSecret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
 	shape := discordToken
 	if c.Connectors.Discord.APIURL != "" {
 		shape = nil // another server may have tokens of another form
 	}
 	d.checkSecret("connectors.discord.token", c.Connectors.Discord.Token, shape,
-		"copy it whole from the Bot page at discord.com/developers, without the word Bot before it: three parts, with a dot between them")
-	d.checkSecret("connectors.telegram.token", c.Connectors.Telegram.Token, telegramToken, "copy it whole from @BotFather: digits, a colon, letters")
+		"copy the whole token from the Bot page at discord.com/developers: three parts separated by dots, without the word Bot in front")
+	d.checkSecret("connectors.telegram.token", c.Connectors.Telegram.Token, telegramToken, "copy the whole token from @BotFather: digits, a colon, letters")
 }
 
 var discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
@@ -127,15 +127,15 @@ func (d *decoder) checkAddresses(c *Config) {
 		"connectors.telegram.api_url": c.Connectors.Telegram.APIURL,
 	} {
 		if address != "" && !plainURL(address) {
-			d.reject(path, "is not a plain address of a server",
-				"write http:// or https://, a host and perhaps a path; a key has its own place")
+			d.reject(path, "is not a plain server URL",
+				"use http:// or https://, a host and optionally a path; keys don't belong in the URL")
 		}
 	}
 	if path, _ := strings.CutPrefix(c.Store.Reveal(), "sqlite:"); c.Store.Scheme() != "sqlite" || path == "" {
-		d.reject("store", "is not a store that this program has", "write sqlite: and the path of a file, such as sqlite:parley.db")
+		d.reject("store", "is not a supported store", "set sqlite: and a file path, such as sqlite:parley.db")
 	}
 	if !sharedAddress(c.Shared) {
-		d.reject("shared", "is not a place to share state", "write inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
+		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
 	}
 }
 
@@ -156,39 +156,39 @@ func sharedAddress(shared DSN) bool {
 
 func (d *decoder) checkAgent(a Agent) {
 	if a.MaxSteps < 2 || a.MaxSteps > 32 {
-		d.reject("agent.max_steps", "is not between 2 and 32", "write 6 if you have no wish of your own")
+		d.reject("agent.max_steps", "is not between 2 and 32", "the default is 6")
 	}
 	if a.MultiStep && a.Generation != GenerateXML {
-		d.reject("agent.multi_step", "needs another form of answers", "set agent.generation to xml, or leave it out")
+		d.reject("agent.multi_step", "needs agent.generation: xml", "set agent.generation to xml, or remove this key")
 	}
 }
 
 func (d *decoder) checkTimes(c *Config) {
 	const longest = time.Hour
 	if t := c.Turns.Timeout; t < time.Second || t > longest {
-		d.reject("turns.timeout", "is not between 1s and 60m", "no answer may take longer than an hour")
+		d.reject("turns.timeout", "is not between 1s and 60m", "an answer may take at most an hour")
 	}
 	if w := c.Turns.Window; w < 0 || w > time.Minute {
-		d.reject("turns.window", "is not between 0s and 1m", "write 0s to answer at once")
+		d.reject("turns.window", "is not between 0s and 1m", "set 0s to answer at once")
 	}
 	for path, t := range map[string]time.Duration{"turns.first_event": c.Turns.FirstEvent, "turns.idle": c.Turns.Idle} {
 		if t <= 0 {
-			d.reject(path, "is not longer than zero", "write how long to wait, such as 90s")
+			d.reject(path, "is not longer than zero", "set a duration, such as 90s")
 		}
 	}
 	if t := c.Connectors.Discord.CatchUp; t < 0 || t > 24*time.Hour {
-		d.reject("connectors.discord.catch_up", "is not between 0s and 24h", "write how old a missed message may be, such as 1h, or 0s for none")
+		d.reject("connectors.discord.catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
 	}
 	if c.Shutdown.Grace < 0 {
-		d.reject("shutdown.grace", "is negative", "write 0s to end at once")
+		d.reject("shutdown.grace", "is negative", "set 0s to stop at once")
 	}
 }
 
 func (d *decoder) checkWeb(w Web) {
 	for i, origin := range w.Origins {
 		if exact, ok := exactOrigin(origin); !ok || exact != origin {
-			d.reject(fmt.Sprintf("web.origins[%d]", i), "is not an origin as a browser names it",
-				"write scheme://host or scheme://host:port in small letters, without a path, a slash at the end, or the usual port")
+			d.reject(fmt.Sprintf("web.origins[%d]", i), "is not an origin as browsers send it",
+				"write scheme://host or scheme://host:port in lower case, without a path, a trailing slash or the default port")
 		}
 	}
 	for path, n := range map[string]int{
@@ -197,7 +197,7 @@ func (d *decoder) checkWeb(w Web) {
 		"web.limits.open_requests":          w.Limits.OpenRequests,
 	} {
 		if n < 0 {
-			d.reject(path, "is negative", "write 0 for no limit")
+			d.reject(path, "is negative", "set 0 for no limit")
 		}
 	}
 	local, wrong := listensLocally(w.Listen)
@@ -217,9 +217,9 @@ func (d *decoder) checkExposure(w Web, local bool) {
 		d.reject("web.listen", "can be reached from other machines",
 			"listen on 127.0.0.1, or set web.public: true with web.origins and web.limits")
 	case w.Public && len(w.Origins) == 0:
-		d.reject("web.public", "lets strangers in, but there is no origin", `set web.origins, such as ["https://chat.example.org"]`)
+		d.reject("web.public", "is open to the public, but has no origins", `set web.origins, such as ["https://chat.example.org"]`)
 	case w.Public && (w.Limits.MessagesPerMinute == 0 || w.Limits.ConversationsPerHour == 0 || w.Limits.OpenRequests == 0):
-		d.reject("web.public", "lets strangers in, but there are no limits", "set all numbers of web.limits above 0")
+		d.reject("web.public", "is open to the public, but has no limits", "set every value of web.limits above 0")
 	}
 }
 

@@ -64,7 +64,7 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 	case n.kind == nothing:
 		d.reject(path, "has no value", "give it one, or remove the line")
 	case n.kind == strange:
-		d.reject(path, "uses "+n.text+", which a configuration does not have", "write the value plainly")
+		d.reject(path, "uses "+n.text+", which is not supported here", "write the value plainly")
 	case form.kind == section && (n.kind == section || n.kind == absent):
 		d.section(path, n, into)
 	case form.kind == list && (n.kind == list || n.kind == absent):
@@ -77,7 +77,7 @@ func (d *decoder) decode(path string, n *node, into reflect.Value) {
 }
 
 func (d *decoder) mismatch(path string, n *node, form form) {
-	d.reject(path, fmt.Sprintf("is %v where %s belongs", n.kind, form.name), form.hint)
+	d.reject(path, fmt.Sprintf("is %v, but should be %s", n.kind, form.name), form.hint)
 }
 
 func (d *decoder) section(path string, n *node, into reflect.Value) {
@@ -105,11 +105,11 @@ func (d *decoder) fields(path string, n *node, of reflect.Type) map[string]*node
 		first, twice := lines[f.key]
 		switch {
 		case f.value.kind == strange && f.key == "":
-			d.report(f.line, f.column, path, "a key uses "+f.value.text+", which a configuration does not have", "write the key plainly")
+			d.report(f.line, f.column, path, "a key uses "+f.value.text+", which is not supported here", "write the key plainly")
 		case !slices.Contains(known, f.key):
 			d.report(f.line, f.column, join(path, shorten(f.key)), "is not a known key", suggest(f.key, known))
 		case twice:
-			d.report(f.line, f.column, join(path, f.key), fmt.Sprintf("stands here a second time, first in line %d", first), "keep one of the two")
+			d.report(f.line, f.column, join(path, f.key), fmt.Sprintf("is a duplicate, first set in line %d", first), "keep one of the two")
 		default:
 			given[f.key], lines[f.key] = f.value, f.line
 		}

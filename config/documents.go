@@ -115,7 +115,7 @@ func (d *documents) addConfined(path string) {
 		_ = root.Close() // it was only read
 		return
 	}
-	d.refuse(path, "a character reads files below its own folder only; to permit more, add their folder to agent.knowledge_roots")
+	d.refuse(path, "a character file can only read files below its own folder; to allow more, add their folder to agent.knowledge_roots")
 }
 
 // read reads the file at, or the files of the folder at, in the order of their names. The base is the path of files.
@@ -157,7 +157,7 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	case !info.Mode().IsRegular():
 		return "", "it is not a regular file"
 	case slices.ContainsFunc(d.never, func(never os.FileInfo) bool { return os.SameFile(never, info) }):
-		return "", "it belongs to the configuration"
+		return "", "it is part of the configuration"
 	}
 	file, err := files.Open(p)
 	if err != nil {
@@ -177,13 +177,13 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 // reasonOutside says why a file can't be read. Where it can be, but not from within its folder, a link leads out of that.
 func reasonOutside(err error, path string) string {
 	if _, statErr := os.Stat(path); statErr == nil && !errors.Is(err, fs.ErrPermission) {
-		return "a link leads out of the folder"
+		return "a symlink leads out of the folder"
 	}
 	return reason(err).Error()
 }
 
 func (d *documents) refuse(path, why string) {
-	d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: %s is left out: %s", path, why))
+	d.warnings = append(d.warnings, fmt.Sprintf("agent.knowledge: %s is skipped: %s", path, why))
 }
 
 func (d *documents) keep(name, text string) {

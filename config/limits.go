@@ -45,7 +45,7 @@ func (d *decoder) checkDay(l DayLimits, public bool) {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
 	if l.Parallel < 0 {
-		d.reject("limits.parallel", "is negative", "write 0 for no limit")
+		d.reject("limits.parallel", "is negative", "set 0 for no limit")
 	}
 	for path, n := range map[string]*int{
 		"person.messages": l.Person.Messages, "person.tokens": l.Person.Tokens,
@@ -53,12 +53,12 @@ func (d *decoder) checkDay(l DayLimits, public bool) {
 		"total.messages": l.Total.Messages, "total.tokens": l.Total.Tokens,
 	} {
 		if n != nil && *n < 0 {
-			d.reject("limits."+path, "is negative", "write 0 for no limit")
+			d.reject("limits."+path, "is negative", "set 0 for no limit")
 		}
 	}
 	for path, n := range map[string]*int{"person": l.Person.Tokens, "total": l.Total.Tokens} {
 		if public && n != nil && *n == 0 {
-			d.reject(fmt.Sprintf("limits.%s.tokens", path), "is no limit, but web.public lets strangers in", "write a number, or auto")
+			d.reject(fmt.Sprintf("limits.%s.tokens", path), "means no limit, but web.public opens the chat to the public", "write a number, or auto")
 		}
 	}
 }

@@ -59,7 +59,7 @@ func readYAML(data []byte) (*node, *Problem) {
 	root := &node{kind: section, line: 1, column: 1}
 	for i, document := range file.Docs {
 		if i > 0 && document.Body != nil {
-			return nil, placed(document.Body.GetToken(), "a second document begins", "keep one document in the file")
+			return nil, placed(document.Body.GetToken(), "a second YAML document begins", "keep one document per file")
 		}
 		if body := document.Body; body != nil && body.Type() != ast.NullType && body.Type() != ast.CommentType {
 			root = convert(body)
@@ -74,7 +74,7 @@ func syntaxProblem(err error) *Problem {
 		return &Problem{Message: "the file is not valid YAML", Hint: "check its indentation and quotes"}
 	}
 	if strings.Contains(syntax.GetMessage(), "character '\t'") {
-		return placed(syntax.GetToken(), "a tab stands where YAML allows only spaces", "indent with spaces")
+		return placed(syntax.GetToken(), "a tab is used where YAML allows only spaces", "indent with spaces")
 	}
 	return placed(syntax.GetToken(), "not valid YAML: "+syntax.GetMessage(), "check the indentation and the quotes around here")
 }

@@ -60,7 +60,7 @@ func (r resolver) resolve(text string) (resolved, first string, wrong *fault) {
 
 func (r resolver) lookUp(reference string) (value, shown string, wrong *fault) {
 	if strings.Contains(reference, "${") {
-		return "", "", &fault{"a reference stands inside another one", "use one at a time"}
+		return "", "", &fault{"a reference is nested in another one", "use one at a time"}
 	}
 	kind, rest, _ := strings.Cut(reference, ":")
 	switch kind {
@@ -80,7 +80,7 @@ var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func (r resolver) variable(text string) (value, shown string, wrong *fault) {
 	name, fallback, hasFallback := strings.Cut(text, ":-")
 	if !variableName.MatchString(name) {
-		return "", "", &fault{fmt.Sprintf("%q is not a name of an environment variable", shorten(name)),
+		return "", "", &fault{fmt.Sprintf("%q is not a valid environment variable name", shorten(name)),
 			"write ${env:NAME} or ${env:NAME:-default}"}
 	}
 	shown = "${env:" + name + "}"

@@ -30,7 +30,7 @@ func (t toggle) howOn() string {
 func openAISection(c Config) toggle {
 	o := c.Providers.OpenAI
 	return toggle{"OpenAI", "providers.openai", "api_key",
-		"OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own)", ", the demo model answers",
+		"OPENAI_API_KEY (or OPENAI_BASE_URL for your own server)", ", the demo model is used",
 		o.Enabled, o.APIKey != "" || o.BaseURL != ""}
 }
 
@@ -78,10 +78,10 @@ func (c Config) slots() []namedSlot {
 	m := c.Models
 	return []namedSlot{
 		{m.Small, "models.small", ""}, // the large model does its work
-		{m.Vision, "models.vision", "describes pictures"},
-		{m.Transcription, "models.transcription", "understands voice messages"},
-		{m.Image, "models.image", "paints pictures"},
-		{m.Embedding, "models.embedding", "compares meanings"},
+		{m.Vision, "models.vision", "image descriptions"},
+		{m.Transcription, "models.transcription", "transcription"},
+		{m.Image, "models.image", "image generation"},
+		{m.Embedding, "models.embedding", "semantic search"},
 	}
 }
 
@@ -102,7 +102,7 @@ func (c Config) noSlots() string {
 	if len(missing) == 0 || c.LargeProvider() == ProviderDemo {
 		return ""
 	}
-	return fmt.Sprintf("no model %s: set %s", strings.Join(missing, ", "), strings.Join(keys, ", "))
+	return fmt.Sprintf("no model for %s: set %s", strings.Join(missing, ", "), strings.Join(keys, ", "))
 }
 
 // Off returns one line for each part that is off and how to turn it on.

@@ -44,7 +44,7 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 
 func TestOffSaysHowToTurnOn(t *testing.T) {
 	got := strings.Join(parse(t, "connectors: {discord: {enabled: false, token: a.b.c}}", nil).Off(), "\n")
-	want := `OpenAI is off, the demo model answers: set OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own), or providers.openai.api_key in the file
+	want := `OpenAI is off, the demo model is used: set OPENAI_API_KEY (or OPENAI_BASE_URL for your own server), or providers.openai.api_key in the file
 Discord is off: set connectors.discord.enabled to auto
 Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 	if got != want {
@@ -55,13 +55,13 @@ Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 // What no model does is said in one line, unless the demo model answers, of which nobody expects more.
 func TestOffSaysWhatNoModelDoes(t *testing.T) {
 	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a.b.c", "TELEGRAM_TOKEN": "1:a"}
-	const all = "no model describes pictures, understands voice messages, paints pictures, compares meanings: " +
+	const all = "no model for image descriptions, transcription, image generation, semantic search: " +
 		"set models.vision.model, models.transcription.model, models.image.model, models.embedding.model"
 	tests := []struct{ name, yaml, want string }{
 		{"none", "", all},
 		{"small alone", "models: {small: {model: s}}", all},
 		{"a large one that sees", "models: {large: {vision: true}, image: {model: i}, embedding: {model: e}}",
-			"no model understands voice messages: set models.transcription.model"},
+			"no model for transcription: set models.transcription.model"},
 		{"all", "models: {vision: {model: v}, transcription: {model: t}, image: {provider: openai, model: i}, embedding: {model: e}}", ""},
 		{"demo", "models: {large: {provider: demo}}", ""},
 	}

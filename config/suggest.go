@@ -30,9 +30,9 @@ func suggest(key string, known []string) string {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
 	if places := placesOf(key, "", reflect.TypeFor[Config]()); len(places) == 1 {
-		return "it belongs into another section: write it as " + places[0]
+		return "it belongs in another section: write it as " + places[0]
 	}
-	return "known here: " + strings.Join(known, ", ")
+	return "known keys: " + strings.Join(known, ", ")
 }
 
 // placesOf returns the paths of every key of that name in t and the sections below it.

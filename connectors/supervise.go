@@ -31,7 +31,7 @@ func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) er
 		case time.Since(begun) > steady:
 			wait = soonest
 		}
-		log.Error("a connector failed and is started again", "connector", c.Name(), "in", wait, "err", err)
+		log.Error("a connector failed and will restart", "connector", c.Name(), "in", wait, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

@@ -61,13 +61,13 @@ func (u unread) Error() string { return string(u) }
 // Why files are not read.
 const (
 	tooLarge  unread = "it is larger than 20 MB"
-	gone      unread = "it is not there any more"
+	gone      unread = "it no longer exists"
 	tooSlow   unread = "it took too long"
 	unfetched unread = "it could not be fetched"
-	blind     unread = "pictures can't be looked at here"
-	deaf      unread = "sound can't be listened to here"
-	strange   unread = "this kind of file can't be read here"
-	noText    unread = "there is no text in it"
+	blind     unread = "images can't be viewed here"
+	deaf      unread = "audio can't be transcribed here"
+	strange   unread = "this file type can't be read here"
+	noText    unread = "it contains no text"
 	broken    unread = "it is damaged"
 	noModel   unread = "the model that should read it failed"
 )
@@ -233,7 +233,7 @@ func (r *Reader) listen(ctx context.Context, f *core.File, b core.Blob) error {
 		return fmt.Errorf("%w: transcribe: %w", noModel, err)
 	}
 	if f.Text = capped(text); f.Text == "" {
-		return unread("nothing is said in it")
+		return unread("it contains no speech")
 	}
 	return nil
 }
@@ -244,5 +244,5 @@ func capped(text string) string {
 	if utf8.RuneCountInString(text) <= maxText {
 		return text
 	}
-	return string([]rune(text)[:maxText]) + "\n[… the rest is left out]"
+	return string([]rune(text)[:maxText]) + "\n[… truncated]"
 }

@@ -103,40 +103,40 @@ func TestRead(t *testing.T) {
 		"a voice":                    {with(senses, []byte("hi")), voice, "|hi|"},
 		"music":                      {with(senses, []byte("la")), core.File{Name: "a.mp3", Type: "audio/mpeg"}, "|la|"},
 		"a picture said to be text":  {with(senses, png(9, 9)), text, "A fox. 1||"},
-		"a program said to be text":  {with(senses, []byte("MZ\x00\x01\x02")), text, "||this kind of file can't be read here"},
-		"a page said to be sound":    {with(senses, []byte("<!DOCTYPE html><p>no")), voice, "||this kind of file can't be read here"},
-		"a page said to be a photo":  {with(senses, []byte("<!DOCTYPE html><p>no")), picture, "||this kind of file can't be read here"},
-		"a film":                     {with(senses, []byte("x")), core.File{Name: "a.mp4", Type: "video/mp4"}, "||this kind of file can't be read here"},
-		"a zip":                      {with(senses, []byte("PK\x03\x04\x00")), core.File{Name: "a.zip", Type: "application/zip"}, "||this kind of file can't be read here"},
-		"nothing":                    {with(senses, nil), text, "||there is no text in it"},
-		"only blanks":                {with(senses, []byte(" \n ")), text, "||there is no text in it"},
-		"silence":                    {with(senses, []byte("  ")), voice, "||nothing is said in it"},
-		"no eyes":                    {with(Options{}, png(9, 9)), picture, "||pictures can't be looked at here"},
+		"a program said to be text":  {with(senses, []byte("MZ\x00\x01\x02")), text, "||this file type can't be read here"},
+		"a page said to be sound":    {with(senses, []byte("<!DOCTYPE html><p>no")), voice, "||this file type can't be read here"},
+		"a page said to be a photo":  {with(senses, []byte("<!DOCTYPE html><p>no")), picture, "||this file type can't be read here"},
+		"a film":                     {with(senses, []byte("x")), core.File{Name: "a.mp4", Type: "video/mp4"}, "||this file type can't be read here"},
+		"a zip":                      {with(senses, []byte("PK\x03\x04\x00")), core.File{Name: "a.zip", Type: "application/zip"}, "||this file type can't be read here"},
+		"nothing":                    {with(senses, nil), text, "||it contains no text"},
+		"only blanks":                {with(senses, []byte(" \n ")), text, "||it contains no text"},
+		"silence":                    {with(senses, []byte("  ")), voice, "||it contains no speech"},
+		"no eyes":                    {with(Options{}, png(9, 9)), picture, "||images can't be viewed here"},
 		"eyes elsewhere":             {with(Options{Sees: true}, png(9, 9)), picture, "||"},
 		"a picture, eyes elsewhere":  {with(Options{Sees: true}, png(9, 9)), text, "||"},
-		"no ears":                    {with(Options{}, nil), voice, "||sound can't be listened to here"},
+		"no ears":                    {with(Options{}, nil), voice, "||audio can't be transcribed here"},
 		"nobody fetches":             {senses, text, "||it could not be fetched"},
-		"gone":                       {failed(fmt.Errorf("404: %w", core.ErrNotFound)), text, "||it is not there any more"},
+		"gone":                       {failed(fmt.Errorf("404: %w", core.ErrNotFound)), text, "||it no longer exists"},
 		"larger than said":           {failed(fmt.Errorf("21 MB: %w", core.ErrTooLarge)), text, "||it is larger than 20 MB"},
 		"a broken line":              {failed(errors.New("reset")), text, "||it could not be fetched"},
 		"a slow server":              {failed(context.DeadlineExceeded), text, "||it took too long"},
-		"SE-04: 16384² pixels":       {with(senses, png(16384, 16384)), picture, "||the picture is too large: 16384 × 16384 pixels"},
-		"SE-04: 11000² pixels":       {with(senses, png(11000, 11000)), picture, "||the picture is too large: 11000 × 11000 pixels"},
+		"SE-04: 16384² pixels":       {with(senses, png(16384, 16384)), picture, "||the image is too large: 16384 × 16384 pixels"},
+		"SE-04: 11000² pixels":       {with(senses, png(11000, 11000)), picture, "||the image is too large: 11000 × 11000 pixels"},
 		"SE-04: more than a number":  {with(senses, png(1<<31-1, 1<<31-1)), picture, "||it is damaged"},
-		"SE-04: WebP, lossy":         {with(senses, webp("VP8 ", 16000, 16000)), picture, "||the picture is too large: 16000 × 16000 pixels"},
-		"SE-04: WebP, lossless":      {with(senses, webp("VP8L", 16000, 16000)), picture, "||the picture is too large: 16000 × 16000 pixels"},
-		"SE-04: WebP, extended":      {with(senses, webp("VP8X", 1<<24, 1<<24)), picture, "||the picture is too large: 16777216 × 16777216 pixels"},
+		"SE-04: WebP, lossy":         {with(senses, webp("VP8 ", 16000, 16000)), picture, "||the image is too large: 16000 × 16000 pixels"},
+		"SE-04: WebP, lossless":      {with(senses, webp("VP8L", 16000, 16000)), picture, "||the image is too large: 16000 × 16000 pixels"},
+		"SE-04: WebP, extended":      {with(senses, webp("VP8X", 1<<24, 1<<24)), picture, "||the image is too large: 16777216 × 16777216 pixels"},
 		"no size":                    {with(senses, png(0, 9)), picture, "||it is damaged"},
 		"half a header":              {with(senses, png(9, 9)[:20]), picture, "||it is damaged"},
 		"half a WebP":                {with(senses, webp("VP8X", 9, 9)[:20]), picture, "||it is damaged"},
-		"a picture of 11 MB":         {with(senses, append(png(9, 9), make([]byte, 11<<20)...)), picture, "||the picture is larger than 10 MB"},
+		"a picture of 11 MB":         {with(senses, append(png(9, 9), make([]byte, 11<<20)...)), picture, "||the image is larger than 10 MB"},
 		"the model fails":            {with(Options{Vision: &eyes{err: errors.New("sk-secret")}}, png(9, 9)), picture, "||the model that should read it failed"},
 		"the model breaks":           {with(Options{Vision: &eyes{panics: true}}, png(9, 9)), picture, "||it is damaged"},
 		"the ears fail":              {with(Options{Transcriber: ears{err: errors.New("no")}}, []byte("x")), voice, "||the model that should read it failed"},
 		"SE-05: a name with a path":  {with(senses, []byte("hi")), core.File{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
 		"a PDF":                      {with(Options{PDF: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), core.File{Name: "a.pdf"}, "|tea|"},
 		"a damaged PDF":              {with(Options{PDF: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), core.File{Name: "a.pdf"}, "||it is damaged"},
-		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), core.File{Name: "a.pdf", Type: "application/pdf"}, "||this kind of file can't be read here"},
+		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), core.File{Name: "a.pdf", Type: "application/pdf"}, "||this file type can't be read here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := New(c.options).Read(t.Context(), "fake", []core.File{c.file}, "what is it?")[0]
@@ -232,7 +232,7 @@ func TestLongText(t *testing.T) {
 	for _, one := range []string{"a", "ü", "世"} {
 		r := New(Options{Fetch: serving([]byte(strings.Repeat(one, 2*maxDocument)))})
 		got := r.Read(t.Context(), "", []core.File{{Name: "a.txt"}}, "")[0].Text
-		if n := len([]rune(got)); n > maxText+50 || !strings.HasSuffix(got, "[… the rest is left out]") || strings.Contains(got, "\uFFFD") {
+		if n := len([]rune(got)); n > maxText+50 || !strings.HasSuffix(got, "[… truncated]") || strings.Contains(got, "\uFFFD") {
 			t.Errorf("%d characters, ending with %q", n, got[len(got)-40:])
 		}
 	}
@@ -258,7 +258,7 @@ func TestPictures(t *testing.T) {
 	for _, f := range fetched {
 		unread = append(unread, f.Name+" "+f.Unread)
 	}
-	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the picture is too large: 16384 × 16384 pixels, gone.png it is not there any more, page.png it is damaged, b.webp " {
+	if got := strings.Join(unread, ", "); got != "a.png , bomb.png the image is too large: 16384 × 16384 pixels, gone.png it no longer exists, page.png it is damaged, b.webp " {
 		t.Errorf("fetched: %s", got)
 	}
 	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {

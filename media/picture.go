@@ -29,14 +29,14 @@ const (
 // checkPicture looks at the header of a picture alone: nothing is unpacked (SE-04).
 func checkPicture(data []byte) error {
 	if len(data) > maxPicture {
-		return unread("the picture is larger than 10 MB")
+		return unread("the image is larger than 10 MB")
 	}
 	width, height, err := size(data)
 	if err != nil || width <= 0 || height <= 0 {
 		return fmt.Errorf("%w: %w", broken, err)
 	}
 	if width > maxPixels/height {
-		return unread(fmt.Sprintf("the picture is too large: %d × %d pixels", width, height))
+		return unread(fmt.Sprintf("the image is too large: %d × %d pixels", width, height))
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func (r *Reader) look(ctx context.Context, f *core.File, data []byte, question s
 	}
 	title, text := parts(said)
 	if text == "" {
-		return fmt.Errorf("%w: it said nothing", noModel)
+		return fmt.Errorf("%w: it returned nothing", noModel)
 	}
 	if f.Title == "" {
 		f.Title = title
@@ -173,7 +173,7 @@ func (r *Reader) show(ctx context.Context, connector string, f *core.File) (foun
 	}
 	f.Unread = reason(err)
 	if r.options.Log != nil {
-		r.options.Log.Warn("a picture can't be shown to the model", "connector", connector, "ref", f.Ref, "err", err)
+		r.options.Log.Warn("an image can't be sent to the model", "connector", connector, "ref", f.Ref, "err", err)
 	}
 	return core.Blob{}
 }

@@ -18,7 +18,7 @@ const (
 	mostPause      = time.Minute
 )
 
-var errSilent = errors.New("the platform said nothing in time")
+var errSilent = errors.New("the platform did not respond in time")
 
 // request makes one request and learns from its result. It is not cut off when ctx is done: else nobody knew what is
 // shown. An error ends the message.
@@ -153,27 +153,27 @@ func (m *Message) failed(s step, err error) error {
 	var slow RetryAfter
 	switch {
 	case errors.As(err, &slow): // the gate waits
-		log.Warn("the platform asks to wait")
+		log.Warn("the platform's rate limit is reached")
 		return nil
 	case errors.Is(err, ErrForbidden):
-		log.Error("the conversation can't be written to: the answer is not shown")
+		log.Error("the conversation no longer accepts messages; the answer is not shown")
 		return errNoMore
 	case errors.Is(err, ErrGone) && h.state == left && s.i < core.FirstFile:
-		log.Info("people removed a part of the answer: it ends")
+		log.Info("a user deleted part of the answer; it ends")
 		return core.ErrRemoved
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
-		log.Info("a message is gone, or can't be changed any more")
+		log.Info("a message is gone or can no longer be edited")
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.File != nil:
-		log.Warn("the platform refuses the file: there are words instead")
+		log.Warn("the platform rejected a file; a notice is shown instead")
 		m.refuse(s.i, s.part)
 		return nil
 	case errors.Is(err, ErrUnparsable) && s.part.Text != "":
-		log.Warn("the platform can't read the markup: the part is sent plain")
+		log.Warn("the platform rejected the markup; this part is sent as plain text")
 		h.refused = s.part.Text
 		return nil
 	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.until):
-		log.Warn("nobody knows whether the message was created")
+		log.Warn("it is unknown whether the message was created")
 		return nil
 	case m.ended && s.part != ask && s.part.File == nil && s.i < core.FirstFile && !errors.Is(err, ErrUnsent):
 		return m.refusedLast(s, err)
@@ -198,18 +198,18 @@ func (m *Message) retry(s step, err error) error {
 	h := m.part(s.i)
 	switch {
 	case s.op == Delete || s.part == ask:
-		log.Error("a message that should be taken back stays")
+		log.Error("a message can't be deleted")
 		h.state = left
 	case h.state == unknown:
 		h.until = time.Time{} // it is not repeated any more
 	case s.part.File != nil:
-		log.Error("the file can't be posted: there are words instead")
+		log.Error("a file can't be posted; a notice is shown instead")
 		m.refuse(s.i, s.part)
 	case s.op == Edit && h.stuck && errors.Is(err, ErrAmbiguous):
-		log.Warn("a message can be neither changed nor deleted: the text goes into a new one, marked")
+		log.Warn("a message can be neither edited nor deleted; the text goes into a new one, marked")
 		*h = shown{state: unknown, intent: core.Shown{Part: s.i, Sent: hash(s.part), Last: true, Tries: 1}}
 	default:
-		log.Error("the last word can't be shown")
+		log.Error("the end of the answer can't be shown")
 		return errNoMore
 	}
 	m.failures = 0

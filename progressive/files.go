@@ -16,9 +16,9 @@ func Files(v core.View, most int) (parts []Part, lines []string) {
 	for i, f := range v.Files() {
 		f.Name = nameOf(f, i+1)
 		if len(f.Data) <= most {
-			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s could not be shown here.)", called(f))})
+			parts = append(parts, Part{File: &f, Plain: fmt.Sprintf("(%s can't be shown here.)", called(f))})
 		} else {
-			lines = append(lines, fmt.Sprintf("(%s is too large to be shown here.)", called(f)))
+			lines = append(lines, fmt.Sprintf("(%s is too large to show here.)", called(f)))
 		}
 	}
 	return parts, lines
@@ -38,7 +38,7 @@ func nameOf(f core.Blob, n int) string {
 // called is what people call a file in a sentence.
 func called(f core.Blob) string {
 	if f.Picture() {
-		return "A picture"
+		return "An image"
 	}
 	return "The file " + f.Name
 }
@@ -153,7 +153,7 @@ func (m *Message) doubts(files []Part) (more bool) {
 	for i, p := range m.complete(files) {
 		h := m.part(core.FirstFile + i)
 		if p.words() && h.state == unknown && !time.Now().Before(h.until) && !slices.Contains(m.refused, p.File.Name) {
-			m.log.Warn("nobody knows whether the file was posted: what it holds goes into the text", "part", core.FirstFile+i)
+			m.log.Warn("it is unknown whether a file was posted; its content goes into the text", "part", core.FirstFile+i)
 			m.refused, more = append(m.refused, p.File.Name), true
 		}
 	}
@@ -179,11 +179,11 @@ func (m *Message) reportMissing(v core.View) {
 	}
 	texts, files := m.render(v)
 	if n := m.missing(m.complete(files)); n > 0 {
-		m.log.Error("files of the answer may not have been shown: the process that had them is gone, or the platform did not say", "files", n)
+		m.log.Error("files of the answer may not have been shown: their process is gone, or the platform did not confirm", "files", n)
 	}
 	for i := range texts {
 		if h := m.part(i); h.state == absent || h.state == unknown {
-			m.log.Error("a part of the answer may not have been shown", "part", i)
+			m.log.Error("part of the answer may not have been shown", "part", i)
 		}
 	}
 }

@@ -34,12 +34,12 @@ func TestFiles(t *testing.T) {
 		file core.Blob
 		want []string
 	}{
-		"a picture":    {picture, []string{"picture-1.png", "(A picture could not be shown here.)"}},
-		"a photo":      {core.Blob{Type: "image/jpeg"}, []string{"picture-1.jpg", "(A picture could not be shown here.)"}},
-		"with a name":  {named("a.txt"), []string{"a.txt", "(The file a.txt could not be shown here.)"}},
-		"without one":  {core.Blob{Type: "text/plain"}, []string{"file-1", "(The file file-1 could not be shown here.)"}},
-		"a large one":  {core.Blob{Type: "image/png", Data: make([]byte, 13)}, []string{"(A picture is too large to be shown here.)"}},
-		"a large file": {core.Blob{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to be shown here.)"}},
+		"a picture":    {picture, []string{"picture-1.png", "(An image can't be shown here.)"}},
+		"a photo":      {core.Blob{Type: "image/jpeg"}, []string{"picture-1.jpg", "(An image can't be shown here.)"}},
+		"with a name":  {named("a.txt"), []string{"a.txt", "(The file a.txt can't be shown here.)"}},
+		"without one":  {core.Blob{Type: "text/plain"}, []string{"file-1", "(The file file-1 can't be shown here.)"}},
+		"a large one":  {core.Blob{Type: "image/png", Data: make([]byte, 13)}, []string{"(An image is too large to show here.)"}},
+		"a large file": {core.Blob{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to show here.)"}},
 	} {
 		parts, lines := progressive.Files(core.View{Segments: []core.Segment{{}, {Call: "1", Files: []core.Blob{c.file}}}}, 12)
 		for _, p := range parts {
@@ -54,7 +54,7 @@ func TestFiles(t *testing.T) {
 // TR-12, TR-11, ST-06: files stand below the text, each once, whatever becomes of a request: of one that shows them while the
 // answer goes on, and of one at its end.
 func TestFilesAreDelivered(t *testing.T) {
-	const one, two, said = "[picture-1.png]", "[picture-2.png]", "(A picture could not be shown here.)"
+	const one, two, said = "[picture-1.png]", "[picture-2.png]", "(An image can't be shown here.)"
 	expected := map[string][3][]string{ // without nonces, with them
 		"ambiguous, undone": {{prose, two}, {prose, one, two}},
 		"unparsable":        {{prose, said, two}, {prose, said, two}},
@@ -129,7 +129,7 @@ func TestFilesOfCallbacks(t *testing.T) {
 // ST-13, TR-11: what a platform refuses of one callback is words until the next one; what a reader took away
 // comes back only as another.
 func TestFilesOfCallbacksRefused(t *testing.T) {
-	const instead = "(The file b could not be shown here.)"
+	const instead = "(The file b can't be shown here.)"
 	for name, c := range map[string]struct {
 		op    progressive.Op
 		fault progressivetest.Fault

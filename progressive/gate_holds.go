@@ -40,6 +40,6 @@ func (g *MemoryGate) save(scope Scope, until time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), saveTime)
 	defer cancel()
 	if err := g.holds.SaveHold(ctx, string(scope), until); err != nil {
-		g.log.Error("a hold would not outlive this process", "scope", scope, "until", until, "err", err)
+		g.log.Error("a rate-limit hold can't be saved and is lost if this process ends", "scope", scope, "until", until, "err", err)
 	}
 }

@@ -146,7 +146,7 @@ func (g *MemoryGate) saveChanged(end bool) error {
 	g.unsaved = err != nil
 	g.mu.Unlock()
 	if failed && !end {
-		g.log.Warn("what was sent can't be saved; after a crash, messages may come late or be refused once", "err", err)
+		g.log.Warn("request counts can't be saved; after a crash, messages may be late or rate-limited once", "err", err)
 	}
 	done(err)
 	return err

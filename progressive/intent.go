@@ -12,7 +12,7 @@ const (
 )
 
 // Repetition is the line that marks a message as a possible repetition.
-const Repetition = "(sent again: it may have arrived already)"
+const Repetition = "(sent again; it may have arrived already)"
 
 // WithMark returns p with [Repetition] below it, for dialects in which that line is plain text.
 func WithMark(p Part) Part {

@@ -137,7 +137,7 @@ func (m *Message) tellSeen(a *core.Answer, v core.View) {
 	}
 }
 
-// errNoMore says that the last word can't be shown.
+// errNoMore says that the end of the answer can't be shown.
 var errNoMore = errors.New("nothing more can be shown")
 
 // alive waits for the first change, and is an error once nothing more is to be shown by us.

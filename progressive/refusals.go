@@ -6,7 +6,7 @@ import (
 )
 
 // Missing is what people read in place of a text that the platform does not take.
-const Missing = "(A part of the answer is missing here: it could not be shown.)"
+const Missing = "(Part of the answer is missing here because it could not be shown.)"
 
 // editTries is how many edits of one message fail before another way is tried. They can be repeated without harm, but the
 // room waits.
@@ -25,27 +25,27 @@ func (m *Message) refusedLast(s step, err error) error {
 		if passing {
 			return m.retry(s, err)
 		}
-		log.Warn("a message can be neither changed nor deleted: the text goes into a new one")
+		log.Warn("a message can be neither edited nor deleted; the text goes into a new one")
 		*h = shown{state: gone, again: h.again, refused: h.refused, posts: h.posts}
 	case s.op == Delete, passing && (s.op == Post || h.stuck || m.failures+1 < editTries):
 		return m.retry(s, err)
 	case s.part.Text != "" && h.refused != s.part.Text:
-		log.Warn("the platform refuses the text: it is sent plain")
+		log.Warn("the platform rejected the text; it is sent as plain text")
 		h.refused = s.part.Text
 	case s.op == Edit && m.deleter != nil && !h.again && !h.stuck:
-		log.Warn("a message can't be changed: a new one takes its place")
+		log.Warn("a message can't be edited; a new one replaces it")
 		h.redo = true
 	case s.op == Edit && !h.again:
-		log.Warn("a message can't be changed: the text goes into a new one")
+		log.Warn("a message can't be edited; the text goes into a new one")
 		*h = shown{state: gone, refused: h.refused, posts: h.posts}
 	case s.op == Post && !h.tried:
-		log.Warn("the platform refuses a message: it is tried once more")
+		log.Warn("the platform rejected a message; retrying once")
 		h.tried, m.notBefore = true, time.Now().Add(leastPause)
 	case !h.hopeless:
-		log.Error("the platform takes a part of the answer in no form")
+		log.Error("the platform rejected part of the answer in every form")
 		h.hopeless = true
 	default:
-		log.Error("the last word can't be shown")
+		log.Error("the end of the answer can't be shown")
 		return errNoMore
 	}
 	if passing {

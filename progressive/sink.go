@@ -112,7 +112,7 @@ type RetryAfter struct {
 }
 
 func (r RetryAfter) Error() string {
-	return fmt.Sprintf("%s asks to wait %v: %v", r.Scope, r.After, r.Err)
+	return fmt.Sprintf("%s is rate-limited for %v: %v", r.Scope, r.After, r.Err)
 }
 
 func (r RetryAfter) Unwrap() error { return r.Err }
@@ -133,11 +133,11 @@ func (l Learned) Error() string {
 // What the platform's answers come down to.
 var (
 	ErrGone       = errors.New("the message is gone")
-	ErrForbidden  = errors.New("the chat can't be written to")
+	ErrForbidden  = errors.New("the chat no longer accepts messages")
 	ErrUnparsable = errors.New("the platform can't read the markup")
-	ErrAmbiguous  = errors.New("the platform may or may not have done it")
+	ErrAmbiguous  = errors.New("the platform may or may not have carried out the request")
 	ErrUnsent     = errors.New("nothing was sent to the platform")
-	ErrStale      = errors.New("the message can't be changed any more")
+	ErrStale      = errors.New("the message can no longer be edited")
 )
 
 // Gate keeps requests within every budget they spend. It is the only thing that waits.

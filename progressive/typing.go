@@ -74,7 +74,7 @@ func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again 
 	leave(m.told(err))
 	switch {
 	case errors.Is(err, ErrForbidden), errors.Is(err, ErrGone), errors.Is(err, ErrStale):
-		m.log.Warn("the typing sign is refused", "err", err)
+		m.log.Warn("the typing indicator was rejected", "err", err)
 		return 0, false
 	case err != nil:
 		return signPause, true

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-var errURL = errors.New("redis: the URL can't be read; it looks like redis://[user:password@]host[:port][/db], " +
+var errURL = errors.New("redis: the URL is invalid; use redis://[user:password@]host[:port][/db], " +
 	"rediss:// for TLS, with the password percent-encoded")
 
 // connection is how we talk to the server. What the URL says of timeouts and retries is overruled: callers wait for

@@ -93,7 +93,7 @@ func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progress
 		err = fmt.Errorf("the reply is %v", reply)
 	}
 	if err != nil {
-		return b, l.failed(fmt.Errorf("redis: book a permit: %w", err))
+		return b, l.failed(fmt.Errorf("redis: reserve a permit: %w", err))
 	}
 	if reply[0] > 0 {
 		b.Full, b.Wait = int(reply[0])-1, time.Duration(max(reply[1], 1))*time.Millisecond
@@ -187,7 +187,7 @@ func (l *Ledger) failed(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.lost {
-		l.log.Warn("redis: this replica goes on with its share of each budget", "replicas", l.replicas, "err", err)
+		l.log.Warn("redis: budgets are no longer shared; this replica uses its share of each", "replicas", l.replicas, "err", err)
 	}
 	l.lost = true
 	return err

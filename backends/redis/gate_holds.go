@@ -34,7 +34,7 @@ func (l *Ledger) tell(ctx context.Context) error {
 			args = append(args, millis(time.Until(ends[s])))
 		}
 		if err := l.run(ctx, holdScript, keys, args); err != nil {
-			return fmt.Errorf("redis: tell what is held: %w", err)
+			return fmt.Errorf("redis: publish holds: %w", err)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (t *Tracker) keep(ctx context.Context) {
 			return
 		}
 		if err != nil && !down {
-			t.log.Warn("redis: held turns can't be checked", "err", err)
+			t.log.Warn("redis: can't check the claimed turns", "err", err)
 		}
 		down = err != nil
 	}

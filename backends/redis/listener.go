@@ -52,7 +52,7 @@ func (l *listener) run(ctx context.Context) {
 		began := time.Now()
 		err := l.session(ctx, func() {
 			if down {
-				l.log.Info("redis: back")
+				l.log.Info("redis: connected again")
 			}
 			down = false
 		})
@@ -60,7 +60,7 @@ func (l *listener) run(ctx context.Context) {
 			return
 		}
 		if !down {
-			l.log.Warn("redis: out of reach; turns of other replicas are not seen until it is back", "err", err)
+			l.log.Warn("redis: unreachable; turns of other replicas are not visible until it is back", "err", err)
 		}
 		down = true
 		if time.Since(began) > backOffMax {

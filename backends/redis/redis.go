@@ -60,7 +60,7 @@ func Open(url string, o Options) (*Backend, error) {
 		o.TTL = inmem.Remembered
 	}
 	if o.TTL < inmem.Remembered {
-		return nil, fmt.Errorf("redis: marks that live for %v may not outlive a run; at least %v", o.TTL, inmem.Remembered)
+		return nil, fmt.Errorf("redis: marks kept for %v may expire before their run ends; use at least %v", o.TTL, inmem.Remembered)
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -33,7 +33,7 @@ func (s *Store) Accept(ctx context.Context, in core.Message, j core.JoinRule) (c
 
 func checkMessage(in core.Message) error {
 	if in.Place.ID != in.Room {
-		return fmt.Errorf("a message of the room %q can't bring the room %q", in.Room, in.Place.ID)
+		return fmt.Errorf("a message in the room %q can't carry the room %q", in.Room, in.Place.ID)
 	}
 	return errors.Join(checkMemory(in.Memory), checkRoom(in.Place),
 		checkText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))

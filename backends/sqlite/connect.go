@@ -88,8 +88,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("reading the version of the tables: %w", err)
 	}
 	if has > knows {
-		return fmt.Errorf("its tables have version %d, this program knows up to %d: a newer version of the gateway made "+
-			"it, run that one, or restore a backup from before", has, knows)
+		return fmt.Errorf("its schema has version %d, but this program supports up to version %d: a newer version of the gateway wrote "+
+			"it; run that version, or restore an older backup", has, knows)
 	}
 	if _, err := p.Up(ctx); err != nil {
 		return fmt.Errorf("migrating from version %d to %d: %w", has, knows, err)

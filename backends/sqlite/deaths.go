@@ -24,7 +24,7 @@ func (s *Store) Leave(ctx context.Context, owner string) error {
 		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
 		return err
 	})
-	return wrap(err, "noting that %q ends as planned", owner)
+	return wrap(err, "recording the planned shutdown of %q", owner)
 }
 
 // SetAside implements [core.Journal].

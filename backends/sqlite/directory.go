@@ -33,7 +33,7 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 		err = errors.New("an entity needs an id")
 	}
 	if err != nil {
-		return core.Nothing, wrap(err, "meeting %q", e.ID)
+		return core.Nothing, wrap(err, "saving the entity %q", e.ID)
 	}
 	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
@@ -49,7 +49,7 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
 			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details), nanos(time.Now())}, err
 	})
-	return news, wrap(err, "meeting %q", e.ID)
+	return news, wrap(err, "saving the entity %q", e.ID)
 }
 
 // World implements [core.Directory].

@@ -17,7 +17,7 @@ func (s *Store) Keep(ctx context.Context, name, value string) error {
 			return err
 		})
 	}
-	return wrap(err, "keeping %q", name)
+	return wrap(err, "saving %q", name)
 }
 
 // Kept is what was last kept under name, or "".
@@ -28,5 +28,5 @@ func (s *Store) Kept(ctx context.Context, name string) (value string, err error)
 	if errors.Is(err, core.ErrNotFound) {
 		return "", nil
 	}
-	return value, wrap(err, "reading what was kept as %q", name)
+	return value, wrap(err, "reading %q", name)
 }

@@ -17,7 +17,7 @@ type InUseError struct {
 }
 
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("%s is in use by %s; it can have one gateway at a time", e.Path, e.Holder)
+	return fmt.Sprintf("%s is in use by %s; only one gateway can use it at a time", e.Path, e.Holder)
 }
 
 // lock is the ownership of a database. The operating system holds it and ends it with the process; the text in its

@@ -32,7 +32,7 @@ func (s *Store) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKi
 		return err
 	})
 	slices.Reverse(all)
-	return all, wrap(err, "reading what was said in %q", room)
+	return all, wrap(err, "reading the messages in %q", room)
 }
 
 // Memory implements [core.Memories].
@@ -101,7 +101,7 @@ func (s *Store) Remember(ctx context.Context, run core.RunID, m core.Memory) err
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return rememberBeside(ctx, tx, run, m) })
 	}
-	return wrap(err, "remembering %q", m.ID)
+	return wrap(err, "saving the memory %q", m.ID)
 }
 
 func rememberBeside(ctx context.Context, tx *sql.Tx, run core.RunID, m core.Memory) error {

@@ -38,7 +38,7 @@ func (s *Store) SaveNote(ctx context.Context, n core.RoomNote) error {
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
 	}
-	return wrap(err, "keeping a note on %q", n.Room)
+	return wrap(err, "saving a note on %q", n.Room)
 }
 
 func saveNote(ctx context.Context, tx *sql.Tx, n core.RoomNote) error {

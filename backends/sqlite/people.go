@@ -112,7 +112,7 @@ func (s *Store) Dismiss(ctx context.Context, id core.EntityID) error {
 		}
 		return nil
 	})
-	return wrap(err, "dismissing %q", id)
+	return wrap(err, "revoking %q", id)
 }
 
 // TurnAway implements [core.People].
@@ -122,7 +122,7 @@ func (s *Store) TurnAway(ctx context.Context, code string) error {
 		return found(tx.QueryRowContext(ctx, `
 			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, nanos(time.Now())).Scan(&id))
 	})
-	return wrap(err, "turning somebody away")
+	return wrap(err, "rejecting a pairing request")
 }
 
 const selectKnocks = `SELECT id, name, address, since, code, ends, told FROM knocks `
@@ -141,7 +141,7 @@ func (s *Store) Knocks(ctx context.Context) (all []core.Knock, err error) {
 		}
 		return err
 	})
-	return all, wrap(err, "reading who knocks")
+	return all, wrap(err, "reading pairing requests")
 }
 
 // Knock implements [core.People].
@@ -152,7 +152,7 @@ func (s *Store) Knock(ctx context.Context, k core.Knock, r core.KnockRule) (wait
 			return err
 		})
 	}
-	return waiting, tell, wrap(err, "noting that %q knocks", k.ID)
+	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
 func knock(ctx context.Context, tx *sql.Tx, k core.Knock, r core.KnockRule) (core.Knock, bool, error) {

@@ -21,7 +21,7 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	inner, ok := c.(conn)
 	if !ok {
-		return nil, errors.Join(fmt.Errorf("a connection of the driver's can't do what it could: %T", c), c.Close())
+		return nil, errors.Join(fmt.Errorf("unsupported driver connection: %T", c), c.Close())
 	}
 	return &prepared{conn: inner, known: map[string]*statement{}}, nil
 }

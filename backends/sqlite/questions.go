@@ -76,13 +76,13 @@ func (s *Store) OpenQuestions(ctx context.Context, room core.RoomID) (open []cor
 		}
 		return err
 	})
-	return open, wrap(err, "reading what is asked in %q", room)
+	return open, wrap(err, "reading the open questions in %q", room)
 }
 
 // Withdraw implements [core.Questions].
 func (s *Store) Withdraw(ctx context.Context, room core.RoomID, run core.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
-	return wrap(err, "withdrawing what is asked in %q", room)
+	return wrap(err, "withdrawing the open questions in %q", room)
 }
 
 func withdraw(ctx context.Context, tx *sql.Tx, room core.RoomID, run core.RunID) error {

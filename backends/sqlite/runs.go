@@ -224,7 +224,7 @@ func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 	case err != nil:
 		return false, err
 	case out.ID != "" && out.Room != room:
-		return false, fmt.Errorf("the answer is of the room %q, the run of %q", out.Room, room)
+		return false, fmt.Errorf("the answer belongs to the room %q, but its run to %q", out.Room, room)
 	}
 	asked, carried, err := wanted(ctx, tx, id, room, turn)
 	if err != nil {
@@ -261,5 +261,5 @@ func (s *Store) Beat(ctx context.Context, owner string, until time.Time) error {
 			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, nanos(until))
 		return err
 	})
-	return wrap(err, "saying that %q is alive", owner)
+	return wrap(err, "renewing the lease of %q", owner)
 }

@@ -103,7 +103,7 @@ func TestCtrlCAtThePrompt(t *testing.T) {
 	p.keys("not this")
 	p.shows("› not this")
 	p.keys("C-c")
-	s := p.shows("(Ctrl-D leaves.)")
+	s := p.shows("(Press Ctrl-D to exit.)")
 	if strings.Contains(s, "AGAIN") {
 		t.Errorf("it has left:\n%s", s)
 	}

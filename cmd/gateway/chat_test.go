@@ -40,7 +40,7 @@ func TestChatForScripts(t *testing.T) {
 			t.Fatalf("%q: %v", line, err)
 		}
 	}
-	if last.Type != "done" || !strings.Contains(last.FullText, "I see 2 messages from you") {
+	if last.Type != "done" || !strings.Contains(last.FullText, "I can see 2 messages from you") {
 		t.Errorf("at last it wrote %+v", last)
 	}
 }
@@ -264,7 +264,7 @@ func TestChatInATerminal(t *testing.T) {
 	p.keys("C-c")
 	p.shows("(Stopped.)")
 	p.keys("hello", "Enter")
-	p.shows("I see 3 messages from you")
+	p.shows("I can see 3 messages from you")
 	live := p.prompts(4)
 	p.keys("C-d")
 	p.shows("AGAIN")

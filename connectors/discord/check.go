@@ -26,13 +26,13 @@ func (d *Discord) Check(ctx context.Context) (found connectors.Checkup, err erro
 		} `json:"session_start_limit"`
 	}
 	if err := d.client.do(ctx, http.MethodGet, "gateway/bot", nil, &gateway); err != nil {
-		return found, advise(fmt.Errorf("ask for the gateway's address: %w", err))
+		return found, advise(fmt.Errorf("get the Discord gateway URL: %w", err))
 	}
 	app := d.application(ctx)
 	found.Text = fmt.Sprintf("%s has %d of %d logins left today; invite it with %s",
 		me.Name, gateway.Limit.Remaining, gateway.Limit.Total, app.invitation(me))
 	if !app.readsContent() {
-		found.Unheard = "the Message Content intent is off, so in servers it reads only what mentions it: switch it on at " + portal
+		found.Unheard = "the Message Content intent is off, so in servers it only receives messages that mention it: switch it on at " + portal
 	}
 	return found, nil
 }

@@ -122,7 +122,7 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
 	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
 		q.mark.release(t)
-		q.log.Warn("more presses than can be taken; one is dropped", "channel", i.Channel)
+		q.log.Warn("too many button presses; one is dropped", "channel", i.Channel)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
 	defer q.mark.release(t)
 	if !time.Now().Before(due) {
-		q.log.Warn("a press waited too long and is dropped", "channel", i.Channel)
+		q.log.Warn("a button press waited too long and is dropped", "channel", i.Channel)
 		return
 	}
 	told := q.choose(ctx, i)
@@ -142,11 +142,11 @@ func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due ti
 		if ctx.Err() == nil {
 			q.answer(ctx, i, told)
 		} else {
-			q.log.Debug("a press gets no answer: it is too late", "channel", i.Channel)
+			q.log.Debug("a button press was not answered in time", "channel", i.Channel)
 		}
 	})
 	if !ok {
-		q.log.Debug("too many presses wait for an answer: one gets none", "channel", i.Channel)
+		q.log.Debug("too many button presses to answer; one is skipped", "channel", i.Channel)
 	}
 }
 
@@ -160,7 +160,7 @@ func (q *intake) choose(ctx context.Context, i interaction) string {
 	defer cancel()
 	acc, err := q.handler(ctx, c)
 	if err != nil {
-		q.log.Warn("a choice is not safe, and not taken", "err", err)
+		q.log.Warn("a choice could not be stored and was not accepted", "err", err)
 		return notTaken
 	}
 	return acc.Refused
@@ -185,8 +185,8 @@ func (q *intake) answer(ctx context.Context, i interaction, told string) {
 	switch {
 	case err == nil:
 	case errors.As(err, &r) && (r.code == unknownInteraction || r.code == answeredInteraction):
-		q.log.Info("a press was answered too late, or by another process", "code", r.code)
+		q.log.Info("a button press was answered too late, or by another process", "code", r.code)
 	default:
-		q.log.Warn("a press can't be answered", "err", err)
+		q.log.Warn("can't answer a button press", "err", err)
 	}
 }

@@ -37,8 +37,8 @@ const (
 )
 
 var (
-	errRevoked = errors.New("Discord does not accept the bot's token; make a new one at " +
-		"https://discord.com/developers/applications (your application, Bot, Reset Token) and put it into connectors.discord.token")
+	errRevoked = errors.New("Discord rejected the bot token; create a new one at " +
+		"https://discord.com/developers/applications (your application, Bot, Reset Token) and set connectors.discord.token")
 	errUnsent = errors.New("no connection to Discord")
 )
 
@@ -79,7 +79,7 @@ func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client 
 	}
 	to, err := url.Parse(strings.TrimSuffix(base, "/"))
 	if err != nil || to.Host == "" || to.Scheme != "https" && to.Scheme != "http" {
-		c.wrong = errors.New("connectors.discord.api_url is not an address; it looks like https://discord.com")
+		c.wrong = errors.New("connectors.discord.api_url is not a URL; use one such as https://discord.com")
 		to = &url.URL{Scheme: "https", Host: "discord.invalid"}
 	}
 	c.http = &http.Client{

@@ -14,11 +14,11 @@ const portal = "https://discord.com/developers/applications"
 // fatalCodes are the close codes after which Discord must not be asked again, and what to do (DR-16).
 var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
-	4010: "Discord refuses the shard; this gateway knows one only, report it",
-	4011: "the bot is in too many servers for one connection; this gateway can't serve it",
+	4010: "Discord rejected the shard; please report this bug",
+	4011: "the bot is in too many servers for one connection, and sharding is not supported",
 	4012: "Discord no longer speaks this version of its gateway; update Parley",
-	4013: "Discord does not know the intents that were asked for; update Parley",
-	4014: "Discord refuses the Message Content intent; switch it on at " + portal +
+	4013: "Discord does not know the requested intents; update Parley",
+	4014: "Discord rejected the Message Content intent; switch it on at " + portal +
 		" (your application, Bot, Privileged Gateway Intents, Message Content Intent)",
 }
 

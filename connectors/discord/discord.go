@@ -90,7 +90,7 @@ func New(o Options) *Discord {
 		d.memo = &memory{kept: map[string]string{}}
 	}
 	if o.Token == "" {
-		d.client.wrong = errors.New("connectors.discord.token is empty; make one at " + portal + " (your application, Bot, Reset Token)")
+		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
 	}
 	d.places = newPlaces(d.client)
 	return d
@@ -132,9 +132,9 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		return err
 	}
 	app := d.application(ctx)
-	d.log.Info("the bot can be invited", "bot", me.Name, "link", app.invitation(me))
+	d.log.Info("invite the bot with this link", "bot", me.Name, "link", app.invitation(me))
 	if !app.readsContent() {
-		d.log.Warn("the Message Content intent is off: in servers the bot reads only what mentions it, and misses replies "+
+		d.log.Warn("the Message Content intent is off: in servers the bot only receives messages that mention it, and misses replies "+
 			"without a mention", "switch it on at", portal)
 	}
 	k, err := newKeeper(ctx, d, me.ID)
@@ -202,10 +202,10 @@ func (d *Discord) me(ctx context.Context) (account, error) {
 	defer cancel()
 	var bot account
 	if err := d.client.do(ctx, http.MethodGet, "users/@me", nil, &bot); err != nil {
-		return account{}, fmt.Errorf("ask who the bot is: %w", err)
+		return account{}, fmt.Errorf("read the bot's account: %w", err)
 	}
 	if snowflake(bot.ID) == 0 {
-		return account{}, errors.New("ask who the bot is: the reply has no id; check connectors.discord.api_url")
+		return account{}, errors.New("read the bot's account: the reply has no id; check connectors.discord.api_url")
 	}
 	d.bot = bot
 	return bot, nil
@@ -232,7 +232,7 @@ func (d *Discord) application(ctx context.Context) (a application) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
 	if err := d.client.do(ctx, http.MethodGet, "oauth2/applications/@me", nil, &a); err != nil {
-		d.log.Warn("the bot's intents can't be asked for", "err", err)
+		d.log.Warn("can't read the bot's intents", "err", err)
 		return application{}
 	}
 	a.known = true

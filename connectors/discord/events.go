@@ -54,7 +54,7 @@ func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error
 		f, err := l.read()
 		switch {
 		case errors.Is(err, errUnreadable):
-			g.log.Warn("a frame of Discord's gateway is skipped", "err", err)
+			g.log.Warn("a Discord gateway frame is skipped", "err", err)
 			continue
 		case err != nil:
 			return err
@@ -95,7 +95,7 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 	defer g.mark.release(t)
 	defer func() {
 		if p := recover(); p != nil {
-			g.log.Error("an event of Discord's could not be handled", "event", f.Type, "panic", p, "stack", string(debug.Stack()))
+			g.log.Error("a Discord event could not be handled", "event", f.Type, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	switch f.Type {
@@ -110,7 +110,7 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 		}
 	default:
 		if err := g.intake.event(ctx, t, f.Type, f.Data); err != nil {
-			g.log.Warn("an event of Discord's can't be read", "event", f.Type, "err", err)
+			g.log.Warn("a Discord event can't be read", "event", f.Type, "err", err)
 		}
 	}
 }

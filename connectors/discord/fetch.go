@@ -73,7 +73,7 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 			return a, nil
 		}
 	}
-	return attachment{}, fmt.Errorf("%w: the message has no such file any more", core.ErrNotFound)
+	return attachment{}, fmt.Errorf("%w: the message no longer has this file", core.ErrNotFound)
 }
 
 // patiently repeats ask as Discord's limits want it.

@@ -133,15 +133,15 @@ func (g *gateway) permit(ctx context.Context) error {
 		var h held
 		switch err := g.client.do(ctx, http.MethodGet, "gateway/bot", nil, &said); {
 		case errors.As(err, &h):
-			wait, why = h.after, "Discord asks to wait before the gateway's address is asked for again"
+			wait, why = h.after, "Discord rate-limits requests for the gateway URL"
 		case err != nil:
-			return fmt.Errorf("ask for the gateway's address: %w", err)
+			return fmt.Errorf("get the Discord gateway URL: %w", err)
 		case said.Limit != nil && said.Limit.Remaining <= 0:
-			wait, why = time.Duration(said.Limit.After)*time.Millisecond, "the day's logins are spent"
+			wait, why = time.Duration(said.Limit.After)*time.Millisecond, "today's logins are used up"
 		}
 		if wait <= 0 {
 			if said.Shards > 1 {
-				g.log.Warn("Discord recommends shards; there is one", "shards", said.Shards)
+				g.log.Warn("Discord recommends sharding, which is not supported", "shards", said.Shards)
 			}
 			g.login = said.URL
 			return nil

@@ -201,7 +201,7 @@ func TestLongGatewayHold(t *testing.T) {
 	})
 }
 
-// DR-17: nothing is begun when the day's logins are spent.
+// DR-17: nothing is begun when today's logins are used up.
 func TestSpentLogins(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()

@@ -125,7 +125,7 @@ func (q *intake) take(ctx context.Context, m message) {
 		l.owed = append(l.owed, q.hold())
 		return
 	case len(l.queue) >= mostQueued, q.waiting >= mostWaiting:
-		q.log.Warn("more messages than can be handed in; the rest is fetched later", "channel", m.Channel)
+		q.log.Warn("too many messages at once; the rest will be fetched later", "channel", m.Channel)
 		l.gap, l.owed = true, append(l.owed, q.hold())
 	default:
 		h := q.written(m)
@@ -155,7 +155,7 @@ func (q *intake) note(ctx context.Context, channel, message string, in core.Inbo
 	}
 	l := q.lane(channel)
 	if len(l.queue) >= mostQueued || q.waiting >= mostWaiting {
-		q.log.Warn("more happens than can be handed in; something is lost", "channel", channel, "kind", fmt.Sprintf("%T", in))
+		q.log.Warn("too many events at once; some are dropped", "channel", channel, "kind", fmt.Sprintf("%T", in))
 		return
 	}
 	l.queue = append(l.queue, happening{
@@ -254,14 +254,14 @@ func (q *intake) deliver(ctx context.Context, h happening) bool {
 		}
 		log := q.log.With("channel", h.channel, "message", h.message, "err", err)
 		if panics >= mostPanics {
-			log.Error("a message can't be handed in and is dropped")
+			log.Error("a message can't be processed and is dropped")
 			return true
 		}
 		if ctx.Err() != nil {
-			log.Error("the gateway ends with a message that is not safe; the next start asks Discord for it")
+			log.Error("shutting down with an unsaved message; it will be fetched at the next start")
 			return false
 		}
-		log.Warn("a message is not safe yet; its channel waits", "again", wait)
+		log.Warn("a message can't be saved yet; its channel waits", "again", wait)
 		pause(ctx, wait)
 		wait = min(2*wait, mostRetry)
 	}

@@ -20,7 +20,7 @@ const (
 
 // filters are the refusals of what a text says, with what people read in its place.
 var filters = map[int]string{
-	autoModeration: "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or ask in another way.",
+	autoModeration: "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question.",
 	harmfulLink:    "Discord blocked a link in my answer. Ask me again without links.",
 }
 
@@ -66,7 +66,7 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 		return err
 	}
 	s.blocked = filters[r.code]
-	s.log.Error("a filter blocked an answer; people are told. The server's moderators can exempt the bot's role",
+	s.log.Error("AutoMod blocked an answer; the user was told. The server's moderators can exempt the bot's role",
 		"channel", s.to.Channel, "err", r)
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }

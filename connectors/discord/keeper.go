@@ -53,7 +53,7 @@ func (k *keeper) load(ctx context.Context, name string, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal([]byte(text), into); err != nil {
-		k.log.Warn("the state of the last connection to Discord can't be read; it is not used", "name", name, "err", err)
+		k.log.Warn("the state of the last Discord connection is unreadable and ignored", "name", name, "err", err)
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (k *keeper) flush(ctx context.Context) bool {
 		}
 	}
 	if err != nil {
-		k.log.Warn("the state of the connection to Discord can't be stored; after a restart some messages come twice", "err", err)
+		k.log.Warn("the state of the Discord connection can't be saved; after a restart some messages may arrive twice", "err", err)
 		return false
 	}
 	k.stored = safe

@@ -108,7 +108,7 @@ type frame struct {
 }
 
 // errUnreadable is the error of a frame that is none of the gateway's; the connection goes on.
-var errUnreadable = errors.New("a frame of Discord's gateway can't be read")
+var errUnreadable = errors.New("a Discord gateway frame can't be read")
 
 // read returns the next frame.
 func (l *link) read() (f frame, err error) {

@@ -86,7 +86,7 @@ func (q *intake) missed(ctx context.Context, channel string, after uint64, lates
 		switch {
 		case err == nil:
 			if latest && len(found) == missedMost {
-				log.Warn("more messages were missed than are fetched")
+				log.Warn("more messages were missed than can be fetched")
 			}
 			return found, true
 		case errors.As(err, new(*refusal)), errors.Is(err, errRevoked):
@@ -99,7 +99,7 @@ func (q *intake) missed(ctx context.Context, channel string, after uint64, lates
 			break
 		}
 	}
-	log.Error("messages that were written while there was no connection may be lost")
+	log.Error("messages sent while disconnected may be lost")
 	return nil, false
 }
 

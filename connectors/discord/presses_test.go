@@ -98,7 +98,7 @@ func TestPressesExpire(t *testing.T) {
 		if n := chosen.Load(); n != taken {
 			t.Errorf("%d presses came again", n-taken)
 		}
-		w.wantLogged("a press waited too long and is dropped")
+		w.wantLogged("a button press waited too long and is dropped")
 	})
 }
 

@@ -320,12 +320,12 @@ func TestBrokenState(t *testing.T) {
 		w.say("hello")
 		w.settle()
 		w.wantTexts("hello")
-		w.wantLogged("can't be read; it is not used")
+		w.wantLogged("is unreadable and ignored")
 		w.life.dead = true
 		w.say("again")
 		time.Sleep(10 * time.Second)
-		w.wantLogged("can't be stored")
-		if strings.Count(w.log.String(), "can't be stored") > 1 {
+		w.wantLogged("the state of the Discord connection can't be saved")
+		if strings.Count(w.log.String(), "the state of the Discord connection can't be saved") > 1 {
 			t.Error(w.log.String())
 		}
 	})

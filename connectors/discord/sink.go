@@ -77,7 +77,7 @@ var (
 	_ progressive.Learner     = (*sink)(nil)
 )
 
-var errClosed = errors.New("the bot was refused here already")
+var errClosed = errors.New("the platform already refused the bot here")
 
 // Scopes implements [progressive.Sink].
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
@@ -244,7 +244,7 @@ func parseAddress(own []byte) (a address, err error) {
 	}
 	for _, id := range []string{a.Channel, a.Guild, a.Message} {
 		if id != "" && snowflake(id) == 0 {
-			return a, fmt.Errorf("read an address: %q is no id", id)
+			return a, fmt.Errorf("read an address: %q is not an id", id)
 		}
 	}
 	if a.Channel == "" {

@@ -43,7 +43,7 @@ func newAnswers(ctx context.Context, send func(context.Context, answer) time.Dur
 func (q *answers) add(chat int64, a answer) {
 	a.due = time.Now().Add(answerLife)
 	if !q.jobs.Add(chat, func() { q.answer(chat, a) }) {
-		q.log.Debug("too many presses wait for an answer: one gets none", "chat", chat)
+		q.log.Debug("too many button presses to answer; one is skipped", "chat", chat)
 	}
 }
 
@@ -52,7 +52,7 @@ func (q *answers) answer(chat int64, a answer) {
 	if q.hold(a); q.ctx.Err() == nil && time.Now().Before(a.due) {
 		q.close(q.send(q.ctx, a))
 	} else {
-		q.log.Debug("a press gets no answer: it came too late", "chat", chat)
+		q.log.Debug("a button press was not answered in time", "chat", chat)
 	}
 }
 

@@ -62,7 +62,7 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 		if err == nil {
 			told = acc.Refused
 		} else {
-			p.log.Warn("a choice is not safe, and not taken", "err", err)
+			p.log.Warn("a choice could not be stored and was not accepted", "err", err)
 		}
 	}
 	p.answers.add(u.chat(), answer{query: u.CallbackQuery.ID, text: told})
@@ -80,7 +80,7 @@ func (p *poller) tellPress(ctx context.Context, a answer) (pause time.Duration) 
 	var done bool
 	err := p.client.call(ctx, "answerCallbackQuery", params, &done)
 	if err != nil {
-		p.log.Debug("can't answer a press", "err", fmt.Errorf("answer: %w", err))
+		p.log.Debug("can't answer a button press", "err", fmt.Errorf("answer: %w", err))
 	}
 	var r *refusal
 	if errors.As(err, &r) {

@@ -81,7 +81,7 @@ func redactor(token string) *strings.Replacer {
 var errUnsent = errors.New("can't connect")
 
 // errRevoked says that the server does not know the token, or not any more.
-var errRevoked = errors.New("Telegram does not accept the token: ask @BotFather for a new one (/token) and set it in connectors.telegram.token")
+var errRevoked = errors.New("Telegram rejected the bot token; get a new one from @BotFather (/token) and set connectors.telegram.token")
 
 // refusal is an answer that is no result.
 type refusal struct {

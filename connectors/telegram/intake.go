@@ -44,7 +44,7 @@ func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []hand
 	for _, raw := range batch {
 		id, ok := updateID(raw)
 		if !ok {
-			i.log.Error("an update without a number is skipped")
+			i.log.Error("an update without an id is skipped")
 			continue
 		}
 		last = max(last, id)
@@ -69,13 +69,13 @@ func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []hand
 	clear(i.done)
 	clear(i.kept)
 	if last < 0 {
-		return 0, fmt.Errorf("%w: no update of the batch has a number", errKept)
+		return 0, fmt.Errorf("%w: no update in the batch has an id", errKept)
 	}
 	return last + 1, nil
 }
 
 // errBehind keeps an update in line behind an earlier one of its chat.
-var errBehind = errors.New("an earlier one of the chat was not taken")
+var errBehind = errors.New("an earlier update of the chat was not accepted")
 
 // one hands an update over. One that can't be read is logged and counts as taken: it would never be better.
 func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []handler, held map[int64]bool) error {
@@ -85,7 +85,7 @@ func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []h
 		return nil
 	}
 	if odd != nil {
-		i.log.Warn("a part of an update can't be read and is left out", "update", id, "err", odd)
+		i.log.Warn("part of an update can't be read and is skipped", "update", id, "err", odd)
 	}
 	chat := u.chat()
 	if held[chat] {
@@ -93,7 +93,7 @@ func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []h
 	}
 	handle := u.handler(raw, table)
 	if handle == nil {
-		i.log.Debug("an update of a kind that nobody asked for", "update", id)
+		i.log.Debug("an update of an unrequested kind is skipped", "update", id)
 		return nil
 	}
 	if err := handle(ctx, u); err != nil {
@@ -121,7 +121,7 @@ func (i *intake) hopeless(id int, err error) bool {
 	if k == nil || !errors.Is(err, core.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
 		return false
 	}
-	i.log.Error("an update is given up: it can't be stored, others can", "update", id, "since", k.since, "err", err)
+	i.log.Error("an update can't be stored and is dropped", "update", id, "since", k.since, "err", err)
 	return true
 }
 

@@ -63,11 +63,11 @@ func (k newerKinds) inWords() string {
 		}
 		return words + "*"
 	case len(k.Story) > 0:
-		return "*Story (its content does not reach bots)*"
+		return "*Story (bots can't see its content)*"
 	case len(k.Giveaway) > 0:
 		return "*Giveaway*"
 	case len(k.PaidMedia) > 0:
-		return "*Paid pictures or videos (their content does not reach bots)*"
+		return "*Paid media (bots can't see it)*"
 	}
 	return ""
 }

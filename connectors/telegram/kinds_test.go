@@ -21,10 +21,10 @@ func TestKindsInWords(t *testing.T) {
 		`"game":{"title":"Chess"}`:                                                                                                   "*Game: Chess*",
 		`"invoice":{"title":"Book"}`:                                                                                                 "*Invoice: Book*",
 		`"checklist":{"title":"Trip","tasks":[{"id":1,"text":"Pack"}]}`:                                                              "*Checklist: Trip; Pack*",
-		`"story":{"chat":{"id":5},"id":1}`:                                                                                           "*Story (its content does not reach bots)*",
+		`"story":{"chat":{"id":5},"id":1}`:                                                                                           "*Story (bots can't see its content)*",
 		`"giveaway":{"winner_count":1}`:                                                                                              "*Giveaway*",
 		`"paid_media":{"star_count":1},"caption":"Look"`:                                                                             "Look",
-		`"paid_media":{"star_count":1}`:                                                                                              "*Paid pictures or videos (their content does not reach bots)*",
+		`"paid_media":{"star_count":1}`:                                                                                              "*Paid media (bots can't see it)*",
 		`"new_chat_title":"Seven"`:                                                                                                   "",
 		`"pinned_message":{"message_id":3,"date":1,"chat":{"id":5},"text":"Hi"}`:                                                     "",
 	} {

@@ -84,7 +84,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 		m.mu.Lock()
 		delete(m.to, old)
 		m.mu.Unlock()
-		return fmt.Errorf("keep that group %d got the id %d: %w", old, now, err)
+		return fmt.Errorf("save that group %d got the id %d: %w", old, now, err)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (p *poller) begin(ctx context.Context) error {
 		return err
 	}
 	if hook != "" {
-		p.log.Warn("the bot had a webhook: it is removed, the gateway polls")
+		p.log.Warn("the bot had a webhook; it was removed, because the gateway polls")
 		if err := p.deleteWebhook(ctx); err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (p *poller) begin(ctx context.Context) error {
 		return err
 	}
 	if err := p.listCommands(ctx); err != nil {
-		p.log.Warn("can't tell Telegram which commands there are; they work all the same", "err", err)
+		p.log.Warn("can't register the commands with Telegram; they still work", "err", err)
 	}
 	p.self.username = me.UserName
 	p.begun = true
@@ -186,7 +186,7 @@ func (p *poller) bye(ctx context.Context) {
 		"offset": strconv.Itoa(p.offset), "limit": "1", "timeout": "0", "allowed_updates": p.allowed(),
 	}, &rest)
 	if err != nil {
-		p.log.Debug("can't confirm the last updates: they come again", "err", err)
+		p.log.Debug("can't confirm the last updates; they will arrive again", "err", err)
 	}
 }
 
@@ -210,18 +210,18 @@ func (p *poller) report(err error, wait time.Duration) {
 	var r *refusal
 	switch {
 	case errors.Is(err, errKept):
-		log.Error("messages can't be stored: they stay with Telegram and are tried again")
+		log.Error("messages can't be stored; Telegram keeps them and they will be retried")
 	case !errors.As(err, &r):
 		log.Warn("can't reach Telegram")
 	case r.code == 409 && r.says("webhook"):
-		log.Warn("somebody set a webhook for this bot: it is removed, the gateway polls")
+		log.Warn("a webhook was set for this bot; it was removed, because the gateway polls")
 	case r.code == 409 && p.fails == 1: // it also happens after a network cut
 		log.Warn("another process fetched this bot's messages")
 	case r.code == 409: // TR-19
-		log.Error("another process is fetching this bot's messages: nothing arrives here while that goes on. " +
-			"Stop the other one, or get a new token from @BotFather (/revoke) and use it here only")
+		log.Error("another process is fetching this bot's messages, so none arrive here. " +
+			"Stop the other process, or get a new token from @BotFather (/revoke) and use it only here")
 	default:
-		log.Warn("Telegram refuses")
+		log.Warn("Telegram refused a request")
 	}
 }
 

@@ -126,7 +126,7 @@ func (s *sink) move(chat, to int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
 	if err := s.telegram.moves.add(ctx, chat, to); err != nil {
-		s.telegram.log.Warn("a group has another id, which can't be kept", "err", err)
+		s.telegram.log.Warn("a group has a new id that can't be saved", "err", err)
 	}
 }
 

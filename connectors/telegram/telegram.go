@@ -76,8 +76,8 @@ func accountOf(token string) (account, error) {
 	number, _, _ := strings.Cut(token, ":")
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || !tokenForm.MatchString(token) {
-		return 0, errors.New("connectors.telegram.token is not a bot's token: it looks like 123456789:AbC…, " +
-			"copy it whole from @BotFather's answer to /token")
+		return 0, errors.New("connectors.telegram.token is not a bot token such as 123456789:AbC…; " +
+			"copy the whole token from @BotFather's reply to /token")
 	}
 	return account(id), nil
 }
@@ -146,7 +146,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.Checkup, err err
 	}
 	found.Text = fmt.Sprintf("@%s answers at https://t.me/%s", me.UserName, me.UserName)
 	if hook != "" {
-		found.Text += "; its webhook will be removed at the start, messages that wait are kept"
+		found.Text += "; its webhook will be removed at startup; waiting messages are kept"
 	}
 	if !me.CanReadAllGroupMessages {
 		found.Unheard = privacy(me)
@@ -169,9 +169,9 @@ func advise(err error) error {
 // privacy says what of a group the bot gets to see (TR-27).
 func privacy(me tgbotapi.User) string {
 	if me.CanReadAllGroupMessages {
-		return "it sees every message of its groups"
+		return "it receives every message in its groups"
 	}
-	return "privacy mode is on: of groups where it is no administrator it sees commands, mentions and replies to it. To " +
+	return "privacy mode is on: in groups where it is not an admin it only receives commands, mentions and replies to it. To " +
 		"change that, send /setprivacy to @BotFather, then remove the bot from the group and add it again"
 }
 

@@ -62,7 +62,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	defer c.hangUp()
 	c.atPrompt()
 
-	c.print(c.Welcome, "Ctrl-C stops an answer, Ctrl-D leaves.")
+	c.print(c.Welcome, "Ctrl-C stops the answer, Ctrl-D exits.")
 	c.recall(ctx, before[max(0, len(before)-recalled):])
 	for {
 		text, err := c.next()
@@ -83,7 +83,7 @@ func (c *Chat) Run(ctx context.Context) error {
 
 // atPrompt makes Ctrl-C clear the line: whoever wanted to stop an answer, and was too late, does not want to leave.
 func (c *Chat) atPrompt() {
-	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, "(Ctrl-D leaves.)\n") }, clearLine)
+	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, "(Press Ctrl-D to exit.)\n") }, clearLine)
 }
 
 // clearLine goes to the end of the line and takes away what is before.
@@ -127,7 +127,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	c.print("")
 	err := c.answers(ctx, begin("", c.Client.Send(ctx, text)))
 	if cause := context.Cause(ctx); errors.Is(cause, errLeft) {
-		c.print("(You left this answer.)", "")
+		c.print("(You left before this answer was complete.)", "")
 		return nil
 	}
 	switch {
@@ -138,7 +138,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	case refused(err): // in the gateway's words; the next message may do better
 		c.print(err.Error(), "")
 	default:
-		c.print("The gateway can't be reached. Is it running? The next message tries again.", "")
+		c.print("Can't reach the gateway. Is it running? Send a message to try again.", "")
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func Open(ctx context.Context, base, conversation string) (*Client, error) {
 		Conversation struct{ ID string }
 	}
 	if err := c.call(ctx, http.MethodPost, "/api/conversations", &made); err != nil {
-		return nil, fmt.Errorf("begin a conversation: %w", err)
+		return nil, fmt.Errorf("start a conversation: %w", err)
 	}
 	c.conversation = made.Conversation.ID
 	return c, nil
@@ -197,7 +197,7 @@ func (c *Client) follow(ctx context.Context, path string, body []byte, yield fun
 }
 
 var (
-	errBroken  = errors.New("the connection to the gateway broke")
+	errBroken  = errors.New("the connection to the gateway was lost")
 	errUnknown = errors.New("the gateway doesn't know this conversation")
 )
 

@@ -255,7 +255,7 @@ func TestSendMissesTheGateway(t *testing.T) {
 				break
 			}
 			l := look{width: 40}
-			if got := l.lines(&r); !slices.Equal(got, []string{"… the connection broke, trying again"}) {
+			if got := l.lines(&r); !slices.Equal(got, []string{"… connection lost, retrying"}) {
 				t.Errorf("one sees %q", got)
 			}
 			missed++

@@ -23,7 +23,7 @@ func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 	f := File{URL: c.absolute(address)}
 	resp, err := c.do(ctx, http.MethodHead, "/"+address, nil)
 	if err != nil {
-		return f, fmt.Errorf("look for a picture: %w", err)
+		return f, fmt.Errorf("find an image: %w", err)
 	}
 	f.Type, f.Size = resp.Header.Get("Content-Type"), resp.ContentLength
 	return f, resp.Body.Close()

@@ -48,7 +48,7 @@ func (l *look) lines(r *reply) (all []string) {
 	case r.note != "":
 		all = apart(all, l.rows("("+r.note+")"))
 	case r.cut:
-		all = apart(all, []string{l.faint(cut("… the connection broke, trying again", l.width))})
+		all = apart(all, []string{l.faint(cut("… connection lost, retrying", l.width))})
 	case len(all) == begun:
 		all = apart(all, []string{l.faint("…")})
 	}

@@ -55,7 +55,7 @@ func (s *screen) finish(lines []string) {
 	s.show(lines)
 	if s.stale {
 		s.shown, s.gone = nil, 0
-		s.show(append([]string{"", "Above, some of this has changed since. The whole answer:", ""}, lines...))
+		s.show(append([]string{"", "Parts of the answer above have changed. The full answer:", ""}, lines...))
 	}
 	s.forget()
 }

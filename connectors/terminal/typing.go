@@ -123,5 +123,5 @@ func whyNot(err error) string {
 	if errors.As(err, &r) {
 		return r.sentence
 	}
-	return "The gateway can't be reached."
+	return "Can't reach the gateway."
 }

@@ -69,7 +69,7 @@ func (k *addressKey) today(ctx context.Context) (string, error) {
 func (w *Web) payer(rw http.ResponseWriter, r *http.Request) (core.EntityID, bool) {
 	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
 	if err != nil {
-		w.broken(rw, "name a visitor's address", err)
+		w.broken(rw, "hash a visitor's address", err)
 	}
 	return id, err == nil
 }

@@ -18,9 +18,9 @@ const (
 
 // Reasons to refuse a body before all of it is decoded.
 var (
-	errComplex = errors.New("the JSON has too many values, or too many inside each other")
+	errComplex = errors.New("the JSON has too many values, or is nested too deeply")
 	errToken   = errors.New("a value of the JSON is too long")
-	errForm    = errors.New("the JSON has another form")
+	errForm    = errors.New("the JSON has an unexpected structure")
 )
 
 // jsonBounds passes a JSON text on and fails as soon as the text goes beyond a limit. A decoder behind it never holds more

@@ -142,7 +142,7 @@ func playSuperseded(t *testing.T, g *gateway, p *tab) {
 	}
 	p.is(`all('.answer').length`, "2")
 	old.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
-	p.shows(".note", "Your newer message is answered instead.")
+	p.shows(".note", "Your newer message is being answered instead.")
 	later.say("Both.")
 	later.finish(completed, "")
 	p.shows(".answer:last-child .text", "Both.")

@@ -26,7 +26,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), Payer: payer})
 	switch {
 	case err != nil:
-		w.broken(rw, "take a choice", err)
+		w.broken(rw, "accept a choice", err)
 	case acc.Refused != "":
 		fail(rw, http.StatusConflict, acc.Refused)
 	default:
@@ -53,7 +53,7 @@ func (w *Web) takeChoice(rw http.ResponseWriter, r *http.Request) (c choice, ok 
 }
 
 func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no *refusal) {
-	const form = "The request is not the JSON object {\"id\": …, \"option\": …}."
+	const form = "The request must be the JSON object {\"id\": …, \"option\": …}."
 	if no := checkJSON(r, maxChoice); no != nil {
 		return c, no
 	}

@@ -18,7 +18,7 @@ func TestClear(t *testing.T) {
 	}{
 		"known":       {"c", nil, http.StatusOK, `{"deletedCount":7,"ok":true}`},
 		"unknown":     {"unknown", nil, http.StatusNotFound, `{"error":"Conversation not found."}`},
-		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"The gateway could not store this. Please try again."}`},
+		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"Your request could not be saved. Please try again."}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			submit := func(in core.Inbound) (core.Accepted, error) {

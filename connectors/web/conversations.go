@@ -99,7 +99,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	soon, cancel := context.WithTimeoutCause(r.Context(), turnWait, errCrowded)
 	defer cancel()
 	if err := w.building.wait(soon, who, 1); err != nil {
-		w.broken(rw, "wait for a turn to read a conversation", err)
+		w.broken(rw, "wait to read a conversation", err)
 		return
 	}
 	lines, size, err := w.lines(r.Context(), room.ID)
@@ -125,7 +125,7 @@ func (w *Web) lines(ctx context.Context, room core.RoomID) (lines [][]byte, size
 	}
 	offers, err := w.offers(ctx, room)
 	if err != nil {
-		return nil, 0, fmt.Errorf("read what is asked: %w", err)
+		return nil, 0, fmt.Errorf("read the open question: %w", err)
 	}
 	for _, m := range slices.Backward(recent) {
 		line, err := json.Marshal(w.line(room, m, offers[m.ID]))
@@ -220,11 +220,11 @@ func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	}
 	if errors.Is(err, errCrowded) {
 		retryLater(rw, largeWait)
-		fail(rw, http.StatusServiceUnavailable, "Many people are reading right now. Please try again in a moment.")
+		fail(rw, http.StatusServiceUnavailable, "The chat is busy right now. Please try again in a moment.")
 		return
 	}
 	w.opts.Log.Error("a web request failed", "what", what, "err", err)
-	fail(rw, http.StatusServiceUnavailable, "The gateway could not store this. Please try again.")
+	fail(rw, http.StatusServiceUnavailable, "Your request could not be saved. Please try again.")
 }
 
 func retryLater(rw http.ResponseWriter, wait time.Duration) {

@@ -53,11 +53,11 @@ func elsewhere(api *http.ServeMux) http.HandlerFunc {
 			}
 		}
 		if len(allowed) == 0 {
-			fail(rw, http.StatusNotFound, "There is nothing at this address.")
+			fail(rw, http.StatusNotFound, "Not found.")
 			return
 		}
 		rw.Header().Set("Allow", strings.Join(allowed, ", "))
-		fail(rw, http.StatusMethodNotAllowed, "This address does not take "+r.Method+".")
+		fail(rw, http.StatusMethodNotAllowed, "This address does not accept "+r.Method+".")
 	}
 }
 
@@ -84,7 +84,7 @@ func (e *errorWriter) WriteHeader(status int) {
 	e.Header().Del("Content-Disposition")
 	sentence := http.StatusText(status) + "."
 	if status == http.StatusRequestedRangeNotSatisfiable {
-		sentence = "The file has no such part."
+		sentence = "The requested range is not in the file."
 	}
 	fail(e.ResponseWriter, status, sentence)
 }

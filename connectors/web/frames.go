@@ -77,7 +77,7 @@ func (e *encoder) nothing(why string) []frame {
 // run makes calls of its own, or none.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
-		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "A restart cut this off."}
+		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "Interrupted by a restart."}
 		if showed(e.seen, f.CallID) {
 			cut = e.showing(cut, nil)
 		}

@@ -113,7 +113,7 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.update("", track)
 	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"A restart cut this off.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
 	wantFrames(t, "", s.enc.restart())
 
 	s = &shows{}
@@ -121,7 +121,7 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
 	s.offer(nil)
 	s.read()
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"A restart cut this off."}`, s.enc.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
 }
 
 // WB-15: files of an answer that has ended are addresses: who replays it holds none of them.

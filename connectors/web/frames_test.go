@@ -210,7 +210,7 @@ func TestFramesOfACall(t *testing.T) {
 {"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"streaming","at":10,"parametersChunk":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}`
 	wantFrames(t, want, enc.encode("run", changes, view))
 	moved := enc
-	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"A restart cut this off."}`, moved.restart())
+	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"Interrupted by a restart."}`, moved.restart())
 	wantFrames(t, "", moved.restart())
 
 	tool(core.Tool{Stage: core.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})

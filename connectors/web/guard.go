@@ -43,7 +43,7 @@ func (g guard) host(next http.Handler) http.Handler {
 		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" // asked for by address, from anywhere
 		if !probe && !g.hosts[strings.ToLower(r.Host)] {
 			g.report("a request for another host name was refused", "host", "https://"+strings.ToLower(r.Host))
-			fail(rw, http.StatusForbidden, "This server does not answer to that name. Add the site to web.origins.")
+			fail(rw, http.StatusForbidden, "This server does not serve that host name. Add the site to web.origins.")
 			return
 		}
 		h := rw.Header()
@@ -74,7 +74,7 @@ func (g guard) api(next http.Handler) http.Handler {
 		case welcome:
 			next.ServeHTTP(rw, r)
 		default:
-			g.report("a site that is not in web.origins asked for the chat", "origin", origin)
+			g.report("a site that is not in web.origins requested the chat", "origin", origin)
 			reply(rw, http.StatusForbidden, map[string]string{
 				"error": "This chat is not set up for this site yet.", "code": "ORIGIN_NOT_ALLOWED",
 			})

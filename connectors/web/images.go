@@ -22,7 +22,7 @@ const (
 	maxImageName = 255      // characters
 	maxShelf     = 64 << 20 // bytes of all pictures that wait
 	wordless     = "Please describe the attached image."
-	largeImage   = "An image may have 5 MiB of base64."
+	largeImage   = "Images may be at most 5 MiB (base64)."
 )
 
 // picture is an image as a page sends it.
@@ -42,7 +42,7 @@ type image struct {
 // addImage reads the next image of the body. It refuses the first one too many before it is read.
 func (q *question) addImage(dec *json.Decoder) error {
 	if len(q.Images) == maxImages {
-		return &refusal{http.StatusBadRequest, "A message may have 4 images."}
+		return &refusal{http.StatusBadRequest, "At most 4 images per message."}
 	}
 	var p picture
 	err := readObject(dec, p.field)
@@ -76,17 +76,17 @@ func (p *picture) field(dec *json.Decoder, key string) error {
 func (p picture) decode() (image, *refusal) {
 	switch {
 	case strings.HasPrefix(p.Data, "data:"):
-		return image{}, &refusal{http.StatusBadRequest, "An image is plain base64, without \"data:\"."}
+		return image{}, &refusal{http.StatusBadRequest, "Send images as plain base64, without \"data:\"."}
 	case len(p.Data) > maxImage:
 		return image{}, &refusal{http.StatusRequestEntityTooLarge, largeImage}
 	case !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, p.MimeType):
-		return image{}, &refusal{http.StatusBadRequest, "An image is a JPEG, PNG, GIF or WebP."}
+		return image{}, &refusal{http.StatusBadRequest, "Images must be JPEG, PNG, GIF or WebP."}
 	case utf8.RuneCountInString(p.Name) > maxImageName:
-		return image{}, &refusal{http.StatusBadRequest, "The name of an image may have 255 characters."}
+		return image{}, &refusal{http.StatusBadRequest, "Image names may be at most 255 characters."}
 	}
 	data, err := base64.StdEncoding.DecodeString(p.Data)
 	if err != nil || len(data) == 0 {
-		return image{}, &refusal{http.StatusBadRequest, "An image is not base64."}
+		return image{}, &refusal{http.StatusBadRequest, "An image is not valid base64."}
 	}
 	return image{data, p.MimeType, p.Name}, nil
 }
@@ -109,7 +109,7 @@ func (w *Web) Fetch(_ context.Context, f core.File, limit int64) (core.Blob, err
 	data, ok := w.shelf.get(f.Ref)
 	switch {
 	case !ok:
-		return core.Blob{}, fmt.Errorf("%w: pictures are kept for a short time", core.ErrNotFound)
+		return core.Blob{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
 	case int64(len(data)) > limit:
 		return core.Blob{}, core.ErrTooLarge
 	}

@@ -17,7 +17,7 @@ func (w *Web) local() http.Handler {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		known := w.opts.LocalToken != "" && subtle.ConstantTimeCompare([]byte(token), []byte(w.opts.LocalToken)) == 1
 		if !known || !here(r) || w.opts.Local == nil {
-			fail(rw, http.StatusNotFound, "There is nothing at this address.")
+			fail(rw, http.StatusNotFound, "Not found.")
 			return
 		}
 		rw.Header().Set("Cache-Control", "no-store")

@@ -27,7 +27,7 @@ func (w *Web) bounded(next http.Handler) http.Handler {
 		who := w.guard.client(r)
 		if !w.places.take(who, 1) {
 			retryLater(rw, time.Duration(1+rand.IntN(5))*time.Second)
-			fail(rw, http.StatusServiceUnavailable, "There are many open requests from your network. Please try again in a moment.")
+			fail(rw, http.StatusServiceUnavailable, "Too many open requests from your network. Please try again in a moment.")
 			return
 		}
 		defer w.places.give(who, 1)

@@ -92,7 +92,7 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		fail(rw, http.StatusNotFound, "There is no such file.")
+		fail(rw, http.StatusNotFound, "File not found.")
 	case err != nil:
 		w.broken(rw, "read a file", err)
 	default:

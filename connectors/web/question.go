@@ -61,7 +61,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	}
 	defer w.receive(rw, r)()
 	if err := readBody(rw, r, maxBody, q.field); err != nil {
-		return q, refuse(err, "The request is not the JSON object {\"text\": …, \"clientMessageId\": …}.")
+		return q, refuse(err, "The request must be the JSON object {\"text\": …, \"clientMessageId\": …}.")
 	}
 	if strings.TrimSpace(q.Text) == "" && len(q.Images) > 0 {
 		q.Text = wordless
@@ -72,7 +72,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	case utf8.RuneCountInString(q.Text) > maxText:
 		return q, &refusal{http.StatusRequestEntityTooLarge, "This message is too long."}
 	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
-		return q, &refusal{http.StatusBadRequest, "clientMessageId must have 1 to 128 bytes, without spaces, control characters and \"/\"."}
+		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
 	case q.ClientMessageID == "":
 		q.ClientMessageID = newID() // a client that never repeats itself
 	}
@@ -110,9 +110,9 @@ func refuse(err error, form string) *refusal {
 	case errors.Is(err, errSlow):
 		return &refusal{http.StatusRequestTimeout, "This message arrived too slowly. Please try again."}
 	case errors.Is(err, errUploads):
-		return &refusal{http.StatusServiceUnavailable, "Many pictures are on their way just now. Please try again in a moment."}
+		return &refusal{http.StatusServiceUnavailable, "Too many image uploads right now. Please try again in a moment."}
 	case errors.Is(err, errComplex):
-		return &refusal{http.StatusBadRequest, "The request has too many values, or too many inside each other."}
+		return &refusal{http.StatusBadRequest, "The request has too many values, or is nested too deeply."}
 	}
 	return &refusal{http.StatusBadRequest, form}
 }

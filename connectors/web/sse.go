@@ -10,7 +10,7 @@ import (
 )
 
 // errGone says that the reader is not there any more.
-var errGone = errors.New("the reader has gone")
+var errGone = errors.New("the reader disconnected")
 
 // sse writes one event stream. It is used by one goroutine.
 type sse struct {

@@ -45,7 +45,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	id := q.id(room.ID)
 	known, err := w.known(r.Context(), core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
 	if err != nil {
-		w.broken(rw, "look for a message", err)
+		w.broken(rw, "find a message", err)
 		return
 	}
 	var files []core.File
@@ -63,10 +63,10 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		w.broken(rw, "take a message", err)
+		w.broken(rw, "accept a message", err)
 	case acc.Altered:
 		reply(rw, http.StatusConflict, map[string]any{
-			"error": "This message was sent before with another text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
+			"error": "This message was already sent with different text.", "code": "CHAT_IDEMPOTENCY_CONFLICT",
 		})
 	default:
 		w.streams.Add(1)
@@ -108,7 +108,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 	case errors.Is(err, core.ErrShutdown):
 		_ = out.reconnect()
 	case errors.Is(err, errGone), r.Context().Err() != nil:
-		w.opts.Log.Debug("a reader left", "run", acc.Run, "err", err)
+		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
 	default:
 		w.opts.Log.Error("a stream failed", "run", acc.Run, "err", err)
 		_ = out.reconnect()

@@ -166,7 +166,7 @@ func (c *Client) allowed(u *url.URL) error {
 	case !slices.Contains(c.options.Ports, port):
 		return fmt.Errorf("%w: its port is %q", ErrForbidden, port)
 	case host == "", len(c.options.Hosts) > 0 && !slices.Contains(c.options.Hosts, host):
-		return fmt.Errorf("%w: its host is none of those that hold files", ErrForbidden)
+		return fmt.Errorf("%w: its host is not an allowed file host", ErrForbidden)
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && !public(ip) {
 		return fmt.Errorf("%w: it is not on the public internet", ErrForbidden)

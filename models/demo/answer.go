@@ -87,7 +87,7 @@ func count(req core.Request, role core.Role) (n int) {
 // ask makes a call of an action, or says that there is none.
 func ask(req core.Request, intro, action string, parameters map[string]any) reply {
 	if !slices.ContainsFunc(req.Tools, func(s core.ActionSpec) bool { return s.Name == action }) {
-		return reply{text: fmt.Sprintf("I would ask for the action `%s` now, but it isn't switched on here.", action)}
+		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}
 	}
 	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only
 	return reply{text: intro, call: &core.ToolCall{
@@ -104,7 +104,7 @@ func play(req core.Request, text string) reply {
 		case "":
 		case "something", "me something":
 			parameters["choose"] = true
-			return ask(req, "Watch the next line: it asks you which, and changes in place.", playAction, parameters)
+			return ask(req, "Watch the next line: it asks you which one, and changes in place.", playAction, parameters)
 		default:
 			parameters["title"] = title
 		}
@@ -120,7 +120,7 @@ func tellTime(req core.Request, _ string) reply {
 	return ask(req, "Let me look at the clock.", timeAction, map[string]any{})
 }
 
-var errDemo = errors.New("somebody asked the demo model to fail")
+var errDemo = errors.New("the demo model was asked to fail")
 
 // fail ends with a failure: at once, or within the text where that is asked for.
 func fail(_ core.Request, text string) reply {
@@ -161,9 +161,9 @@ func echo(req core.Request, text string) reply {
 func seen(req core.Request) string {
 	theirs, mine := count(req, core.User), count(req, core.Assistant)
 	if theirs == 1 && mine == 0 {
-		return "That is the first message that I see here."
+		return "This is your first message here."
 	}
-	return fmt.Sprintf("I see %s from you and %s of mine here, so nothing is forgotten.", amount(theirs, "message"), amount(mine, "answer"))
+	return fmt.Sprintf("I can see %s from you and %s from me here, so nothing is forgotten.", amount(theirs, "message"), amount(mine, "answer"))
 }
 
 func amount(n int, what string) string {

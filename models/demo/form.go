@@ -94,7 +94,7 @@ func resultOf(lines string) []core.Turn {
 	}
 }
 
-const thought = "<response>\n<thought>I am a demo, and have none.</thought>\n"
+const thought = "<response>\n<thought>I am a demo and don't think.</thought>\n"
 
 // inTags is r in the form that was asked for.
 func (r reply) inTags(f form) reply {

@@ -1,7 +1,7 @@
 package demo
 
-const introduction = "👋 Hello! I'm the **demo model**: I need no key and no network, and I can't think. " +
-	"For real answers set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for Ollama, LM Studio or vLLM, and start again; " +
+const introduction = "👋 Hello! I'm the **demo model**: I need no API key and no network, and I can't think. " +
+	"For real answers set `OPENAI_API_KEY`, or `OPENAI_BASE_URL` for Ollama, LM Studio or vLLM, and restart; " +
 	"`gateway check` tells whether it works. Say `help` to see what I can show."
 
 const help = `Try one of these:

@@ -87,11 +87,11 @@ func (m *Model) only(names []string) (string, error) {
 	})
 	switch len(names) {
 	case 0:
-		return "", &setting{"the server has no model: load one, or set " + m.options.Setting}
+		return "", &setting{"the server has no models: load one, or set " + m.options.Setting}
 	case 1:
 		return names[0], nil
 	}
-	return "", &setting{"several models are there: set " + m.options.Setting + " to one of " + pick(names)}
+	return "", &setting{"the server has several models: set " + m.options.Setting + " to one of " + pick(names)}
 }
 
 // pick lists what a model's name may be, as far as an error shows it.
@@ -131,9 +131,9 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	case !slices.Contains(names, name):
-		return "", fmt.Errorf("the model %q is not at %s: set %s to one of %s", name, place(m.base), m.options.Setting, pick(names))
+		return "", fmt.Errorf("the model %q does not exist at %s: set %s to one of %s", name, place(m.base), m.options.Setting, pick(names))
 	}
-	return fmt.Sprintf("%s is listed at %s; that it works shows with its first use", name, place(m.base)), nil
+	return fmt.Sprintf("%s is listed at %s; it will be tested on first use", name, place(m.base)), nil
 }
 
 // CheckEmbeds embeds one word.
@@ -144,7 +144,7 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	} else if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s answers at %s with vectors of %d numbers", m.options.Model, place(m.base), len(vectors[0])), nil
+	return fmt.Sprintf("%s answers at %s with vectors of %d dimensions", m.options.Model, place(m.base), len(vectors[0])), nil
 }
 
 // ask waits for the first sign of an answer. Whatever comes is good.
@@ -163,9 +163,9 @@ func (m *Model) nextStep(ctx context.Context, f *core.Failure) string {
 	at := place(m.base)
 	switch f.Kind {
 	case core.InsufficientCredits:
-		return "the account at " + at + " has no credit: top it up, or use another key"
+		return "the account at " + at + " is out of credit: top it up, or use another key"
 	case core.RateLimited:
-		return at + " lets this key ask no more for now: wait a minute, then check again"
+		return at + " rate-limits this key: wait a minute, then check again"
 	case core.LocalInference:
 		return "nothing answers at " + at + ": start the server (Ollama, LM Studio, vLLM …) or correct " + settingURL
 	case core.NoProvider:
@@ -173,7 +173,7 @@ func (m *Model) nextStep(ctx context.Context, f *core.Failure) string {
 	case core.GenerationTimeout:
 		return at + " is too slow: check again, or choose a smaller model"
 	default:
-		return at + " can't be used now: see whether it is up and " + settingURL + " is right"
+		return at + " is unavailable: check that it is up and that " + settingURL + " is right"
 	}
 }
 
@@ -185,13 +185,13 @@ func (m *Model) admission(ctx context.Context, f *core.Failure) string {
 		return "the configuration is not complete"
 	case told == nil || told.status != http.StatusNotFound:
 		if m.options.APIKey == "" {
-			return place(m.base) + " wants a key: set " + settingKey
+			return place(m.base) + " requires a key: set " + settingKey
 		}
-		return place(m.base) + " does not accept the key: correct " + settingKey
+		return place(m.base) + " rejected the key: correct " + settingKey
 	}
 	names, err := m.Models(ctx)
 	if err != nil || len(names) == 0 {
-		return "nothing is found at " + place(m.base) + ": correct " + settingURL + ", which usually ends with /v1, or " + m.options.Setting
+		return "nothing found at " + place(m.base) + ": correct " + settingURL + ", which usually ends with /v1, or " + m.options.Setting
 	}
-	return fmt.Sprintf("the model %q is not at %s: set %s to one of %s", m.options.Model, place(m.base), m.options.Setting, pick(names))
+	return fmt.Sprintf("the model %q does not exist at %s: set %s to one of %s", m.options.Model, place(m.base), m.options.Setting, pick(names))
 }

@@ -93,7 +93,7 @@ func (m *Model) Close() error {
 }
 
 // errLeft is why a request ends of which nobody reads more.
-var errLeft = errors.New("nobody reads the rest of this answer")
+var errLeft = errors.New("the rest of this answer is not needed")
 
 // Generate implements [core.Model].
 func (m *Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {

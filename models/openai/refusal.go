@@ -33,7 +33,7 @@ func (r *refusal) Error() string {
 	if r.status != 0 {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%d %s", r.status, http.StatusText(r.status))))
 	} else {
-		parts = append(parts, "refused within the stream")
+		parts = append(parts, "rejected within the stream")
 	}
 	if r.message != "" {
 		parts = append(parts, r.message)

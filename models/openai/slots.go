@@ -84,16 +84,16 @@ func (m *Model) Paint(ctx context.Context, prompt string) (core.Blob, error) {
 		}
 		res, err := m.paint.Generate(ctx, p)
 		if err != nil {
-			return core.Blob{}, fmt.Errorf("paint: %w", err)
+			return core.Blob{}, fmt.Errorf("generate an image: %w", err)
 		}
 		if len(res.Data) == 0 || res.Data[0].B64JSON == "" {
-			return core.Blob{}, errors.New("paint: the answer holds no picture")
+			return core.Blob{}, errors.New("generate an image: the response has no image")
 		}
 		data, err := base64.StdEncoding.DecodeString(res.Data[0].B64JSON)
 		media := http.DetectContentType(data)
 		kind, ok := strings.CutPrefix(media, "image/")
 		if err != nil || !ok {
-			return core.Blob{}, fmt.Errorf("paint: what came is not a picture but %s", media)
+			return core.Blob{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
 		}
 		return core.Blob{Name: "picture." + kind, Type: media, Data: data}, nil
 	})
@@ -112,7 +112,7 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 		}
 		for _, v := range all {
 			if len(v) == 0 || len(v) != len(all[0]) {
-				return nil, errors.New("embed: the vectors are not all of one length")
+				return nil, errors.New("embed: the vectors differ in length")
 			}
 		}
 		return all, nil

@@ -217,9 +217,9 @@ func TestCheckUses(t *testing.T) {
 		want  string
 	}{
 		"listed":     {slot("whisper").CheckListed, "whisper is listed at"},
-		"not listed": {slot("wisper").CheckListed, `the model "wisper" is not at`},
+		"not listed": {slot("wisper").CheckListed, `the model "wisper" does not exist at`},
 		"what to do": {slot("wisper").CheckListed, "set models.some.model to one of vectors, whisper"},
-		"embeds":     {slot("vectors").CheckEmbeds, "vectors of 8 numbers"},
+		"embeds":     {slot("vectors").CheckEmbeds, "vectors of 8 dimensions"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,8 +15,8 @@ export function question(text, files = []) {
 const stages = { start: 'starting', streaming: 'preparing', running: 'running', end: 'done' };
 
 const reasons = {
-  ignored: 'No answer was needed.',
-  superseded: 'Your newer message is answered instead.',
+  ignored: 'No reply was needed.',
+  superseded: 'Your newer message is being answered instead.',
   stopped: 'Stopped.',
   timeout: 'This took too long.',
 };
