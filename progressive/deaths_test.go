@@ -35,6 +35,8 @@ type weather struct {
 
 // moment is one at which the holder can die. It reports whether it is dead.
 func (l *lives) moment() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.dead {
 		return true
 	}
@@ -42,6 +44,12 @@ func (l *lives) moment() bool {
 		l.dead = true
 		l.cancel(core.ErrCrashed)
 	}
+	return l.dead
+}
+
+func (l *lives) isDead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.dead
 }
 
@@ -102,7 +110,7 @@ func (l *lives) live() bool {
 		l.run.Verdict, l.final = &core.Verdict{Outcome: completed}, strings.ReplaceAll(text, "|", "")
 		l.moment()
 	}
-	if !l.dead {
+	if !l.isDead() {
 		l.a.End(completed)
 	}
 	err := l.wait()

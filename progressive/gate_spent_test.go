@@ -58,9 +58,34 @@ func (w *windows) WithCommits(take func() ([]progressive.ChangedWindow, func(err
 func (w *windows) commit(err error) {
 	changed, done := w.take()
 	if err == nil {
+		w.mu.Lock()
 		w.keep(changed)
+		w.mu.Unlock()
 	}
 	done(err)
+}
+
+// failing has all that is read and saved from now on fail with err; nil is no error.
+func (w *windows) failing(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails = err
+}
+
+// tried is when it was told to save since it was asked last.
+func (w *windows) tried() []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	saves := w.saves
+	w.saves = nil
+	return saves
+}
+
+// left is what is saved of the requests of a scope.
+func (w *windows) left(scope progressive.Scope) []time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.saved.Windows[scope].Left
 }
 
 func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
@@ -136,38 +161,38 @@ func TestGateSavesOnceASecond(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
 		}
 		time.Sleep(time.Minute)
-		last := begun
-		for _, at := range w.saves {
+		last, saves := begun, w.tried()
+		for _, at := range saves {
 			if at.Sub(last) < time.Second {
 				t.Errorf("it saved %v after the save before", at.Sub(last))
 			}
 			last = at
 		}
-		if len(w.saves) < 2 {
-			t.Errorf("it saved at %v", w.saves)
+		if len(saves) < 2 {
+			t.Errorf("it saved at %v", saves)
 		}
-		w.saves = nil
 		waited(t, g, "slow")
-		w.commit(errors.New("disk full"))
-		w.fails = errors.New("disk full")
+		full := errors.New("disk full")
+		w.commit(full)
+		w.failing(full)
 		time.Sleep(3500 * time.Millisecond)
-		if n := len(w.saves); n != 3 {
+		if n := len(w.tried()); n != 3 {
 			t.Errorf("it tried to save %d times in 3.5 s", n)
 		}
-		w.fails = nil
+		w.failing(nil)
 		w.commit(nil)
 		time.Sleep(time.Minute)
-		if n := len(w.saves); n != 3 {
+		if n := len(w.tried()); n != 0 {
 			t.Errorf("it saved what was saved: %d times", n)
 		}
-		if got := w.saved.Windows["slow"].Left; len(got) != 1 {
+		if got := w.left("slow"); len(got) != 1 {
 			t.Errorf("saved is %v", got)
 		}
-		w.fails = errors.New("disk full")
-		if err := g.Close(); !errors.Is(err, w.fails) {
+		w.failing(full)
+		if err := g.Close(); !errors.Is(err, full) {
 			t.Errorf("its end: %v", err)
 		}
-		if _, err := progressive.Continuing(t.Context(), w, false, nil); !errors.Is(err, w.fails) {
+		if _, err := progressive.Continuing(t.Context(), w, false, nil); !errors.Is(err, full) {
 			t.Errorf("what can't be read: %v", err)
 		}
 	})
