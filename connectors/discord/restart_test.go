@@ -135,8 +135,8 @@ func TestStateIsWrittenSeldom(t *testing.T) {
 			w.say("hello")
 			time.Sleep(100 * time.Millisecond)
 		}
-		if w.writes == 0 || w.writes > 40 {
-			t.Errorf("%d writes in a minute", w.writes)
+		if n := w.written(); n == 0 || n > 40 {
+			t.Errorf("%d writes in a minute", n)
 		}
 	})
 }

@@ -122,6 +122,13 @@ func (l *life) Kept(_ context.Context, name string) (string, error) {
 	return l.w.kept[name], nil
 }
 
+// written is how often the bot's processes have stored something.
+func (w *world) written() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.writes
+}
+
 // born makes the bot of a new process.
 func (w *world) born() {
 	w.life = &life{w: w}
