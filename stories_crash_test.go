@@ -52,6 +52,13 @@ func (f *fuse) over() bool {
 	return f.dead
 }
 
+// count is how many moments there were.
+func (f *fuse) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
+
 func (f *fuse) reborn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -91,13 +98,16 @@ func isEffect(r *http.Request) bool {
 	return r.Method != http.MethodGet
 }
 
+// die makes this life of the gateway a dead one, at any moment of it.
+func (s *story) die() { s.store.Load().die() }
+
 // light has f count from now on.
 func (c *chat) light(f *fuse) {
 	f.mu.Lock()
-	f.death = func() { c.node.store.die() }
+	f.death = c.die
 	f.n = 0
 	f.mu.Unlock()
-	c.fuse = f.moment
+	c.fuse.Store(f)
 	if c.site.orphans {
 		c.orphans = 1
 	}
@@ -119,7 +129,7 @@ func dieTwice(t *testing.T, p site, at, then int) (moments int) {
 		c.model.Queue(slowly(tale), slowly(tale), slowly(tale))
 		c.Say(Ada, c.ada, "Question B")
 		c.survive(f, 2*time.Minute)
-		moments = f.n
+		moments = f.count()
 	})
 	return moments
 }
@@ -174,7 +184,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 			c.World.(presser).Press(Ada, c.ada, 1)
 			c.survive(f, time.Minute)
 			c.rest()
-			moments = f.n
+			moments = f.count()
 			if len(c.rooms()) == 0 {
 				return // nobody promised anything
 			}

@@ -82,16 +82,16 @@ func TestOwnerSaysNo(t *testing.T) {
 func TestCrashBetweenPressAndLetIn(t *testing.T) {
 	for at := 2; at <= 7; at++ { // before the first the press is not safe: who pressed is told so, and may do it again
 		atTheDoor(t, func(c *chat, w presser) {
-			f := &fuse{at: at, death: func() { c.node.store.die() }}
-			c.fuse = f.moment
+			f := &fuse{at: at, death: c.die}
+			c.fuse.Store(f)
 			if c.site.orphans {
 				c.orphans = 1
 			}
 			w.Press(Ada, c.ada, 0)
 			c.survive(f, 2*time.Minute)
-			c.fuse = nil
-			if f.n < 6 {
-				c.Errorf("there were %d moments", f.n)
+			c.fuse.Store(nil)
+			if n := f.count(); n < 6 {
+				c.Errorf("there were %d moments", n)
 			}
 			told := 0
 			for _, text := range Own(c, c.Direct(Eve)) {

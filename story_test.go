@@ -49,10 +49,12 @@ type story struct {
 	servers   []string                                                             // that a crash cuts off, beside the model
 	looks     []func(*sim.Evidence) []string                                       // what else is wrong at the end
 	openStore func(context.Context, string, sqlite.Options) (*sqlite.Store, error) // nil is sqlite.Open
-	fuse      func()                                                               // is told of each moment between two effects
+	fuse      atomic.Pointer[fuse]                                                 // counts the moments between two effects; nil is none
 	down      atomic.Pointer[string]                                               // the address where connections are refused; nil is none
 
 	node     *node
+	store    atomic.Pointer[witness] // of this life, from its beginning
+	mu       sync.Mutex              // guards what the stores of all lives witnessed
 	accepted map[core.MemoryID]core.RoomID
 	answers  map[core.MemoryID]core.RunID // what was to become of them
 	deleted  []core.MemoryID
@@ -123,6 +125,7 @@ func (s *story) start() {
 		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []core.Observer{&s.events},
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
+			s.store.Store(n.store)
 			return n.store
 		},
 	})
@@ -177,11 +180,7 @@ func (s *story) end() {
 	s.Helper()
 	synctest.Wait()
 	e := s.extra
-	e.Accepted = slices.Sorted(maps.Keys(s.accepted))
-	e.Deleted = map[core.MemoryID]core.RunID{}
-	for _, id := range s.deleted {
-		e.Deleted[id] = s.answers[id]
-	}
+	e.Accepted, e.Deleted = s.witnessed()
 	seen := map[core.RunID]bool{}
 	for _, room := range s.rooms() {
 		recent, err := s.node.store.Recent(s.Context(), room, core.Said, 0, 1000)
@@ -217,7 +216,20 @@ func (s *story) end() {
 	}
 }
 
+// witnessed are the messages that were accepted, and those that were deleted with what was to become of them.
+func (s *story) witnessed() (accepted []core.MemoryID, deleted map[core.MemoryID]core.RunID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted = map[core.MemoryID]core.RunID{}
+	for _, id := range s.deleted {
+		deleted[id] = s.answers[id]
+	}
+	return slices.Sorted(maps.Keys(s.accepted)), deleted
+}
+
 func (s *story) rooms() []core.RoomID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(maps.Values(s.accepted)))
 }
 
@@ -300,8 +312,8 @@ func (w *witness) effect(f func() error) error {
 
 // moment is one at which the process may die.
 func (s *story) moment() {
-	if s.fuse != nil {
-		s.fuse()
+	if f := s.fuse.Load(); f != nil {
+		f.moment()
 	}
 }
 
@@ -321,8 +333,8 @@ func (w *witness) Kept(ctx context.Context, name string) (string, error) {
 func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (acc core.Accepted, err error) {
 	err = w.effect(func() error {
 		acc, err = w.Store.Accept(ctx, m, j)
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.story.mu.Lock()
+		defer w.story.mu.Unlock()
 		if err == nil && acc.Run != "" {
 			w.story.accepted[acc.Memory], w.story.answers[acc.Memory] = m.Room, acc.Run
 		}
@@ -334,8 +346,8 @@ func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (
 func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
 	return w.effect(func() error {
 		err := w.Store.Forget(ctx, id)
-		w.mu.Lock()
-		defer w.mu.Unlock()
+		w.story.mu.Lock()
+		defer w.story.mu.Unlock()
 		if err == nil {
 			w.story.deleted = append(w.story.deleted, id)
 		}
