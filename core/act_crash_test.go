@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -34,16 +33,12 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 			hello := w.message(group, "ada", "hello")
 			hello.Addressed = true
 			w.ended(first.submit(hello))
-			p.mu.Lock()
-			from = len(p.names)
-			p.mu.Unlock()
+			from = len(p.done())
 			p.dieAt(k, behind, first)
 			m := w.message(room, "ada", "tell them")
 			_, _ = first.Submit(w.Context(), m)
 			time.Sleep(time.Minute)
-			p.mu.Lock()
-			effects = slices.Clone(p.names)
-			p.mu.Unlock()
+			effects = p.done()
 			w.ended(w.start().submit(m))
 			time.Sleep(time.Minute)
 			said := 0

@@ -57,7 +57,7 @@ func TestRetryOfAnother(t *testing.T) {
 				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.texts) {
 					w.Errorf("the model was asked %q", got)
 				}
-				w.chat.seen = nil
+				w.chat.forget()
 			})
 		})
 	}
@@ -74,6 +74,6 @@ func TestRetryOfLongQuestion(t *testing.T) {
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{long}) {
 			w.Errorf("the model was asked %d texts, of %d characters", len(got), len(got[0]))
 		}
-		w.chat.seen = nil
+		w.chat.forget()
 	})
 }

@@ -99,6 +99,13 @@ func (c *chat) find(id string) *post {
 	return nil
 }
 
+// forget drops what was seen, for what the invariants do not allow an answer to do and a story has it do.
+func (c *chat) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = nil
+}
+
 // visible are the texts that people see, oldest first.
 func (c *chat) visible() (texts []string) {
 	c.mu.Lock()

@@ -42,7 +42,7 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Ques
 		}})
 		w.wants(acc, core.Completed, "Let Eve in?")
 		play(w, n, c, w.question(acc))
-		w.chat.seen = nil // the message of the question says more after its run has ended
+		w.chat.forget() // the message of the question says more after its run has ended
 	})
 }
 
@@ -216,7 +216,7 @@ func TestChoiceAsMessage(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.chat.seen = nil
+		w.chat.forget()
 	})
 }
 
@@ -249,7 +249,7 @@ func TestActionAsks(t *testing.T) {
 				if last := w.model.asked()[1].texts(); len(w.model.asked()) != 2 || last[1] != "Which?" {
 					w.Errorf("the model was asked %q", last)
 				}
-				w.chat.seen = nil
+				w.chat.forget()
 			})
 		})
 	}
@@ -291,7 +291,7 @@ func TestRoleChooses(t *testing.T) {
 				if !slices.Equal(allowed, []bool{true}) {
 					w.Errorf("known: %v", allowed)
 				}
-				w.chat.seen = nil
+				w.chat.forget()
 			})
 		})
 	}
@@ -381,7 +381,8 @@ func TestNew(t *testing.T) {
 					w.Errorf("bob: %+v", acc)
 				}
 				w.wants(n.say(c.answer), core.Completed, asked+"\n\n"+c.ends)
-				w.accepted, w.chat.seen = nil, nil
+				w.accepted = nil
+				w.chat.forget()
 				w.wants(n.say("B"), core.Completed, "You said: B")
 				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.after) {
 					w.Errorf("the model was asked %q", got)

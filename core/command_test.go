@@ -218,7 +218,7 @@ func TestRetry(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "First.", "Second.", "Third."}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.chat.seen = nil // what was said first is not remembered
+		w.chat.forget() // what was said first is not remembered
 		w.wants(n.say("C"), core.Completed, "You said: C")
 		calls := w.model.asked()
 		if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B", "Third.", "C"}) {
@@ -241,7 +241,7 @@ func TestRetryInterrupts(t *testing.T) {
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A"}) {
 			w.Errorf("the model was asked %q", got)
 		}
-		w.chat.seen = nil
+		w.chat.forget()
 	})
 }
 
@@ -293,6 +293,6 @@ func TestRetryInGroup(t *testing.T) {
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"ada: Nice weather.", "ada: Which day?"}) {
 			w.Errorf("the model was asked %q", got)
 		}
-		w.chat.seen = nil
+		w.chat.forget()
 	})
 }

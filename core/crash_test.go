@@ -111,9 +111,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 			time.Sleep(3 * time.Second)
 		}
 		time.Sleep(time.Minute)
-		p.mu.Lock()
-		effects = slices.Clone(p.names)
-		p.mu.Unlock()
+		effects = p.done()
 		if j > 0 {
 			between = w.dieAgain(j, in)
 		}
@@ -148,9 +146,7 @@ func (w *world) dieAgain(j int, in []core.Message) int {
 	time.Sleep(time.Minute)
 	p.die()
 	n.kill()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.names)
+	return len(p.done())
 }
 
 func (p *ports) dieAt(k int, behind bool, n *node) {

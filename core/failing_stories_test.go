@@ -71,7 +71,7 @@ var failingStories = map[string]func(s *narrator){
 		s.tell(core.Edited{Memory: m.Memory})
 		time.Sleep(time.Minute)
 		s.ended(acc)
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"an edit of what is being answered": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Hour)})
@@ -82,7 +82,7 @@ var failingStories = map[string]func(s *narrator){
 		s.tell(core.Edited{Memory: m.Memory})
 		time.Sleep(time.Minute)
 		s.ended(acc)
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"a deletion": func(s *narrator) {
 		m := s.message(room, "ada", "A")
@@ -91,7 +91,7 @@ var failingStories = map[string]func(s *narrator){
 		if text := s.said(m.ID); text != "" {
 			s.Errorf("%q is remembered", text)
 		}
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"a deletion of what is being answered": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Minute)})
@@ -107,13 +107,13 @@ var failingStories = map[string]func(s *narrator){
 		s.ended(s.say("A"))
 		s.ended(s.say("/new"))
 		s.ended(s.say("forget it"))
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"/retry": func(s *narrator) {
 		s.model.queue([]step{write("First.")}, []step{write("Second.")})
 		s.ended(s.say("A"))
 		s.ended(s.say("/retry"))
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"a choice": func(s *narrator) {
 		s.ended(s.say("A"))
@@ -126,7 +126,7 @@ var failingStories = map[string]func(s *narrator){
 		})
 		s.ended(acc)
 		s.ended(s.tell(core.Choice(pressed(s.question(acc), 0))))
-		s.chat.seen = nil // an answer changes after its end, or is forgotten
+		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"pairing": func(s *narrator) {
 		code := s.code(s.hears("eve", "Hello"))

@@ -37,7 +37,7 @@ func TestEditIsStoredLate(t *testing.T) {
 				n.edit(m, "hare?")
 				time.Sleep(time.Minute)
 				w.wants(acc, core.Completed, "You said: hare?")
-				w.chat.seen = nil
+				w.chat.forget()
 				calls := w.model.asked()
 				if texts := calls[len(calls)-2].texts(); texts[len(texts)-1] != "fox?" {
 					w.Errorf("it did not start before the new text was stored, but was asked %q", texts)

@@ -163,7 +163,7 @@ func TestEventsOfChanges(t *testing.T) {
 		d.names()
 		n.tell(core.Deleted{Room: room, ID: "unknown"})
 		n.remove(m)
-		w.chat.seen = nil // there was an answer; it is forgotten with its question
+		w.chat.forget() // there was an answer; it is forgotten with its question
 		n.tell(core.Deleted{Room: room, ID: m.ID})
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0].(core.MessageDeleted).Message.Text != "Hello" {

@@ -17,7 +17,7 @@ func atOlgas(t *testing.T, play func(w *world, n *node, code string, q core.Ques
 		n.writes("olga", "Hello")
 		code := w.code(n.writes("eve", "Hello"))
 		play(w, n, code, w.open("fake/olga"))
-		w.chat.seen = nil // the message of the question says more after its run has ended
+		w.chat.forget() // the message of the question says more after its run has ended
 	})
 }
 
@@ -184,7 +184,8 @@ func TestClaimedOwnerIsAsked(t *testing.T) {
 		if _, err := w.store.Person(w.Context(), "eve"); err != nil {
 			w.Error(err)
 		}
-		w.accepted, w.chat.seen = nil, nil // some of it was forgotten
+		w.accepted = nil // some of it was forgotten
+		w.chat.forget()
 	})
 }
 
@@ -221,13 +222,13 @@ func TestCrashWhileLettingIn(t *testing.T) {
 			_, _ = first.Submit(w.Context(), core.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			if k == 0 {
-				effects = len(p.names)
+				effects = len(p.done())
 			}
 			w.start().tell(core.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			_, err := w.store.Person(w.Context(), "eve")
 			if in := err == nil; in != (option == 0) || w.reads(eveIsIn) != 1-option {
-				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.names, behind, in, w.chat.visible())
+				w.Errorf("option %d, dying at effect %d of %q, behind it: %v: in is %v, visible %q", option, k, p.done(), behind, in, w.chat.visible())
 			}
 		})
 	}

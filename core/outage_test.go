@@ -97,9 +97,8 @@ func TestTrackerIsDown(t *testing.T) {
 // A tracker that forgets is told again by the runner, before the older of two waiting runs is begun.
 func TestTrackerForgets(t *testing.T) {
 	inWorld(t, func(w *world) {
-		down := true
 		p := &ports{fail: func(name string) error {
-			if name == "claim" && down {
+			if name == "claim" {
 				return errDown
 			}
 			return nil
@@ -110,7 +109,7 @@ func TestTrackerForgets(t *testing.T) {
 		a := n.say("A")
 		time.Sleep(time.Second)
 		b, c := n.say("B"), n.say("C")
-		down = false
+		p.failing(nil)
 		w.wants(c, core.Completed, "You said: C")
 		w.wants(a, core.Completed, "x"+fox)
 		w.wants(b, core.Superseded, "")
@@ -190,9 +189,7 @@ func TestLostRun(t *testing.T) {
 				if calls := w.model.asked(); (effect == "note text" || effect == "note shown") && calls[0].To.Sub(calls[0].From) > 20*time.Second {
 					w.Errorf("the model went on for %v", calls[0].To.Sub(calls[0].From))
 				}
-				p.mu.Lock()
-				p.fail = nil
-				p.mu.Unlock()
+				p.failing(nil)
 				w.model.queue([]step{write("Again.")})
 				w.ended(acc)
 			})

@@ -75,7 +75,7 @@ func TestWhoTriggersPays(t *testing.T) {
 				if got := w.spent("person/" + c.payer); got.Tokens == 0 {
 					t.Errorf("%s pays %+v", c.payer, got)
 				}
-				w.chat.seen = nil // the message of the question says more after its run has ended
+				w.chat.forget() // the message of the question says more after its run has ended
 			})
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,9 +229,8 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 // IN-18: an attempt is counted before the model is asked. Where it can't be stored, the model is not asked.
 func TestAttemptsAreCountedFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
-		away := true
 		p := &ports{fail: func(name string) error {
-			if name == "note attempt" && away {
+			if name == "note attempt" {
 				return errDown
 			}
 			return nil
@@ -242,7 +242,7 @@ func TestAttemptsAreCountedFirst(t *testing.T) {
 		if got := len(w.model.asked()); got != 0 {
 			t.Errorf("the model was asked %d times before that was counted", got)
 		}
-		away = false
+		p.failing(nil)
 		w.wants(acc, core.Completed, "You said: A")
 		if r := w.run(acc); r.Attempts != 1 {
 			t.Errorf("%d attempts", r.Attempts)
@@ -255,8 +255,8 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
 		poison := w.crowd("olga", "poison")[1]
-		poisonous := true
-		w.lives(10, func(last string) bool { return last == "poison" && poisonous })
+		var cured atomic.Bool
+		w.lives(10, func(last string) bool { return last == "poison" && !cured.Load() })
 		line := core.SetAside.Sentence()
 		w.wants(poison, core.Failed, line)
 		told := 0
@@ -270,7 +270,8 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		}
 		n := w.start()
 		w.wants(n.submit(w.message("fake/poison", "poison", "next")), core.Completed, "You said: next")
-		poisonous, w.chat.seen = false, nil
+		cured.Store(true)
+		w.chat.forget()
 		w.must(n.RetryRun(w.Context(), poison.Run))
 		w.wants(poison, core.Completed, "You said: poison")
 		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {

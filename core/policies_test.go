@@ -153,8 +153,8 @@ func TestMessageAtEachEffect(t *testing.T) {
 				return
 			}
 			w.wants(b, core.Completed, "You said: B")
-			if time.Since(begun) > time.Second || effect == 1 && p.names[0] != "accept" {
-				w.Errorf("at effect %d (%s): answered after %v", effect, p.names[effect-1], time.Since(begun))
+			if time.Since(begun) > time.Second || effect == 1 && p.done()[0] != "accept" {
+				w.Errorf("at effect %d (%s): answered after %v", effect, p.done()[effect-1], time.Since(begun))
 			}
 		})
 	}

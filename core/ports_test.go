@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,32 @@ type ports struct {
 	dead   bool
 }
 
-func (p *ports) at(k int, f func()) { p.before = map[int]func(){k: f} }
+func (p *ports) at(k int, f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = map[int]func(){k: f}
+}
+
+// next has f step in before the effect that comes next.
+func (p *ports) next(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before = map[int]func(){len(p.names) + 1: f}
+}
+
+// failing has fail refuse effects from now on; nil refuses none.
+func (p *ports) failing(fail func(name string) error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fail = fail
+}
+
+// done names the effects so far.
+func (p *ports) done() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.names)
+}
 
 func (p *ports) die() {
 	p.mu.Lock()
@@ -188,10 +214,8 @@ func (s *portStore) OpenRuns(ctx context.Context, in core.RoomID) ([]core.Run, e
 	if err := s.p.alive(); err != nil {
 		return nil, err
 	}
-	if s.p.fail != nil {
-		if err := s.p.fail("open"); err != nil {
-			return nil, err
-		}
+	if err := s.p.refuses("open"); err != nil {
+		return nil, err
 	}
 	return s.Store.OpenRuns(ctx, in)
 }

@@ -303,7 +303,7 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 				if got := strings.Join(shown, " "); got != c.want || r.was() != "" {
 					t.Errorf("shown are %q; want %q", got, c.want)
 				}
-				w.chat.seen = nil // the answer changes after its end
+				w.chat.forget() // the answer changes after its end
 			})
 		})
 	}

@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,8 @@ func TestRedeliveredAfterNew(t *testing.T) {
 		press := core.Choice(pressed(q, 0))
 		forgotten := n.tell(press)
 		w.ended(forgotten)
-		w.accepted, w.chat.seen = nil, nil // the room was cleared
+		w.accepted = nil // the room was cleared
+		w.chat.forget()
 		before := w.chat.visible()
 
 		w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
@@ -92,7 +94,7 @@ func TestStopSurvives(t *testing.T) {
 		first := n.say("A")
 		time.Sleep(time.Second)
 		m := w.message(room, "ada", "/stop")
-		p.at(len(p.names)+1, p.die) // the tracker is not told any more
+		p.next(p.die) // the tracker is not told any more
 		if _, err := n.Submit(w.Context(), m); err == nil {
 			w.Error("it is safe")
 		}
@@ -105,7 +107,7 @@ func TestStopSurvives(t *testing.T) {
 		if o, _ := w.ended(first); o.Status != core.Stopped {
 			w.Errorf("it ended as %+v", o)
 		}
-		w.chat.seen = nil
+		w.chat.forget()
 		w.wants(n.say("B"), core.Completed, "The end.")
 	})
 }
@@ -117,7 +119,8 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 		m := w.message(room, "ada", "A")
 		w.ended(n.submit(m))
 		n.tell(core.Deleted{Room: room, ID: m.ID})
-		w.accepted, w.chat.seen = nil, nil
+		w.accepted = nil
+		w.chat.forget()
 		if again, err := n.Submit(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 			w.Errorf("again: %+v, %v", again, err)
 		}
@@ -148,12 +151,16 @@ func TestRedeliveredPress(t *testing.T) {
 // expiring is a store that tells what it is asked to remove.
 type expiring struct {
 	core.Store
+
+	mu   sync.Mutex
 	ages []time.Duration
 	more int
 	fail bool
 }
 
 func (s *expiring) Expire(ctx context.Context, before core.Expiry) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.ages = append(s.ages, time.Since(before.Marks))
 	if s.fail {
 		return true, errDown
@@ -161,6 +168,20 @@ func (s *expiring) Expire(ctx context.Context, before core.Expiry) (bool, error)
 	_, err := s.Store.Expire(ctx, before)
 	s.more--
 	return s.more > 0, err
+}
+
+// failing has every step from now on fail.
+func (s *expiring) failing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = true
+}
+
+// steps are how old the marks were that went, step by step.
+func (s *expiring) steps() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.ages)
 }
 
 // Marks are kept for more than a day and not forever, and the store is asked for no more than it can do beside its work (IN-17).
@@ -172,23 +193,23 @@ func TestUpkeep(t *testing.T) {
 		for i, want := range []int{50, 100, 120, 121} {
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if len(s.ages) != want {
-				w.Errorf("after %d rounds there were %d steps; want %d", i+1, len(s.ages), want)
+			if got := len(s.steps()); got != want {
+				w.Errorf("after %d rounds there were %d steps; want %d", i+1, got, want)
 			}
 		}
-		for _, age := range s.ages {
+		for _, age := range s.steps() {
 			if age < 25*time.Hour || age > 72*time.Hour {
 				w.Fatalf("marks of an age of %v go", age)
 			}
 		}
-		s.fail = true
+		s.failing()
 		time.Sleep(30 * time.Second)
 		w.wants(n.say("A"), core.Completed, "You said: A")
 		n.shutdown()
-		done := len(s.ages)
+		done := len(s.steps())
 		time.Sleep(time.Hour)
-		if len(s.ages) != done || done != 122 {
-			w.Errorf("%d steps, and %d after the end", done, len(s.ages)-done)
+		if all := len(s.steps()); all != done || done != 122 {
+			w.Errorf("%d steps, and %d after the end", done, all-done)
 		}
 	})
 }

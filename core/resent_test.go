@@ -99,7 +99,7 @@ func TestResentMessageOnlyAttaches(t *testing.T) {
 				w.Errorf("again: %+v", again)
 			}
 			w.wants(later, core.Completed, fox+" The end.")
-			w.chat.seen = nil // what was said first is not remembered
+			w.chat.forget() // what was said first is not remembered
 		})
 	})
 	t.Run("with another text", func(t *testing.T) {

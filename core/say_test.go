@@ -194,6 +194,7 @@ func TestSayCleared(t *testing.T) {
 		if o, said := w.ended(told); o.Status != core.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}
-		w.accepted, w.chat.seen = nil, nil // nothing of that is remembered
+		w.accepted = nil // nothing of that is remembered
+		w.chat.forget()
 	})
 }

@@ -249,9 +249,7 @@ func TestCrashOnTheWire(t *testing.T) {
 			m := w.message(room, "ada", "Write")
 			_, _ = first.Submit(w.Context(), m) // an error makes the platform deliver it again
 			time.Sleep(time.Minute)
-			p.mu.Lock()
-			effects = max(effects, len(p.names))
-			p.mu.Unlock()
+			effects = max(effects, len(p.done()))
 			second := w.start()
 			w.ended(second.submit(m))
 			w.goesOn(second)
