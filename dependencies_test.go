@@ -31,13 +31,13 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 	}
 }
 
-// What docs/dependencies.md lists is what go.mod requires.
+// What docs/engineering/dependencies.md lists is what go.mod requires.
 func TestDependenciesAreListed(t *testing.T) {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := os.ReadFile("docs/dependencies.md")
+	doc, err := os.ReadFile("docs/engineering/dependencies.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestDependenciesAreListed(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllSubmatch(mod, -1) {
 		required[string(m[1])] = true
 		if !strings.Contains(string(doc), "| "+string(m[1])+" |") {
-			t.Errorf("docs/dependencies.md does not tell why %s is needed", m[1])
+			t.Errorf("docs/engineering/dependencies.md does not tell why %s is needed", m[1])
 		}
 	}
 	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \|`).FindAllSubmatch(doc, -1) {
 		if !required[string(m[1])] {
-			t.Errorf("docs/dependencies.md lists %s, which go.mod does not require", m[1])
+			t.Errorf("docs/engineering/dependencies.md lists %s, which go.mod does not require", m[1])
 		}
 	}
 }

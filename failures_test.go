@@ -12,7 +12,7 @@ import (
 // Every id of the docs is named where it is tested, or the docs say why not; and no test names an id that nobody explains.
 func TestFailuresAreGuarded(t *testing.T) {
 	id := regexp.MustCompile(`\b(?:DR|TR|ST|IN|WB|SE|LM|DI)-[0-9]{2}\b`)
-	doc, err := os.ReadFile("docs/failures.md")
+	doc, err := os.ReadFile("docs/engineering/failures.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestFailuresAreGuarded(t *testing.T) {
 	}
 	for i, path := range named {
 		if !explained[i] {
-			t.Errorf("%s names %s, which docs/failures.md does not explain", path, i)
+			t.Errorf("%s names %s, which docs/engineering/failures.md does not explain", path, i)
 		}
 	}
 }

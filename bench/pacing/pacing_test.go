@@ -17,7 +17,7 @@ import (
 	"parley/progressive"
 )
 
-var update = flag.Bool("update", false, "measure everything and write docs/pacing.md and docs/pacing.svg")
+var update = flag.Bool("update", false, "measure everything and write docs/engineering/pacing.md and docs/engineering/pacing.svg")
 
 const (
 	token  = "word" // every token
@@ -202,8 +202,8 @@ func TestPacing(t *testing.T) {
 		}
 	}
 	if *update {
-		write(t, "../../docs/pacing.md", page(all))
-		write(t, "../../docs/pacing.svg", plot(all))
+		write(t, "../../docs/engineering/pacing.md", page(all))
+		write(t, "../../docs/engineering/pacing.svg", plot(all))
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// page is docs/pacing.md.
+// page is docs/engineering/pacing.md.
 func page(all []result) string {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -87,7 +87,7 @@ const (
 
 var colours = []string{"#1a7f5a", "#c2571a", "#7a4fbf", "#2f6db5"}
 
-// plot is docs/pacing.svg: staleness by number of chats, both on logarithmic scales.
+// plot is docs/engineering/pacing.svg: staleness by number of chats, both on logarithmic scales.
 func plot(all []result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="system-ui, sans-serif" font-size="13">`+"\n", width, height)
