@@ -1,6 +1,7 @@
 package parley_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -43,6 +44,51 @@ func TestFailuresAreGuarded(t *testing.T) {
 			t.Errorf("%s names %s, which docs/engineering/failures.md does not explain", path, i)
 		}
 	}
+}
+
+// Each id has one row, and each row as many cells as the head of its table: two lines of work that both add a row can break that.
+func TestFailuresAreOneRowEach(t *testing.T) {
+	doc, err := os.ReadFile("docs/engineering/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, without, _ := strings.Cut(string(doc), "## What Parley does not do")
+	for _, problem := range append(oddRows(rows), oddRows(without)...) {
+		t.Error(problem)
+	}
+	for text, want := range map[string]int{
+		"|id|a|\n|-|-|\n|X|1|\n|Y|2|\n\n|id|\n|-|\n|Z|\n": 0, "|id|a|\n|-|-|\n|X|1|\n|X|2|\n": 1, "|id|a|\n|-|-|\n|X|\n": 1,
+	} {
+		if got := oddRows(text); len(got) != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// oddRows returns what is wrong with the rows of the tables in text.
+func oddRows(text string) (problems []string) {
+	seen, head := map[string]bool{}, 0
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) < 3 {
+			head = 0
+			continue
+		}
+		id := strings.TrimSpace(cells[1])
+		switch {
+		case head == 0:
+			head = len(cells)
+			continue
+		case strings.Trim(id, "-: ") == "":
+			continue
+		case seen[id]:
+			problems = append(problems, id+" has two rows")
+		case len(cells) != head:
+			problems = append(problems, fmt.Sprintf("%s has %d cells, want %d", id, len(cells)-2, head-2))
+		}
+		seen[id] = true
+	}
+	return problems
 }
 
 // firstCells are the ids that begin the rows of a table.
