@@ -37,7 +37,7 @@ func (x *execution) help(context.Context) (string, error) {
 // models says which model answers, and what others there are.
 func (x *execution) models(context.Context) (string, error) {
 	var lines []string
-	for _, m := range x.cfg.About.Models {
+	for _, m := range x.rt.cfg.About.Models {
 		lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
 	}
 	if len(lines) == 0 {
@@ -52,11 +52,11 @@ func (x *execution) status(ctx context.Context) (string, error) {
 	var attention Attention
 	var open []Run
 	err := x.persist(ctx, func() (err error) {
-		if room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
+		if room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
-		if attention, err = x.cfg.Store.Attention(ctx, x.run.Room); err == nil {
-			open, err = x.cfg.Store.OpenRuns(ctx, x.run.Room)
+		if attention, err = x.rt.cfg.Store.Attention(ctx, x.run.Room); err == nil {
+			open, err = x.rt.cfg.Store.OpenRuns(ctx, x.run.Room)
 		}
 		return err
 	})
@@ -66,9 +66,9 @@ func (x *execution) status(ctx context.Context) (string, error) {
 	lines := []string{
 		"- Here: " + x.heed(room, attention),
 		"- Now: " + workload(lane{}.of(open)),
-		"- Time limit per answer: " + minutes(x.cfg.Turns.Limit),
+		"- Time limit per answer: " + minutes(x.rt.cfg.Turns.Limit),
 	}
-	if models := x.cfg.About.Models; len(models) > 0 {
+	if models := x.rt.cfg.About.Models; len(models) > 0 {
 		lines = append([]string{fmt.Sprintf("- Model: `%s`", models[0].Name)}, lines...)
 	}
 	for _, h := range x.health(ctx) {
@@ -78,22 +78,22 @@ func (x *execution) status(ctx context.Context) (string, error) {
 		}
 		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
 	}
-	if left := x.Counts().String(); left != "" {
+	if left := x.rt.Counts().String(); left != "" {
 		lines = append(lines, "- Skipped since start: "+left)
 	}
-	if v := x.cfg.About.Version; v != "" {
+	if v := x.rt.cfg.About.Version; v != "" {
 		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
 func (x *execution) health(ctx context.Context) []Health {
-	if x.cfg.About.Health == nil {
+	if x.rt.cfg.About.Health == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, hurry)
 	defer cancel()
-	return x.cfg.About.Health(ctx)
+	return x.rt.cfg.About.Health(ctx)
 }
 
 // heed is how closely the agent listens, in words.
@@ -105,7 +105,7 @@ func (x *execution) heed(r Room, a Attention) string {
 		return "I answer every message"
 	case a == Unfollowed:
 		return "I stay quiet until you mention me"
-	case a == Ambient || x.cfg.Access.group(r) == GroupAmbient:
+	case a == Ambient || x.rt.cfg.Access.group(r) == GroupAmbient:
 		return "I follow the conversation and answer messages meant for me"
 	}
 	return "I answer when you mention me"

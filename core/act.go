@@ -14,8 +14,8 @@ const maxResult = 64 << 10 // bytes of a result that the model is given and that
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (x *execution) tools() (specs []ActionSpec) {
-	for _, t := range x.toolbox.all {
-		if !t.spec.Unlisted && x.offers(t, x.scene) {
+	for _, t := range x.rt.toolbox.all {
+		if !t.spec.Unlisted && x.rt.offers(t, x.scene) {
 			specs = append(specs, t.spec)
 		}
 	}
@@ -65,7 +65,7 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 	done := Acted{Action: t.spec.Name, Parameters: params, Result: r}
 	done.Result.Text = limited(clean(r.Text))
 	if failure != nil {
-		x.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
+		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
 		end.Error = "It failed."
 		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
 	} else {
@@ -119,16 +119,16 @@ func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Conte
 func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 	m := Memory{
 		ID: MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: ActionResult, Room: x.run.Room,
-		Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
+		Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
 		m.Failure = ActionFailed
 	}
-	t := x.toolbox.find(c.Name)
+	t := x.rt.toolbox.find(c.Name)
 	return x.persist(x.life, func() error {
 		if t == nil || !t.spec.Quiet {
-			if err := x.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
+			if err := x.rt.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
 				return fmt.Errorf("remember %s: %w", m.ID, err)
 			}
 		}
@@ -141,8 +141,8 @@ func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
 func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
-	t := x.toolbox.find(c.Name)
-	if t == nil || !x.offers(t, x.scene) {
+	t := x.rt.toolbox.find(c.Name)
+	if t == nil || !x.rt.offers(t, x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)

@@ -30,7 +30,7 @@ func (x *execution) askedAgain(ctx context.Context, s Scene) (Scene, error) {
 	var at int
 	err := x.persist(ctx, func() (err error) {
 		var asked Run
-		at, asked, err = x.lastAsked(ctx, s.Recent)
+		at, asked, err = x.rt.lastAsked(ctx, s.Recent)
 		if err == nil {
 			err = x.forgetAnswers(ctx, asked, s.Recent[at+1:])
 		}
@@ -71,15 +71,15 @@ func (s Scene) retried(at int) Scene {
 // forgetAnswers forgets those of later that answer what asked was to answer, at first or again.
 func (x *execution) forgetAnswers(ctx context.Context, asked Run, later []Memory) error {
 	for _, m := range later {
-		if m.Author != x.cfg.Agent.entity() {
+		if m.Author != x.rt.cfg.Agent.entity() {
 			continue
 		}
-		run, err := x.cfg.Store.Run(ctx, RunID(m.ID))
+		run, err := x.rt.cfg.Store.Run(ctx, RunID(m.ID))
 		if ignore(err, ErrNotFound) != nil {
 			return err
 		}
 		if err == nil && (run.ID == asked.ID || run.Duty == Again) {
-			if err := x.cfg.Store.Forget(ctx, m.ID); err != nil {
+			if err := x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
 				return err
 			}
 		}

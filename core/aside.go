@@ -51,7 +51,7 @@ func (x *execution) lookBack(life context.Context) {
 		return
 	}
 	var evaluators []Evaluator
-	for _, p := range x.cfg.Plugins {
+	for _, p := range x.rt.cfg.Plugins {
 		evaluators = append(evaluators, p.Evaluators...)
 	}
 	if !x.due() {
@@ -61,12 +61,12 @@ func (x *execution) lookBack(life context.Context) {
 		return
 	}
 	scene, said, lost := x.scene, x.out, x.lost
-	x.aside(life, x.run.Room, func(ctx context.Context) {
+	x.rt.aside(life, x.run.Room, func(ctx context.Context) {
 		if lost {
-			x.attempt(ctx, "the summary", func() error { return x.sumUp(ctx, x.run) })
+			x.rt.attempt(ctx, "the summary", func() error { return x.rt.sumUp(ctx, x.run) })
 		}
 		for _, e := range evaluators {
-			x.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, scene, said) })
+			x.rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, scene, said) })
 		}
 	})
 }
@@ -74,7 +74,7 @@ func (x *execution) lookBack(life context.Context) {
 // due says that among the messages since the agent last spoke is one of every few. It needs no memory.
 func (x *execution) due() bool {
 	since := 0
-	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.cfg.Agent.entity(); i-- {
+	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.rt.cfg.Agent.entity(); i-- {
 		since++
 	}
 	return int(x.run.Response%evaluateAt) < max(since, 1)

@@ -81,13 +81,13 @@ func (e *exchange) turn(most int, within time.Duration, now time.Time) bool {
 // fromBot says that a bot has asked: it is never told of a failure, which it might answer.
 func (x *execution) fromBot(ctx context.Context) bool {
 	n := len(x.run.Inputs)
-	if n == 0 || x.cfg.Access.Bots != BotsMention {
+	if n == 0 || x.rt.cfg.Access.Bots != BotsMention {
 		return false
 	}
-	m, err := x.cfg.Store.Memory(ctx, x.run.Inputs[n-1])
+	m, err := x.rt.cfg.Store.Memory(ctx, x.run.Inputs[n-1])
 	if err != nil {
 		return false
 	}
-	author, err := x.cfg.Store.Entity(ctx, m.Author)
+	author, err := x.rt.cfg.Store.Entity(ctx, m.Author)
 	return err == nil && author.Bot
 }

@@ -14,8 +14,8 @@ func (x *execution) carry(ctx context.Context) error {
 	var q Question
 	var asked string
 	err := x.persist(ctx, func() (err error) {
-		if q, err = x.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
-			asked, err = x.questionText(ctx, q)
+		if q, err = x.rt.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
+			asked, err = x.rt.questionText(ctx, q)
 		}
 		return err
 	})
@@ -34,7 +34,7 @@ func (x *execution) carry(ctx context.Context) error {
 	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {
-		x.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
+		x.rt.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
 	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.mark(x.run.Kind)})
@@ -74,7 +74,7 @@ func (r Run) verdictText() string {
 
 // chosen asks the chooser. A panic is its own failure and nobody else's.
 func (x *execution) chosen(ctx context.Context, q Question) (says string, err error) {
-	c := x.choosers[q.Chooser]
+	c := x.rt.choosers[q.Chooser]
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}

@@ -32,7 +32,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	}
 	x.scene.Actions = x.tools()
 	x.remind(ctx)
-	st := x.stateOf(x.scene)
+	st := x.rt.stateOf(x.scene)
 	x.state = st
 	st.pictures = x.pictures
 	return st, nil
@@ -48,7 +48,7 @@ func (x *execution) readCounted(ctx context.Context, s *Scene) error {
 			return err
 		}
 	}
-	if err := x.cfg.Meter.message(ctx); err != nil {
+	if err := x.rt.cfg.Meter.message(ctx); err != nil {
 		return err
 	}
 	x.pictures = x.look(ctx, s)
@@ -65,7 +65,7 @@ func (x *execution) readCounted(ctx context.Context, s *Scene) error {
 
 // alone answers without a model where that is possible: [errTold] if it has.
 func (x *execution) alone(ctx context.Context) error {
-	if x.cfg.Models.Transcriber == nil && x.scene.Message.unheard() {
+	if x.rt.cfg.Models.Transcriber == nil && x.scene.Message.unheard() {
 		x.answer.Apply(Change{Kind: Text, Text: deafLine})
 		return errTold
 	}

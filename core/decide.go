@@ -104,7 +104,7 @@ func (x *execution) decision(ctx context.Context, s Scene) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return x.small(ctx, req)
+	return x.rt.small(ctx, req)
 }
 
 // considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
@@ -114,7 +114,7 @@ func (x *execution) considered(ctx context.Context, s *Scene) (claimed bool, err
 	if _, _, claimed = x.claimant(*s); claimed && !voices {
 		return true, nil
 	}
-	if err := x.cfg.Meter.message(ctx); err != nil {
+	if err := x.rt.cfg.Meter.message(ctx); err != nil {
 		return false, err
 	}
 	x.read(ctx, s, voice)
@@ -128,11 +128,11 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	var over *LimitError
 	switch {
 	case errors.As(err, &over): // who did not address the agent is not told either
-		x.cfg.Log.Info("a limit is reached; the message is ignored", "run", x.run.ID, "limit", over.Bucket)
+		x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", x.run.ID, "limit", over.Bucket)
 		return false, nil
 	case err != nil || word == "":
-		x.counts.undecided.Add(1)
-		x.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", x.run.ID, "err", err)
+		x.rt.counts.undecided.Add(1)
+		x.rt.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", x.run.ID, "err", err)
 		return false, nil
 	case word == "RESPOND":
 		return true, nil
@@ -141,7 +141,7 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	if word != stopWord {
 		return false, nil
 	}
-	return false, x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) })
+	return false, x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) })
 }
 
 // rememberSilence keeps, beside the conversation, that it was decided to say nothing.
@@ -151,13 +151,13 @@ func (x *execution) rememberSilence(v Verdict) error {
 		return nil
 	}
 	m := Memory{
-		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name,
+		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name,
 		Thought: cmp.Or(v.Thought, "The message does not need an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
 	}
 	if n := len(x.run.Inputs); n > 0 {
 		m.InReplyTo = x.run.Inputs[n-1]
 	}
-	return ignore(x.cfg.Store.Remember(x.life, x.run.ID, m), ErrNotFound) // nobody asks any more
+	return ignore(x.rt.cfg.Store.Remember(x.life, x.run.ID, m), ErrNotFound) // nobody asks any more
 }
 
 // question is what the model is asked, about the end of the conversation.
@@ -169,7 +169,7 @@ func (x *execution) question(ctx context.Context, s Scene) (Request, error) {
 		}
 	}
 	s.Recent = end
-	return x.stateOf(s).prompt(ctx, ShouldRespond, nil)
+	return x.rt.stateOf(s).prompt(ctx, ShouldRespond, nil)
 }
 
 // decisive finds the decision in what the model said: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an

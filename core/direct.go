@@ -13,8 +13,8 @@ func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool)
 	if len(x.run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
 	}
-	for _, t := range x.toolbox.all {
-		if m, is := t.Action.(Matcher); is && x.offers(t, s) {
+	for _, t := range x.rt.toolbox.all {
+		if m, is := t.Action.(Matcher); is && x.rt.offers(t, s) {
 			if params, ok := x.match(t, m, s); ok {
 				return t, params, true
 			}
@@ -27,7 +27,7 @@ func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool)
 func (x *execution) match(t *tool, m Matcher, s Scene) (params json.RawMessage, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.spec.Name,
+			x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.spec.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			params, ok = nil, false
 		}

@@ -41,12 +41,12 @@ var (
 // generate writes the answer.
 func (x *execution) generate(ctx context.Context) error {
 	st, err := x.prepare(ctx)
-	switch form := x.cfg.Generation.Mode == XML; {
+	switch form := x.rt.cfg.Generation.Mode == XML; {
 	case errors.Is(err, errTold):
 		return nil
 	case err != nil:
 		return err
-	case form && x.cfg.Generation.MultiStep:
+	case form && x.rt.cfg.Generation.MultiStep:
 		return x.generateSteps(ctx, st)
 	case form || !st.native():
 		return x.generateForm(ctx, st)
@@ -61,7 +61,7 @@ func (x *execution) generate(ctx context.Context) error {
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
 func (x *execution) generateNative(ctx context.Context, st *state, req Request) error {
-	last := x.cfg.Generation.steps() - 1
+	last := x.rt.cfg.Generation.steps() - 1
 	for step := range last + 1 {
 		if step == last {
 			req.Tools = nil
@@ -120,7 +120,7 @@ func (x *execution) words(ctx context.Context, st *state, r *round) error {
 			if r.form && x.quotes(c.Name, nil) { // it may be somebody else's word
 				continue
 			}
-			if err := x.persist(x.life, func() error { return x.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
+			if err := x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
 				return err
 			}
 		default:
@@ -156,7 +156,7 @@ const (
 func (r *round) word(c ToolCall) string {
 	word := strings.ToUpper(strings.TrimSpace(c.Name))
 	is := slices.Contains([]string{replyWord, ignoreWord, noneWord, stopWord}, word)
-	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.toolbox.find(c.Name) == nil) {
+	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.rt.toolbox.find(c.Name) == nil) {
 		return word
 	}
 	return ""
@@ -179,7 +179,7 @@ func (t *trail) add(r *round) {
 	}
 	for _, c := range r.calls {
 		name := c.Name
-		if known := r.x.toolbox.find(name); known != nil {
+		if known := r.x.rt.toolbox.find(name); known != nil {
 			name = known.spec.Name
 		}
 		if name == inquiryName {

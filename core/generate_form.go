@@ -42,7 +42,7 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 
 // generateSteps decides one step after the other, unseen, and then writes the answer.
 func (x *execution) generateSteps(ctx context.Context, st *state) error {
-	last := x.cfg.Generation.steps() - 1
+	last := x.rt.cfg.Generation.steps() - 1
 	for step := range last {
 		r, err := x.fill(ctx, st, MultiStepDecision, &round{x: x, form: true, hidden: true, step: step}, nil)
 		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
@@ -75,7 +75,7 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 		return err
 	}
 	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" }) {
-		x.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
+		x.rt.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
 	}
 	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" })
 	return x.words(ctx, st, r)
@@ -84,7 +84,7 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 // fill asks the model to fill a form.
 func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []Turn) (*round, error) {
 	req, err := st.prompt(ctx, name, map[string]string{
-		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.cfg.Generation.steps()),
+		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.rt.cfg.Generation.steps()),
 	})
 	if err != nil {
 		return nil, err

@@ -79,16 +79,16 @@ func (x *execution) round(ctx context.Context, req Request, like *round) (*round
 			return nil, &Failure{Kind: ProviderIssue, Err: errEmpty}
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
-			x.cfg.Log.Warn("the model returned nothing usable; retrying", "run", x.run.ID, "try", try, "wrote", r.some)
+			x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", x.run.ID, "try", try, "wrote", r.some)
 			continue
 		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
 			return nil, err
 		}
-		wait := max(f.After, x.jitter(backoff<<try))
+		wait := max(f.After, x.rt.jitter(backoff<<try))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
 			return nil, err
 		}
-		x.cfg.Log.Warn("the model failed; retrying", "run", x.run.ID, "try", try, "err", err)
+		x.rt.cfg.Log.Warn("the model failed; retrying", "run", x.run.ID, "try", try, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -103,7 +103,7 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 	defer func() { r.x.used(req, r, time.Since(begun)) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	dog := time.AfterFunc(r.x.cfg.Turns.First, func() { cancel(ErrStalled) })
+	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(ErrStalled) })
 	defer dog.Stop()
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,14 +113,14 @@ func (r *round) read(ctx context.Context, req Request) (err error) {
 	}()
 	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.permits}
 	if !r.rest { // there is only text to go on with
-		opt.Known = func(name string) bool { return r.x.toolbox.find(name) != nil }
+		opt.Known = func(name string) bool { return r.x.rt.toolbox.find(name) != nil }
 	}
 	r.scan = scan.New(opt)
-	for c, err := range r.x.cfg.Models.Large.Generate(ctx, req) {
+	for c, err := range r.x.rt.cfg.Models.Large.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
-		dog.Reset(r.x.cfg.Turns.Idle)
+		dog.Reset(r.x.rt.cfg.Turns.Idle)
 		r.take(c)
 	}
 	return r.broken(ctx, nil)
@@ -137,7 +137,7 @@ func (r *round) broken(ctx context.Context, err error) error {
 	if err == nil || !whole || cause != nil && !errors.Is(cause, ErrStalled) {
 		return err
 	}
-	r.x.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
+	r.x.rt.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
 	return nil
 }
 
@@ -213,7 +213,7 @@ func (r *round) close(err error) {
 		r.calls = append(r.calls, ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
 	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
-		r.x.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
+		r.x.rt.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
 	}
 }
 

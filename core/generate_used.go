@@ -10,7 +10,7 @@ func (x *execution) used(req Request, r *round, took time.Duration) {
 	} else {
 		e.Estimated, e.Usage = true, estimate(req, r)
 	}
-	x.emit(e)
+	x.rt.emit(e)
 }
 
 func estimate(req Request, r *round) Usage {

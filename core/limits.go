@@ -138,8 +138,8 @@ func (x *execution) excuse(ctx context.Context, err error) error {
 	if !errors.As(err, &over) {
 		return err
 	}
-	x.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
-	m := x.cfg.Meter
+	x.rt.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
+	m := x.rt.cfg.Meter
 	first, werr := m.ledger.Warn(ctx, date(m.now()), m.purses(payerOf(ctx))[0].bucket)
 	if werr != nil {
 		return errors.Join(err, werr)

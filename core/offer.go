@@ -10,12 +10,12 @@ import (
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
 func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error) {
-	q, err := x.asking(q)
+	q, err := x.rt.asking(q)
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	q.Run, q.Room = x.run.ID, x.run.Room
-	if err := x.persist(ctx, func() error { return x.cfg.Store.Ask(ctx, q) }); err != nil {
+	if err := x.persist(ctx, func() error { return x.rt.cfg.Store.Ask(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	x.offer(q)
@@ -52,8 +52,8 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 	if err == nil {
 		return now, now.By != ""
 	}
-	if err := x.cfg.Store.Withdraw(x.life, q.Room, q.Run); err != nil {
-		x.cfg.Log.Warn("an abandoned question stays open until it expires", "run", x.run.ID, "err", err)
+	if err := x.rt.cfg.Store.Withdraw(x.life, q.Room, q.Run); err != nil {
+		x.rt.cfg.Log.Warn("an abandoned question stays open until it expires", "run", x.run.ID, "err", err)
 	}
 	return q, false
 }
@@ -61,18 +61,18 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
 func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
-	x.parallel.leave(x.run) // meanwhile nothing is made
-	defer x.parallel.resume(x.run)
+	x.rt.parallel.leave(x.run) // meanwhile nothing is made
+	defer x.rt.parallel.resume(x.run)
 	for {
-		rung := x.live.rung(x.run.ID)
-		now, err := x.cfg.Store.Question(ctx, q.ID)
+		rung := x.rt.live.rung(x.run.ID)
+		now, err := x.rt.cfg.Store.Question(ctx, q.ID)
 		switch {
 		case errors.Is(err, ErrNotFound): // another has taken its place
 			return q, nil
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
 		case err != nil && ctx.Err() == nil:
-			x.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", x.run.ID, "err", err)
+			x.rt.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", x.run.ID, "err", err)
 		}
 		select {
 		case <-rung:
@@ -112,5 +112,5 @@ func (x *execution) withdraw(o Outcome) error {
 	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
 		return nil
 	}
-	return x.persist(x.life, func() error { return x.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
+	return x.persist(x.life, func() error { return x.rt.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
 }

@@ -42,18 +42,18 @@ type guest struct {
 // invited when the run was opened.
 func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory) error {
 	room := Room{Kind: x.run.Kind, Connector: x.run.Address.Connector}
-	if question.ID == "" || !room.Kind.Private() || x.cfg.Access.Open[room.Connector] {
+	if question.ID == "" || !room.Kind.Private() || x.rt.cfg.Access.Open[room.Connector] {
 		return nil
 	}
 	g := guest{Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
 	g.told = len(recent) == window // who has filled a prompt was told, or does not listen
 	for _, m := range recent {
-		g.told = g.told || m.Author == x.cfg.Agent.entity()
+		g.told = g.told || m.Author == x.rt.cfg.Agent.entity()
 	}
 	var in bool
 	var line string
 	err := x.persist(ctx, func() (err error) {
-		in, line, err = x.atTheDoor(ctx, g)
+		in, line, err = x.rt.atTheDoor(ctx, g)
 		return err
 	})
 	switch {

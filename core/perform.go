@@ -22,7 +22,7 @@ var (
 // perform runs an action, and tells observers of its start and of its end.
 func (x *execution) perform(ctx context.Context, t *tool, c ToolCall, params json.RawMessage) (Result, error) {
 	info, start := ActionInfo{x.info, c.ID, t.spec.Name, params}, time.Now()
-	x.emit(ActionStarted{info})
+	x.rt.emit(ActionStarted{info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))
 	end := ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: Completed, Result: r}
 	if err != nil {
@@ -31,7 +31,7 @@ func (x *execution) perform(ctx context.Context, t *tool, c ToolCall, params jso
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		end.Status = statusOf(cause)
 	}
-	x.emit(end)
+	x.rt.emit(end)
 	return r, err
 }
 

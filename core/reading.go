@@ -39,7 +39,7 @@ func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) 
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
 	defer cancel()
-	files = x.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
+	files = x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
 		files = slices.DeleteFunc(files, func(f File) bool { return f.Unread != "" })
 	}
@@ -50,7 +50,7 @@ func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) 
 
 // unread are the files of about that are still to be read, as far as wanted says.
 func (x *execution) unread(about []Memory, wanted func(File) bool) (files []File) {
-	if x.cfg.Reader == nil {
+	if x.rt.cfg.Reader == nil {
 		return nil
 	}
 	for _, m := range about {
@@ -65,7 +65,7 @@ func (x *execution) unread(about []Memory, wanted func(File) bool) (files []File
 
 // describe is what a model is asked about a picture.
 func (x *execution) describe() string {
-	return (*x.prompts.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": x.cfg.Agent.Name}})
+	return (*x.rt.prompts.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": x.rt.cfg.Agent.Name}})
 }
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
@@ -92,7 +92,7 @@ func (x *execution) about(s Scene) (about []Memory) {
 
 // learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
 func (x *execution) learn(s *Scene, m Memory, read []File) {
-	now, err := x.cfg.Store.Memory(x.life, m.ID)
+	now, err := x.rt.cfg.Store.Memory(x.life, m.ID)
 	if err == nil {
 		before := now.Files
 		now.Files = merged(before, read)
@@ -100,10 +100,10 @@ func (x *execution) learn(s *Scene, m Memory, read []File) {
 			return
 		}
 		now.Text = spoken(now.Text, fresh(before, now.Files))
-		err = x.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
+		err = x.rt.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
-		x.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
+		x.rt.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
 	}
 	if now.ID == "" { // forgotten meanwhile, or the store is away
 		return
@@ -152,7 +152,7 @@ func voice(f File) bool { return f.Voice }
 // look fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
 func (x *execution) look(ctx context.Context, s *Scene) []Blob {
-	if !x.cfg.Models.Sees || x.cfg.Reader == nil {
+	if !x.rt.cfg.Models.Sees || x.rt.cfg.Reader == nil {
 		return nil
 	}
 	var files []File
@@ -167,7 +167,7 @@ func (x *execution) look(ctx context.Context, s *Scene) []Blob {
 	if len(files) == 0 {
 		return nil
 	}
-	shown, fetched := x.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	shown, fetched := x.rt.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (s Scene) question() MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
 func (x *execution) worded(s Scene) func(File) bool {
-	return func(f File) bool { return f.Seen != s.question() || x.cfg.Models.Vision != nil }
+	return func(f File) bool { return f.Seen != s.question() || x.rt.cfg.Models.Vision != nil }
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.

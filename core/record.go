@@ -17,7 +17,7 @@ const noteEvery = 5 * time.Second
 
 // note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
 func (x *execution) note(n Note) error {
-	if err := x.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
+	if err := x.rt.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
 		return fmt.Errorf("record %s: %w", x.run.ID, err)
 	}
 	return nil
@@ -31,9 +31,9 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
 			return err
 		}
-		x.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
+		x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
 		select {
-		case <-time.After(x.jitter(wait)):
+		case <-time.After(x.rt.jitter(wait)):
 		case <-ctx.Done():
 			return errors.Join(err, context.Cause(ctx))
 		}
@@ -114,7 +114,7 @@ func (x *execution) noteText() (stop func()) {
 				x.quit(ErrLost)
 				return
 			} else {
-				x.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
+				x.rt.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)
 			}
 		}
 	}()

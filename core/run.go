@@ -15,7 +15,7 @@ func (r Run) begun() bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdi
 
 // execution is one holder's work on one run.
 type execution struct {
-	*Runtime
+	rt     *Runtime
 	run    Run
 	info   RunInfo
 	answer *Answer
@@ -50,7 +50,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	defer done()
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.release(run.ID, a)
-	x := &execution{Runtime: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
+	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	rt.emit(RunStarted{x.info})
 	rt.observe(x.info, a)
 
@@ -103,7 +103,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.parallel.leave(x.run) // what is left to do is to show it
+	x.rt.parallel.leave(x.run) // what is left to do is to show it
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.gallery) > 0) {
 		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Files: x.gallery}) })
@@ -124,7 +124,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	} else if errors.Is(err, ErrRemoved) {
 		v = v.removed()
 	} else if err != nil && settled(err) == nil {
-		x.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
+		x.rt.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
 	}
 	return x.finish(v)
 }
@@ -145,14 +145,14 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 // claim takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
 // of a room at a time anyway.
 func (x *execution) claim() (refused error) {
-	base, cancel := context.WithTimeoutCause(x.life, x.cfg.Turns.Limit, ErrTimeout)
+	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, ErrTimeout)
 	base, quit := context.WithCancelCause(base)
 	x.quit = func(cause error) { quit(cause); cancel() }
 	x.work = base
 	if !x.run.Duty.claims() {
 		return nil
 	}
-	claimed, err := x.cfg.Tracker.Claim(base, x.cfg.Agent.ID, x.run.Room, x.run.turn())
+	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
 	if refused = settled(err); refused != nil {
 		quit(refused)
 	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
@@ -167,7 +167,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.filesOf(x.life, run.ID))
+		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
 	case run.hopeless(): // without its text, which could be what ended the processes
 		if err == nil {
@@ -211,5 +211,5 @@ func (x *execution) settle() error {
 	}
 	ctx, cancel := context.WithTimeout(x.life, hurry)
 	defer cancel()
-	return x.cfg.Tracker.Settle(ctx, x.cfg.Agent.ID, x.run.Room, x.run.turn())
+	return x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
 }

@@ -107,7 +107,7 @@ func (x *execution) recite(ctx context.Context) error {
 	}
 	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
-		q, err := x.cfg.Store.QuestionOf(ctx, x.run.ID)
+		q, err := x.rt.cfg.Store.QuestionOf(ctx, x.run.ID)
 		if err == nil && q.Chooser == letIn {
 			x.trail.Actions = []string{accessWord}
 		}
@@ -121,7 +121,7 @@ func (x *execution) recite(ctx context.Context) error {
 // input is the only one of a run that is [Duty.Alone]. [ErrStopped] if it was taken back.
 func (x *execution) input(ctx context.Context) (m Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
-		m, err = x.cfg.Store.Memory(ctx, x.run.Inputs[0])
+		m, err = x.rt.cfg.Store.Memory(ctx, x.run.Inputs[0])
 		return ignore(err, ErrNotFound)
 	})
 	if err == nil && m.ID == "" {

@@ -14,17 +14,17 @@ func (s Scene) Several() bool {
 // began is no part of it.
 func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 	err = x.persist(ctx, func() error {
-		s = x.answering(Scene{Agent: x.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private(), inputs: x.run.Inputs})
+		s = x.rt.answering(Scene{Agent: x.rt.cfg.Agent, Run: x.run.ID, Private: x.run.Kind.Private(), inputs: x.run.Inputs})
 		s.Owner, s.Allowed = len(x.run.Inputs) > 0, len(x.run.Inputs) > 0
-		if s.Room, err = x.cfg.Store.Room(ctx, x.run.Room); err != nil {
+		if s.Room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
-		x.cfg.Access.override(s.Room).stage(&s)
-		if s.Recent, err = x.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window); err != nil {
+		x.rt.cfg.Access.override(s.Room).stage(&s)
+		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window); err != nil {
 			return err
 		}
 		for _, id := range x.run.Inputs {
-			m, err := x.cfg.Store.Memory(ctx, id)
+			m, err := x.rt.cfg.Store.Memory(ctx, id)
 			switch {
 			case ignore(err, ErrNotFound) != nil:
 				return err
@@ -43,12 +43,12 @@ func (x *execution) recall(ctx context.Context) (s Scene, err error) {
 // rights takes from s what author may not do.
 func (x *execution) rights(ctx context.Context, author EntityID, s *Scene) (err error) {
 	if s.Owner {
-		if s.Owner, err = x.owns(ctx, author); err != nil {
+		if s.Owner, err = x.rt.owns(ctx, author); err != nil {
 			return err
 		}
 	}
-	if s.Allowed && !s.Owner && !x.cfg.Access.People[author] && x.run.Address.Known != author {
-		_, err = x.cfg.Store.Person(ctx, author)
+	if s.Allowed && !s.Owner && !x.rt.cfg.Access.People[author] && x.run.Address.Known != author {
+		_, err = x.rt.cfg.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}
 	return ignore(err, ErrNotFound)

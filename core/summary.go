@@ -12,13 +12,13 @@ const maxSummary = 4000 // characters
 // remind fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
 func (x *execution) remind(ctx context.Context) {
-	limits := x.cfg.Recall.filled()
+	limits := x.rt.cfg.Recall.filled()
 	s := &x.scene
 	var summed MemoryID
 	if limits.Summaries {
-		notes, err := x.cfg.Store.Notes(ctx, x.run.Room, SummaryNote, 1)
+		notes, err := x.rt.cfg.Store.Notes(ctx, x.run.Room, SummaryNote, 1)
 		if err != nil {
-			x.cfg.Log.Warn("can't read a summary; continuing without it", "run", x.run.ID, "err", err)
+			x.rt.cfg.Log.Warn("can't read a summary; continuing without it", "run", x.run.ID, "err", err)
 		}
 		for _, n := range notes {
 			s.Summary, summed = n.Text, n.Last

@@ -113,21 +113,21 @@ func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave fun
 
 // setAside logs that the run gets no further attempt, and tells the owners where they can be reached.
 func (x *execution) setAside() {
-	x.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
+	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
 	if x.run.Duty == Tell { // it could be this very notice
 		return
 	}
-	rooms, err := x.ownersRooms(x.life)
+	rooms, err := x.rt.ownersRooms(x.life)
 	if err != nil {
-		x.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
+		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
 	for _, room := range rooms {
-		_, err := x.Say(x.life, Notice{
+		_, err := x.rt.Say(x.life, Notice{
 			To: Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
 		})
 		if err != nil {
-			x.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
+			x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func (x *execution) block(c ToolCall, step int) *block {
 	b := x.calls[c.ID]
 	if b == nil {
 		b = &block{answer: x.answer, id: c.ID, name: brief(c.Name, maxName), step: step, place: len(x.calls)}
-		if t := x.toolbox.find(c.Name); t != nil {
+		if t := x.rt.toolbox.find(c.Name); t != nil {
 			b.compact, b.quiet = t.spec.Compact, t.spec.Quiet
 		}
 		if x.calls == nil {
@@ -165,7 +165,7 @@ func (x *execution) stage(c ToolCall, t Tool, files ...Blob) { x.block(c, 0).sho
 // that it failed.
 func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMessage) *Call {
 	say := func(ctx context.Context, n Notice) error {
-		_, err := x.Say(ctx, n)
+		_, err := x.rt.Say(ctx, n)
 		return err
 	}
 	b := x.block(c, 0)

@@ -22,8 +22,8 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 		return !strings.Contains(x.untrusted().plain, plain(raw))
 	}
 	for _, c := range calls {
-		t := x.toolbox.find(c.Name)
-		if t == nil || t.spec.Effect != Reads || !x.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
+		t := x.rt.toolbox.find(c.Name)
+		if t == nil || t.spec.Effect != Reads || !x.rt.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ func (x *execution) verdict(err error) Verdict {
 	o := Outcome{Status: statusOf(err)}
 	if o.Status == Failed || o.Status == TimedOut {
 		o.Failure = failureKind(err)
-		x.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
+		x.rt.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
 	v := x.answer.View()
 	alone := v.Text() == ""
@@ -55,7 +55,7 @@ func (x *execution) leavesNothing(s Status, v View) bool {
 	case Superseded: // of which nobody has read more than a few words
 		return x.posts && !x.seen() || said(v) < little
 	case Stopped: // because the question was taken back, or the agent thrown out
-		return x.unasked() || x.expelled(x.life, x.run)
+		return x.unasked() || x.rt.expelled(x.life, x.run)
 	}
 	return false
 }
@@ -64,7 +64,7 @@ func (x *execution) leavesNothing(s Status, v View) bool {
 func (x *execution) unasked() bool {
 	var run Run
 	err := x.persist(x.life, func() (err error) {
-		run, err = x.cfg.Store.Run(x.life, x.run.ID)
+		run, err = x.rt.cfg.Store.Run(x.life, x.run.ID)
 		return err
 	})
 	return err == nil && len(run.Inputs) == 0
@@ -103,7 +103,7 @@ func (x *execution) remembered(v Verdict) Memory {
 		return Memory{}
 	}
 	m := Memory{
-		ID: x.run.Said(), Room: x.run.Room, Author: x.cfg.Agent.entity(), Name: x.cfg.Agent.Name, At: time.Now(),
+		ID: x.run.Said(), Room: x.run.Room, Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name, At: time.Now(),
 		Text: v.Text, Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Calls: v.Calls,
 		Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
 	}
@@ -129,15 +129,15 @@ func (x *execution) finish(v Verdict) error {
 		if err := x.rememberSilence(v); err != nil {
 			return err
 		}
-		return x.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
+		return x.rt.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
 	})
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
 	if out.ID != "" {
-		x.emit(MessageSent{x.info, out})
+		x.rt.emit(MessageSent{x.info, out})
 	}
-	x.emit(ended(x.info, v.Outcome))
+	x.rt.emit(ended(x.info, v.Outcome))
 	x.out = out
 	x.answer.End(v.Outcome)
 	return nil
