@@ -8,8 +8,8 @@ import (
 	"parley/core"
 )
 
-// access opens the web chat, which has limits of its own, and says what the configuration allows.
-func access(cfg config.Config) core.Access {
+// accessPolicy opens the web chat, which has limits of its own, and says what the configuration allows.
+func accessPolicy(cfg config.Config) core.Access {
 	c := cfg.Access
 	a := core.Access{
 		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, entity),
@@ -18,7 +18,7 @@ func access(cfg config.Config) core.Access {
 		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: core.BotAccess(c.Bots),
 	}
 	for _, o := range c.Overrides {
-		override := core.Override{Places: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
+		override := core.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
 		if o.Group != nil {
 			override.Group = core.GroupAccess(*o.Group)
 		}
@@ -27,8 +27,8 @@ func access(cfg config.Config) core.Access {
 	return a
 }
 
-func places(rooms []config.Chat, worlds []config.World) core.Places {
-	return core.Places{
+func places(rooms []config.Chat, worlds []config.World) core.RoomSet {
+	return core.RoomSet{
 		Chats:  set(rooms, asWritten),
 		Worlds: set(worlds, func(id string) core.WorldID { return core.WorldID(slashed(id)) }),
 	}

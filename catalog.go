@@ -33,9 +33,9 @@ type backends struct {
 	bus     core.Bus
 	holds   progressive.Holds
 	windows progressive.Windows
-	memo    connectors.Memo
-	log     *slog.Logger       // without ids of conversations
-	ledger  progressive.Ledger // nil where nothing is shared
+	memo    connectors.StateStore
+	log     *slog.Logger             // without ids of conversations
+	ledger  progressive.SharedBudget // nil where nothing is shared
 	ready   func(context.Context) error
 	shared  func(context.Context) error // whether Redis answers; nil where nothing is shared
 	closers []func() error
@@ -64,7 +64,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
 	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
-	if memo, ok := b.store.(connectors.Memo); ok { // what wraps the store has this too
+	if memo, ok := b.store.(connectors.StateStore); ok { // what wraps the store has this too
 		b.memo = memo
 	}
 	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
@@ -119,7 +119,7 @@ type platform struct {
 	budgets map[string]progressive.Budget
 }
 
-func platforms(cfg config.Config, memo connectors.Memo, env Env) (on []platform) {
+func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []platform) {
 	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
 		bot := discord.New(discord.Options{
 			Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log,
@@ -146,8 +146,8 @@ func suggestions(cfg config.Config) []string {
 	return nil
 }
 
-func turns(cfg config.Config) core.Turns {
-	return core.Turns{
+func turns(cfg config.Config) core.TurnPolicy {
+	return core.TurnPolicy{
 		Direct: core.Policy(cfg.Turns.Direct), Group: core.Policy(cfg.Turns.Group),
 		Window: cfg.Turns.Window, Limit: cfg.Turns.Timeout, First: cfg.Turns.FirstEvent, Idle: cfg.Turns.Idle,
 		OnEdit: core.EditPolicy(cfg.Turns.OnEdit),
@@ -200,7 +200,7 @@ func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (
 	if err != nil {
 		return nil, fmt.Errorf("list open runs: %w", err)
 	}
-	remembering, err := progressive.Remembering(ctx, b.holds, log)
+	remembering, err := progressive.WithHoldStore(ctx, b.holds, log)
 	if err != nil {
 		return nil, err
 	}

@@ -54,22 +54,22 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
-// part is checked by a function that fails with a [doubt] where it is not sure that something is wrong.
+// part is checked by a function that fails with a [warning] where it is not sure that something is wrong.
 type part struct {
 	name  string
 	check func(context.Context) (string, error)
 }
 
-type doubt string
+type warning string
 
-func (d doubt) Error() string { return string(d) }
+func (d warning) Error() string { return string(d) }
 
 func (p part) try(ctx context.Context) Finding {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	text, err := p.check(ctx)
 	if err != nil {
-		_, doubted := errors.AsType[doubt](err)
+		_, doubted := errors.AsType[warning](err)
 		return Finding{Part: p.name, OK: doubted, Doubt: doubted, Text: err.Error()}
 	}
 	return Finding{Part: p.name, OK: true, Text: text}

@@ -34,7 +34,7 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (strin
 	case key == "":
 		return found.Text + "; " + found.Unheard, nil
 	}
-	return "", doubt(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
+	return "", warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
 }
 
 // allEars names the key that has the agent follow what is not addressed to it, somewhere on a platform; empty if none does.
@@ -85,10 +85,10 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	nobody := len(people.In)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
 	switch direct := cfg.Access.Direct; {
 	case direct == config.DirectPairing:
-		return "", doubt("no owner yet, so new users can't be approved: start the gateway, and send the code from its log or from `gateway pair --list` to the bot in a " +
+		return "", warning("no owner yet, so new users can't be approved: start the gateway, and send the code from its log or from `gateway pair --list` to the bot in a " +
 			"direct message, or set owner to your account")
 	case direct != config.DirectOpen && nobody:
-		return "", doubt(fmt.Sprintf("none, with access.direct: %s and an empty access.allow, so the bots reply to no one; "+
+		return "", warning(fmt.Sprintf("none, with access.direct: %s and an empty access.allow, so the bots reply to no one; "+
 			"add accounts to owner or access.allow", direct))
 	}
 	return "none; the access section decides who can talk to the bots", nil

@@ -96,7 +96,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: access(cfg), Recall: recall(cfg),
+		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: accessPolicy(cfg), Recall: recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {
@@ -147,7 +147,7 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.LetIn, g.runtime.RetryRun), LocalToken: token,
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.Approve, g.runtime.RetryRun), LocalToken: token,
 		Suggestions: suggestions(g.cfg),
 	}))
 	return nil
@@ -185,7 +185,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	failed := make(chan error, len(g.connectors))
 	for _, c := range g.connectors {
 		takers.Go(func() {
-			if err := connectors.Supervise(intake, c, g.runtime.Submit, g.env.Log); err != nil {
+			if err := connectors.Supervise(intake, c, g.runtime.ProcessMessage, g.env.Log); err != nil {
 				failed <- err
 			}
 		})

@@ -78,7 +78,7 @@ type Person = core.Person
 // People is whom a gateway talks with, and who waits for that.
 type People struct {
 	In      []core.Person
-	Waiting []core.Knock
+	Waiting []core.PairingRequest
 	// OwnerCode makes an owner of the first who sends it to a bot in a direct chat. Empty where there is an owner, or where no
 	// gateway has run yet.
 	OwnerCode string
@@ -190,7 +190,7 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 func pair(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
 	err = atStore(ctx, cfg, "pair", p, &out, func(store core.Store) error {
 		letIn := func(ctx context.Context, code string) (core.Person, error) {
-			return core.LetIn(ctx, store, newAgent(cfg), code)
+			return core.Approve(ctx, store, newAgent(cfg), code)
 		}
 		out, err = pairHere(ctx, store, letIn, p)
 		return err

@@ -29,7 +29,7 @@ func (m *models) close() error {
 // newModels builds every model that is configured. It talks to none.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{}
-	m.Large, m.Sees = m.large(cfg, env), cfg.Models.Large.Vision
+	m.Large, m.LargeVision = m.large(cfg, env), cfg.Models.Large.Vision
 	if s := m.slot(cfg, env, "small", cfg.Models.Small); s != nil {
 		m.Small = s
 		m.try("small", s.Check)

@@ -54,8 +54,8 @@ func sites() []site {
 	}
 }
 
-// chat is a story with people on a platform.
-type chat struct {
+// chatStory is a story with people on a platform.
+type chatStory struct {
 	*story
 	World
 	site
@@ -67,7 +67,7 @@ type chat struct {
 
 // vague reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
 // refused.
-func (c *chat) vague(run core.Run) bool {
+func (c *chatStory) vague(run core.Run) bool {
 	if len(run.Shown) == 0 {
 		return c.forgotten[""]
 	}
@@ -75,22 +75,22 @@ func (c *chat) vague(run core.Run) bool {
 }
 
 // onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
-func onEach(t *testing.T, edit func(*config.Config), play func(*chat)) {
+func onEach(t *testing.T, edit func(*config.Config), play func(*chatStory)) {
 	t.Helper()
 	for _, p := range sites() {
 		t.Run(p.name, func(t *testing.T) { on(t, p, edit, play) })
 	}
 }
 
-func on(t *testing.T, p site, edit func(*config.Config), play func(*chat)) {
+func on(t *testing.T, p site, edit func(*config.Config), play func(*chatStory)) {
 	t.Helper()
 	onWrapped(t, p, edit, nil, play)
 }
 
 // onWrapped puts something between the gateway and the platform's server.
-func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.Handler) http.Handler, play func(*chat)) {
+func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.Handler) http.Handler, play func(*chatStory)) {
 	t.Helper()
-	c := &chat{site: p}
+	c := &chatStory{site: p}
 	tellIn(t, func(s *story) {
 		w, err := p.world()
 		s.must(err)
@@ -116,7 +116,7 @@ func onWrapped(t *testing.T, p site, edit func(*config.Config), wrap func(http.H
 }
 
 // invite turns the connector on, and lets Ada and Bob in.
-func (c *chat) invite(cfg *config.Config, url string) {
+func (c *chatStory) invite(cfg *config.Config, url string) {
 	c.ada, c.group = c.Direct(Ada), c.Group()
 	c.secrets = append(c.secrets, c.use(cfg, c.World, url))
 	for _, who := range []Who{Ada, Bob} {
@@ -124,13 +124,13 @@ func (c *chat) invite(cfg *config.Config, url string) {
 	}
 }
 
-func (c *chat) pass(d time.Duration) {
+func (c *chatStory) pass(d time.Duration) {
 	time.Sleep(d) // in a bubble: moves its clock
 	synctest.Wait()
 }
 
 // rest waits until nothing is owed.
-func (c *chat) rest() {
+func (c *chatStory) rest() {
 	c.Helper()
 	for range 2 * 3600 {
 		synctest.Wait()
@@ -145,7 +145,7 @@ func (c *chat) rest() {
 }
 
 // read waits until the bot's last message in a room holds part.
-func (c *chat) read(in Place, part string) {
+func (c *chatStory) read(in Place, part string) {
 	c.Helper()
 	for range 20 * 3600 {
 		synctest.Wait()
@@ -158,7 +158,7 @@ func (c *chat) read(in Place, part string) {
 }
 
 // want waits until nothing is owed, and compares what the bot's messages in a room say.
-func (c *chat) want(in Place, texts ...string) {
+func (c *chatStory) want(in Place, texts ...string) {
 	c.Helper()
 	c.rest()
 	if got := Own(c, in); !slices.Equal(got, texts) {
@@ -167,7 +167,7 @@ func (c *chat) want(in Place, texts ...string) {
 }
 
 // asked wants the model to have been asked so often.
-func (c *chat) asked(times int) {
+func (c *chatStory) asked(times int) {
 	c.Helper()
 	if n := len(c.model.Requests()); n != times {
 		c.Errorf("the model was asked %d times; want %d", n, times)
@@ -175,7 +175,7 @@ func (c *chat) asked(times int) {
 }
 
 // prompt is the n-th question to the model.
-func (c *chat) prompt(n int) string {
+func (c *chatStory) prompt(n int) string {
 	c.Helper()
 	all := c.model.Requests()
 	if n >= len(all) {
@@ -185,7 +185,7 @@ func (c *chat) prompt(n int) string {
 }
 
 // look adds what the world has seen to the evidence, and says what is wrong beyond its rules.
-func (c *chat) look(e *sim.Evidence) (wrong []string) {
+func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 	e.Requests = append(e.Requests, c.Requests()...)
 	e.Refused = append(e.Refused, c.Refused()...)
 	e.Work = append(e.Work, c.work(e)...)
@@ -203,14 +203,14 @@ func (c *chat) look(e *sim.Evidence) (wrong []string) {
 	carried := map[string]bool{} // messages of questions: they say what was chosen
 	for _, run := range e.Runs {
 		for _, s := range run.Shown {
-			carried[s.ID] = carried[s.ID] || run.Duty == core.Carry
+			carried[s.ID] = carried[s.ID] || run.Kind == core.RunChoiceResult
 		}
 	}
 	for _, run := range e.Runs {
 		if run.Address.Connector != c.name {
 			continue // the web
 		}
-		if run.Duty != core.Carry && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
+		if run.Kind != core.RunChoiceResult && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
 			continue
 		}
 		wrong = append(wrong, c.sights(e, run, standing)...)
@@ -226,7 +226,7 @@ func (c *chat) look(e *sim.Evidence) (wrong []string) {
 const full = 1500
 
 // sights tells what people saw of a run, and takes its messages out of standing.
-func (c *chat) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
+func (c *chatStory) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
 	var texts []string
 	var files []File
 	var at time.Time
@@ -313,7 +313,7 @@ func bare(text string) string {
 }
 
 // work tells the calls of the model that can be told apart by their question.
-func (c *chat) work(e *sim.Evidence) (all []sim.Work) {
+func (c *chatStory) work(e *sim.Evidence) (all []sim.Work) {
 	asked := map[string]core.RoomID{}
 	for _, run := range e.Runs {
 		for _, in := range run.Inputs {

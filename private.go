@@ -16,7 +16,7 @@ const logKeyName = "log key"
 
 // private returns log without the ids of conversations, which are all that it takes to read them. The hashes in their place
 // stay the same for the life of the store.
-func private(ctx context.Context, memo connectors.Memo, log *slog.Logger) (*slog.Logger, error) {
+func private(ctx context.Context, memo connectors.StateStore, log *slog.Logger) (*slog.Logger, error) {
 	key, err := memo.Kept(ctx, logKeyName)
 	if err != nil {
 		return nil, fmt.Errorf("read the key of the log: %w", err)

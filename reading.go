@@ -12,18 +12,18 @@ import (
 // reader reads what is attached to messages, with the models that there are.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
-	if m.Vision == nil && m.Sees {
+	if m.Vision == nil && m.LargeVision {
 		m.Vision = m.Large // for questions after the one with which it was shown the picture
 	}
-	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.Sees, PDF: g.env.PDF, Log: g.env.Log})
+	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.LargeVision, PDF: g.env.PDF, Log: g.env.Log})
 }
 
 // fetch gets a file from the connector that it came by. Connectors are asked when it is needed: some are made later.
-func (g *Gateway) fetch(ctx context.Context, connector string, f core.File, limit int64) (core.Blob, error) {
+func (g *Gateway) fetch(ctx context.Context, connector string, f core.Attachment, limit int64) (core.File, error) {
 	for _, c := range g.connectors {
 		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {
 			return from.Fetch(ctx, f, limit)
 		}
 	}
-	return core.Blob{}, fmt.Errorf("%w: the connector %s does not provide files", core.ErrNotFound, connector)
+	return core.File{}, fmt.Errorf("%w: the connector %s does not provide files", core.ErrNotFound, connector)
 }

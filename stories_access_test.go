@@ -14,7 +14,7 @@ import (
 var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
 
 // hears is the last that somebody reads in their direct chat.
-func (c *chat) hears(who Who) string {
+func (c *chatStory) hears(who Who) string {
 	c.Helper()
 	c.pass(time.Minute)
 	c.rest()
@@ -27,7 +27,7 @@ func (c *chat) hears(who Who) string {
 
 // hides checks that nothing the gateway serves to a browser of its machine holds a text: a proxy may add no header that tells
 // its visitors from such a browser.
-func (c *chat) hides(secret string) {
+func (c *chatStory) hides(secret string) {
 	c.Helper()
 	for _, path := range []string{"/", "/local/owner", "/local/pair", "/chat.js", "/readyz"} {
 		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
@@ -47,7 +47,7 @@ func (c *chat) hides(secret string) {
 // A new gateway has no owner. The first who sends a bot the code of its log is the owner, and lets others in by theirs; that
 // outlives the process. Others have cost nothing. No page shows the owner's code (SE-10).
 func TestChatPairing(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
 		c.start()

@@ -16,7 +16,7 @@ import (
 )
 
 // ownedByAda makes Ada the owner.
-func ownedByAda(c *chat) {
+func ownedByAda(c *chatStory) {
 	c.shutdown()
 	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
 	c.start()
@@ -24,7 +24,7 @@ func ownedByAda(c *chat) {
 }
 
 // groupRoom is the group as the store knows it, once somebody has written there.
-func (c *chat) groupRoom() core.Room {
+func (c *chatStory) groupRoom() core.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
 		r, err := c.node.store.Room(c.Context(), id)
@@ -38,13 +38,13 @@ func (c *chat) groupRoom() core.Room {
 }
 
 // does has the model make one call, and then say text.
-func (c *chat) does(action, params, text string) {
+func (c *chatStory) does(action, params, text string) {
 	c.model.Queue(Script{ToolCall("c", action, params)}, Script{Text(text)})
 }
 
 // A room is muted where it is, and unmuted from elsewhere; the agent takes part where it is asked to.
 func TestChatMuteAndFollow(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Text("Hello.")})
 		c.Mention(Ada, c.group, "Hi")
 		c.want(c.group, "Hello.")
@@ -81,7 +81,7 @@ func TestChatMuteAndFollow(t *testing.T) {
 
 // In a group the agent may keep silent: nobody sees anything, and it costs one round.
 func TestChatIgnore(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{ToolCall("c", "IGNORE", `{}`)})
 		c.Mention(Ada, c.group, "never mind")
 		c.want(c.group)
@@ -92,7 +92,7 @@ func TestChatIgnore(t *testing.T) {
 // What the agent is asked to say elsewhere is said there once: in the group, also over a crash, and in a conversation on
 // the web, for an owner. Nobody can have it write where they do not take part (SE-08).
 func TestChatSendMessage(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		ownedByAda(c)
 		c.model.Queue(Script{Text("Hello.")})
 		c.Mention(Bob, c.group, "Hi")
@@ -135,7 +135,7 @@ func TestChatSendMessage(t *testing.T) {
 
 // What somebody wants to be called is known in their other rooms, and after a restart.
 func TestChatUpdateEntity(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
 		c.Say(Ada, c.ada, "call me Countess")
 		c.want(c.ada, "As you wish.")
@@ -216,7 +216,7 @@ func TestPicture(t *testing.T) {
 			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
 		}
 	})
-	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chat) {
+	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatStory) {
 		c.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
 		c.Say(Ada, c.ada, "draw a cup of tea")
 		c.rest()
@@ -227,7 +227,7 @@ func TestPicture(t *testing.T) {
 			c.Errorf("below the answer stands %+v", last)
 		}
 	})
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "draw a cup of tea")
 		c.rest()
 		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {

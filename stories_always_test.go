@@ -12,7 +12,7 @@ import (
 
 // access.always.rooms: there nobody has to call the agent; strangers are strangers all the same.
 func TestChatAlwaysAnswered(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.group, "just saying")
 		c.pass(time.Minute)
 		c.asked(0)
@@ -34,7 +34,7 @@ func TestChatAlwaysAnswered(t *testing.T) {
 // IN-05: another bot is answered if it is allowed to be, three times in a row; then it waits for a person.
 func TestChatBotsAllowed(t *testing.T) {
 	mention := func(cfg *config.Config) { cfg.Access.Bots = config.BotsMention }
-	onEach(t, mention, func(c *chat) {
+	onEach(t, mention, func(c *chatStory) {
 		c.Mention(Robot, c.group, "nobody has invited me")
 		c.pass(time.Minute)
 		c.asked(0)

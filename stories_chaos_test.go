@@ -26,8 +26,8 @@ func TestChaos(t *testing.T) {
 		for seed := range seeds {
 			t.Run(fmt.Sprintf("%s/%d", p.name, seed), func(t *testing.T) {
 				short := func(c *config.Config) { c.Shutdown.Grace = 5 * time.Second }
-				on(t, p, short, func(c *chat) {
-					n := &nemesis{chat: c, luck: rand.New(rand.NewPCG(uint64(seed), 1))}
+				on(t, p, short, func(c *chatStory) {
+					n := &nemesis{chatStory: c, luck: rand.New(rand.NewPCG(uint64(seed), 1))}
 					for range 40 {
 						n.step()
 					}
@@ -43,7 +43,7 @@ func TestChaos(t *testing.T) {
 
 // nemesis does to a chat what comes to its mind.
 type nemesis struct {
-	*chat
+	*chatStory
 	luck *rand.Rand
 	said int
 }
@@ -137,6 +137,6 @@ func (n *nemesis) fault() Fault {
 // unsure says that nobody may know what became of a create. Where none can be repeated, it may stay, or be missing.
 func (n *nemesis) unsure() {
 	if n.site.orphans {
-		n.chat.orphans++
+		n.chatStory.orphans++
 	}
 }

@@ -35,7 +35,7 @@ func answerWithCode(n int) string {
 }
 
 // codes are the files with code in a place, in order.
-func (c *chat) codes(in Place) (all []string) {
+func (c *chatStory) codes(in Place) (all []string) {
 	for _, m := range c.Sees(in) {
 		for _, f := range m.Files {
 			all = append(all, string(f.Data))
@@ -48,7 +48,7 @@ func (c *chat) codes(in Place) (all []string) {
 }
 
 // wantCode wants the code of n lines in one file below the answer.
-func (c *chat) wantCode(in Place, n int) {
+func (c *chatStory) wantCode(in Place, n int) {
 	c.Helper()
 	c.rest()
 	var texts []string
@@ -67,7 +67,7 @@ func (c *chat) wantCode(in Place, n int) {
 }
 
 // wantInMessages wants it in messages, and files beside.
-func (c *chat) wantInMessages(in Place, n, files int) {
+func (c *chatStory) wantInMessages(in Place, n, files int) {
 	c.Helper()
 	c.rest()
 	if got := bare(strings.Join(Own(c, in), "")); got != bare(answerWithCode(n)) {
@@ -81,7 +81,7 @@ func (c *chat) wantInMessages(in Place, n, files int) {
 // ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written, in one
 // message, and how long it is.
 func TestChatLongCode(t *testing.T) {
-	onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
+	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
 		for _, in := range []Place{c.ada, c.group} {
 			c.model.Queue(Script{Pace(10 * time.Millisecond), Text(answerWithCode(200), ByWord), Pause(time.Minute)})
 			c.Mention(Ada, in, "Write it")
@@ -100,7 +100,7 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 	for _, above := range []int{1, 15} { // lines of 80 characters
 		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
 			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
-				onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
+				onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
 					c.model.Queue(Script{Pace(20 * time.Millisecond), Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), ByWord)})
 					c.Say(Ada, c.ada, "Write it")
 					c.rest()
@@ -130,7 +130,7 @@ func TestChatLongCodeInMessages(t *testing.T) {
 			if play.where == "" {
 				edit = nil
 			}
-			onEach(t, edit, func(c *chat) {
+			onEach(t, edit, func(c *chatStory) {
 				c.model.Queue(Script{Text(answerWithCode(play.lines))})
 				c.Say(Ada, c.ada, "Write it")
 				c.wantInMessages(c.ada, play.lines, 0)
@@ -151,7 +151,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 		"a slow file": {Delay: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
+			onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
 				c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
 				c.Say(Ada, c.ada, "Write it")
 				c.read(c.ada, "Run it twice.")
@@ -174,7 +174,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 
 // ST-18: an answer that is written anew in its place has its own file, and leaves none of the old one.
 func TestChatLongCodeAnew(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		c.shutdown()
 		codeIn(config.LongCodeFile)(&c.cfg)
 		c.start()
@@ -197,7 +197,7 @@ func TestChatLongCodeAnew(t *testing.T) {
 
 // I6: a process that dies before it has posted the file leaves that to the next one.
 func TestChatLongCodeAfterCrash(t *testing.T) {
-	onEach(t, codeIn(config.LongCodeFile), func(c *chat) {
+	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
 		c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
 		c.Say(Ada, c.ada, "Write it")
 		c.read(c.ada, "Run it twice.")

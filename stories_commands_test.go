@@ -52,7 +52,7 @@ func TestNewOnTheWeb(t *testing.T) {
 // What the agent offers is chosen with a button, or by writing it, and then there are no buttons; the model goes on with that.
 func TestChooseOption(t *testing.T) {
 	script := Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
 		c.model.Queue(script, Script{Text("Sencha it is.")})
 		c.Say(Ada, c.ada, "tea please")
@@ -102,7 +102,7 @@ type presser interface {
 // SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, not after a stop, and not
 // after their time. What can't be pressed any more goes: at once, or when somebody tries.
 func TestNewInAGroup(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)
 		c.Mention(Ada, c.group, "hello")
 		c.pass(time.Minute)

@@ -102,7 +102,7 @@ func isEffect(r *http.Request) bool {
 func (s *story) die() { s.store.Load().die() }
 
 // light has f count from now on.
-func (c *chat) light(f *fuse) {
+func (c *chatStory) light(f *fuse) {
 	f.mu.Lock()
 	f.death = c.die
 	f.n = 0
@@ -118,7 +118,7 @@ func dieAt(t *testing.T, p site, at int) (moments int) { return dieTwice(t, p, a
 
 func dieTwice(t *testing.T, p site, at, then int) (moments int) {
 	f := &fuse{at: at, then: then}
-	onWrapped(t, p, nil, f.wrap, func(c *chat) {
+	onWrapped(t, p, nil, f.wrap, func(c *chatStory) {
 		c.light(f)
 		if then > 0 {
 			c.orphans *= 2
@@ -135,7 +135,7 @@ func dieTwice(t *testing.T, p site, at, then int) (moments int) {
 }
 
 // survive lets time pass. If the process dies, the next one takes over.
-func (c *chat) survive(f *fuse, d time.Duration) {
+func (c *chatStory) survive(f *fuse, d time.Duration) {
 	c.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); c.pass(200 * time.Millisecond) {
 		if f.over() {
@@ -174,7 +174,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 	edit := album(t)
 	sweep(t, func(t *testing.T, p site, at int) (moments int) {
 		f := &fuse{at: at}
-		onWrapped(t, p, edit, f.wrap, func(c *chat) {
+		onWrapped(t, p, edit, f.wrap, func(c *chatStory) {
 			c.light(f)
 			texts := 1 + c.orphans
 			c.orphans = 2 // and a file of which only the dead process knew
@@ -228,7 +228,7 @@ func sweep(t *testing.T, dieAt func(t *testing.T, p site, at int) (moments int))
 // IN-11, IN-18: a question at which the process dies three times is not tried again. People read that, once, in place of what
 // there was of an answer, and the next question is answered.
 func TestChatSetsAside(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		stuck := Script{Text(fox + " "), Pace(time.Hour), Text(fox, ByWord)}
 		c.model.Queue(stuck, stuck, stuck)
 		c.Say(Ada, c.ada, "Tell me")

@@ -15,23 +15,23 @@ import (
 // ST-26: the platform definitely refuses the first message of an answer, and the gateway stops as SIGTERM stops it. The
 // next process shows the whole answer, once.
 func TestChatDeployDuringARefusal(t *testing.T) {
-	for name, refuse := range map[string]func(c *chat) (recover func()){
-		"429 for 40 s": func(c *chat) func() {
+	for name, refuse := range map[string]func(c *chatStory) (recover func()){
+		"429 for 40 s": func(c *chatStory) func() {
 			c.Spoil(Fault{Op: progressive.Post, Hold: 40 * time.Second})
 			return func() {}
 		},
-		"429 for 5 m": func(c *chat) func() {
+		"429 for 5 m": func(c *chatStory) func() {
 			c.Spoil(Fault{Op: progressive.Post, Hold: 5 * time.Minute})
 			return func() {}
 		},
-		"connections are refused": func(c *chat) func() {
+		"connections are refused": func(c *chatStory) func() {
 			c.refuse(c.at)
 			return func() { c.refuse("") }
 		},
 	} {
 		for text, script := range map[string]Script{"short": {Pause(2 * time.Second), Text("Yes.")}, "streamed": slowly(tale)} {
 			t.Run(name+"/"+text, func(t *testing.T) {
-				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chat) {
+				onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 20 * time.Second }, func(c *chatStory) {
 					c.model.Queue(script, script)
 					c.Say(Ada, c.ada, "Tell me")
 					c.pass(time.Second)
@@ -57,7 +57,7 @@ func TestChatDeployDuringARefusal(t *testing.T) {
 
 // A platform that can't be reached for a quarter of an hour costs time, and no answer: nothing was ever sent.
 func TestChatUnreachable(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Pause(2 * time.Second), Text("Yes.")})
 		c.Say(Ada, c.ada, "Is it so?")
 		c.pass(time.Second)
@@ -76,7 +76,7 @@ func TestChatTwoCrashes(t *testing.T) {
 		"it was not":             {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
 				c.model.Queue(slowly(tale), Script{Text(tale)})
 				c.Say(Ada, c.ada, "Tell me")
@@ -97,7 +97,7 @@ func TestChatTwoCrashes(t *testing.T) {
 }
 
 // until waits until an open run is so.
-func (c *chat) until(so func(core.Run) bool) {
+func (c *chatStory) until(so func(core.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
 		for _, room := range c.rooms() {
@@ -120,7 +120,7 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 		"it was not":    {Op: progressive.Post, Dropped: true, Delay: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
 				c.model.Queue(Script{Text("Yes.")})
 				c.Say(Ada, c.ada, "Is it so?")

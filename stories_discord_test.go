@@ -11,9 +11,9 @@ import (
 	. "parley/models/modelfake"
 )
 
-func onDiscord(t *testing.T, play func(*chat, *discordworld.World)) {
+func onDiscord(t *testing.T, play func(*chatStory, *discordworld.World)) {
 	t.Helper()
-	on(t, sites()[1], nil, func(c *chat) { play(c, c.World.(*discordworld.World)) })
+	on(t, sites()[1], nil, func(c *chatStory) { play(c, c.World.(*discordworld.World)) })
 }
 
 // DR-14…DR-16, IN-04: however the gateway's connection ends in mid-conversation, what was written meanwhile is answered,
@@ -32,7 +32,7 @@ func TestDiscordReconnects(t *testing.T) {
 		"an event lost":          func(f *discordfake.Server) { f.OmitEvents(1); time.AfterFunc(time.Second, f.CutGateway) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chat, w *discordworld.World) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
 				bob := c.Direct(Bob)
 				c.Say(Bob, bob, "Hi")
 				c.want(bob, "You said: Hi")
@@ -55,7 +55,7 @@ func TestDiscordReconnects(t *testing.T) {
 
 // DR-09, SE-01, I11: nobody is pinged, whatever the model writes.
 func TestDiscordPingsNobody(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		_, ada, _ := strings.Cut(c.Account(Ada), ":")
 		c.model.Queue(slowly("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
 		c.Mention(Bob, c.group, "shout")
@@ -75,7 +75,7 @@ func TestDiscordLimits(t *testing.T) {
 		"HTML":       discordfake.HTMLLimit(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chat, w *discordworld.World) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
 				w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
 				c.model.Queue(slowly(tale))
 				c.Say(Ada, c.ada, "Tell me")
@@ -88,7 +88,7 @@ func TestDiscordLimits(t *testing.T) {
 // DR-01: a channel that takes far fewer edits than usual is edited as often as its replies say: no request is refused,
 // by Discord or on its word, and the bot doesn't slow down further as after a refusal.
 func TestDiscordEditsByTheHeaders(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		w.Fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
 		c.model.Queue(Script{Pace(time.Second), Text(tale+" "+tale, ByWord)})
 		c.Say(Ada, c.ada, "Tell me")

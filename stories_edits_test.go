@@ -10,7 +10,7 @@ import (
 
 // A question that is edited soon after is answered again in the same message.
 func TestEditedQuestion(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "Say no")
 		c.want(c.ada, "You said: Say no")
 		question := c.Sees(c.ada)[0]
@@ -28,7 +28,7 @@ func TestEditedQuestion(t *testing.T) {
 
 // IN-12: a preview of its link is no edit of a question.
 func TestUnfurledQuestion(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		c.Say(Ada, c.ada, "Say hello")
 		c.want(c.ada, "You said: Say hello")
 		w.Fake.Unfurl(c.Sees(c.ada)[0].ID)
@@ -39,7 +39,7 @@ func TestUnfurledQuestion(t *testing.T) {
 
 // ST-21: a question that is deleted takes along what was shown of its answer.
 func TestDeletedQuestion(t *testing.T) {
-	onDiscord(t, func(c *chat, w *discordworld.World) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		c.Say(Ada, c.ada, "Hello")
 		c.want(c.ada, "You said: Hello")
 		c.model.Queue(slowly(tale))

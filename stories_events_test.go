@@ -65,7 +65,7 @@ func (s *story) wantsEvents(source string) {
 
 // Whoever listens hears the same of a question on every platform, and of each run one end.
 func TestChatEvents(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "Hello")
 		c.want(c.ada, "You said: Hello")
 		c.wantsEvents(c.name)

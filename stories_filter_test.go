@@ -24,7 +24,7 @@ func TestDiscordAutoMod(t *testing.T) {
 		"in the first of": {Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onDiscord(t, func(c *chat, w *discordworld.World) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
 				w.Fake.AutoMod("foul")
 				c.model.Queue(script)
 				c.Mention(Ada, c.group, "Tell me")

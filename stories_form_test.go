@@ -40,7 +40,7 @@ func noTags(t *testing.T, where, text string) {
 
 // LM-10, LM-11: the answer is the same as with calls of tools, and nobody ever sees a tag or a thought.
 func TestFormInChat(t *testing.T) {
-	onEach(t, asForm, func(c *chat) {
+	onEach(t, asForm, func(c *chatStory) {
 		c.music()
 		c.model.Queue(fills("so what")...)
 		c.Say(Ada, c.ada, "Play something")
@@ -84,7 +84,7 @@ func TestFormOnThePage(t *testing.T) {
 
 // A model that has nothing to say says nothing, also in private.
 func TestFormIgnoresInChat(t *testing.T) {
-	onEach(t, asForm, func(c *chat) {
+	onEach(t, asForm, func(c *chatStory) {
 		c.model.Queue(Script{Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", ByBytes(5))})
 		c.Say(Ada, c.ada, "Thanks!")
 		c.pass(time.Minute)
@@ -98,7 +98,7 @@ func TestMultiStepInChat(t *testing.T) {
 		asForm(cfg)
 		cfg.Agent.MultiStep, cfg.Agent.MaxSteps = true, 4
 	}
-	onEach(t, edit, func(c *chat) {
+	onEach(t, edit, func(c *chatStory) {
 		c.music()
 		c.model.Queue(
 			Script{Text(`<response><thought>a secret</thought><action>PLAY_MUSIC</action><parameters>{"title":"so what"}</parameters><isFinish>false</isFinish></response>`, ByBytes(9))},

@@ -11,7 +11,7 @@ import (
 // TR-35, ST-01: after three long answers within a minute a group still gets the first text of the next at once, and sees
 // soon that it was stopped: stream edits have left requests for that.
 func TestBusyGroup(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		const long = tale + " And so on and so forth, until the night came down."
 		begun := time.Now()
 		for range 3 {

@@ -21,7 +21,7 @@ func TestLongAnswersInChats(t *testing.T) {
 	uncapped := func(cfg *config.Config) {
 		cfg.Connectors.Discord.MaxMessages, cfg.Connectors.Telegram.MaxMessages = 0, 0
 	}
-	onEach(t, uncapped, func(c *chat) {
+	onEach(t, uncapped, func(c *chatStory) {
 		c.grow(short) // what is made once
 		a, b := c.grow(short), c.grow(long)
 		for what, of := range map[string][2]float64{"requests": {a.requests, b.requests}, "allocations": {a.allocations, b.allocations}, "bytes": {a.bytes, b.bytes}} {
@@ -35,7 +35,7 @@ func TestLongAnswersInChats(t *testing.T) {
 }
 
 // grow has Ada answered in so many deltas of 4 bytes, a hundred in a second.
-func (c *chat) grow(deltas int) outlay {
+func (c *chatStory) grow(deltas int) outlay {
 	c.Helper()
 	const burst = 50
 	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", 4*deltas/64)

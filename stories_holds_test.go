@@ -11,7 +11,7 @@ import (
 
 // I6: what a platform forbade for long is forbidden to the next life too, also its typing signs. Then the answer comes.
 func TestChatHoldOutlivesACrash(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		const hold = 10 * time.Minute
 		c.Spoil(Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
 		c.model.Queue(slowly(tale), Script{Text(tale)}) // for either life

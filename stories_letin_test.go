@@ -13,9 +13,9 @@ import (
 )
 
 // atTheDoor plays a story on every platform in which Ada owns the gateway, and has written to it once. Eve knocks.
-func atTheDoor(t *testing.T, play func(c *chat, w presser)) {
+func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 	t.Helper()
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
 		c.cfg.Access.Allow.Users = nil
 		c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
@@ -36,7 +36,7 @@ func atTheDoor(t *testing.T, play func(c *chat, w presser)) {
 // SE-07: the owner is asked in their own chat whether to let somebody in. Nobody else can press that; yes counts at once,
 // across a crash, and the newcomer hears of it.
 func TestOwnerIsAsked(t *testing.T) {
-	atTheDoor(t, func(c *chat, w presser) {
+	atTheDoor(t, func(c *chatStory, w presser) {
 		if own := Own(c, c.ada); !strings.Contains(own[len(own)-1], strings.Replace(c.Account(Eve), ":", "/", 1)) || !strings.Contains(own[len(own)-1], c.name) {
 			c.Errorf("the owner reads %q", own)
 		}
@@ -62,7 +62,7 @@ func TestOwnerIsAsked(t *testing.T) {
 
 // No is silence, for as long as the code would have been good.
 func TestOwnerSaysNo(t *testing.T) {
-	atTheDoor(t, func(c *chat, w presser) {
+	atTheDoor(t, func(c *chatStory, w presser) {
 		w.Press(Ada, c.ada, 1)
 		c.pass(time.Minute)
 		heard := len(Own(c, c.Direct(Eve)))
@@ -81,7 +81,7 @@ func TestOwnerSaysNo(t *testing.T) {
 // I14: the process dies between the press and what follows from it, at each of several moments; the next one does it.
 func TestCrashBetweenPressAndLetIn(t *testing.T) {
 	for at := 2; at <= 7; at++ { // before the first the press is not safe: who pressed is told so, and may do it again
-		atTheDoor(t, func(c *chat, w presser) {
+		atTheDoor(t, func(c *chatStory, w presser) {
 			f := &fuse{at: at, death: c.die}
 			c.fuse.Store(f)
 			if c.site.orphans {

@@ -28,7 +28,7 @@ func (t *through) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.Transport.RoundTrip(r)
 }
 
-func quota(messages, tokens int) config.Quota {
+func quotaOf(messages, tokens int) config.Quota {
 	return config.Quota{Messages: &messages, Tokens: &tokens}
 }
 
@@ -38,7 +38,7 @@ func TestRotatingGuests(t *testing.T) {
 	for name, trusted := range map[string]bool{"nobody is believed": false, "the proxy is": true} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, func(cfg *config.Config) {
-				cfg.Limits.Person = quota(2, 0)
+				cfg.Limits.Person = quotaOf(2, 0)
 				if trusted {
 					cfg.Web.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}
 				}
@@ -75,7 +75,7 @@ func TestRotatingGuests(t *testing.T) {
 
 // SE-10: what a day may cost is reached. Everybody is told so politely, and the provider hears nothing more.
 func TestDayIsSpent(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Limits.Total = quota(0, 10_000) }, func(s *story) {
+	tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 10_000) }, func(s *story) {
 		s.model.Queue(Script{Text("Much."), ReportUsage(5000, 4900)})
 		s.all(s.send(s.open(), "m", "Hi"))
 		done := s.all(s.send(s.open(), "m", "Hi"))
@@ -110,7 +110,7 @@ func TestLedgerAndBill(t *testing.T) {
 		"broken off": {[]Script{script(After(20, Cut()), words)}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tell(t, func(cfg *config.Config) { cfg.Limits.Total = quota(0, 100_000) }, func(s *story) {
+			tell(t, func(cfg *config.Config) { cfg.Limits.Total = quotaOf(0, 100_000) }, func(s *story) {
 				s.model.Queue(c.scripts...)
 				conversation := s.open()
 				st := s.send(conversation, "m", "Hi")
@@ -135,11 +135,11 @@ func TestLedgerAndBill(t *testing.T) {
 
 // SE-16: a button that is answered like a message counts for the address that pressed it, as messages from there do.
 func TestButtonsCountForTheirAddress(t *testing.T) {
-	tell(t, func(cfg *config.Config) { cfg.Limits.Person = quota(3, 0) }, func(s *story) {
+	tell(t, func(cfg *config.Config) { cfg.Limits.Person = quotaOf(3, 0) }, func(s *story) {
 		for range 12 {
 			s.model.Queue(Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
 		}
-		offers := map[string]core.Offer{}
+		offers := map[string]core.Choices{}
 		for range 3 {
 			conversation := s.open()
 			offers[conversation] = s.lastOffer(s.send(conversation, "m", "Hi"))
@@ -172,13 +172,13 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 }
 
 // lastOffer reads an answer to its end, and returns the last thing that it offers to choose from.
-func (s *story) lastOffer(st *sim.Stream) (offer core.Offer) {
+func (s *story) lastOffer(st *sim.Stream) (offer core.Choices) {
 	s.Helper()
 	frames, err := st.All()
 	s.must(err)
 	for _, e := range frames {
 		var f struct {
-			Choices *core.Offer `json:"choices"`
+			Choices *core.Choices `json:"choices"`
 		}
 		if json.Unmarshal([]byte(e.Raw), &f) == nil && f.Choices != nil {
 			offer = *f.Choices

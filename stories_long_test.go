@@ -19,7 +19,7 @@ func TestLongAnswerEndsInAFile(t *testing.T) {
 		fmt.Fprintf(&b, "Paragraph %d says that the quick brown fox jumps over the lazy dog.\n\n", i)
 	}
 	text := strings.TrimSpace(b.String())
-	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chat) {
+	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = time.Second }, func(c *chatStory) {
 		c.model.Queue(Script{Text(text)})
 		c.Say(Ada, c.ada, "Tell me everything")
 		c.pass(3 * time.Minute)

@@ -54,7 +54,7 @@ func (s *story) told() string {
 
 // A picture is looked at once. What it shows stands in this prompt and in later ones.
 func TestPhotoIsDescribed(t *testing.T) {
-	onEach(t, withSenses, func(c *chat) {
+	onEach(t, withSenses, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("It is red.")}, modelfake.Script{modelfake.Text("Still red.")})
 		c.Show(Ada, c.ada, "What colour is it?", photo())
@@ -80,7 +80,7 @@ func TestPhotoIsDescribed(t *testing.T) {
 
 // A model that sees is shown the picture with the question that it came with. For later questions it is described once.
 func TestPhotoIsShown(t *testing.T) {
-	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chat) {
+	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chatStory) {
 		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
 			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
 			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
@@ -107,7 +107,7 @@ func TestPhotoIsShown(t *testing.T) {
 
 // What a document says stands in this prompt and in later ones.
 func TestDocumentIsRead(t *testing.T) {
-	onEach(t, withSenses, func(c *chat) {
+	onEach(t, withSenses, func(c *chatStory) {
 		c.Show(Ada, c.group, "Sum it up", File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
 		c.rest()
 		if told := c.told(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
@@ -123,7 +123,7 @@ func TestDocumentIsRead(t *testing.T) {
 
 // Later prompts hold the beginning of a long document. The model asks for the rest, and only then has it.
 func TestDocumentIsReadOn(t *testing.T) {
-	onEach(t, withSenses, func(c *chat) {
+	onEach(t, withSenses, func(c *chatStory) {
 		long := strings.Repeat("Line after line. ", 400) + "The treasure is below the oak."
 		c.model.Queue(
 			modelfake.Script{modelfake.Text("Kept.")},
@@ -146,7 +146,7 @@ func TestDocumentIsReadOn(t *testing.T) {
 
 // What is spoken is answered as if it were written, and remembered as what was said.
 func TestVoiceIsHeard(t *testing.T) {
-	onEach(t, withSenses, func(c *chat) {
+	onEach(t, withSenses, func(c *chatStory) {
 		c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("How are you?")})
 		c.Show(Ada, c.ada, "", spoken())
 		c.want(c.ada, "You said: How are you?")
@@ -165,12 +165,12 @@ func TestVoiceIsHeard(t *testing.T) {
 // A file that can't be had is named, with the reason, and the turn goes on: a dead one at once, a slow one when its time is
 // up.
 func TestUnreadFileFailsNoTurn(t *testing.T) {
-	for name, spoil := range map[string]func(*chat){
-		"it no longer exists": func(c *chat) { c.LoseFiles() },
-		"it took too long":    func(c *chat) { c.SlowFiles(10 * time.Minute) },
+	for name, spoil := range map[string]func(*chatStory){
+		"it no longer exists": func(c *chatStory) { c.LoseFiles() },
+		"it took too long":    func(c *chatStory) { c.SlowFiles(10 * time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, withSenses, func(c *chat) {
+			onEach(t, withSenses, func(c *chatStory) {
 				spoil(c)
 				c.Show(Ada, c.ada, "See this", photo())
 				c.pass(2 * time.Minute)
@@ -204,7 +204,7 @@ func TestBombIsRefused(t *testing.T) {
 		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, edit, func(c *chat) {
+			onEach(t, edit, func(c *chatStory) {
 				c.Show(Ada, c.ada, "See this", File{Name: "small.png", Type: "image/png", Data: bomb()})
 				c.rest()
 				if told := c.told(); !strings.Contains(told, "See this") {
@@ -222,7 +222,7 @@ func TestBombIsRefused(t *testing.T) {
 
 // The answer to a file that came before the process died knows what is in it.
 func TestFileIsReadAfterCrash(t *testing.T) {
-	onEach(t, withSenses, func(c *chat) {
+	onEach(t, withSenses, func(c *chatStory) {
 		c.SlowFiles(20 * time.Second)
 		c.Show(Ada, c.ada, "Sum it up", File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
 		c.pass(5 * time.Second)

@@ -18,7 +18,7 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 		"at an edit":    {Op: progressive.Edit, Nth: 1, Hold: hold},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				bob := c.Direct(Bob)
 				f.In = c.ada
 				c.Spoil(f)
@@ -42,7 +42,7 @@ func TestChatHoldOfTwoHours(t *testing.T) {
 
 // ST-04: what was written before the model stopped sending data is shown while it is silent, though no further token asks for it.
 func TestChatStall(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		first, second, found := strings.Cut(tale, "to say,")
 		if !found {
 			t.Fatal("the tale was rewritten")
@@ -69,7 +69,7 @@ func TestChatStall(t *testing.T) {
 func TestChatEditsFailForAMinute(t *testing.T) {
 	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.model.Queue(Script{Pace(pace), Text(tale, ByWord)})
 				c.Say(Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")

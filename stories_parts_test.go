@@ -22,7 +22,7 @@ func picture(album string, n int) telegramfake.SayOption {
 // IN-13, TR-26: an album is answered once, also one that comes in slowly, and in a group where only its caption calls
 // the bot.
 func TestTelegramAlbum(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		for i, in := range []Place{c.ada, c.group} {
 			caption := "@" + w.Fake.Bot().Username + " what are these?"
 			for n := range 10 {
@@ -44,7 +44,7 @@ func TestTelegramAlbum(t *testing.T) {
 
 // IN-13: a text that Telegram's apps cut in two is one question, and so are a picture and what is written to it.
 func TestTelegramParts(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.Say(Ada, c.ada, strings.Repeat("word ", 800))
 		c.pass(500 * time.Millisecond)
 		c.Say(Ada, c.ada, "the end")
@@ -60,7 +60,7 @@ func TestTelegramParts(t *testing.T) {
 
 // A voice message is answered where there is nothing to listen with, without the model.
 func TestTelegramVoiceUnheard(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		w.Send(Ada, c.ada, "", telegramfake.WithMedia(map[string]any{
 			"voice": map[string]any{"file_id": "v", "file_unique_id": "u", "duration": 3, "mime_type": "audio/ogg"},
 		}))

@@ -12,7 +12,7 @@ import (
 
 // Who replies to a message means that one, however old it is, and whoever wrote it; the agent is told what it says.
 func TestChatReply(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Mention(Ada, c.group, "the first")
 		c.rest()
 		first := c.Sees(c.group)[1]
@@ -37,7 +37,7 @@ func TestChatReply(t *testing.T) {
 
 // A sign on a message is told to the agent with the next question, and starts nothing.
 func TestChatReaction(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "a joke, please")
 		c.want(c.ada, "You said: a joke, please")
 		question := c.Sees(c.ada)[0]
@@ -60,7 +60,7 @@ func TestChatReaction(t *testing.T) {
 // What it says is done: to answer, to keep silent, to be quiet until called. What nobody can read is a no.
 func TestChatAmbient(t *testing.T) {
 	ambient := func(cfg *config.Config) { cfg.Access.Group = config.GroupAmbient }
-	onEach(t, ambient, func(c *chat) {
+	onEach(t, ambient, func(c *chatStory) {
 		c.Say(Ada, c.group, "Parley, are you there?")
 		c.rest()
 		c.asked(1)
@@ -90,7 +90,7 @@ func TestChatAmbient(t *testing.T) {
 
 // Commands are answered without the model, and are no part of prompts.
 func TestChatCommands(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
 		for command, part := range map[string]string{
@@ -114,7 +114,7 @@ func TestChatCommands(t *testing.T) {
 
 // /retry answers the last question once more, below; what was answered first stays in sight, and is forgotten.
 func TestChatRetry(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "tea or coffee?")
 		c.want(c.ada, "You said: tea or coffee?")
 		c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true}

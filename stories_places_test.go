@@ -17,7 +17,7 @@ import (
 
 // TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
 func TestTelegramMigrationIsForEver(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.Mention(Ada, c.group, "my cat is called Minka")
 		c.rest()
 		w.Migrate()
@@ -36,7 +36,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 
 // Who throws the bot out, or blocks it, ends what it was writing there; nobody else's answer ends.
 func TestTelegramThrownOut(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
 		c.Mention(Ada, c.group, "tell us a tale")
 		c.pass(200 * time.Millisecond) // nothing is in sight yet
@@ -59,7 +59,7 @@ func TestTelegramThrownOut(t *testing.T) {
 
 // The owner has the agent post in a channel that is a feed: once, in its own words, and with nothing of where it was asked.
 func TestPostInAFeed(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		news := c.feed("news")
 		c.Say(Ada, c.ada, "Post something about tea, my darling")
 		c.want(c.ada, "It is out.")
@@ -73,7 +73,7 @@ func TestPostInAFeed(t *testing.T) {
 }
 
 // feed is a channel in which there is a post already; Ada is the owner, and the agent is about to post there, about tea.
-func (c *chat) feed(name string) (in Place) {
+func (c *chatStory) feed(name string) (in Place) {
 	c.Helper()
 	c.shutdown()
 	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
@@ -94,7 +94,7 @@ func (c *chat) feed(name string) (in Place) {
 
 // Where the bot may not post any more it tries once, and whoever asked is answered all the same.
 func TestPostWithoutTheRight(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		news := c.feed("news")
 		id, err := strconv.ParseInt(string(news), 10, 64)
 		c.must(err)

@@ -21,7 +21,7 @@ func slowly(text string) Script { return Script{Pace(300 * time.Millisecond), Te
 
 // ST-01, ST-20: an answer is one message that grows.
 func TestChatAnswer(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(slowly(tale))
 		c.Say(Ada, c.ada, "Tell me a tale")
 		c.read(c.ada, "Once upon a time")
@@ -40,7 +40,7 @@ func TestChatAnswer(t *testing.T) {
 
 // In a group the bot hears everything, and answers who calls it.
 func TestChatGroup(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Say(Bob, c.group, "The password of the day is swordfish.")
 		c.pass(time.Minute)
 		c.asked(0)
@@ -60,7 +60,7 @@ func TestChatGroup(t *testing.T) {
 // SE: strangers are told once, politely, and cost nothing.
 func TestChatStranger(t *testing.T) {
 	allowlist := func(cfg *config.Config) { cfg.Access.Direct = config.DirectAllowlist }
-	onEach(t, allowlist, func(c *chat) {
+	onEach(t, allowlist, func(c *chatStory) {
 		eve := c.Direct(Eve)
 		c.Say(Eve, eve, "Hello")
 		c.rest()
@@ -81,7 +81,7 @@ func TestChatStranger(t *testing.T) {
 
 // I13, IN-05: bots are not answered, even if somebody has invited them.
 func TestChatBots(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
 		for _, who := range []Who{Robot, Self} {
 			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
@@ -101,7 +101,7 @@ func TestChatBots(t *testing.T) {
 
 // I1, IN-04: whatever comes twice is answered once.
 func TestChatDuplicates(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.Twice(func() { c.Say(Ada, c.ada, "Hi") })
 		c.pass(time.Minute)
 		c.want(c.ada, "You said: Hi")
@@ -112,7 +112,7 @@ func TestChatDuplicates(t *testing.T) {
 // ST-11, ST-18, ST-19: what is too long for one message stands in several, in order, each of them once.
 func TestChatLongAnswer(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat(tale+"\n\n", 10_000/len(tale)+1))
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Pace(20 * time.Millisecond), Text(long, ByWord)})
 		c.Say(Ada, c.ada, "Tell me much")
 		c.rest()
@@ -126,7 +126,7 @@ func TestChatLongAnswer(t *testing.T) {
 // IN-06, IN-09: a later message takes the room. What few words were shown go; what people have begun to read stays,
 // marked. The new answer stands below the new question.
 func TestChatSuperseded(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Text("Well, let me"), Pause(time.Hour)}, Script{Text("Answer B")})
 		c.Say(Ada, c.ada, "Question A")
 		c.read(c.ada, "Well, let me")
@@ -151,7 +151,7 @@ func TestChatSuperseded(t *testing.T) {
 }
 
 // below wants a message that says one thing right below one that says another.
-func (c *chat) below(in Place, above, below string) {
+func (c *chatStory) below(in Place, above, below string) {
 	c.Helper()
 	all := c.Sees(in)
 	for i, m := range all[1:] {
@@ -164,7 +164,7 @@ func (c *chat) below(in Place, above, below string) {
 
 // In a group questions wait for each other, and none is lost.
 func TestChatQueue(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(slowly(tale))
 		c.Mention(Ada, c.group, "first")
 		c.pass(5 * time.Second)
@@ -178,7 +178,7 @@ func TestChatQueue(t *testing.T) {
 }
 
 func TestChatStop(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Text(fox), Pause(time.Hour)})
 		c.Say(Ada, c.ada, "Tell me")
 		c.read(c.ada, "evening")
@@ -200,7 +200,7 @@ func TestChatStop(t *testing.T) {
 
 // IN-10, I14: a process that dies in mid-answer leaves a message that the next one brings to its end.
 func TestChatCrash(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, slowly(tale))
 		c.Say(Ada, c.ada, "Tell me")
 		c.read(c.ada, "evening")
@@ -216,7 +216,7 @@ func TestChatCrash(t *testing.T) {
 
 // WB-10: an answer within the grace is finished; another is adopted by the next life.
 func TestChatShutdown(t *testing.T) {
-	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chat) {
+	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatStory) {
 		bob := c.Direct(Bob)
 		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if nobody is in a hurry.", ByWord)})
 		c.Say(Bob, bob, "Short")
@@ -255,7 +255,7 @@ func TestChatFaults(t *testing.T) {
 		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
 				c.model.Queue(slowly(tale))
 				c.Say(Ada, c.ada, "Tell me")
@@ -266,7 +266,7 @@ func TestChatFaults(t *testing.T) {
 }
 
 // wantOnce wants the answer there once, beside what an unavoidable orphan says.
-func (c *chat) wantOnce(f Fault, text string) {
+func (c *chatStory) wantOnce(f Fault, text string) {
 	c.Helper()
 	c.rest()
 	own := Own(c, c.ada)
@@ -290,7 +290,7 @@ func TestChatFaultsAtTheEnd(t *testing.T) {
 		"unanswered": {Op: progressive.Edit, Mute: 40 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")})
 				c.Say(Ada, c.ada, "Tell me")
 				c.read(c.ada, "twice.")
@@ -315,7 +315,7 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 		"slow":         {Op: progressive.Post, Delay: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.Spoil(f)
 				c.model.Queue(Script{Text("Yes.")})
 				c.Say(Ada, c.ada, "Is it so?")
@@ -327,7 +327,7 @@ func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
 
 // wantOnceOrMarked wants the answer there once. After a last create of unknown outcome, where no nonce tells, it is marked,
 // and stands below the first one if that arrived.
-func (c *chat) wantOnceOrMarked(f Fault, text string) {
+func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
 	c.Helper()
 	c.rest()
 	want := []string{text}
@@ -351,7 +351,7 @@ func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 		"not done": {Op: progressive.Post, BadGateway: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, sites()[0], skip, func(c *chat) {
+			on(t, sites()[0], skip, func(c *chatStory) {
 				c.orphans = 1
 				c.Spoil(f)
 				c.model.Queue(Script{Text("Yes.")})
@@ -379,7 +379,7 @@ func TestChatRemoved(t *testing.T) {
 		"and only the end is to say": {Text(tale), Pause(20 * time.Second), Text(" The end.")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.model.Queue(script)
 				c.Say(Ada, c.ada, "Tell me")
 				c.read(c.ada, "Once upon a time")
@@ -418,7 +418,7 @@ func TestChatLastEditIsRefused(t *testing.T) {
 		"with 502":           {Op: progressive.Edit, BadGateway: true, Lasting: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			on(t, sites()[0], nil, func(c *chat) {
+			on(t, sites()[0], nil, func(c *chatStory) {
 				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")}, Script{Text("Answer B")})
 				c.Mention(Ada, c.group, "Tell me")
 				c.read(c.group, "twice.")
@@ -437,7 +437,7 @@ func TestChatLastEditIsRefused(t *testing.T) {
 
 // LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.
 func TestChatModelFails(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Status(401, "")})
 		c.Say(Ada, c.ada, "Hi")
 		c.want(c.ada, core.NoProvider.Sentence())
@@ -455,7 +455,7 @@ func TestChatModelFails(t *testing.T) {
 
 // ST-03: a chat that has to wait holds nobody else up.
 func TestChatLongHold(t *testing.T) {
-	onEach(t, nil, func(c *chat) {
+	onEach(t, nil, func(c *chatStory) {
 		bob := c.Direct(Bob)
 		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
 		c.model.Queue(slowly(tale), slowly(tale))

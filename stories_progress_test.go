@@ -80,7 +80,7 @@ func TestProgressInChat(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = progress, progress
-			}, func(c *chat) {
+			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("so what")...)
 				c.Say(Ada, c.ada, "Play something")
@@ -160,31 +160,31 @@ func TestEndingsWithACall(t *testing.T) {
 	for name, c := range map[string]struct {
 		title string
 		after []Script
-		do    func(c *chat)
+		do    func(c *chatStory)
 		want  []string
 	}{
-		"the model breaks after the call": {"so what", []Script{{Text(enjoy), Cut()}}, func(*chat) {},
+		"the model breaks after the call": {"so what", []Script{{Text(enjoy), Cut()}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, playing, enjoy, "("+core.ProviderIssue.Sentence()+")")}},
-		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chat) {},
+		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
-		"somebody stops it": {"endless", []Script{wait}, func(c *chat) { c.Say(Ada, c.ada, "/stop") },
+		"somebody stops it": {"endless", []Script{wait}, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") },
 			[]string{paragraphs(letMe, setting, "(Stopped.)")}},
-		"a newer message": {"endless", nil, func(c *chat) { c.Say(Ada, c.ada, "Never mind") },
+		"a newer message": {"endless", nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"the message is removed": {"endless", []Script{{Text("Sorry.")}}, func(c *chat) {
+		"the message is removed": {"endless", []Script{{Text("Sorry.")}}, func(c *chatStory) {
 			c.Remove(c.ada, c.Sees(c.ada)[1])
 			run, err := c.node.store.Run(c.Context(), core.RunID(c.rooms()[0])+"#1")
 			c.must(err)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
-		"the process dies": {"endless", []Script{{Text(tale)}}, func(c *chat) { c.crash(); c.start() }, []string{tale}},
-		"the process ends": {"endless", []Script{{Text(tale)}}, func(c *chat) { c.shutdown(); c.start() }, []string{tale}},
+		"the process dies": {"endless", []Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
+		"the process ends": {"endless", []Script{{Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				cfg.Shutdown.Grace = time.Second
-			}, func(s *chat) {
+			}, func(s *chatStory) {
 				s.music()
 				s.model.Queue(append(plays(c.title)[:1], c.after...)...)
 				s.Say(Ada, s.ada, "Play something")
@@ -216,7 +216,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
 				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff // else it is found out sooner
-			}, func(c *chat) {
+			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("endless")[0])
 				c.Say(Ada, c.ada, "Play something")

@@ -53,7 +53,7 @@ func TestResentAfterItWasForgotten(t *testing.T) {
 func TestRejoiningAtTheLimit(t *testing.T) {
 	tell(t, func(cfg *config.Config) {
 		cfg.Web.Limits.MessagesPerMinute = 1
-		cfg.Limits.Person = quota(1, 0)
+		cfg.Limits.Person = quotaOf(1, 0)
 	}, func(s *story) {
 		c := s.open()
 		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})

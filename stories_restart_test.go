@@ -12,9 +12,9 @@ import (
 // ST-28: after a restart, planned or not, the first text comes within 1.5 s, as what was spent is known and not assumed. At most
 // one request is refused.
 func TestFirstTextAfterARestart(t *testing.T) {
-	for name, stop := range map[string]func(*chat){"planned": func(c *chat) { c.shutdown() }, "crash": func(c *chat) { c.crash() }} {
+	for name, stop := range map[string]func(*chatStory){"planned": func(c *chatStory) { c.shutdown() }, "crash": func(c *chatStory) { c.crash() }} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, nil, func(c *chat) {
+			onEach(t, nil, func(c *chatStory) {
 				c.cfg.Shutdown.Grace = time.Second
 				c.model.Queue(slowly(tale))
 				c.Say(Ada, c.ada, "Tell me")

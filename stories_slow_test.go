@@ -30,7 +30,7 @@ func TestSlowServerInChat(t *testing.T) {
 	onEach(t, func(cfg *config.Config) {
 		withMusic(cfg)
 		cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff
-	}, func(c *chat) {
+	}, func(c *chatStory) {
 		c.slowMusic()
 		c.Say(Ada, c.ada, "Play something")
 		c.read(c.ada, "Enjoy")

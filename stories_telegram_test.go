@@ -15,14 +15,14 @@ import (
 	"parley/progressive"
 )
 
-func onTelegram(t *testing.T, play func(*chat, *telegramworld.World)) {
+func onTelegram(t *testing.T, play func(*chatStory, *telegramworld.World)) {
 	t.Helper()
-	on(t, sites()[0], nil, func(c *chat) { play(c, c.World.(*telegramworld.World)) })
+	on(t, sites()[0], nil, func(c *chatStory) { play(c, c.World.(*telegramworld.World)) })
 }
 
 // IN-01: what the server did not hear to be safe comes again, also to the next life.
 func TestTelegramTellsAgainAfterCrash(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.Say(Ada, c.ada, "Hi")
 		c.want(c.ada, "You said: Hi")
 		last := w.Fake.Updates()[0].ID
@@ -38,7 +38,7 @@ func TestTelegramTellsAgainAfterCrash(t *testing.T) {
 
 // TR-19: somebody else polls for a while. Nothing is lost, nothing is answered twice.
 func TestTelegramPollConflict(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		client := &http.Client{Transport: &http.Transport{DialContext: c.net.Dial, DisableKeepAlives: true}}
 		for n := range 4 {
 			ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
@@ -62,7 +62,7 @@ func TestTelegramPollConflict(t *testing.T) {
 
 // TR-24: the group gets another id in mid-answer. The answer goes on there, and the room remembers.
 func TestTelegramMigration(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
 		c.Mention(Ada, c.group, "tell us a tale")
 		c.read(c.group, "Once upon a time")
@@ -86,7 +86,7 @@ func TestTelegramMigration(t *testing.T) {
 func TestTelegramMarkupRefused(t *testing.T) {
 	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
 		t.Run(op.String(), func(t *testing.T) {
-			onTelegram(t, func(c *chat, w *telegramworld.World) {
+			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 				c.Spoil(Fault{Op: op, Markup: true})
 				c.model.Queue(slowly("**" + tale + "**"))
 				c.Say(Ada, c.ada, "Tell me")
@@ -98,7 +98,7 @@ func TestTelegramMarkupRefused(t *testing.T) {
 
 // TR-30: a token that was withdrawn ends the connector, and nothing else. The log says what to do.
 func TestTelegramRevoked(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		w.Fake.Revoke()
 		c.pass(10 * time.Minute)
 		made := len(w.Fake.Log())
@@ -118,7 +118,7 @@ func TestTelegramRevoked(t *testing.T) {
 
 // TR-02, TR-25: the topics of a forum are rooms of their own, and share one budget.
 func TestTelegramTopics(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		forum := w.Fake.AddSupergroup("Forum", true)
 		bot := w.Fake.Bot().Username
 		for n := range 3 {
@@ -138,7 +138,7 @@ func TestTelegramTopics(t *testing.T) {
 // SE-21, SE-01, I11: nobody is notified, whatever the model writes: by name, in pieces, in edits, in
 // plain text.
 func TestTelegramPingsNobody(t *testing.T) {
-	onTelegram(t, func(c *chat, w *telegramworld.World) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		text := "Attention, @everyone_here and @durov: **@**durov, .@durov, @**durov**, " +
 			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
 		c.model.Queue(slowly(text))

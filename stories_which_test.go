@@ -39,7 +39,7 @@ func album(t *testing.T) func(*config.Config) {
 }
 
 // chooses is a chat in which Ada has asked for a track by a word that two titles share, and is asked which one.
-func (c *chat) chooses(in Place, then ...Script) presser {
+func (c *chatStory) chooses(in Place, then ...Script) presser {
 	c.Helper()
 	c.model.Queue(append(plays("blue")[:1], then...)...)
 	c.writes(in, "Play something blue")
@@ -50,7 +50,7 @@ func (c *chat) chooses(in Place, then ...Script) presser {
 }
 
 // writes has Ada say something to the agent.
-func (c *chat) writes(in Place, text string) {
+func (c *chatStory) writes(in Place, text string) {
 	if in == c.group {
 		c.Mention(Ada, in, text)
 	} else {
@@ -59,7 +59,7 @@ func (c *chat) writes(in Place, text string) {
 }
 
 // shows wants the agent's messages in a room to stand so: their texts, each with its files, and at last all buttons.
-func (c *chat) shows(in Place, want ...string) {
+func (c *chatStory) shows(in Place, want ...string) {
 	c.Helper()
 	var got []string
 	for _, m := range c.Sees(in) {
@@ -84,15 +84,15 @@ func (c *chat) shows(in Place, want ...string) {
 // ST-16: an action asks in the middle of an answer, under the message that grows. What is chosen, by a button or in writing,
 // has the same message go on, without buttons, and with the file below.
 func TestWhichTrack(t *testing.T) {
-	for name, choose := range map[string]func(c *chat, w presser, in Place){
-		"a button": func(_ *chat, w presser, in Place) { w.Press(Ada, in, 1) },
-		"a number": func(c *chat, _ presser, in Place) { c.writes(in, "2") },
-		"a title":  func(c *chat, _ presser, in Place) { c.writes(in, "Blue Train") },
+	for name, choose := range map[string]func(c *chatStory, w presser, in Place){
+		"a button": func(_ *chatStory, w presser, in Place) { w.Press(Ada, in, 1) },
+		"a number": func(c *chatStory, _ presser, in Place) { c.writes(in, "2") },
+		"a title":  func(c *chatStory, _ presser, in Place) { c.writes(in, "Blue Train") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, in := range []string{"direct", "group"} {
 				t.Run(in, func(t *testing.T) {
-					onEach(t, album(t), func(c *chat) {
+					onEach(t, album(t), func(c *chatStory) {
 						at := map[string]Place{"direct": c.ada, "group": c.group}[in]
 						w := c.chooses(at, Script{Pause(30 * time.Second), Text(enjoy)})
 						choose(c, w, at)
@@ -118,7 +118,7 @@ func TestWhichTrack(t *testing.T) {
 
 // SE-07: nobody but who asked may choose.
 func TestWhichTrackIsForWhoAsked(t *testing.T) {
-	onEach(t, album(t), func(c *chat) {
+	onEach(t, album(t), func(c *chatStory) {
 		w := c.chooses(c.group, plays("blue")[1])
 		for _, other := range []Who{Bob, Eve} {
 			w.Press(other, c.group, 0)
@@ -138,23 +138,23 @@ func TestWhichTrackIsForWhoAsked(t *testing.T) {
 func TestWhichTrackInVain(t *testing.T) {
 	for name, c := range map[string]struct {
 		then []Script
-		do   func(c *chat)
+		do   func(c *chatStory)
 		want []string
 	}{
-		"stopped": {nil, func(c *chat) { c.Say(Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
-		"superseded": {nil, func(c *chat) { c.Say(Ada, c.ada, "Never mind") },
+		"stopped": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
+		"superseded": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"nobody chooses":   {plays("")[1:], func(c *chat) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
-		"the process dies": {[]Script{{Text(tale)}}, func(c *chat) { c.crash(); c.start() }, []string{tale}},
-		"the process dies, and the next asks": {plays("blue"), func(c *chat) { c.crash(); c.start() },
+		"nobody chooses":   {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
+		"the process dies": {[]Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
+		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
 			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
-		"the process ends": {[]Script{{Text(tale)}}, func(c *chat) { c.shutdown(); c.start() }, []string{tale}},
+		"the process ends": {[]Script{{Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				album(t)(cfg)
 				cfg.Shutdown.Grace = time.Second
-			}, func(s *chat) {
+			}, func(s *chatStory) {
 				w := s.chooses(s.ada, c.then...)
 				open, err := s.node.store.OpenQuestions(s.Context(), s.rooms()[0])
 				s.must(err)
@@ -175,7 +175,7 @@ func TestWhichTrackInVain(t *testing.T) {
 
 // IN-06: in a group the next question waits until somebody has chosen.
 func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
-	onEach(t, album(t), func(c *chat) {
+	onEach(t, album(t), func(c *chatStory) {
 		w := c.chooses(c.group, plays("")[1], Script{Text("Hello Bob.")})
 		c.Mention(Bob, c.group, "Hello")
 		c.Say(Bob, c.group, "1")

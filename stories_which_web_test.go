@@ -24,7 +24,7 @@ func (s *story) wondering(id string) (stream *sim.Stream, question string, befor
 		e, err := stream.Next()
 		s.must(err)
 		if e.Kind == "choices" {
-			var f struct{ Choices core.Offer }
+			var f struct{ Choices core.Choices }
 			s.must(json.Unmarshal([]byte(e.Raw), &f))
 			if !slices.Equal(f.Choices.Options, []string{"blue monk", "blue train"}) || stream.Text() != letMe+"\n\n"+which {
 				s.Fatalf("below %q it offers %q", stream.Text(), f.Choices.Options)

@@ -317,17 +317,17 @@ func (s *story) moment() {
 	}
 }
 
-// Keep implements connectors.Memo: what connectors store dies with the process too.
+// Keep implements connectors.StateStore: what connectors store dies with the process too.
 func (w *witness) Keep(ctx context.Context, name, value string) error {
 	if err := w.alive(); err != nil {
 		return err
 	}
-	return w.Store.(connectors.Memo).Keep(ctx, name, value)
+	return w.Store.(connectors.StateStore).Keep(ctx, name, value)
 }
 
-// Kept implements connectors.Memo.
+// Kept implements connectors.StateStore.
 func (w *witness) Kept(ctx context.Context, name string) (string, error) {
-	return w.Store.(connectors.Memo).Kept(ctx, name)
+	return w.Store.(connectors.StateStore).Kept(ctx, name)
 }
 
 func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (acc core.Accepted, err error) {
@@ -371,7 +371,7 @@ func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o cor
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	return w.effect(func() error { return w.Store.Revise(ctx, id, text, files) })
 }
 

@@ -22,7 +22,7 @@ type scribe struct{ deltas int }
 
 func (s scribe) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
-		if req.Turns[len(req.Turns)-1].Role == core.ToolRole {
+		if req.Messages[len(req.Messages)-1].Role == core.ToolRole {
 			yield(core.Chunk{Text: "Done."}, nil)
 			return
 		}
@@ -95,7 +95,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = rt.Submit(t.Context(), core.Message{
+	_, err = rt.ProcessMessage(t.Context(), core.Message{
 		Memory: core.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
 		Place:  core.Room{ID: "r", Kind: core.API, Connector: web.Name}, Address: core.Address{Connector: web.Name, Room: "r"},
 	})
@@ -118,7 +118,7 @@ func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtim
 	cfg := core.Config{
 		Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 		Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
-		Turns:  core.Turns{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
+		Turns:  core.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
 		Access: core.Access{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
 	}
 	set(&cfg)

@@ -43,8 +43,8 @@ func (rooms) Memory(context.Context, core.MemoryID) (core.Memory, error) {
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (rooms) File(context.Context, core.RunID, int) (core.Blob, error) {
-	return core.Blob{}, core.ErrNotFound
+func (rooms) File(context.Context, core.RunID, int) (core.File, error) {
+	return core.File{}, core.ErrNotFound
 }
 
 func (rooms) FilePart(context.Context, core.RunID, int, int64, int64) (core.FilePart, error) {

@@ -83,7 +83,7 @@ func (t *talk) Observe(e core.Event) {
 func (t *talk) ask(b *testing.B) {
 	t.asked++
 	room := roomOf("c")
-	_, err := t.Submit(b.Context(), core.Message{
+	_, err := t.ProcessMessage(b.Context(), core.Message{
 		Memory: core.Memory{
 			ID: core.MemoryID(fmt.Sprintf("%s/asked-%d", room, t.asked)), Room: room, Author: core.EntityID(room), Text: "Is it?", At: time.Now(),
 		},

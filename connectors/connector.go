@@ -34,25 +34,25 @@ type Poster interface {
 type Fetcher interface {
 	// Fetch gives the whole of a file of this connector's, at most limit bytes. Its error holds no secret; it is
 	// [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error)
+	Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error)
 }
 
 // Checker tries a connector's settings for real. A connector that lacks it is not checked.
 type Checker interface {
 	// Check returns what it found, or an error that says the next step.
-	Check(ctx context.Context) (Checkup, error)
+	Check(ctx context.Context) (CheckResult, error)
 }
 
-// Checkup is what a check has found.
-type Checkup struct {
+// CheckResult is what a check has found.
+type CheckResult struct {
 	Text string // in one line
 	// Unheard says what of groups the bot is not told, and how to change that; empty if it hears everything.
 	Unheard string
 }
 
-// Memo keeps what a connector must not forget when its process ends: little, and seldom written. Names begin with the
+// StateStore keeps what a connector must not forget when its process ends: little, and seldom written. Names begin with the
 // connector's own.
-type Memo interface {
+type StateStore interface {
 	// Keep remembers value in place of what was kept under name. It is safe when Keep returns.
 	Keep(ctx context.Context, name, value string) error
 	// Kept is what was kept last, or "".

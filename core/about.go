@@ -91,7 +91,7 @@ func (x *execution) health(ctx context.Context) []Health {
 	if x.rt.cfg.About.Health == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, hurry)
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	return x.rt.cfg.About.Health(ctx)
 }

@@ -17,29 +17,29 @@ type Access struct {
 	// own id, and who writes in one of Guests.
 	People map[EntityID]bool
 	Roles  map[string]bool
-	Guests Places
+	Guests RoomSet
 	Direct DirectAccess
 	Group  GroupAccess
 	// Listen is where the agent listens, beside private rooms. None means everywhere.
-	Listen Places
+	Listen RoomSet
 	// Always and Sources say what is answered in groups without being addressed to the agent: all that is said in some
 	// places, and all that comes from some [Message.Source].
-	Always  Places
+	Always  RoomSet
 	Sources map[string]bool
 	Bots    BotAccess
 	// Overrides hold for some places. Of several for a room, the one for its smallest chat counts, and a world's last.
 	Overrides []Override
 }
 
-// Places are chats, as "connector:id" with the platform's own id, and whole worlds.
-type Places struct {
+// RoomSet are chats, as "connector:id" with the platform's own id, and whole worlds.
+type RoomSet struct {
 	Chats  map[string]bool
 	Worlds map[WorldID]bool
 }
 
 // Override is what is different in some places.
 type Override struct {
-	Places
+	RoomSet
 	Group  GroupAccess // empty: as elsewhere
 	System string      // stands in place of the agent's; empty: as elsewhere
 	Tools  []string    // the names of the actions that may be used there; nil: all
@@ -81,10 +81,10 @@ const (
 )
 
 // none says that nothing is listed.
-func (p Places) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
+func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
 
 // hold says whether r is listed, or a part of what is.
-func (p Places) hold(r Room) bool {
+func (p RoomSet) hold(r Room) bool {
 	for _, id := range r.Chats {
 		if p.Chats[r.Connector+":"+id] {
 			return true
@@ -111,7 +111,7 @@ func (a Access) override(r Room) Override {
 }
 
 // stage makes of s what it is there.
-func (o Override) stage(s *Scene) {
+func (o Override) stage(s *TurnContext) {
 	if o.System != "" {
 		s.Agent.System = o.System
 	}
@@ -174,7 +174,7 @@ func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
 		return false, nil // I13
 	case m.Place.Kind.Private():
 		return !rt.cfg.Access.off(m.Place), nil
-	case m.Address.Known == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
+	case m.Address.AuthorizedByRole == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
 		return !rt.cfg.Access.off(m.Place), nil
 	}
 	return rt.invited(ctx, m.Place, m.Author, m.Roles)

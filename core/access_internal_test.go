@@ -9,14 +9,14 @@ func TestInvitedInOrder(t *testing.T) {
 	group := Room{Kind: Group, Connector: "a", World: "a/w", Chats: []string{"2"}}
 	thread := Room{Kind: Thread, Connector: "a", World: "a/w", Chats: []string{"3", "2"}}
 	elsewhere := Room{Kind: Group, Connector: "b", World: "b/w", Chats: []string{"2"}}
-	chats := func(ids ...string) Places {
-		p := Places{Chats: map[string]bool{}}
+	chats := func(ids ...string) RoomSet {
+		p := RoomSet{Chats: map[string]bool{}}
 		for _, id := range ids {
 			p.Chats[id] = true
 		}
 		return p
 	}
-	world := Places{Worlds: map[WorldID]bool{"a/w": true}}
+	world := RoomSet{Worlds: map[WorldID]bool{"a/w": true}}
 	friend := map[EntityID]bool{"ada": true}
 	role := map[string]bool{"a:r": true}
 	for name, c := range map[string]struct {
@@ -51,11 +51,11 @@ func TestInvitedInOrder(t *testing.T) {
 		"everybody in a thread of a room":        {Access{Guests: chats("a:2")}, thread, nil, yes},
 		"everybody in a world":                   {Access{Guests: world}, thread, nil, yes},
 		"everybody in another world":             {Access{Guests: world}, elsewhere, nil, maybe},
-		"everybody in a room that is off":        {Access{Guests: chats("a:2"), Overrides: []Override{{Places: chats("a:2"), Group: GroupOff}}}, group, nil, no},
-		"a friend in a world that is off":        {Access{People: friend, Overrides: []Override{{Places: world, Group: GroupOff}}}, group, nil, no},
-		"a room that is on in a world that is":   {Access{People: friend, Overrides: []Override{{Places: world, Group: GroupOff}, {Places: chats("a:2"), Group: GroupMentionOnly}}}, thread, nil, yes},
-		"a thread that is off in a room that is": {Access{People: friend, Overrides: []Override{{Places: chats("a:2")}, {Places: chats("a:3"), Group: GroupOff}}}, thread, nil, no},
-		"a room that is on where all is off":     {Access{People: friend, Group: GroupOff, Overrides: []Override{{Places: chats("a:2"), Group: GroupAmbient}}}, group, nil, yes},
+		"everybody in a room that is off":        {Access{Guests: chats("a:2"), Overrides: []Override{{RoomSet: chats("a:2"), Group: GroupOff}}}, group, nil, no},
+		"a friend in a world that is off":        {Access{People: friend, Overrides: []Override{{RoomSet: world, Group: GroupOff}}}, group, nil, no},
+		"a room that is on in a world that is":   {Access{People: friend, Overrides: []Override{{RoomSet: world, Group: GroupOff}, {RoomSet: chats("a:2"), Group: GroupMentionOnly}}}, thread, nil, yes},
+		"a thread that is off in a room that is": {Access{People: friend, Overrides: []Override{{RoomSet: chats("a:2")}, {RoomSet: chats("a:3"), Group: GroupOff}}}, thread, nil, no},
+		"a room that is on where all is off":     {Access{People: friend, Group: GroupOff, Overrides: []Override{{RoomSet: chats("a:2"), Group: GroupAmbient}}}, group, nil, yes},
 	} {
 		if got := c.a.invited(c.in, "ada", c.roles); got != c.want {
 			t.Errorf("%s: %d; want %d", name, got, c.want)
@@ -66,11 +66,11 @@ func TestInvitedInOrder(t *testing.T) {
 func TestOverrideDecides(t *testing.T) {
 	here := Room{Kind: Thread, Connector: "a", Chats: []string{"3", "2"}}
 	there := Room{Kind: Group, Connector: "a", Chats: []string{"4"}}
-	cfg := Config{Access: Access{Overrides: []Override{{Places: Places{Chats: map[string]bool{"a:2": true}}, Group: GroupAmbient}}}}
+	cfg := Config{Access: Access{Overrides: []Override{{RoomSet: RoomSet{Chats: map[string]bool{"a:2": true}}, Group: GroupAmbient}}}}
 	for name, c := range map[string]struct {
 		in   Room
 		want decision
-	}{"a thread of an ambient room": {here, maybe}, "elsewhere": {there, aside}} {
+	}{"a thread of an ambient room": {here, maybe}, "elsewhere": {there, contextOnly}} {
 		m := Message{Memory: Memory{Text: "It rains."}, Place: c.in}
 		if got := cfg.decide(m, Normal); got != c.want {
 			t.Errorf("%s: %d; want %d", name, got, c.want)
@@ -102,7 +102,7 @@ func TestEveryWordOfAccess(t *testing.T) {
 							case g == GroupAmbient:
 								want = maybe // if the model says so
 							default:
-								want = aside
+								want = contextOnly
 							}
 							got := cfg.Access.invited(m.Place, author, nil)
 							if got == yes {

@@ -69,7 +69,7 @@ func TestAccess(t *testing.T) {
 						if r.System == "" {
 							return []step{write("RESPOND")}
 						}
-						return []step{write("You said: " + r.Turns[len(r.Turns)-1].Text)}
+						return []step{write("You said: " + r.Messages[len(r.Messages)-1].Text)}
 					}
 					n := w.start()
 					for _, friend := range []bool{true, false} {
@@ -125,7 +125,7 @@ func (n *node) reads(in core.RoomID, friend, addressed bool) reaction {
 		m.Place.ID, m.Address.Room = m.Room, m.Room
 	}
 	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
-	acc, err := n.Submit(n.w.Context(), m)
+	acc, err := n.ProcessMessage(n.w.Context(), m)
 	n.w.must(err)
 	if acc.Run == "" {
 		return nothing
@@ -184,7 +184,7 @@ func TestStopIsForTheInvited(t *testing.T) {
 		acc := n.submit(m)
 		time.Sleep(time.Second)
 		for _, author := range []core.EntityID{"eve", ""} {
-			if _, err := n.Submit(w.Context(), core.Command{Room: group, Author: author, Name: core.Stop}); err != nil {
+			if _, err := n.ProcessMessage(w.Context(), core.Command{Room: group, Author: author, Name: core.Stop}); err != nil {
 				w.Error(err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestRoles(t *testing.T) {
 		acc := ask("visitor", "helper")
 		time.Sleep(time.Second)
 		for _, roles := range [][]string{{"visitor"}, {"helper"}} {
-			_, err := n.Submit(w.Context(), core.Command{Room: group, Author: "bob", Roles: roles, Name: core.Stop})
+			_, err := n.ProcessMessage(w.Context(), core.Command{Room: group, Author: "bob", Roles: roles, Name: core.Stop})
 			w.must(err)
 			synctest.Wait()
 			if o := w.run(acc).Outcome; o.Done() != (roles[0] == "helper") {
@@ -232,9 +232,9 @@ func TestRoles(t *testing.T) {
 // A place may have instructions of its own, and fewer actions.
 func TestOverrides(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&action{name: "ROLL"}, &action{name: "DRAW"}}}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&fakeAction{name: "ROLL"}, &fakeAction{name: "DRAW"}}}}
 		w.cfg.Access.Overrides = []core.Override{{
-			Places: core.Places{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
+			RoomSet: core.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
 		}}
 		n := w.start()
 		for chat, want := range map[string]string{"there": "Be brief. [ROLL DRAW]", "here": "Be kind. [DRAW]"} {
@@ -251,9 +251,9 @@ func TestOverrides(t *testing.T) {
 			if s := fmt.Sprint(strings.SplitN(got.System, "\n", 2)[0], " ", names); s != want {
 				t.Errorf("%s: %s; want %s", chat, s, want)
 			}
-			refused := strings.Contains(fmt.Sprint(asked[len(asked)-1].Turns), "no action")
+			refused := strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "no action")
 			if refused != (chat == "here") {
-				t.Errorf("%s: the model is told %v", chat, asked[len(asked)-1].Turns)
+				t.Errorf("%s: the model is told %v", chat, asked[len(asked)-1].Messages)
 			}
 		}
 	})

@@ -25,7 +25,7 @@ func (x *execution) tools() (specs []ActionSpec) {
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
 func (x *execution) act(ctx context.Context, c ToolCall) (result string, err error) {
-	end, files := Tool{Stage: StageEnd}, []Blob(nil)
+	end, files := Tool{Stage: StageEnd}, []File(nil)
 	defer func() { x.stage(c, end, files...) }()
 	t, params, problem := x.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
@@ -96,8 +96,8 @@ func (x *execution) over() bool {
 	return false
 }
 
-// spoken is [errNothingToSay] where nothing was said or shown.
-func (x *execution) spoken() error {
+// requireOutput is [errNothingToSay] where nothing was said or shown.
+func (x *execution) requireOutput() error {
 	if v := x.answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
 		return errNothingToSay
 	}

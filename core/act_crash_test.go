@@ -15,12 +15,12 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 	from := 0 // the effects before the question
 	play := func(k int, behind bool) {
 		inWorld(t, func(w *world) {
-			a := &action{name: "SEND", effect: core.Writes, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			a := &fakeAction{name: "SEND", effect: core.Writes, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 				return core.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
 			}}
 			w.plug(a)
 			w.model.play = func(r core.Request) []step {
-				switch r.Turns[len(r.Turns)-1].Text {
+				switch r.Messages[len(r.Messages)-1].Text {
 				case "tell them":
 					return []step{write(fox), pause(time.Second), call(0, "a", "SEND", "{}")}
 				}
@@ -36,7 +36,7 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 			from = len(p.done())
 			p.dieAt(k, behind, first)
 			m := w.message(room, "ada", "tell them")
-			_, _ = first.Submit(w.Context(), m)
+			_, _ = first.ProcessMessage(w.Context(), m)
 			time.Sleep(time.Minute)
 			effects = p.done()
 			w.ended(w.start().submit(m))

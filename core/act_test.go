@@ -24,11 +24,11 @@ func TestNames(t *testing.T) {
 		"sendMessages": "", "SEND": "", "MESSAGE": "", "WRITE": "", "": "", "_": "", "SEND MESSAGE": "",
 	} {
 		inWorld(t, func(w *world) {
-			a := &action{name: "SEND_MESSAGE", similes: []string{"DM", "WRITE_TO"}}
-			w.plug(a, &action{name: "SENDING"})
+			a := &fakeAction{name: "SEND_MESSAGE", similes: []string{"DM", "WRITE_TO"}}
+			w.plug(a, &fakeAction{name: "SENDING"})
 			w.model.queue([]step{call(0, "c", asked, "{}")}, []step{write("Well.")})
 			w.wants(w.start().say("go"), core.Completed, "Well.")
-			turns := w.model.asked()[1].Turns
+			turns := w.model.asked()[1].Messages
 			unknown := strings.HasPrefix(turns[len(turns)-1].Text, "Error: There is no action")
 			if unknown != (want == "") || a.times() == 0 != (want == "") {
 				t.Errorf("%q: done %d times; the model was told %q", asked, a.times(), turns[len(turns)-1].Text)
@@ -40,16 +40,16 @@ func TestNames(t *testing.T) {
 // What could mean two actions, and a schema that is none, are found at the start, with the plugin and the action.
 func TestWrongActions(t *testing.T) {
 	for name, c := range map[string]struct {
-		actions []*action
+		actions []*fakeAction
 		want    string
 	}{
-		"the same name":      {[]*action{{name: "DO_IT"}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by DO_IT"},
-		"nearly the same":    {[]*action{{name: "DO_IT"}, {name: "DoIt"}}, "plugin test: action DoIt: the name DoIt is already used by DO_IT"},
-		"a simile of a name": {[]*action{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is already used by DO_IT"},
-		"a name of a simile": {[]*action{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by ACT"},
-		"two similes":        {[]*action{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is already used by A"},
-		"no name":            {[]*action{{name: "_"}}, `plugin test: action _: the name "_" is invalid`},
-		"no schema":          {[]*action{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
+		"the same name":      {[]*fakeAction{{name: "DO_IT"}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by DO_IT"},
+		"nearly the same":    {[]*fakeAction{{name: "DO_IT"}, {name: "DoIt"}}, "plugin test: action DoIt: the name DoIt is already used by DO_IT"},
+		"a simile of a name": {[]*fakeAction{{name: "DO_IT"}, {name: "ACT", similes: []string{"do_it"}}}, "plugin test: action ACT: the name do_it is already used by DO_IT"},
+		"a name of a simile": {[]*fakeAction{{name: "ACT", similes: []string{"DO_IT"}}, {name: "DO_IT"}}, "plugin test: action DO_IT: the name DO_IT is already used by ACT"},
+		"two similes":        {[]*fakeAction{{name: "A", similes: []string{"X"}}, {name: "B", similes: []string{"X"}}}, "plugin test: action B: the name X is already used by A"},
+		"no name":            {[]*fakeAction{{name: "_"}}, `plugin test: action _: the name "_" is invalid`},
+		"no schema":          {[]*fakeAction{{name: "A", schema: `{"type":"object","properties":{"n":{"type":"number!"}}}`}}, `plugin test: action A: its parameters: the schema has the type "number!", which JSON does not have`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -72,11 +72,11 @@ func TestParametersAreChecked(t *testing.T) {
 		`{"what":"tea"`:            `Error: The parameters are not a complete JSON object.`,
 	} {
 		inWorld(t, func(w *world) {
-			a := &action{name: "LIKE", schema: likes}
+			a := &fakeAction{name: "LIKE", schema: likes}
 			w.plug(a)
 			w.model.queue([]step{call(0, "c", "LIKE", params)}, []step{write("Well.")})
 			w.wants(w.start().say("go"), core.Completed, "Well.")
-			turns := w.model.asked()[1].Turns
+			turns := w.model.asked()[1].Messages
 			if got := turns[len(turns)-1].Text; told != "" && !strings.HasPrefix(got, told) {
 				t.Errorf("%s: the model was told %q", params, got)
 			}
@@ -91,11 +91,11 @@ func TestParametersAreChecked(t *testing.T) {
 func TestLimits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		free := make(chan struct{})
-		w.plug(&action{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			<-free
 			c.Update("too late to be heard")
 			return core.Result{Text: "too late"}, nil
-		}}, &action{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
+		}}, &fakeAction{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
 		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*core.Chunk, error) {
 			close(free)
 			return nil, nil
@@ -106,7 +106,7 @@ func TestLimits(t *testing.T) {
 		if took := w.model.asked()[1].From.Sub(begun); took != 105*time.Second {
 			t.Errorf("the actions took %v", took)
 		}
-		turns := w.model.asked()[1].Turns
+		turns := w.model.asked()[1].Messages
 		if diff := cmp.Diff([]string{"Error: the action took too long", "done after a while"}, []string{turns[2].Text, turns[3].Text}); diff != "" {
 			t.Errorf("the model was told (-want +got):\n%s", diff)
 		}
@@ -117,17 +117,17 @@ func TestLimits(t *testing.T) {
 func TestTheSecondUsesTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
-		var seen core.Scene
+		var seen core.TurnContext
 		w.plug(
-			&action{name: "FIND", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			&fakeAction{name: "FIND", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				return core.Result{Text: "tea is in cupboard 3"}, nil
 			}},
-			&action{name: "FETCH", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			&fakeAction{name: "FETCH", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				seen = c.Scene
 				last := c.Earlier[len(c.Earlier)-1]
 				return core.Result{Text: "fetched, because " + last.Action + " said " + last.Result.Text}, nil
 			}},
-			&action{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New("a cup fell") }},
+			&fakeAction{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New("a cup fell") }},
 		)
 		w.model.queue([]step{call(0, "a", "FIND", "{}"), call(1, "b", "FETCH", "{}"), call(2, "c", "BREAK", "{}")}, []step{write("Here.")})
 		n := w.start()
@@ -164,7 +164,7 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
-			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				owner <- c.Scene.Owner
 				several <- c.Scene.Several()
 				return core.Result{}, nil
@@ -201,8 +201,8 @@ func TestOffered(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
-			a := &action{name: "SET"}
-			w.plug(&action{name: "FIRST"})
+			a := &fakeAction{name: "SET"}
+			w.plug(&fakeAction{name: "FIRST"})
 			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "owners", Actions: []core.Action{forOwners{a}}})
 			w.model.queue([]step{call(0, "a", "SET", "{}")}, []step{write("Well.")})
 			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), core.Completed, "Well.")
@@ -213,15 +213,15 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-type forOwners struct{ *action }
+type forOwners struct{ *fakeAction }
 
-func (forOwners) Offered(s core.Scene) bool { return s.Owner }
+func (forOwners) Available(s core.TurnContext) bool { return s.Owner }
 
 // People see nothing of a quiet call.
 func TestQuiet(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		w.plug(&action{name: "HUSH", quiet: true}, &action{name: "DO"})
+		w.plug(&fakeAction{name: "HUSH", quiet: true}, &fakeAction{name: "DO"})
 		w.model.queue([]step{pause(time.Second), call(0, "a", "hush", "{}"), call(1, "b", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
 		cs, v, err := n.follow(n.say("go").Run)
@@ -236,8 +236,8 @@ func TestQuiet(t *testing.T) {
 func TestLast(t *testing.T) {
 	for text, want := range map[string]core.Status{"": core.Ignored, "Bye.": core.Completed} {
 		inWorld(t, func(w *world) {
-			w.plug(&action{name: "LEAVE", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }},
-				&action{name: "DO"})
+			w.plug(&fakeAction{name: "LEAVE", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }},
+				&fakeAction{name: "DO"})
 			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
 			w.wants(w.start().say("go"), want, text)
 			if n := len(w.model.asked()); n != 1 {
@@ -257,14 +257,14 @@ func TestDirect(t *testing.T) {
 		want   string
 		status core.Status
 	}{
-		"its result":     {claimer{action: &action{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, core.Completed},
-		"what it shows":  {claimer{action: &action{name: "ROLL", do: shows("4")}, params: `{}`}, "4", core.Completed},
-		"nothing":        {claimer{action: &action{name: "ROLL", do: shows("")}, params: `{}`}, "", core.Ignored},
-		"an error":       {claimer{action: &action{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
-		"wrong params":   {claimer{action: &action{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
-		"it writes":      {claimer{action: &action{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, core.Completed},
-		"not its matter": {claimer{action: &action{name: "ROLL"}}, "You said: roll", core.Completed},
-		"a broken match": {claimer{action: &action{name: "ROLL"}, params: "panic"}, "You said: roll", core.Completed},
+		"its result":     {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, core.Completed},
+		"what it shows":  {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("4")}, params: `{}`}, "4", core.Completed},
+		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("")}, params: `{}`}, "", core.Ignored},
+		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
+		"wrong params":   {claimer{fakeAction: &fakeAction{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
+		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, core.Completed},
+		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", core.Completed},
+		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", core.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -283,7 +283,7 @@ func TestDirect(t *testing.T) {
 func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Group = core.GroupAmbient
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{action: &action{name: "ROLL"}, params: `{}`}}}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		w.wants(w.start().submit(w.message(group, "ada", "roll")), core.Completed, "done {}")
 		if n := len(w.model.asked()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
@@ -291,7 +291,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	})
 	inWorld(t, func(w *world) {
 		w.cfg.Turns.Window = time.Second
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{action: &action{name: "ROLL"}, params: `{}`}}}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		n := w.start()
 		n.say("what is love?")
 		w.wants(n.say("roll"), core.Completed, "You said: roll")
@@ -300,11 +300,11 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 
 // claimer claims every message, if it has parameters.
 type claimer struct {
-	*action
+	*fakeAction
 	params string
 }
 
-func (c claimer) Match(core.Scene) (json.RawMessage, bool) {
+func (c claimer) Match(core.TurnContext) (json.RawMessage, bool) {
 	if c.params == "panic" {
 		panic("in Match")
 	}
@@ -325,9 +325,9 @@ func breaks(text string) func(context.Context, *core.Call) (core.Result, error) 
 // Where only some actions may be used, the others are not there; what is allowed must exist.
 func TestToolsOfPlaces(t *testing.T) {
 	inWorld(t, func(w *world) {
-		first, other := &action{name: "FIRST"}, &action{name: "SECOND"}
+		first, other := &fakeAction{name: "FIRST"}, &fakeAction{name: "SECOND"}
 		w.plug(first, other)
-		w.cfg.Access.Overrides = []core.Override{{Places: core.Places{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
+		w.cfg.Access.Overrides = []core.Override{{RoomSet: core.RoomSet{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
 		w.model.queue([]step{call(0, "a", "FIRST", "{}"), call(1, "b", "SECOND", "{}")}, []step{write("Well.")})
 		m := w.addressed("ada", "go")
 		m.Place.Chats = []string{"7"}
@@ -368,14 +368,14 @@ func TestRights(t *testing.T) {
 			for _, id := range c.letIn {
 				w.must(w.store.LetIn(w.Context(), core.Person{ID: id}))
 			}
-			var seen core.Scene
-			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			var seen core.TurnContext
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				seen = c.Scene
 				return core.Result{}, nil
 			}})
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			m := w.message(room, "ada", "I am the owner")
-			m.Roles, m.Address.Known = c.roles, "ada" // only the runtime says that
+			m.Roles, m.Address.AuthorizedByRole = c.roles, "ada" // only the runtime says that
 			w.wants(w.start().submit(m), core.Completed, "Well.")
 			if seen.Owner != c.owner || seen.Allowed != c.allowed {
 				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
@@ -389,26 +389,26 @@ func TestFilesAreWhatTheyAre(t *testing.T) {
 	png, page := "\x89PNG\r\n\x1a\n", "<html><script>"
 	for name, c := range map[string]struct {
 		name, kind, data string
-		want             []core.Blob
+		want             []core.File
 	}{
-		"a picture":           {"a.png", "image/png", png, []core.Blob{{Name: "a.png", Type: "image/png", Data: []byte(png)}}},
-		"said to be a page":   {"", "text/html", png, []core.Blob{{Type: "image/png", Data: []byte(png)}}},
-		"a page":              {"", "image/png", page, []core.Blob{{Type: "text/html; charset=utf-8", Data: []byte(page)}}},
-		"a drawing":           {"", "image/svg+xml", "<svg/>", []core.Blob{{Type: "text/plain; charset=utf-8", Data: []byte("<svg/>")}}},
-		"a song":              {"a.mp3", "audio/mpeg", "la", []core.Blob{{Name: "a.mp3", Type: "audio/mpeg", Data: []byte("la")}}},
-		"of no type":          {"a", "nothing of the kind\r\n", "la", []core.Blob{{Name: "a", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"from a folder":       {"../../etc/a \u202e\n b.txt", "", "la", []core.Blob{{Name: "a b.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"of another's folder": {`C:\x\a.txt`, "", "la", []core.Blob{{Name: "a.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"a picture":           {"a.png", "image/png", png, []core.File{{Name: "a.png", Type: "image/png", Data: []byte(png)}}},
+		"said to be a page":   {"", "text/html", png, []core.File{{Type: "image/png", Data: []byte(png)}}},
+		"a page":              {"", "image/png", page, []core.File{{Type: "text/html; charset=utf-8", Data: []byte(page)}}},
+		"a drawing":           {"", "image/svg+xml", "<svg/>", []core.File{{Type: "text/plain; charset=utf-8", Data: []byte("<svg/>")}}},
+		"a song":              {"a.mp3", "audio/mpeg", "la", []core.File{{Name: "a.mp3", Type: "audio/mpeg", Data: []byte("la")}}},
+		"of no type":          {"a", "nothing of the kind\r\n", "la", []core.File{{Name: "a", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"from a folder":       {"../../etc/a \u202e\n b.txt", "", "la", []core.File{{Name: "a b.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"of another's folder": {`C:\x\a.txt`, "", "la", []core.File{{Name: "a.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
 		"with a long name": {strings.Repeat("ä", 100) + ".txt", "", "la",
-			[]core.Blob{{Name: strings.Repeat("ä", 48) + ".txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"without a name": {"..", "", "la", []core.Blob{{Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+			[]core.File{{Name: strings.Repeat("ä", 48) + ".txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"without a name": {"..", "", "la", []core.File{{Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
 		"a large one":    {"", "image/png", png + strings.Repeat("x", 8<<20), nil},
 		"an empty one":   {"a.txt", "text/plain", "", nil},
 	} {
 		inWorld(t, func(w *world) {
 			w.watched()
-			w.plug(&action{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
-				return core.Result{Text: "there", Files: []core.Blob{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
+			w.plug(&fakeAction{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
+				return core.Result{Text: "there", Files: []core.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
 			}})
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Action is something that the agent can do. An action may be a [Matcher] and an [Offerer] too. All methods are called
+// Action is something that the agent can do. An action may be a [Matcher] and an [Conditional] too. All methods are called
 // by several runs at once.
 type Action interface {
 	// Spec is always the same.
@@ -21,14 +21,14 @@ type Action interface {
 // it shows, or else its Result.Text, is the answer. Match looks and changes nothing; it is asked about turns of one
 // message that somebody wants answered. The first action that claims a message has it.
 type Matcher interface {
-	Match(s Scene) (params json.RawMessage, ok bool)
+	Match(s TurnContext) (params json.RawMessage, ok bool)
 }
 
-// Offerer is an action that is not there in every turn. Where it is not offered, nobody is told of it, and a call of it is
+// Conditional is an action that is not there in every turn. Where it is not offered, nobody is told of it, and a call of it is
 // one of an unknown action. Actions without this method are offered everywhere. What it says should hang on the room and
 // on who asks: prompts that stay the same cost less.
-type Offerer interface {
-	Offered(s Scene) bool
+type Conditional interface {
+	Available(s TurnContext) bool
 }
 
 // ActionSpec tells the model and the runtime of an action.
@@ -62,7 +62,7 @@ type Result struct {
 	Short string // for people, one line
 	// Files are for people: below the answer, pictures as pictures, each at most 8 MiB. They are remembered with it, up to
 	// 24 MiB.
-	Files []Blob
+	Files []File
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.
 	Last bool

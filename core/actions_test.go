@@ -15,8 +15,8 @@ import (
 	"parley/core"
 )
 
-// action does what a test says, and counts.
-type action struct {
+// fakeAction does what a test says, and counts.
+type fakeAction struct {
 	name    string
 	similes []string
 	schema  string // of its parameters
@@ -30,7 +30,7 @@ type action struct {
 	began int
 }
 
-func (a *action) Spec() core.ActionSpec {
+func (a *fakeAction) Spec() core.ActionSpec {
 	schema := a.schema
 	if schema == "" {
 		schema = `{"type":"object"}`
@@ -41,14 +41,14 @@ func (a *action) Spec() core.ActionSpec {
 }
 
 // effects is what it declares: that it reads, unless a test says otherwise.
-func (a *action) effects() core.Effect {
+func (a *fakeAction) effects() core.Effect {
 	if a.effect == 0 {
 		return core.Reads
 	}
 	return a.effect
 }
 
-func (a *action) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+func (a *fakeAction) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	a.mu.Lock()
 	a.began++
 	a.mu.Unlock()
@@ -58,7 +58,7 @@ func (a *action) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	return a.do(ctx, c)
 }
 
-func (a *action) times() int {
+func (a *fakeAction) times() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.began
@@ -75,7 +75,7 @@ func lasts(d time.Duration) func(context.Context, *core.Call) (core.Result, erro
 	}
 }
 
-func (w *world) plug(actions ...*action) {
+func (w *world) plug(actions ...*fakeAction) {
 	p := core.Plugin{Name: "test"}
 	for _, a := range actions {
 		p.Actions = append(p.Actions, a)
@@ -113,7 +113,7 @@ func stages(w *world, cs []core.Change) (ends map[string]core.Tool) {
 func TestAction(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		a := &action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		a := &fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Update("playing")
@@ -135,7 +135,7 @@ func TestAction(t *testing.T) {
 		if diff := cmp.Diff([]string{"loading", "playing"}, v.History); diff != "" {
 			w.Errorf("the trail (-want +got):\n%s", diff)
 		}
-		turns := w.model.asked()[1].Turns
+		turns := w.model.asked()[1].Messages
 		result := turns[len(turns)-1]
 		if result.Role != core.ToolRole || result.Call != "c1" || result.Text != "it plays" {
 			w.Errorf("the model was told %+v", result)
@@ -153,7 +153,7 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		var a *core.Answer
-		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			before := a.View().At
 			c.Update("loading")
 			if a.Wait(ctx, before) != nil || !strings.HasSuffix(a.View().Text(), "loading") {
@@ -200,7 +200,7 @@ func TestActionGoesWrong(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.watched()
-					w.plug(&action{name: "DO", effect: effect, do: c.do})
+					w.plug(&fakeAction{name: "DO", effect: effect, do: c.do})
 					w.model.queue(append(script{pause(time.Second)}, c.asks...), script{write("Well.")}) // once it is watched
 					n := w.start()
 					acc := n.say("do it")
@@ -209,7 +209,7 @@ func TestActionGoesWrong(t *testing.T) {
 					if end := stages(w, cs)["c"]; end.Success || end.Error != c.people {
 						w.Errorf("people see %+v", end)
 					}
-					turns := w.model.asked()[1].Turns
+					turns := w.model.asked()[1].Messages
 					if got := turns[len(turns)-1].Text; got != c.told {
 						w.Errorf("the model was told %q", got)
 					}
@@ -223,7 +223,7 @@ func TestActionGoesWrong(t *testing.T) {
 }
 
 func second(n *node) error {
-	_, err := n.Submit(n.w.Context(), n.w.message(room, "ada", "B"))
+	_, err := n.ProcessMessage(n.w.Context(), n.w.message(room, "ada", "B"))
 	return err
 }
 
@@ -259,7 +259,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 				if c.want == core.TimedOut {
 					w.cfg.Turns.Limit = 10 * time.Second
 				}
-				reads, writes := &action{name: "DO", do: lasts(20 * time.Second)}, &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				reads, writes := &fakeAction{name: "DO", do: lasts(20 * time.Second)}, &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
 				w.plug(reads, writes)
 				w.model.queue(c.script)
 				n := w.start()
@@ -285,13 +285,13 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 // LM-08
 func TestHugeResult(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&action{name: "DO", do: func(context.Context, *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(context.Context, *core.Call) (core.Result, error) {
 			return core.Result{Text: strings.Repeat("x", 700<<10)}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
 		w.wants(n.say("do it"), core.Completed, "Well.")
-		turns := w.model.asked()[1].Turns
+		turns := w.model.asked()[1].Messages
 		if n := len(turns[len(turns)-1].Text); n > 65<<10 {
 			w.Errorf("the model was given %d bytes", n)
 		}
@@ -302,7 +302,7 @@ func TestHugeResult(t *testing.T) {
 func TestEndlessCalls(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		a := &action{name: "DO"}
+		a := &fakeAction{name: "DO"}
 		w.plug(a)
 		for range 10 {
 			w.model.queue([]step{call(0, "a", "DO", "{}")})
@@ -324,7 +324,7 @@ func TestEndlessCalls(t *testing.T) {
 // A writing action is finished and recorded before its run yields (DESIGN 6), and the later turn waits for that.
 func TestWritingActionIsFinished(t *testing.T) {
 	inWorld(t, func(w *world) {
-		a := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+		a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
 		w.plug(a)
 		w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("B's answer")}) // A has no second round
 		n := w.start()
@@ -350,7 +350,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 	for name, after := range map[string]time.Duration{"cut off within": time.Second, "cut off behind": 30 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				a := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
 				w.plug(a)
 				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
 				n := w.start()
@@ -374,7 +374,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 // An action may say what no store takes: that must not keep its run from ending (I12).
 func TestBrokenText(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("caf\xe9")
 			return core.Result{Text: "\xff"}, nil
 		}})

@@ -26,7 +26,7 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run 
 
 // askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
 // sight, but not in prompts.
-func (x *execution) askedAgain(ctx context.Context, s Scene) (Scene, error) {
+func (x *execution) askedAgain(ctx context.Context, s TurnContext) (TurnContext, error) {
 	var at int
 	err := x.persist(ctx, func() (err error) {
 		var asked Run
@@ -53,7 +53,7 @@ const retryLine = "Answer this again."
 
 // retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
 // with the person who retries, whose words only quote the question of another (SE-16).
-func (s Scene) retried(at int) Scene {
+func (s TurnContext) retried(at int) TurnContext {
 	by, asked := s.Message, s.Recent[at]
 	s.Recent = slices.Clone(s.Recent[:at+1])
 	if asked.Author == by.Author {
@@ -61,7 +61,7 @@ func (s Scene) retried(at int) Scene {
 		return s
 	}
 	by.Kind, by.InReplyTo, by.Text = Said, asked.ID, retryLine
-	by.Quoted = Quoted{Name: Label(asked.Name), Text: oneLine(asked.words(), maxQuoted)}
+	by.Quoted = Quoted{Name: Label(asked.Name), Text: oneLine(asked.promptText(), maxQuoted)}
 	s.Recent = append(s.Recent, by)
 	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
 	s.Message = by
@@ -78,7 +78,7 @@ func (x *execution) forgetAnswers(ctx context.Context, asked Run, later []Memory
 		if ignore(err, ErrNotFound) != nil {
 			return err
 		}
-		if err == nil && (run.ID == asked.ID || run.Duty == Again) {
+		if err == nil && (run.ID == asked.ID || run.Kind == RunRetry) {
 			if err := x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
 				return err
 			}

@@ -26,9 +26,9 @@ func TestRetryOfAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
-				w.cfg.Access.Guests = core.Places{Chats: map[string]bool{"fake:here": true}}
-				var scenes []core.Scene
-				w.plug(&action{name: "LOOK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				w.cfg.Access.Guests = core.RoomSet{Chats: map[string]bool{"fake:here": true}}
+				var scenes []core.TurnContext
+				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					scenes = append(scenes, c.Scene)
 					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
 				}})

@@ -16,9 +16,9 @@ type Answer struct {
 	segs      []*segment
 	open      map[key]*segment
 	log       []entry // in order of end; neighbouring text of one segment is one entry
-	history   sayings
+	history   callbackHistory
 	important []string
-	offer     *Offer
+	offer     *Choices
 	outcome   Outcome
 	lost      bool
 	seen      seen
@@ -41,8 +41,8 @@ type segment struct {
 	parameters strings.Builder  // of a call, while they are being written
 	text       *strings.Builder // what it says; a callback begins another one. A string taken from a builder stays good
 	said       string           // with the newest callback
-	brought    []Blob           // with that
-	files      []Blob           // that it shows now
+	brought    []File           // with that
+	files      []File           // that it shows now
 	first      Cursor           // the first and the newest callback in the log: the two that a slow reader gets
 	last       Cursor
 }
@@ -108,13 +108,13 @@ func (a *Answer) apply(c Change) {
 		a.history.add(c.Text)
 	case ToolStage:
 		a.move(s, c)
-	case Offered:
-		a.offer = c.Offer
+	case ChoicesChanged:
+		a.offer = c.Choices
 		a.log = append(a.log, entry{end: c.End, change: c})
 	case Ended:
 		a.outcome, a.offer = *c.Outcome, c.Outcome.Offer
 		if c.History != nil {
-			a.history = sayings{texts: c.History}
+			a.history = callbackHistory{texts: c.History}
 		}
 		a.log = append(a.log, entry{end: c.End, change: Change{Kind: Ended, Outcome: c.Outcome}})
 		close(a.endedLocked())
@@ -125,7 +125,7 @@ func (a *Answer) apply(c Change) {
 func (a *Answer) segment(c Change) *segment {
 	k := key{call: c.Call}
 	switch {
-	case c.Kind == Ended, c.Kind == Offered:
+	case c.Kind == Ended, c.Kind == ChoicesChanged:
 		return nil
 	case c.Call == "":
 		k.step = c.Step
@@ -258,7 +258,7 @@ func (a *Answer) View() View {
 }
 
 func (a *Answer) viewLocked() View {
-	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Offer: a.offer, Outcome: a.outcome}
+	v := View{At: a.at, History: a.history.list(), Important: slices.Clip(a.important), Choices: a.offer, Outcome: a.outcome}
 	for _, s := range a.segs {
 		v.Segments = append(v.Segments, Segment{s.call, s.tool, s.text.String(), s.files})
 	}

@@ -86,7 +86,7 @@ func TestReadersInParallel(t *testing.T) {
 		})
 	}
 	for range 1000 {
-		a.Apply(text(0, "four"))
+		a.Apply(textChange(0, "four"))
 		a.Apply(said("c", "x"))
 		a.Apply(said("d", "y"))
 	}

@@ -12,10 +12,10 @@ import (
 
 func anyChange(t *rapid.T) core.Change {
 	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
-	files := rapid.SampledFrom([][]core.Blob{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
+	files := rapid.SampledFrom([][]core.File{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
 	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0, 1, 2:
-		return text(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))
+		return textChange(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))
 	case 3, 4:
 		c := said(call, rapid.StringN(0, 3, -1).Draw(t, "said"))
 		c.Files = files
@@ -26,7 +26,7 @@ func anyChange(t *rapid.T) core.Change {
 	case 6:
 		return streams(call, rapid.StringN(0, 3, -1).Draw(t, "chunk"))
 	case 7:
-		return core.Change{Kind: core.Offered, Offer: rapid.SampledFrom([]*core.Offer{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
+		return core.Change{Kind: core.ChoicesChanged, Choices: rapid.SampledFrom([]*core.Choices{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
 	}
 	c := stage(call, rapid.SampledFrom([]core.Stage{core.StageStart, core.StageRunning, core.StageEnd}).Draw(t, "stage"))
 	c.Files = files
@@ -40,7 +40,7 @@ type page struct {
 	index map[string]int
 	chunk map[string]string // by call
 	tools int
-	offer *core.Offer
+	offer *core.Choices
 	ends  []core.Outcome
 }
 
@@ -59,8 +59,8 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 			s.Text += c.Text
 		case core.Callback:
 			s.Text, s.Files = c.Text, c.Files
-		case core.Offered:
-			p.offer = c.Offer
+		case core.ChoicesChanged:
+			p.offer = c.Choices
 		case core.ToolStage:
 			if c.Files != nil {
 				s.Files = c.Files
@@ -84,7 +84,7 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 }
 
 func (p *page) segment(c core.Change) *core.Segment {
-	if c.Kind == core.Ended || c.Kind == core.Offered {
+	if c.Kind == core.Ended || c.Kind == core.ChoicesChanged {
 		return nil
 	}
 	if p.index == nil {
@@ -121,8 +121,8 @@ func TestEveryReaderSeesTheSame(t *testing.T) {
 		}
 		want := answers[0].View()
 		for i, p := range pages {
-			if p.read(t, answers[0]); p.offer != want.Offer {
-				t.Fatalf("reader %d may choose from %v; want %v", i, p.offer, want.Offer)
+			if p.read(t, answers[0]); p.offer != want.Choices {
+				t.Fatalf("reader %d may choose from %v; want %v", i, p.offer, want.Choices)
 			}
 		}
 		answers[0].End(done)
@@ -162,7 +162,7 @@ func TestReadIsAtomic(t *testing.T) {
 	var a core.Answer
 	go func() {
 		for range 2000 {
-			a.Apply(text(0, "ab"))
+			a.Apply(textChange(0, "ab"))
 			a.Apply(said("c", "x"))
 		}
 		a.End(done)

@@ -14,7 +14,9 @@ import (
 )
 
 // Short ways to write changes.
-func text(step int, s string) core.Change { return core.Change{Kind: core.Text, Step: step, Text: s} }
+func textChange(step int, s string) core.Change {
+	return core.Change{Kind: core.Text, Step: step, Text: s}
+}
 
 func said(call, s string) core.Change { return core.Change{Kind: core.Callback, Call: call, Text: s} }
 
@@ -51,28 +53,28 @@ func TestSince(t *testing.T) {
 		want    []core.Change
 	}{
 		"nothing":                    {nil, 0, nil},
-		"text joins":                 {[]core.Change{text(0, "ab"), text(0, "cd"), text(0, "e")}, 0, []core.Change{at(5, text(0, "abcde"))}},
-		"from the middle of a text":  {[]core.Change{text(0, "ab"), text(0, "cd")}, 3, []core.Change{at(4, text(0, "d"))}},
-		"texts of steps do not join": {[]core.Change{text(0, "a"), text(1, "b")}, 0, []core.Change{at(1, text(0, "a")), at(2, text(1, "b"))}},
-		"empty text is nothing":      {[]core.Change{text(0, ""), text(0, "a")}, 0, []core.Change{at(1, text(0, "a"))}},
+		"text joins":                 {[]core.Change{textChange(0, "ab"), textChange(0, "cd"), textChange(0, "e")}, 0, []core.Change{at(5, textChange(0, "abcde"))}},
+		"from the middle of a text":  {[]core.Change{textChange(0, "ab"), textChange(0, "cd")}, 3, []core.Change{at(4, textChange(0, "d"))}},
+		"texts of steps do not join": {[]core.Change{textChange(0, "a"), textChange(1, "b")}, 0, []core.Change{at(1, textChange(0, "a")), at(2, textChange(1, "b"))}},
+		"empty text is nothing":      {[]core.Change{textChange(0, ""), textChange(0, "a")}, 0, []core.Change{at(1, textChange(0, "a"))}},
 		"of a call its place and the newest": {
-			[]core.Change{said("c", "1"), text(0, "a"), said("c", "2"), said("c", "3")}, 0,
-			[]core.Change{at(1, said("c", "3")), at(2, text(0, "a")), at(4, said("c", "3"))},
+			[]core.Change{said("c", "1"), textChange(0, "a"), said("c", "2"), said("c", "3")}, 0,
+			[]core.Change{at(1, said("c", "3")), at(2, textChange(0, "a")), at(4, said("c", "3"))},
 		},
 		"a text goes on around a callback that is gone": {
-			[]core.Change{said("c", "1"), text(0, "ab"), said("c", "2"), text(0, "cd"), said("c", "3")}, 2,
-			[]core.Change{at(3, text(0, "b")), at(6, text(0, "cd")), at(7, said("c", "3"))},
+			[]core.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 2,
+			[]core.Change{at(3, textChange(0, "b")), at(6, textChange(0, "cd")), at(7, said("c", "3"))},
 		},
 		"a callback that is gone leaves its cursor usable": {
-			[]core.Change{said("c", "1"), text(0, "ab"), said("c", "2"), text(0, "cd"), said("c", "3")}, 4,
-			[]core.Change{at(6, text(0, "cd")), at(7, said("c", "3"))},
+			[]core.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 4,
+			[]core.Change{at(6, textChange(0, "cd")), at(7, said("c", "3"))},
 		},
 		"what a call adds joins": {
 			[]core.Change{said("c", "1"), adds("c", "a"), adds("c", "b")}, 0, []core.Change{at(1, said("c", "1")), at(3, adds("c", "ab"))},
 		},
 		"what was added goes with its callback": {
-			[]core.Change{said("c", "1"), adds("c", "ab"), text(0, "x"), said("c", "2"), adds("c", "cd"), said("c", "3"), adds("c", "e")}, 0,
-			[]core.Change{at(1, said("c", "3")), at(4, text(0, "x")), at(8, said("c", "3")), at(9, adds("c", "e"))},
+			[]core.Change{said("c", "1"), adds("c", "ab"), textChange(0, "x"), said("c", "2"), adds("c", "cd"), said("c", "3"), adds("c", "e")}, 0,
+			[]core.Change{at(1, said("c", "3")), at(4, textChange(0, "x")), at(8, said("c", "3")), at(9, adds("c", "e"))},
 		},
 		"pieces of parameters join": {
 			[]core.Change{streams("c", `{"a`), streams("c", `":1`), streams("d", "{"), streams("c", "}")}, 2,
@@ -82,8 +84,8 @@ func TestSince(t *testing.T) {
 			[]core.Change{stage("c", core.StageStart), stage("c", core.StageRunning), stage("c", core.StageRunning), stage("c", core.StageEnd), ended}, 1,
 			[]core.Change{at(2, stage("c", core.StageRunning)), at(3, stage("c", core.StageRunning)), at(4, stage("c", core.StageEnd)), at(5, ended)},
 		},
-		"nothing after the end": {[]core.Change{text(0, "a"), ended, text(0, "b"), ended}, 1, []core.Change{at(2, ended)}},
-		"beyond all":            {[]core.Change{text(0, "abc")}, ^core.Cursor(0), nil},
+		"nothing after the end": {[]core.Change{textChange(0, "a"), ended, textChange(0, "b"), ended}, 1, []core.Change{at(2, ended)}},
+		"beyond all":            {[]core.Change{textChange(0, "abc")}, ^core.Cursor(0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := answerOf(c.changes...)
@@ -100,7 +102,7 @@ func TestSince(t *testing.T) {
 
 // Mirrors may hear a change twice, or a part of it again.
 func TestApplyIgnoresWhatItHas(t *testing.T) {
-	a := answerOf(at(4, text(0, "abcd")), at(2, text(0, "ab")), at(6, text(0, "bcdef")), at(6, said("c", "old")), at(7, said("c", "1")))
+	a := answerOf(at(4, textChange(0, "abcd")), at(2, textChange(0, "ab")), at(6, textChange(0, "bcdef")), at(6, said("c", "old")), at(7, said("c", "1")))
 	want := []core.Segment{{Text: "abcdef"}, {Call: "c", Text: "1"}}
 	if diff := cmp.Diff(want, a.View().Segments); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -110,13 +112,13 @@ func TestApplyIgnoresWhatItHas(t *testing.T) {
 func TestViewText(t *testing.T) {
 	for want, cs := range map[string][]core.Change{
 		"":              {stage("c", core.StageStart)},
-		"a":             {text(0, "a")},
-		"a\n\nplaying":  {text(0, "a"), said("c", "loading"), said("c", "playing")},
-		"a\n\nx\n\nb":   {text(0, "a"), stage("c", core.StageStart), said("c", "x"), text(1, "b")},
-		"a more\n\nx":   {text(0, "a"), said("c", "x"), text(0, " more")},
-		"a\n\nb":        {text(0, "a"), said("c", "x"), said("c", ""), text(1, "b")},
+		"a":             {textChange(0, "a")},
+		"a\n\nplaying":  {textChange(0, "a"), said("c", "loading"), said("c", "playing")},
+		"a\n\nx\n\nb":   {textChange(0, "a"), stage("c", core.StageStart), said("c", "x"), textChange(1, "b")},
+		"a more\n\nx":   {textChange(0, "a"), said("c", "x"), textChange(0, " more")},
+		"a\n\nb":        {textChange(0, "a"), said("c", "x"), said("c", ""), textChange(1, "b")},
 		"first\n\nlast": {said("d", "first"), said("c", "last")},
-		"1ab\n\nx":      {said("c", "1"), text(0, "x"), adds("c", "a"), adds("c", "b")},
+		"1ab\n\nx":      {said("c", "1"), textChange(0, "x"), adds("c", "a"), adds("c", "b")},
 		"2b":            {said("c", "1"), adds("c", "a"), said("c", "2"), adds("c", "b")},
 	} {
 		if got := answerOf(cs...).View().Text(); got != want {
@@ -144,8 +146,8 @@ func TestWait(t *testing.T) {
 		want   error
 		waits  bool
 	}{
-		"something newer":          {[]core.Change{text(0, "ab")}, 1, nil, nil, false},
-		"nothing, then text":       {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Apply(text(0, "x")) }, nil, true},
+		"something newer":          {[]core.Change{textChange(0, "ab")}, 1, nil, nil, false},
+		"nothing, then text":       {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Apply(textChange(0, "x")) }, nil, true},
 		"nothing, then the end":    {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.End(done) }, nil, true},
 		"ended and read":           {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 1, nil, io.EOF, false},
 		"ended and not read":       {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 0, nil, nil, false},
@@ -173,9 +175,9 @@ func TestWait(t *testing.T) {
 }
 
 func TestAbandon(t *testing.T) {
-	a := answerOf(text(0, "a"))
+	a := answerOf(textChange(0, "a"))
 	a.Abandon()
-	a.Apply(text(0, "b"))
+	a.Apply(textChange(0, "b"))
 	a.End(done)
 	if err := a.Wait(t.Context(), 0); !errors.Is(err, core.ErrLost) {
 		t.Errorf("waiting gave %v", err)
@@ -183,7 +185,7 @@ func TestAbandon(t *testing.T) {
 	if v := a.View(); v.Text() != "a" || v.Outcome.Done() {
 		t.Errorf("it went on: %+v", v)
 	}
-	b := answerOf(text(0, "a"))
+	b := answerOf(textChange(0, "a"))
 	b.End(done)
 	b.Abandon()
 	if err := b.Wait(t.Context(), 2); !errors.Is(err, io.EOF) {
@@ -192,7 +194,7 @@ func TestAbandon(t *testing.T) {
 }
 
 func TestEnded(t *testing.T) {
-	a := answerOf(text(0, "a"))
+	a := answerOf(textChange(0, "a"))
 	early := a.Ended()
 	select {
 	case <-early:

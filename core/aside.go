@@ -9,44 +9,44 @@ import (
 )
 
 const (
-	asideSlots = 2           // how much is done beside the answers at a time; what finds no slot is left out
-	asideLimit = time.Minute // how long each may take
-	evaluateAt = 4           // every how many turns of a room evaluators look back
+	backgroundSlots = 2           // how much is done beside the answers at a time; what finds no slot is left out
+	backgroundLimit = time.Minute // how long each may take
+	evaluateAt      = 4           // every how many turns of a room evaluators look back
 )
 
-// asides are what nobody waits for: looking back on a turn, summing up. They belong to the rooms being served, whose end
+// backgroundWork are what nobody waits for: looking back on a turn, summing up. They belong to the rooms being served, whose end
 // [Runtime.Run] waits for.
-type asides struct {
+type backgroundWork struct {
 	busy map[RoomID]bool // under the runtime's lock; at most asideSlots
 }
 
-// aside does something of a room that nobody waits for, unless there is too much of that already. It is called while the room
+// startBackground does something of a room that nobody waits for, unless there is too much of that already. It is called while the room
 // is served.
-func (rt *Runtime) aside(life context.Context, room RoomID, do func(ctx context.Context)) {
+func (rt *Runtime) startBackground(life context.Context, room RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	if rt.asides.busy[room] || len(rt.asides.busy) >= asideSlots || rt.closed {
+	if rt.bgWork.busy[room] || len(rt.bgWork.busy) >= backgroundSlots || rt.closed {
 		rt.counts.skipped.Add(1)
 		return
 	}
-	if rt.asides.busy == nil {
-		rt.asides.busy = map[RoomID]bool{}
+	if rt.bgWork.busy == nil {
+		rt.bgWork.busy = map[RoomID]bool{}
 	}
-	rt.asides.busy[room] = true
+	rt.bgWork.busy[room] = true
 	rt.work.Go(func() {
 		defer func() {
 			rt.mu.Lock()
 			defer rt.mu.Unlock()
-			delete(rt.asides.busy, room)
+			delete(rt.bgWork.busy, room)
 		}()
-		ctx, cancel := context.WithTimeoutCause(life, asideLimit, ErrTimeout)
+		ctx, cancel := context.WithTimeoutCause(life, backgroundLimit, ErrTimeout)
 		defer cancel()
 		do(ctx)
 	})
 }
 
-// lookBack lets the evaluators look back on an answered turn now and then, and sums up what prompts had to leave out.
-func (x *execution) lookBack(life context.Context) {
+// evaluate lets the evaluators look back on an answered turn now and then, and sums up what prompts had to leave out.
+func (x *execution) evaluate(life context.Context) {
 	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.scene.Run == "" {
 		return
 	}
@@ -61,9 +61,9 @@ func (x *execution) lookBack(life context.Context) {
 		return
 	}
 	scene, said, lost := x.scene, x.out, x.lost
-	x.rt.aside(life, x.run.Room, func(ctx context.Context) {
+	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
 		if lost {
-			x.rt.attempt(ctx, "the summary", func() error { return x.rt.sumUp(ctx, x.run) })
+			x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })
 		}
 		for _, e := range evaluators {
 			x.rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, scene, said) })
@@ -96,13 +96,13 @@ func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 	}
 }
 
-// leave waits for providers that go on after their time, but not long: nobody can end them.
-func (rt *Runtime) leave() {
+// waitProviders waits for providers that go on after their time, but not long: nobody can end them.
+func (rt *Runtime) waitProviders() {
 	done := make(chan struct{})
-	go func() { rt.strays.Wait(); close(done) }()
+	go func() { rt.lateProviders.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(hurry):
+	case <-time.After(coordTimeout):
 		rt.cfg.Log.Warn("a provider did not return in time and is ignored")
 	}
 }

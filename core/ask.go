@@ -46,7 +46,7 @@ func (rt *Runtime) small(ctx context.Context, req Request) (text string, err err
 
 // Ask has the small model answer the question that a template puts about the scene; more are further variables. It is for
 // evaluators, actions and providers, under their own limits of time.
-func (s Scene) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
+func (s TurnContext) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
 	if s.ask == nil {
 		return "", errors.New("no user can be asked in this context")
 	}
@@ -54,8 +54,8 @@ func (s Scene) Ask(ctx context.Context, template string, more map[string]string)
 }
 
 // answering lets a scene's people ask.
-func (rt *Runtime) answering(s Scene) Scene {
-	s.ask = func(ctx context.Context, s Scene, template string, more map[string]string) (string, error) {
+func (rt *Runtime) answering(s TurnContext) TurnContext {
+	s.ask = func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error) {
 		req, err := rt.stateOf(s).prompt(ctx, template, more)
 		if err != nil {
 			return "", err

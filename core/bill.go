@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// bill is what one call takes.
-type bill struct {
+// reservation is what one call takes.
+type reservation struct {
 	meter    *Meter
-	payer    payer
+	payer    spender
 	day      time.Time // on which it was reserved
 	reserved int       // tokens, of the prompt and the answer
 	prompt   int       // of these, an estimate
@@ -27,7 +27,7 @@ type bill struct {
 
 // open reserves what an answer of at most so many tokens may need, or without a maximum, its first step. Where less is left, it
 // may only write that much.
-func (m *Meter) open(ctx context.Context, prompt, most int) (*bill, error) {
+func (m *Meter) open(ctx context.Context, prompt, most int) (*reservation, error) {
 	want := most
 	if most == 0 {
 		want = stepTokens
@@ -45,15 +45,15 @@ func (m *Meter) open(ctx context.Context, prompt, most int) (*bill, error) {
 
 // reserve takes tokens from the limits: as many as most says, or as are left, but at least so many as least says; or it says
 // which limit forbids that.
-func (m *Meter) reserve(ctx context.Context, least, most int) (*bill, error) {
+func (m *Meter) reserve(ctx context.Context, least, most int) (*reservation, error) {
 	if err := m.message(ctx); err != nil {
 		return nil, err
 	}
-	b := &bill{meter: m, payer: payerOf(ctx), day: m.now()}
+	b := &reservation{meter: m, payer: spenderOf(ctx), day: m.now()}
 	return b, b.add(ctx, least, most)
 }
 
-func (b *bill) add(ctx context.Context, least, most int) error {
+func (b *reservation) add(ctx context.Context, least, most int) error {
 	got, over, err := b.meter.ledger.Reserve(ctx, date(b.day), least, most, b.meter.charges(b.payer, Cost{})...)
 	if err := b.meter.refusal(b.payer, b.day, over, err); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (b *bill) add(ctx context.Context, least, most int) error {
 	return nil
 }
 
-func (b *bill) take(c Chunk, err error) {
+func (b *reservation) take(c Chunk, err error) {
 	if n := len(c.Text); n > 0 {
 		b.said += n
 		b.chunks++
@@ -83,7 +83,7 @@ func (b *bill) take(c Chunk, err error) {
 
 // extend reserves more while the answer goes on beyond what is reserved. A provider that was given a maximum is trusted to keep
 // it, until what came is twice as much: an estimate is no proof.
-func (b *bill) extend(ctx context.Context) error {
+func (b *reservation) extend(ctx context.Context) error {
 	written := max(b.said/bytesPerToken, b.chunks) + b.alive
 	if b.most > 0 {
 		written /= 2
@@ -99,7 +99,7 @@ func (b *bill) extend(ctx context.Context) error {
 
 // cost is what the call took. What the provider reports counts; without that it is estimated. Of an answer that was cut off
 // more may have been made than came: as much as was reserved, but not much more than came.
-func (b *bill) cost() int {
+func (b *reservation) cost() int {
 	said := b.said/bytesPerToken + b.alive
 	switch {
 	case b.refused:
@@ -115,7 +115,7 @@ func (b *bill) cost() int {
 }
 
 // settle corrects what was reserved, also where ctx has ended. If that can't be stored, the reservation stays.
-func (b *bill) settle(ctx context.Context) {
+func (b *reservation) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
 	more := b.cost() - b.reserved

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Blob is a file with all that it holds. Its data is not changed once it was handed on.
-type Blob struct {
+// File is a file with all that it holds. Its data is not changed once it was handed on.
+type File struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"` // MIME
 	Data []byte `json:"data"`
@@ -24,28 +24,28 @@ const (
 )
 
 // Picture says that browsers take b for a picture and nothing else.
-func (b Blob) Picture() bool {
+func (b File) Picture() bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.Type)
 }
 
 // DataURL is b as pages show it without asking anybody.
-func (b Blob) DataURL() string {
+func (b File) DataURL() string {
 	return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 }
 
 // showable are the files that people can be shown, each as what it is, whatever it is called.
-func showable(files []Blob) (all []Blob) {
+func showable(files []File) (all []File) {
 	for _, b := range files {
 		if n := len(b.Data); n > 0 && n <= maxFile {
-			all = append(all, Blob{Name: fileName(b.Name), Type: b.kind(), Data: b.Data})
+			all = append(all, File{Name: fileName(b.Name), Type: b.kind(), Data: b.Data})
 		}
 	}
 	return all
 }
 
 // kind is the type of b. That something is a picture is believed to its bytes only (SE-06).
-func (b Blob) kind() string {
-	found := Blob{Type: http.DetectContentType(b.Data)}
+func (b File) kind() string {
+	found := File{Type: http.DetectContentType(b.Data)}
 	said, parameters, err := mime.ParseMediaType(b.Type)
 	if err != nil || found.Picture() || strings.HasPrefix(said, "image/") {
 		return found.Type

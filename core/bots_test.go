@@ -16,20 +16,20 @@ import (
 	"parley/core"
 )
 
-// relay hands what one gateway says in a group to another, as platforms do.
-type relay struct {
+// botRelay hands what one gateway says in a group to another, as platforms do.
+type botRelay struct {
 	from core.EntityID
 	to   *core.Runtime
 	said atomic.Int64
 }
 
-func (r *relay) Observe(e core.Event) {
+func (r *botRelay) Observe(e core.Event) {
 	sent, ok := e.(core.MessageSent)
 	if !ok {
 		return
 	}
 	id := core.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said.Add(1)))
-	_, _ = r.to.Submit(context.Background(), core.Message{
+	_, _ = r.to.ProcessMessage(context.Background(), core.Message{
 		Memory:  core.Memory{ID: id, Room: group, Author: r.from, Name: string(r.from), Text: sent.Message.Text, At: time.Now()},
 		Place:   core.Room{ID: group, Kind: core.Group, Connector: "fake"},
 		Address: core.Address{Connector: "fake", Room: group, ReplyTo: id}, Bot: true, Addressed: true,
@@ -45,7 +45,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		defer store.Close()
 		w.cfg.Access.Bots = core.BotsMention
 		w.cfg.Access.People = map[core.EntityID]bool{"ada": true, "other": true, agent: true}
-		toOther, back := &relay{from: agent}, &relay{from: "other"}
+		toOther, back := &botRelay{from: agent}, &botRelay{from: "other"}
 		theirs := w.cfg
 		theirs.Agent, theirs.Owner = core.Agent{ID: "other", Name: "Other"}, "other"
 		theirs.Store, theirs.Tracker, theirs.Bus = store, inmem.NewTracker(), inmem.NewBus()

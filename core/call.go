@@ -15,7 +15,7 @@ import (
 type Call struct {
 	ID         string
 	Parameters json.RawMessage // an object that fits the schema
-	Scene      Scene
+	Scene      TurnContext
 	Earlier    []Acted // what this run's earlier calls came to, oldest first
 
 	block *block
@@ -27,7 +27,7 @@ type Call struct {
 
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
 // actions. What comes from the channel that ask returns is what was chosen.
-func NewCall(a *Answer, id string, params json.RawMessage, s Scene, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
+func NewCall(a *Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
 	b := &block{answer: a, id: id, name: id}
 	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
@@ -43,7 +43,7 @@ func (c *Call) Read(into any) error {
 
 // Update shows text and files, pictures as pictures, in place of what this call said and showed before, below what is
 // already written. Those of the last update stay, above the files of the result. Files of more than 8 MiB are left out.
-func (c *Call) Update(text string, files ...Blob) { c.update(Change{Text: text, Files: files}) }
+func (c *Call) Update(text string, files ...File) { c.update(Change{Text: text, Files: files}) }
 
 func (c *Call) update(said Change) Cursor {
 	said.Kind, said.Text, said.Important, said.Files = Callback, clean(said.Text), clean(said.Important), showable(said.Files)
@@ -53,7 +53,7 @@ func (c *Call) update(said Change) Cursor {
 // UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
 // [ErrUnseen] when the platform takes too long, and with the cause of ctx.
-func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...Blob) ([]Shown, error) {
+func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...File) ([]Shown, error) {
 	at := c.update(Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)
@@ -95,7 +95,7 @@ func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, e
 		case !ok:
 			return q, cmp.Or(context.Cause(ctx), ErrUnanswered)
 		}
-		c.Update(text + "\n\n" + chosen.mark(c.Scene.Room.Kind))
+		c.Update(text + "\n\n" + chosen.choiceLine(c.Scene.Room.Kind))
 		return chosen, nil
 	case <-ctx.Done():
 		return q, context.Cause(ctx)

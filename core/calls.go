@@ -14,7 +14,7 @@ type ToolBlock struct {
 }
 
 // toolBlock is a call that shows files.
-func toolBlock(id string, t Tool, files []Blob) ToolBlock {
+func toolBlock(id string, t Tool, files []File) ToolBlock {
 	b := ToolBlock{ID: id, Tool: t}
 	for _, f := range files {
 		if f.Picture() {
@@ -48,27 +48,27 @@ const (
 
 // Calls are the calls of v as they are remembered.
 func (v View) Calls() []PastCall {
-	var k keeper
+	var k callSnapshot
 	return k.keep(v)
 }
 
-// keeper makes of an answer what is remembered of it.
-type keeper struct {
+// callSnapshot makes of an answer what is remembered of it.
+type callSnapshot struct {
 	bytes int // of parameters and results
 	size  int // of files
-	files []Blob
+	files []File
 }
 
-func (k *keeper) keep(v View) (all []PastCall) {
+func (k *callSnapshot) keep(v View) (all []PastCall) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
-			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.shelve(s.Files)})
+			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.saveFiles(s.Files)})
 		}
 	}
 	return all
 }
 
-func (k *keeper) tool(t Tool) Tool {
+func (k *callSnapshot) tool(t Tool) Tool {
 	t.ParametersChunk = ""
 	for _, s := range []*string{&t.Name, &t.CompactParams, &t.ShortResult, &t.Error, &t.Parameters, &t.Result} {
 		*s = cutAt(clean(*s), max(0, maxCallsBytes-k.bytes))
@@ -77,7 +77,7 @@ func (k *keeper) tool(t Tool) Tool {
 	return t
 }
 
-func (k *keeper) shelve(files []Blob) (kept []PastFile) {
+func (k *callSnapshot) saveFiles(files []File) (kept []PastFile) {
 	for _, b := range files {
 		if b.Past != nil {
 			kept = append(kept, *b.Past)
@@ -93,8 +93,8 @@ func (k *keeper) shelve(files []Blob) (kept []PastFile) {
 }
 
 // filesOf gives what the calls of a run have shown. Files that are gone are left out.
-func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []Blob {
-	return func(c PastCall) (all []Blob) {
+func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []File {
+	return func(c PastCall) (all []File) {
 		for _, f := range c.Files {
 			b, err := rt.cfg.Store.File(ctx, run, f.N)
 			if err == nil {
@@ -108,17 +108,17 @@ func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []Blob
 }
 
 // pastFiles returns what a call has shown without reading it: any number of readers can ask for an answer that has ended.
-func pastFiles(c PastCall) (all []Blob) {
+func pastFiles(c PastCall) (all []File) {
 	for _, f := range c.Files {
-		all = append(all, Blob{Name: f.Name, Type: f.Type, Past: &f})
+		all = append(all, File{Name: f.Name, Type: f.Type, Past: &f})
 	}
 	return all
 }
 
-// tell writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
-func (a *Answer) tell(text string, history []string, calls []PastCall, files func(PastCall) []Blob) {
+// replay writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
+func (a *Answer) replay(text string, history []string, calls []PastCall, files func(PastCall) []File) {
 	a.mu.Lock()
-	a.history = sayings{texts: history}
+	a.history = callbackHistory{texts: history}
 	a.mu.Unlock()
 	step, told := 0, 0
 	say := func(upTo int) {

@@ -29,7 +29,7 @@ func TestTellAgain(t *testing.T) {
 			}
 		}
 		v := first.View()
-		again.tell(v.Text(), v.History, v.Calls(), noFiles)
+		again.replay(v.Text(), v.History, v.Calls(), noFiles)
 		told := again.View()
 		if told.Text() != v.Text() {
 			t.Fatalf("%q became %q", v.Text(), told.Text())
@@ -40,17 +40,17 @@ func TestTellAgain(t *testing.T) {
 	}
 }
 
-func noFiles(PastCall) []Blob { return nil }
+func noFiles(PastCall) []File { return nil }
 
 // LM-08: what is kept of calls is bounded, and can be stored whatever an action wrote.
 func TestCallsAreBounded(t *testing.T) {
 	var a Answer
-	picture := Blob{Type: "image/png", Data: make([]byte, maxGallery/7)}
+	picture := File{Type: "image/png", Data: make([]byte, maxGallery/7)}
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []Blob{picture}})
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []File{picture}})
 	}
-	var k keeper
+	var k callSnapshot
 	bytes := 0
 	calls := k.keep(a.View())
 	for i, c := range calls {
@@ -71,7 +71,7 @@ func TestCallsAreBounded(t *testing.T) {
 func TestTellWhatDoesNotFit(t *testing.T) {
 	for _, at := range []int{-1, 1, 3, 5, 99} {
 		var a Answer
-		a.tell("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
+		a.replay("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
 		if v := a.View(); v.Text() != "one\n\ntwo" || len(v.Calls()) != 1 {
 			t.Errorf("a call at %d: %q, %d calls", at, v.Text(), len(v.Calls()))
 		}

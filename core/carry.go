@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// carry does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
+// resumeChoice does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
 // with what was chosen, if anything was.
-func (x *execution) carry(ctx context.Context) error {
+func (x *execution) resumeChoice(ctx context.Context) error {
 	var q Question
 	var asked string
 	err := x.persist(ctx, func() (err error) {
@@ -30,22 +30,22 @@ func (x *execution) carry(ctx context.Context) error {
 		x.answer.Apply(Change{Kind: Text, Text: asked})
 	}
 	if q.By == "" || q.Chooser == awaited {
-		return x.spoken()
+		return x.requireOutput()
 	}
 	says, err := x.chosen(ctx, q)
 	if err != nil {
 		x.rt.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
-	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.mark(x.run.Kind)})
+	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.choiceLine(x.run.RoomKind)})
 	if says != "" {
 		x.answer.Apply(Change{Kind: Text, Step: 2, Text: says})
 	}
 	return nil
 }
 
-// mark says what was chosen, and where others might have, by whom.
-func (q Question) mark(where RoomKind) string {
+// choiceLine says what was chosen, and where others might have, by whom.
+func (q Question) choiceLine(where RoomKind) string {
 	mark := "→ **" + q.Options[q.Choice] + "**"
 	if !where.Private() && q.Name != "" {
 		mark += " (" + unmarked(q.Name) + ")"
@@ -116,11 +116,11 @@ func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
 		return Accepted{}, err
 	}
 	m := Memory{
-		ID: MemoryID(q.Carrier + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
+		ID: MemoryID(q.ResultRun + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
 		InReplyTo: run.Said(), At: time.Now(),
 	}
-	to := run.Address.For(q.By, cmp.Or(q.Payer, q.By))
-	return a.rt.hear(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
+	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
+	return a.rt.ingest(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
 // waiter is [Call.Choose], which finds out by itself.

@@ -16,7 +16,7 @@ import (
 func TestCarriedLate(t *testing.T) {
 	late := func(w *world, n *node, acc core.Accepted) {
 		q := w.question(acc)
-		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.Aside, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
+		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
 		w.must(err)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -34,8 +34,8 @@ func TestCarriedLate(t *testing.T) {
 	})
 	t.Run("nobody does", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.Chooser{&chooser{says: "Louder it is."}}})
-			w.plug(&action{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{&chooser{says: "Louder it is."}}})
+			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
 				call.Update("Now playing Dunes, at full length.")
 				return core.Result{Text: "it plays"}, call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
 			}})

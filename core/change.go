@@ -20,9 +20,9 @@ type Change struct {
 	Important string `json:"important,omitempty"`
 	// Files are what the call shows beside its text from now on: a Callback without any takes away those before, a ToolStage
 	// without any leaves them.
-	Files   []Blob   `json:"files,omitempty"`
+	Files   []File   `json:"files,omitempty"`
 	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
-	Offer   *Offer   `json:"offer,omitempty"`   // of Offered
+	Choices *Choices `json:"offer,omitempty"`   // of Offered
 	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
 	History []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
 }
@@ -32,11 +32,11 @@ type Kind string
 
 // The kinds of changes.
 const (
-	Text      Kind = "text"     // adds to the text of a step, or to what a call says
-	Callback  Kind = "callback" // replaces what a call says
-	ToolStage Kind = "tool"     // moves a call on
-	Offered   Kind = "offer"    // puts options below the answer, in place of those before, or takes them away
-	Ended     Kind = "ended"    // the last
+	Text           Kind = "text"     // adds to the text of a step, or to what a call says
+	Callback       Kind = "callback" // replaces what a call says
+	ToolStage      Kind = "tool"     // moves a call on
+	ChoicesChanged Kind = "offer"    // puts options below the answer, in place of those before, or takes them away
+	Ended          Kind = "ended"    // the last
 )
 
 // Stage is how far a call has come.
@@ -87,7 +87,7 @@ type Outcome struct {
 	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
 	Partial bool `json:"partial,omitempty"`
 	// Offer is what people may still choose from, below an answer that is completed; nil if nothing.
-	Offer *Offer `json:"offer,omitempty"`
+	Offer *Choices `json:"offer,omitempty"`
 }
 
 // Done says that there is an outcome.
@@ -131,7 +131,7 @@ type View struct {
 	At       Cursor
 	Segments []Segment // in the order in which they began
 	History  []string  // what calls said, oldest first, without immediate repeats
-	Offer    *Offer    // what people may choose from now; nil if nothing
+	Choices  *Choices  // what people may choose from now; nil if nothing
 	// Important are the first of what calls took for important, oldest first, for places where nothing can be changed later.
 	Important []string
 	Outcome   Outcome
@@ -143,11 +143,11 @@ type Segment struct {
 	Tool Tool
 	Text string // of a step it only grows from view to view; of a call it may be replaced
 	// Files are what the call shows beside its text: replaced with it until the call ends. Their data is never changed.
-	Files []Blob
+	Files []File
 }
 
 // Files are what calls show beside their text, in the order of the calls.
-func (v View) Files() (all []Blob) {
+func (v View) Files() (all []File) {
 	for _, s := range v.Segments {
 		all = append(all, s.Files...)
 	}

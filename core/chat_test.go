@@ -13,8 +13,8 @@ import (
 	"parley/sim"
 )
 
-// chat is a platform with nonces: a message that is created twice with one nonce is the first.
-type chat struct {
+// chatWorld is a platform with nonces: a message that is created twice with one nonce is the first.
+type chatWorld struct {
 	slow time.Duration // of each request
 
 	mu       sync.Mutex
@@ -29,7 +29,7 @@ type post struct {
 	gone            bool
 }
 
-func (c *chat) create(run core.RunID, nonce, text string) (id string) {
+func (c *chatWorld) create(run core.RunID, nonce, text string) (id string) {
 	from := c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,7 +45,7 @@ func (c *chat) create(run core.RunID, nonce, text string) (id string) {
 	return p.id
 }
 
-func (c *chat) edit(id, text string) {
+func (c *chatWorld) edit(id, text string) {
 	from := c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *chat) edit(id, text string) {
 	c.see(p, false)
 }
 
-func (c *chat) remove(id string) {
+func (c *chatWorld) remove(id string) {
 	c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *chat) remove(id string) {
 }
 
 // last is the end of what a surface shows.
-func (c *chat) last(id string) {
+func (c *chatWorld) last(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if p := c.find(id); p != nil {
@@ -71,14 +71,14 @@ func (c *chat) last(id string) {
 	}
 }
 
-func (c *chat) wait() time.Time {
+func (c *chatWorld) wait() time.Time {
 	from := time.Now()
 	time.Sleep(c.slow)
 	return from
 }
 
 // see keeps what is new to those who look.
-func (c *chat) see(p *post, last bool) {
+func (c *chatWorld) see(p *post, last bool) {
 	for _, s := range slices.Backward(c.seen) {
 		if s.Run == p.run {
 			if s.Text == p.text && s.Gone == p.gone && (s.Last || !last) {
@@ -90,7 +90,7 @@ func (c *chat) see(p *post, last bool) {
 	c.seen = append(c.seen, sim.Sight{At: time.Now(), Reader: "chat", Run: p.run, Text: p.text, Last: last, Gone: p.gone})
 }
 
-func (c *chat) find(id string) *post {
+func (c *chatWorld) find(id string) *post {
 	for _, p := range c.posts {
 		if p.id == id {
 			return p
@@ -100,14 +100,14 @@ func (c *chat) find(id string) *post {
 }
 
 // forget drops what was seen, for what the invariants do not allow an answer to do and a story has it do.
-func (c *chat) forget() {
+func (c *chatWorld) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = nil
 }
 
 // visible are the texts that people see, oldest first.
-func (c *chat) visible() (texts []string) {
+func (c *chatWorld) visible() (texts []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.posts {
@@ -120,7 +120,7 @@ func (c *chat) visible() (texts []string) {
 
 // poster is a surface of one message. What an earlier holder showed it changes for the last word only.
 type poster struct {
-	chat    *chat
+	chat    *chatWorld
 	run     core.Run
 	atFirst func() // before the first note
 	silent  bool   // shows nothing before the end

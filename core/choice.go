@@ -25,7 +25,7 @@ type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of at most 60 characters
 	For     []EntityID `json:"for"`     // who may choose: nobody else, and nobody if it is empty
 	Expires time.Time  `json:"expires"` // an hour from now if it is zero, 5 minutes if somebody waits for it
-	// Chooser names the [Chooser] that goes on with what was chosen, and Payload is what it needs to know for that.
+	// Chooser names the [ChoiceHandler] that goes on with what was chosen, and Payload is what it needs to know for that.
 	Chooser string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`
 
@@ -35,24 +35,24 @@ type Question struct {
 	Room RoomID `json:"room"`
 	// Once somebody has chosen, what, who, and the run that carries it out. Where the question was closed without a choice, By
 	// is empty, and the run only takes the options away.
-	Choice  int      `json:"choice,omitempty"`
-	By      EntityID `json:"by,omitempty"`
-	Name    string   `json:"name,omitempty"`
-	Payer   EntityID `json:"payer,omitempty"` // whose limits count what comes of it; empty: By's
-	Carrier RunID    `json:"carrier,omitempty"`
+	Choice    int      `json:"choice,omitempty"`
+	By        EntityID `json:"by,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	BilledTo  EntityID `json:"payer,omitempty"` // whose limits count what comes of it; empty: By's
+	ResultRun RunID    `json:"carrier,omitempty"`
 }
 
 // Open says that an answer is awaited.
-func (q Question) Open(now time.Time) bool { return q.Carrier == "" && now.Before(q.Expires) }
+func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
 
-// Offer is what of a question can be seen.
-type Offer struct {
+// Choices is what of a question can be seen.
+type Choices struct {
 	ID      string   `json:"id"`
 	Options []string `json:"options"`
 }
 
-// Chooser goes on with what somebody has chosen. Plugins bring theirs.
-type Chooser interface {
+// ChoiceHandler goes on with what somebody has chosen. Plugins bring theirs.
+type ChoiceHandler interface {
 	Name() string
 	// Chosen does what was chosen, and returns what is to be said of it, which may be nothing. The choice was made once and for
 	// all; after a crash it may be carried out again.
@@ -65,7 +65,7 @@ type Choice struct {
 	Option   int    // from 0
 	Room     RoomID
 	Author   EntityID
-	Payer    EntityID // whose limits count what comes of it, as [Address.Payer]; empty: the author's
+	BilledTo EntityID // whose limits count what comes of it, as [Address.BilledTo]; empty: the author's
 	Name     string
 	Roles    []string
 }
@@ -102,7 +102,7 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 		}
 	}
 	q.ID = rand.Text()
-	q.Choice, q.By, q.Name, q.Payer, q.Carrier = 0, "", "", "", ""
+	q.Choice, q.By, q.Name, q.BilledTo, q.ResultRun = 0, "", "", "", ""
 	return q, nil
 }
 
@@ -112,7 +112,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 	q, refused, err := rt.asked(ctx, c)
 	if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
-	} else if refused == overNow && q.Carrier != "" && q.By == c.Author && q.Choice == c.Option {
+	} else if refused == overNow && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
 		if acc, known, err := rt.arrived(ctx, Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
@@ -122,9 +122,9 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 		return Accepted{Refused: refused}, nil
 	}
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
-		ID: id, Room: q.Room, Kind: Aside, Author: c.Author, Name: visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
+		ID: id, Room: q.Room, Kind: KindCommand, Author: c.Author, Name: visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
-	}, cmp.Or(c.Payer, c.Author))
+	}, cmp.Or(c.BilledTo, c.Author))
 	if errors.Is(err, ErrLost) {
 		return Accepted{Refused: overNow}, nil
 	} else if err != nil {
@@ -133,7 +133,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 	if acc.Duplicate {
 		return acc, nil // it arrived twice at once, and the other one was faster
 	}
-	rt.live.ring(q.Run)
+	rt.live.notifyChoice(q.Run)
 	rt.wakeLane(lane{q.Room, true})
 	acc.Chosen = true
 	return acc, nil
@@ -147,7 +147,7 @@ func (rt *Runtime) asked(ctx context.Context, c Choice) (q Question, refused str
 		return q, overNow, nil
 	case err != nil:
 		return q, "", err
-	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.Carrier != "":
+	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.ResultRun != "":
 		return q, overNow, nil
 	case !q.Open(time.Now()):
 		if err := rt.retire(ctx, q); err != nil {
@@ -177,7 +177,7 @@ func (rt *Runtime) retire(ctx context.Context, q Question) error {
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" || rt.expelled(ctx, asker) {
+	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" || rt.botRemoved(ctx, asker) {
 		return rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := rt.cfg.Store.Retire(ctx, q.ID); err != nil {
@@ -221,7 +221,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		if !slices.Contains(q.For, m.Author) {
 			continue
 		}
-		i, ok := Offer{Options: q.Options}.Named(m.Text)
+		i, ok := Choices{Options: q.Options}.Named(m.Text)
 		if !ok {
 			return Accepted{}, false, nil
 		}
@@ -231,7 +231,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 			}
 			return Accepted{}, false, nil
 		}
-		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, Payer: m.Address.Payer, Name: m.Name, Roles: m.Roles}
+		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 		acc, err := rt.choose(ctx, c, m.ID, m.Text)
 		return acc, err == nil && acc.Refused == "", err
 	}
@@ -240,7 +240,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 
 // Named finds the option, from 0, that text is, or is the number of, also behind a call of the agent. What an option says goes
 // first: whoever presses "2" means that one.
-func (o Offer) Named(text string) (option int, ok bool) {
+func (o Choices) Named(text string) (option int, ok bool) {
 	text = strings.TrimSpace(text)
 	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
 		return i, true
@@ -253,7 +253,7 @@ func (o Offer) Named(text string) (option int, ok bool) {
 }
 
 // Numbered is the offer as a list, for places without buttons.
-func (o Offer) Numbered() string {
+func (o Choices) Numbered() string {
 	var b strings.Builder
 	for i, option := range o.Options {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, option)

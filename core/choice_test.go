@@ -33,7 +33,7 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Ques
 	t.Helper()
 	inWorld(t, func(w *world) {
 		c := &chooser{says: "Let in."}
-		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Choosers: []core.Chooser{c}})
+		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Choosers: []core.ChoiceHandler{c}})
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		w.ended(n.say("A"))
@@ -123,8 +123,8 @@ func TestChoiceFailsClosed(t *testing.T) {
 				if got := w.chat.visible(); got[len(got)-1] != "Let Eve in?" {
 					w.Errorf("the chat shows %q", got)
 				}
-				if q, err := w.store.Question(w.Context(), q.ID); err == nil && (q.Carrier != "") != c.closed {
-					w.Errorf("its buttons are taken away by %q", q.Carrier)
+				if q, err := w.store.Question(w.Context(), q.ID); err == nil && (q.ResultRun != "") != c.closed {
+					w.Errorf("its buttons are taken away by %q", q.ResultRun)
 				}
 			})
 		})
@@ -225,7 +225,7 @@ func TestActionAsks(t *testing.T) {
 	for _, answer := range []string{"press", "sencha", "2"} {
 		t.Run(answer, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					c.Update("Which?")
 					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
@@ -266,7 +266,7 @@ func TestRoleChooses(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
 				var allowed []bool
-				w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					allowed = append(allowed, c.Scene.Allowed)
 					c.Update("Which?")
 					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
@@ -301,10 +301,10 @@ func TestRoleChooses(t *testing.T) {
 func TestRoleAmongOthers(t *testing.T) {
 	for _, last := range []core.EntityID{"rita", "gus"} {
 		inWorld(t, func(w *world) {
-			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.Places{Chats: map[string]bool{"fake:here": true}}
+			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = core.Collect
-			var seen core.Scene
-			w.plug(&action{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			var seen core.TurnContext
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				seen = c.Scene
 				return core.Result{}, nil
 			}})
@@ -337,7 +337,7 @@ func TestRoleAmongOthers(t *testing.T) {
 func TestActionAsksInVain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var asked error
-		w.plug(&action{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			asked = c.Ask(ctx, core.Question{Chooser: core.AsMessage})
 			_ = c.Ask(ctx, core.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
 			<-ctx.Done()

@@ -82,13 +82,13 @@ func (rt *Runtime) commanded(ctx context.Context, m Message) (CommandName, error
 	return c.Name, nil
 }
 
-// take stores a command with the run that carries it out. To stop needs none, and leaves only marks.
-func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accepted, error) {
+// acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.
+func (rt *Runtime) acceptCommand(ctx context.Context, m Message, name CommandName) (Accepted, error) {
 	if name == Stop {
 		return rt.takeStop(ctx, m)
 	}
-	m.Kind = Aside
-	j := JoinRule{Duty: Obey}
+	m.Kind = KindCommand
+	j := JoinRule{Kind: RunCommand}
 	if name == retryCommand {
 		recent, err := rt.cfg.Store.Recent(ctx, m.Room, Said, 0, window)
 		if err == nil {
@@ -96,7 +96,7 @@ func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accep
 		}
 		switch {
 		case err == nil:
-			j.Duty = Again
+			j.Kind = RunRetry
 		case !errors.Is(err, ErrNotFound):
 			return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 		}
@@ -105,10 +105,10 @@ func (rt *Runtime) take(ctx context.Context, m Message, name CommandName) (Accep
 	if err != nil {
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if j.Duty.claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
+	if j.Kind.claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
 		rt.announce(ctx, m.Room, acc.Response)
 	}
-	rt.wakeLane(lane{m.Room, j.Duty.Aside()})
+	rt.wakeLane(lane{m.Room, j.Kind.OutOfBand()})
 	return acc, nil
 }
 
@@ -197,7 +197,7 @@ func (rt *Runtime) stopTurns(ctx context.Context, room RoomID, upTo ResponseID) 
 // dropWaiting ends the turns among open that nobody has started: what comes next would join them, and never be answered.
 func (rt *Runtime) dropWaiting(ctx context.Context, open []Run) error {
 	for _, r := range open {
-		if r.Epoch > 0 || !r.Duty.claims() {
+		if r.Epoch > 0 || !r.Kind.claims() {
 			continue
 		}
 		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, Outcome{Status: Stopped, Withdrawn: true}, Memory{})
@@ -208,8 +208,8 @@ func (rt *Runtime) dropWaiting(ctx context.Context, open []Run) error {
 	return nil
 }
 
-// obey carries a command out: what it has to say is the answer.
-func (x *execution) obey(ctx context.Context) error {
+// runCommand carries a command out: what it has to say is the answer.
+func (x *execution) runCommand(ctx context.Context) error {
 	m, err := x.input(ctx)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func TestCommandsAreAside(t *testing.T) {
 			w.must(err)
 			answer, err := w.store.Memory(w.Context(), w.run(acc).Said())
 			w.must(err)
-			if m.Kind != core.Aside || answer.Kind != core.Aside || answer.InReplyTo != acc.Memory {
+			if m.Kind != core.KindCommand || answer.Kind != core.KindCommand || answer.InReplyTo != acc.Memory {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
 		}
@@ -98,7 +98,7 @@ func TestWhatIsACommand(t *testing.T) {
 				}
 				stored, err := w.store.Memory(w.Context(), m.ID)
 				w.must(err)
-				if got := stored.Kind == core.Aside; got != c.want || c.want && len(w.model.asked()) != 0 {
+				if got := stored.Kind == core.KindCommand; got != c.want || c.want && len(w.model.asked()) != 0 {
 					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.asked()))
 				}
 			})
@@ -191,7 +191,7 @@ func TestStopInTrouble(t *testing.T) {
 				acc := n.say("A")
 				time.Sleep(time.Second)
 				down.Store(true)
-				if _, err := n.Submit(w.Context(), w.message(room, "ada", "/stop")); err == nil {
+				if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "/stop")); err == nil {
 					w.Error("nothing is wrong")
 				}
 				down.Store(false)

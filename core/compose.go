@@ -15,12 +15,12 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	if err := x.refuse(ctx, scene.Recent, scene.Message); err != nil {
 		return nil, err
 	}
-	if x.run.Duty == Again {
+	if x.run.Kind == RunRetry {
 		if scene, err = x.askedAgain(ctx, scene); err != nil {
 			return nil, err
 		}
 	}
-	if x.run.Duty == Excuse {
+	if x.run.Kind == RunOverflow {
 		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
 		return nil, errTold
 	}
@@ -31,7 +31,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 		return nil, err
 	}
 	x.scene.Actions = x.tools()
-	x.remind(ctx)
+	x.trimHistory(ctx)
 	st := x.rt.stateOf(x.scene)
 	x.state = st
 	st.pictures = x.pictures
@@ -40,7 +40,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 
 // readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
 // counted, unless files must be read to find that out, or the action itself asks a model.
-func (x *execution) readCounted(ctx context.Context, s *Scene) error {
+func (x *execution) readCounted(ctx context.Context, s *TurnContext) error {
 	files := len(x.unread(x.about(*s), anyFile)) > 0
 	x.scene = *s
 	if !files {
@@ -51,7 +51,7 @@ func (x *execution) readCounted(ctx context.Context, s *Scene) error {
 	if err := x.rt.cfg.Meter.message(ctx); err != nil {
 		return err
 	}
-	x.pictures = x.look(ctx, s)
+	x.pictures = x.viewImages(ctx, s)
 	x.read(ctx, s, x.worded(*s))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -99,7 +99,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			acc := n.submit(m)
 			w.ended(acc)
 			m.Text = "Good morning"
-			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 			w.must(err)
 			time.Sleep(time.Minute)
 			w.wants(acc, core.Completed, "You said: Good morning")
@@ -113,10 +113,10 @@ func TestRunsAreCountedOnce(t *testing.T) {
 
 // claiming is an action that answers "play" without a model, unless it is told to ask one.
 type claiming struct {
-	*action
+	*fakeAction
 }
 
-func (claiming) Match(s core.Scene) (json.RawMessage, bool) {
+func (claiming) Match(s core.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage("{}"), s.Message.Text == "play"
 }
 
@@ -126,7 +126,7 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
-				a := &action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					if asks {
 						for _, err := range w.cfg.Models.Large.Generate(ctx, core.Request{}) {
 							if err != nil {

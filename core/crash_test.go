@@ -95,9 +95,9 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		if s.watched {
 			w.watched()
 		}
-		a := &action{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
+		a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
 		w.plug(a)
-		w.model.play = func(r core.Request) []step { return s.model(r.Turns[len(r.Turns)-1].Text) }
+		w.model.play = func(r core.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
 		p, sound := &ports{}, w.cfg
 		p.wrap(&w.cfg)
 		first := w.start()
@@ -107,7 +107,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		for _, text := range s.messages {
 			m := w.message(room, "ada", text)
 			in = append(in, m)
-			_, _ = first.Submit(w.Context(), m) // an error makes the platform deliver it again
+			_, _ = first.ProcessMessage(w.Context(), m) // an error makes the platform deliver it again
 			time.Sleep(3 * time.Second)
 		}
 		time.Sleep(time.Minute)
@@ -140,7 +140,7 @@ func (w *world) dieAgain(j int, in []core.Message) int {
 	w.cfg = sound
 	p.dieAt(j, false, n)
 	for _, m := range in {
-		_, _ = n.Submit(w.Context(), m)
+		_, _ = n.ProcessMessage(w.Context(), m)
 		time.Sleep(3 * time.Second)
 	}
 	time.Sleep(time.Minute)

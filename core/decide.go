@@ -22,10 +22,10 @@ const (
 type decision uint8
 
 const (
-	no    decision = iota
-	aside          // not by itself; but it may belong to what its author has just said
-	yes            // rules alone say so: its turn may be claimed at once
-	maybe          // the model is asked, when the room's turn is its
+	no          decision = iota
+	contextOnly          // not by itself; but it may belong to what its author has just said
+	yes                  // rules alone say so: its turn may be claimed at once
+	maybe                // the model is asked, when the room's turn is its
 )
 
 // decide applies the rules to a message that access lets through. Their order counts.
@@ -38,9 +38,9 @@ func (c *Config) decide(m Message, a Attention) decision {
 	case a == Unfollowed:
 		return no
 	case a != Ambient && c.Access.group(m.Place) != GroupAmbient:
-		return aside
+		return contextOnly
 	case c.Models.Transcriber == nil && m.unheard():
-		return aside // there is nothing to judge it by
+		return contextOnly // there is nothing to judge it by
 	case c.Agent.called(m.Text):
 		return yes
 	}
@@ -99,7 +99,7 @@ func (x *execution) wanted() (bool, error) {
 }
 
 // decision is what the model says, asked whether to answer.
-func (x *execution) decision(ctx context.Context, s Scene) (string, error) {
+func (x *execution) decision(ctx context.Context, s TurnContext) (string, error) {
 	req, err := x.question(ctx, s)
 	if err != nil {
 		return "", err
@@ -109,7 +109,7 @@ func (x *execution) decision(ctx context.Context, s Scene) (string, error) {
 
 // considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
 // then no model is asked.
-func (x *execution) considered(ctx context.Context, s *Scene) (claimed bool, err error) {
+func (x *execution) considered(ctx context.Context, s *TurnContext) (claimed bool, err error) {
 	voices := len(x.unread(x.about(*s), voice)) > 0
 	if _, _, claimed = x.claimant(*s); claimed && !voices {
 		return true, nil
@@ -137,7 +137,7 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	case word == "RESPOND":
 		return true, nil
 	}
-	x.trail.Actions = []string{word}
+	x.trace.Actions = []string{word}
 	if word != stopWord {
 		return false, nil
 	}
@@ -161,7 +161,7 @@ func (x *execution) rememberSilence(v Verdict) error {
 }
 
 // question is what the model is asked, about the end of the conversation.
-func (x *execution) question(ctx context.Context, s Scene) (Request, error) {
+func (x *execution) question(ctx context.Context, s TurnContext) (Request, error) {
 	var end []Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.told() {

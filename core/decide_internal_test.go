@@ -6,7 +6,7 @@ import "testing"
 // ambient; called by name; the model. Sources and rooms count only when they are exactly those.
 func TestDecisionOrder(t *testing.T) {
 	cfg := Config{Agent: Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: Access{
-		Always: Places{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
+		Always: RoomSet{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
 	}}
 	plain := Message{Memory: Memory{Text: "It rains."}, Place: Room{Kind: Group}}
 	named, addressed, private := plain, plain, plain
@@ -20,8 +20,8 @@ func TestDecisionOrder(t *testing.T) {
 	almost.Place.Connector, almost.Place.Chats = "fake", []string{"70", "07"}
 	source.Source, capitals.Source, longer.Source = "api", "API", "my client_chat"
 	spoken, shown := plain, plain
-	spoken.Text, spoken.Files = "", []File{{Voice: true}}
-	shown.Text, shown.Files = "", []File{{Type: "image/png"}}
+	spoken.Text, spoken.Files = "", []Attachment{{Voice: true}}
+	shown.Text, shown.Files = "", []Attachment{{Type: "image/png"}}
 	for name, c := range map[string]struct {
 		m       Message
 		a       Attention
@@ -35,24 +35,24 @@ func TestDecisionOrder(t *testing.T) {
 		"always":                {always, Normal, yes, yes},
 		"always, unfollowed":    {always, Unfollowed, yes, yes},
 		"always, muted":         {always, Muted, no, no},
-		"almost":                {almost, Normal, aside, maybe},
+		"almost":                {almost, Normal, contextOnly, maybe},
 		"source":                {source, Normal, yes, yes},
 		"source, unfollowed":    {source, Unfollowed, yes, yes},
 		"source, muted":         {source, Muted, no, no},
-		"source in capitals":    {capitals, Normal, aside, maybe},
-		"a longer source":       {longer, Normal, aside, maybe},
-		"a voice unheard":       {spoken, Normal, aside, aside},
-		"a picture":             {shown, Normal, aside, maybe},
+		"source in capitals":    {capitals, Normal, contextOnly, maybe},
+		"a longer source":       {longer, Normal, contextOnly, maybe},
+		"a voice unheard":       {spoken, Normal, contextOnly, contextOnly},
+		"a picture":             {shown, Normal, contextOnly, maybe},
 		"private, muted":        {private, Muted, no, no},
 		"private, unfollowed":   {private, Unfollowed, yes, yes},
 		"addressed":             {addressed, Normal, yes, yes},
 		"addressed, muted":      {addressed, Muted, no, no},
 		"addressed, unfollowed": {addressed, Unfollowed, yes, yes},
-		"named":                 {named, Normal, aside, yes},
+		"named":                 {named, Normal, contextOnly, yes},
 		"named, ambient room":   {named, Ambient, yes, yes},
 		"named, unfollowed":     {named, Unfollowed, no, no},
 		"named, muted":          {named, Muted, no, no},
-		"plain":                 {plain, Normal, aside, maybe},
+		"plain":                 {plain, Normal, contextOnly, maybe},
 		"plain, ambient room":   {plain, Ambient, maybe, maybe},
 		"plain, unfollowed":     {plain, Unfollowed, no, no},
 		"plain, muted":          {plain, Muted, no, no},
@@ -93,7 +93,7 @@ func TestDecisive(t *testing.T) {
 
 // What is undecided takes the room from nobody, and waits like everybody.
 func TestLatest(t *testing.T) {
-	undecided := func(n ResponseID) Run { return Run{Response: n, Duty: Decide} }
+	undecided := func(n ResponseID) Run { return Run{Response: n, Kind: RunDecide} }
 	decided := func(n ResponseID) Run { return Run{Response: n} }
 	for _, c := range []struct {
 		open []Run

@@ -66,7 +66,7 @@ func TestModelDecides(t *testing.T) {
 				if got := d.of(acc.Run); !slices.Equal(got, []string{"started", string(c.want)}) {
 					w.Errorf("events: %q", got)
 				}
-				if q := w.model.asked()[0]; len(q.Tools) > 0 || len(q.Turns) != 1 || !strings.Contains(q.Turns[0].Text, "\nada: Does it rain?\n</conversation>") {
+				if q := w.model.asked()[0]; len(q.Tools) > 0 || len(q.Messages) != 1 || !strings.Contains(q.Messages[0].Text, "\nada: Does it rain?\n</conversation>") {
 					w.Errorf("the question is %+v", q.Request)
 				}
 			})

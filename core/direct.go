@@ -9,7 +9,7 @@ import (
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
 // else was said in it would stay without an answer.
-func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool) {
+func (x *execution) claimant(s TurnContext) (t *tool, params json.RawMessage, ok bool) {
 	if len(x.run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
 	}
@@ -24,7 +24,7 @@ func (x *execution) claimant(s Scene) (t *tool, params json.RawMessage, ok bool)
 }
 
 // match asks one action. If that breaks, it has claimed nothing.
-func (x *execution) match(t *tool, m Matcher, s Scene) (params json.RawMessage, ok bool) {
+func (x *execution) match(t *tool, m Matcher, s TurnContext) (params json.RawMessage, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.spec.Name,
@@ -53,10 +53,10 @@ func (x *execution) direct(ctx context.Context) error {
 	switch {
 	case len(x.acted) == 0 || x.acted[0].Err != "":
 		x.answer.Apply(Change{Kind: Text, Text: brokenLine})
-	case x.spoken() != nil:
+	case x.requireOutput() != nil:
 		x.answer.Apply(Change{Kind: Text, Text: x.acted[0].Result.Text})
 	}
-	if err := x.spoken(); err != nil {
+	if err := x.requireOutput(); err != nil {
 		return err
 	}
 	return errTold

@@ -37,12 +37,12 @@ func TestStop(t *testing.T) {
 func TestUnknownInbound(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		if _, err := n.Submit(w.Context(), core.Command{Room: room, Name: "dance"}); err == nil {
+		if _, err := n.ProcessMessage(w.Context(), core.Command{Room: room, Name: "dance"}); err == nil {
 			w.Error("a command that nobody knows was taken")
 		}
 		m := w.message(room, "ada", "A")
-		m.Address.Own = make([]byte, core.MaxOwn+1)
-		if _, err := n.Submit(w.Context(), m); !errors.Is(err, core.ErrTooLarge) {
+		m.Address.ConnectorData = make([]byte, core.MaxOwn+1)
+		if _, err := n.ProcessMessage(w.Context(), m); !errors.Is(err, core.ErrTooLarge) {
 			w.Errorf("a huge address: %v", err)
 		}
 	})
@@ -138,7 +138,7 @@ func TestShutdown(t *testing.T) {
 		begun := time.Now()
 		n.kill()
 		synctest.Wait()
-		if _, err := n.Submit(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, core.ErrShutdown) {
+		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, core.ErrShutdown) {
 			w.Errorf("a message during shutdown: %v", err)
 		}
 		n.shutdown()
@@ -208,7 +208,7 @@ func TestWithdrawOrFreeze(t *testing.T) {
 // Statuses alone are taken back too.
 func TestStatusesAreWithdrawn(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			c.Update("a long status line, which is not text of the model")
 			return lasts(time.Hour)(ctx, c)
 		}})

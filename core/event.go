@@ -131,7 +131,7 @@ func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // received is the event of m.
 func received(m Message, acc Accepted) Event {
-	if slices.ContainsFunc(m.Files, func(f File) bool { return f.Voice }) {
+	if slices.ContainsFunc(m.Files, func(f Attachment) bool { return f.Voice }) {
 		return VoiceMessageReceived{m, acc}
 	}
 	return MessageReceived{m, acc}

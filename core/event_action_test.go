@@ -51,27 +51,27 @@ func TestActionEvents(t *testing.T) {
 	say := func(_ *world, n *node) core.Accepted { return n.say("go") }
 	const started = "c STARTED"
 	for name, c := range map[string]struct {
-		action *action
+		action *fakeAction
 		params string
 		play   func(*world, *node) core.Accepted
 		want   []string
 	}{
-		"well":     {&action{}, "{}", say, []string{started, "c completed"}},
-		"fails":    {&action{do: ends(errors.New("out of tea"))}, "{}", say, []string{started, "c failed"}},
-		"panics":   {&action{do: func(context.Context, *core.Call) (core.Result, error) { panic("no tea") }}, "{}", say, []string{started, "c failed"}},
-		"too slow": {&action{do: heeds, limit: time.Second}, "{}", say, []string{started, "c failed"}},
-		"left behind": {&action{do: func(context.Context, *core.Call) (core.Result, error) {
+		"well":     {&fakeAction{}, "{}", say, []string{started, "c completed"}},
+		"fails":    {&fakeAction{do: ends(errors.New("out of tea"))}, "{}", say, []string{started, "c failed"}},
+		"panics":   {&fakeAction{do: func(context.Context, *core.Call) (core.Result, error) { panic("no tea") }}, "{}", say, []string{started, "c failed"}},
+		"too slow": {&fakeAction{do: heeds, limit: time.Second}, "{}", say, []string{started, "c failed"}},
+		"left behind": {&fakeAction{do: func(context.Context, *core.Call) (core.Result, error) {
 			time.Sleep(70 * time.Second)
 			return core.Result{}, nil
 		}}, "{}", say, []string{started, "c failed"}},
-		"quiet":       {&action{quiet: true}, "{}", say, []string{started, "c completed"}},
-		"wrong":       {&action{}, "[", say, nil},
-		"stopped":     {&action{do: heeds}, "{}", after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c stopped"}},
-		"superseded":  {&action{do: heeds}, "{}", after(func(w *world, n *node) { w.ended(n.say("no, wait")) }), []string{started, "c superseded"}},
-		"out of time": {&action{do: heeds, limit: time.Hour}, "{}", say, []string{started, "c timeout"}},
-		"writes, though it is stopped": {&action{do: lasts(30 * time.Second), effect: core.Writes}, "{}",
+		"quiet":       {&fakeAction{quiet: true}, "{}", say, []string{started, "c completed"}},
+		"wrong":       {&fakeAction{}, "[", say, nil},
+		"stopped":     {&fakeAction{do: heeds}, "{}", after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c stopped"}},
+		"superseded":  {&fakeAction{do: heeds}, "{}", after(func(w *world, n *node) { w.ended(n.say("no, wait")) }), []string{started, "c superseded"}},
+		"out of time": {&fakeAction{do: heeds, limit: time.Hour}, "{}", say, []string{started, "c timeout"}},
+		"writes, though it is stopped": {&fakeAction{do: lasts(30 * time.Second), effect: core.Writes}, "{}",
 			after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c completed"}},
-		"shut down, and adopted": {&action{do: heeds, limit: time.Hour}, "{}", after(func(w *world, n *node) { n.shutdown(); w.start() }),
+		"shut down, and adopted": {&fakeAction{do: heeds, limit: time.Hour}, "{}", after(func(w *world, n *node) { n.shutdown(); w.start() }),
 			[]string{started, "c failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
 		w.cfg.Observers = []core.Observer{d}
-		w.plug(&action{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &action{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) {
 			return core.Result{Text: "half"}, errors.New("it is broken")
 		}})
 		w.model.queue([]step{call(0, "a", "like", `{"what":"tea"}`), call(1, "b", "BREAK", "{}")})

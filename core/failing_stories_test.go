@@ -40,7 +40,7 @@ func (s *narrator) again(do func() error) {
 
 func (s *narrator) tell(in core.Inbound) (acc core.Accepted) {
 	s.Helper()
-	s.again(func() (err error) { acc, err = s.n.Submit(s.Context(), in); return err })
+	s.again(func() (err error) { acc, err = s.n.ProcessMessage(s.Context(), in); return err })
 	return acc
 }
 
@@ -193,11 +193,11 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 		w.cfg.Store = s.double
 		w.cfg.Access.Direct = core.DirectPairing
 		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
-		do := &action{name: "WRITE", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		do := &fakeAction{name: "WRITE", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("Under way.")
 			return core.Result{Text: "done"}, nil
 		}}
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{do}, Choosers: []core.Chooser{&chooser{says: "So be it."}}}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{do}, Choosers: []core.ChoiceHandler{&chooser{says: "So be it."}}}}
 		s.n = w.start()
 		story(s)
 		synctest.Wait()

@@ -88,8 +88,8 @@ func (f *failing) Entity(ctx context.Context, id core.EntityID) (core.Entity, er
 	return getOnce(f, "Entity", func() (core.Entity, error) { return f.Store.Entity(ctx, id) })
 }
 
-func (f *failing) File(ctx context.Context, run core.RunID, n int) (core.Blob, error) {
-	return getOnce(f, "File", func() (core.Blob, error) { return f.Store.File(ctx, run, n) })
+func (f *failing) File(ctx context.Context, run core.RunID, n int) (core.File, error) {
+	return getOnce(f, "File", func() (core.File, error) { return f.Store.File(ctx, run, n) })
 }
 
 func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
@@ -100,15 +100,15 @@ func (f *failing) Forget(ctx context.Context, id core.MemoryID) error {
 	return doOnce(f, "Forget", func() error { return f.Store.Forget(ctx, id) })
 }
 
-func (f *failing) Knock(ctx context.Context, k core.Knock, r core.KnockRule) (v0 core.Knock, v1 bool, err error) {
+func (f *failing) Knock(ctx context.Context, k core.PairingRequest, r core.PairingRule) (v0 core.PairingRequest, v1 bool, err error) {
 	if err := f.next("Knock"); err != nil {
 		return v0, v1, err
 	}
 	return f.Store.Knock(ctx, k, r)
 }
 
-func (f *failing) Knocks(ctx context.Context) ([]core.Knock, error) {
-	return getOnce(f, "Knocks", func() ([]core.Knock, error) { return f.Store.Knocks(ctx) })
+func (f *failing) Knocks(ctx context.Context) ([]core.PairingRequest, error) {
+	return getOnce(f, "Knocks", func() ([]core.PairingRequest, error) { return f.Store.Knocks(ctx) })
 }
 
 func (f *failing) Known(ctx context.Context, in core.Memory) (core.Accepted, error) {
@@ -198,7 +198,7 @@ func (f *failing) Retire(ctx context.Context, id string) (core.Accepted, error) 
 	return getOnce(f, "Retire", func() (core.Accepted, error) { return f.Store.Retire(ctx, id) })
 }
 
-func (f *failing) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+func (f *failing) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	return doOnce(f, "Revise", func() error { return f.Store.Revise(ctx, id, text, files) })
 }
 

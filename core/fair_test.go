@@ -18,7 +18,7 @@ func TestHotRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		w.model.play = func(core.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
-		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Turns[len(r.Turns)-1].Text) }
+		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		n := w.start()
 		idle := goroutines()
 		var flood sync.WaitGroup
@@ -58,7 +58,7 @@ func goroutines() int {
 
 // flood submits a message beside others.
 func (n *node) flood(m core.Message) {
-	acc, err := n.Submit(n.w.Context(), m)
+	acc, err := n.ProcessMessage(n.w.Context(), m)
 	if err != nil || acc.Run == "" {
 		n.w.Errorf("accepted as %+v, %v", acc, err)
 	}

@@ -69,7 +69,7 @@ func TestCutParameters(t *testing.T) {
 				continue // the others end alike
 			}
 			inWorld(t, func(w *world) {
-				remove := &action{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
+				remove := &fakeAction{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
 				w.plug(remove)
 				w.model.queue([]step{call(0, "c", "DELETE", whole[:cut]), finish(end)}, []step{write("Done.")})
 				acc := w.start().say("Delete it")
@@ -111,7 +111,7 @@ func TestOddCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				do := &action{name: "DO"}
+				do := &fakeAction{name: "DO"}
 				w.plug(do)
 				w.model.queue(c.script, []step{write("Done.")})
 				acc := w.start().say("Do it")
@@ -119,7 +119,7 @@ func TestOddCalls(t *testing.T) {
 				if do.times() != c.made {
 					t.Errorf("made %d times", do.times())
 				}
-				turns := w.model.asked()[1].Turns
+				turns := w.model.asked()[1].Messages
 				owed := map[string]bool{}
 				for _, turn := range turns {
 					for _, c := range turn.Calls {

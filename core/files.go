@@ -11,7 +11,7 @@ import (
 const deafLine = "I can't listen to voice messages here. Please send me text instead."
 
 // cleanFiles makes what a sender calls a file fit to be shown: one line, and not a long one.
-func cleanFiles(files []File) []File {
+func cleanFiles(files []Attachment) []Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
 		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
@@ -38,15 +38,15 @@ func (m Memory) empty() bool { return strings.TrimSpace(m.Text) == "" && len(m.F
 
 // unheard says that m is nothing but voices that nobody has written down.
 func (m Memory) unheard() bool {
-	other := func(f File) bool { return !f.Voice || f.heard() }
+	other := func(f Attachment) bool { return !f.Voice || f.heard() }
 	return strings.TrimSpace(m.Text) == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, other)
 }
 
 // heard says that f is a voice that was written down.
-func (f File) heard() bool { return f.Voice && f.Text != "" }
+func (f Attachment) heard() bool { return f.Voice && f.Text != "" }
 
-// spoken is text with what is said in files: that is what the person says.
-func spoken(text string, files []File) string {
+// withTranscripts is text with what is said in files: that is what the person says.
+func withTranscripts(text string, files []Attachment) string {
 	var lines []string
 	if strings.TrimSpace(text) != "" {
 		lines = append(lines, text)
@@ -62,8 +62,8 @@ func spoken(text string, files []File) string {
 // maxQuoted is how much is kept of what a message replies to, in characters.
 const maxQuoted = 300
 
-// words are what a model reads of m: what it replies to, its text, and what came with it.
-func (m Memory) words() string {
+// promptText are what a model reads of m: what it replies to, its text, and what came with it.
+func (m Memory) promptText() string {
 	lines := make([]string, 0, 2+len(m.Files))
 	if q := m.Quoted; q.Text != "" {
 		lines = append(lines, fmt.Sprintf("[In reply to %s: %s]", cmp.Or(inBrackets(q.Name), "a message"), inBrackets(q.Text)))
@@ -73,7 +73,7 @@ func (m Memory) words() string {
 	}
 	for _, f := range m.Files {
 		if !f.heard() { // what was spoken stands in the text
-			lines = append(lines, f.words())
+			lines = append(lines, f.promptText())
 		}
 	}
 	return strings.Join(lines, "\n")
@@ -84,8 +84,8 @@ func inBrackets(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// words name f, and say what is known of what it holds.
-func (f File) words() string {
+// promptText name f, and say what is known of what it holds.
+func (f Attachment) promptText() string {
 	kind := "File"
 	if f.Voice {
 		kind = "Voice message"
@@ -109,7 +109,7 @@ func (f File) words() string {
 }
 
 // keepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
-func keepRead(files, old []File) []File {
+func keepRead(files, old []Attachment) []Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
 		if k := slices.IndexFunc(old, f.same); k >= 0 {
@@ -120,9 +120,9 @@ func keepRead(files, old []File) []File {
 }
 
 // same says that both are one file, as far as anybody can tell.
-func (f File) same(o File) bool {
+func (f Attachment) same(o Attachment) bool {
 	return f.Ref == o.Ref || f.Name == o.Name && f.Type == o.Type && f.Size == o.Size && f.Size > 0
 }
 
 // sameFiles compares two lists.
-func sameFiles(a, b []File) bool { return slices.EqualFunc(a, b, File.same) }
+func sameFiles(a, b []Attachment) bool { return slices.EqualFunc(a, b, Attachment.same) }

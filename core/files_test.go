@@ -10,14 +10,14 @@ import (
 )
 
 // with gives a message files.
-func with(m core.Message, files ...core.File) core.Message {
+func with(m core.Message, files ...core.Attachment) core.Message {
 	m.Files = files
 	return m
 }
 
 var (
-	photo = core.File{Ref: "fake-1", Name: "a\nphoto.jpg", Type: "image/jpeg", Size: 3}
-	voice = core.File{Ref: "fake-2", Name: "voice.ogg", Type: "audio/ogg", Size: 3, Voice: true}
+	photo = core.Attachment{Ref: "fake-1", Name: "a\nphoto.jpg", Type: "image/jpeg", Size: 3}
+	voice = core.Attachment{Ref: "fake-2", Name: "voice.ogg", Type: "audio/ogg", Size: 3, Voice: true}
 )
 
 // A message may be nothing but files; without anything at all it is none.
@@ -34,7 +34,7 @@ func TestFilesAreAMessage(t *testing.T) {
 		}
 		long := photo
 		long.Ref = strings.Repeat("x", core.MaxOwn+1)
-		if _, err := n.Submit(w.Context(), with(w.message(room, "ada", "Look"), long)); !errors.Is(err, core.ErrTooLarge) {
+		if _, err := n.ProcessMessage(w.Context(), with(w.message(room, "ada", "Look"), long)); !errors.Is(err, core.ErrTooLarge) {
 			w.Errorf("a long reference is taken with %v", err)
 		}
 	})

@@ -23,7 +23,7 @@ func TestNewLeavesNoText(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?", new}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		for _, kind := range []core.MemoryKind{core.Said, core.Aside, core.Draft} {
+		for _, kind := range []core.MemoryKind{core.Said, core.KindCommand, core.Draft} {
 			all, err := w.store.Recent(w.Context(), room, kind, 0, 10)
 			w.must(err)
 			for _, m := range all {

@@ -70,7 +70,7 @@ func (x *execution) generateNative(ctx context.Context, st *state, req Request) 
 		if err != nil {
 			return err
 		}
-		if err := x.words(ctx, st, r); err != nil || len(r.calls) == 0 {
+		if err := x.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 			return err
 		}
 		if step == last {
@@ -81,37 +81,37 @@ func (x *execution) generateNative(ctx context.Context, st *state, req Request) 
 			return err
 		}
 		if x.over() {
-			return x.spoken()
+			return x.requireOutput()
 		}
-		req.Turns = append(req.Turns, Turn{Role: Assistant, Text: r.text.String(), Calls: r.calls})
-		req.Turns = append(req.Turns, results...)
+		req.Messages = append(req.Messages, ModelMessage{Role: Assistant, Text: r.text.String(), Calls: r.calls})
+		req.Messages = append(req.Messages, results...)
 	}
 	return nil
 }
 
 // actAll makes the calls of a round, one after the other, and returns what the model is told of them.
-func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []Turn, err error) {
+func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []ModelMessage, err error) {
 	for _, c := range calls {
 		result, err := x.act(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, Turn{Role: ToolRole, Call: c.ID, Text: result})
+		results = append(results, ModelMessage{Role: ToolRole, Call: c.ID, Text: result})
 	}
 	return results, nil
 }
 
-// words has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
+// resolveReservedActions has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
 // itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
 // limit has cut off is not done (LM-04).
-func (x *execution) words(ctx context.Context, st *state, r *round) error {
-	if err := x.goOn(ctx, st, r); err != nil {
+func (x *execution) resolveReservedActions(ctx context.Context, st *state, r *round) error {
+	if err := x.continueText(ctx, st, r); err != nil {
 		return err
 	}
 	ignored := ""
 	var calls []ToolCall
 	for _, c := range r.calls {
-		switch r.word(c) {
+		switch r.reservedAction(c) {
 		case replyWord:
 		case ignoreWord, noneWord:
 			ignored = ignoreWord
@@ -136,10 +136,10 @@ func (x *execution) words(ctx context.Context, st *state, r *round) error {
 			x.begin(r.calls[i], r.step)
 		}
 	}
-	x.trail.add(r)
+	x.trace.add(r)
 	if ignored != "" && r.blank() && len(r.calls) == 0 {
-		x.trail.Actions = append(x.trail.Actions, ignored)
-		return x.spoken()
+		x.trace.Actions = append(x.trace.Actions, ignored)
+		return x.requireOutput()
 	}
 	return nil
 }
@@ -152,8 +152,8 @@ const (
 	stopWord   = "STOP"
 )
 
-// word is which of these words a call is, or "". Natively there may be an action of that name.
-func (r *round) word(c ToolCall) string {
+// reservedAction is which of these words a call is, or "". Natively there may be an action of that name.
+func (r *round) reservedAction(c ToolCall) string {
 	word := strings.ToUpper(strings.TrimSpace(c.Name))
 	is := slices.Contains([]string{replyWord, ignoreWord, noneWord, stopWord}, word)
 	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.rt.toolbox.find(c.Name) == nil) {
@@ -162,8 +162,8 @@ func (r *round) word(c ToolCall) string {
 	return ""
 }
 
-// trail is what is remembered of how an answer came about. People never see it.
-type trail struct {
+// decisionTrace is what is remembered of how an answer came about. People never see it.
+type decisionTrace struct {
 	Thought   string
 	Actions   []string
 	Providers []string
@@ -172,7 +172,7 @@ type trail struct {
 // maxThought is how much is remembered of what the model thought, in characters.
 const maxThought = 4000
 
-func (t *trail) add(r *round) {
+func (t *decisionTrace) add(r *round) {
 	t.Thought = Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
 	if !r.hidden && !r.blank() {
 		t.Actions = append(t.Actions, replyWord)
@@ -182,8 +182,8 @@ func (t *trail) add(r *round) {
 		if known := r.x.rt.toolbox.find(name); known != nil {
 			name = known.spec.Name
 		}
-		if name == inquiryName {
-			t.Providers = append(t.Providers, inquired(c.Parameters)...)
+		if name == providerToolName {
+			t.Providers = append(t.Providers, requestedProviders(c.Parameters)...)
 			continue
 		}
 		t.Actions = append(t.Actions, name)

@@ -14,15 +14,15 @@ const continuations = 2
 // be lost (LM-04).
 func (r *round) severed() bool {
 	for _, c := range r.calls {
-		if r.word(c) != replyWord {
+		if r.reservedAction(c) != replyWord {
 			return false
 		}
 	}
 	return r.finish == FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
 }
 
-// goOn asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
-func (x *execution) goOn(ctx context.Context, st *state, r *round) error {
+// continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
+func (x *execution) continueText(ctx context.Context, st *state, r *round) error {
 	asksForm := r.form || st.set[ContinueAnswer].delimiters.has("response")
 	for n := 0; n < continuations && r.severed(); n++ {
 		rest, err := x.fill(ctx, st, ContinueAnswer, &round{x: x, form: asksForm, rest: true, step: r.step}, nil)

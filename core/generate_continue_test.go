@@ -37,7 +37,7 @@ func TestCutAnswerGoesOn(t *testing.T) {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.cfg.Generation.Mode = mode
-					do := &action{name: "DO"}
+					do := &fakeAction{name: "DO"}
 					w.plug(do)
 					first := c.first
 					if mode == core.XML {
@@ -88,7 +88,7 @@ func TestCutAnswerStays(t *testing.T) {
 				if name == "in a call" {
 					w.cfg.Generation.Mode = core.Native
 				}
-				do := &action{name: "DO"}
+				do := &fakeAction{name: "DO"}
 				w.plug(do)
 				w.model.queue(c.wrote)
 				acc := w.start().say("Do it")

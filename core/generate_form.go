@@ -18,7 +18,7 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 	}
 	if st.lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
 		r.calls = nil
-		if err := x.words(ctx, st, r); err != nil {
+		if err := x.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
 		st.askNamed(ctx, r.wrote.Providers)
@@ -26,16 +26,16 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 			return err
 		}
 	}
-	if err := x.words(ctx, st, r); err != nil || len(r.calls) == 0 {
+	if err := x.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
 	results, err := x.actAll(ctx, r.calls)
 	if err != nil {
 		return err
 	}
-	nothing := func(t Turn) bool { return strings.TrimSpace(t.Text) == "" }
-	if x.over() || !slices.ContainsFunc(results, func(t Turn) bool { return !nothing(t) }) {
-		return x.spoken()
+	nothing := func(t ModelMessage) bool { return strings.TrimSpace(t.Text) == "" }
+	if x.over() || !slices.ContainsFunc(results, func(t ModelMessage) bool { return !nothing(t) }) {
+		return x.requireOutput()
 	}
 	return x.conclude(ctx, st, 2)
 }
@@ -51,7 +51,7 @@ func (x *execution) generateSteps(ctx context.Context, st *state) error {
 			return err
 		}
 		lacks := st.lacks(r.wrote.Providers)
-		if err := x.words(ctx, st, r); err != nil {
+		if err := x.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
 		st.askNamed(ctx, r.wrote.Providers)
@@ -59,7 +59,7 @@ func (x *execution) generateSteps(ctx context.Context, st *state) error {
 			return err
 		}
 		if x.over() {
-			return x.spoken()
+			return x.requireOutput()
 		}
 		if r.wrote.Finish || !lacks && len(r.calls) == 0 {
 			break
@@ -74,32 +74,32 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" }) {
+	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.reservedAction(c) == "" }) {
 		x.rt.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
 	}
-	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.word(c) == "" })
-	return x.words(ctx, st, r)
+	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.reservedAction(c) == "" })
+	return x.resolveReservedActions(ctx, st, r)
 }
 
 // fill asks the model to fill a form.
-func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []Turn) (*round, error) {
+func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []ModelMessage) (*round, error) {
 	req, err := st.prompt(ctx, name, map[string]string{
 		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.rt.cfg.Generation.steps()),
 	})
 	if err != nil {
 		return nil, err
 	}
-	req.Turns = append(req.Turns, said...)
+	req.Messages = append(req.Messages, said...)
 	return x.round(ctx, req, like)
 }
 
 // saidSoFar tells the model what people have read of this answer.
-func (x *execution) saidSoFar() []Turn {
+func (x *execution) saidSoFar() []ModelMessage {
 	said := strings.TrimSpace(x.answer.View().Text())
 	if said == "" {
 		return nil
 	}
-	return []Turn{
+	return []ModelMessage{
 		{Role: Assistant, Text: "<response><text>" + said + "</text></response>"},
 		{Role: User, Text: "That has already been sent. Continue from there, in the same format, without repeating anything."},
 	}

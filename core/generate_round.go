@@ -51,7 +51,7 @@ func (r *round) useless() bool {
 		return len(r.calls) == 0
 	}
 	for _, c := range r.calls {
-		if r.word(c) != replyWord {
+		if r.reservedAction(c) != replyWord {
 			return false
 		}
 	}
@@ -62,7 +62,7 @@ func (r *round) useless() bool {
 // a copy of like.
 func (x *execution) round(ctx context.Context, req Request, like *round) (*round, error) {
 	empty := false
-	req.Turns = mended(req.Turns)
+	req.Messages = normalizeTurns(req.Messages)
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -179,7 +179,7 @@ func (r *round) piece(d CallDelta) {
 		i = len(r.calls)
 		r.index[d.Index] = i
 		c := ToolCall{Name: clean(d.Name)}
-		if !r.hidden && r.word(c) == "" {
+		if !r.hidden && r.reservedAction(c) == "" {
 			c.ID = r.x.callID(d.ID)
 			r.visible = true
 			r.x.begin(c, r.step)

@@ -70,7 +70,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Generation.Mode = mode
-				roll := &action{name: "ROLL", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 					c.Update("🎲 rolling " + string(c.Parameters))
 					return core.Result{Text: "4"}, nil
 				}}
@@ -120,7 +120,7 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Generation.Mode = c.mode
-				a := &action{name: c.action, do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: "done"}, nil }}
+				a := &fakeAction{name: c.action, do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: "done"}, nil }}
 				w.plug(a)
 				w.model.queue(c.rounds...)
 				acc := w.start().say("A")
@@ -240,15 +240,15 @@ type provider struct {
 }
 
 func (p provider) Spec() core.ProviderSpec { return p.spec }
-func (p provider) Provide(context.Context, core.Scene) (core.Fragment, error) {
-	return core.Fragment{Text: p.text}, nil
+func (p provider) Provide(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return core.ProviderResult{Text: p.text}, nil
 }
 
 // An answer that names a provider is asked for once more, with what that tells.
 func TestFormAsksProviders(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.asForm()
-		roll := &action{name: "ROLL"}
+		roll := &fakeAction{name: "ROLL"}
 		w.cfg.Plugins = []core.Plugin{{
 			Name: "test", Actions: []core.Action{roll}, Providers: []core.Provider{provider{core.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
 		}}
@@ -258,7 +258,7 @@ func TestFormAsksProviders(t *testing.T) {
 		acc := w.start().say("How is the weather?")
 		w.wants(acc, core.Completed, "Let me see.\n\nIt rains.")
 		calls := w.model.asked()
-		if len(calls) != 2 || strings.Contains(calls[0].Turns[0].Text, "It rains in Rome.") || !strings.Contains(calls[1].Turns[0].Text, "It rains in Rome.") {
+		if len(calls) != 2 || strings.Contains(calls[0].Messages[0].Text, "It rains in Rome.") || !strings.Contains(calls[1].Messages[0].Text, "It rains in Rome.") {
 			w.Errorf("the model was asked %+v", calls)
 		}
 		if roll.times() != 0 {
@@ -323,7 +323,7 @@ func TestFormActions(t *testing.T) {
 				if len(w.model.asked()) != c.calls {
 					w.Errorf("the model was asked %d times", len(w.model.asked()))
 				}
-				if last := w.model.asked()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Turns[0].Text, "A {}: found") {
+				if last := w.model.asked()[c.calls-1]; c.calls == 2 && !strings.Contains(last.Messages[0].Text, "A {}: found") {
 					w.Errorf("at last the model was asked %q", last.texts())
 				}
 			})
@@ -353,8 +353,8 @@ func TestMultiStep(t *testing.T) {
 			w.Fatalf("the model was asked %d times", len(calls))
 		}
 		for i, want := range []string{"step 1 of at most 6", "It rains in Rome.", "step 2", "found a", "found b"} {
-			if !strings.Contains(calls[i].Turns[0].Text, want) {
-				w.Errorf("question %d lacks %q: %s", i, want, calls[i].Turns[0].Text)
+			if !strings.Contains(calls[i].Messages[0].Text, want) {
+				w.Errorf("question %d lacks %q: %s", i, want, calls[i].Messages[0].Text)
 			}
 		}
 		w.noTags()
@@ -362,8 +362,8 @@ func TestMultiStep(t *testing.T) {
 }
 
 // shower shows its name, and tells the model something.
-func shower(name, tells string) *action {
-	return &action{name: name, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+func shower(name, tells string) *fakeAction {
+	return &fakeAction{name: name, do: func(_ context.Context, c *core.Call) (core.Result, error) {
 		c.Update(name)
 		return core.Result{Text: tells}, nil
 	}}
@@ -385,7 +385,7 @@ func TestSteps(t *testing.T) {
 				a := shower("A", "more")
 				w.plug(a)
 				w.model.play = func(req core.Request) []step {
-					switch text := req.Turns[0].Text; {
+					switch text := req.Messages[0].Text; {
 					case c.generation.Mode == core.Native:
 						return []step{call(0, "", "A", "{}"), finish(core.FinishCalls)}
 					case strings.Contains(text, "<isFinish>"):

@@ -12,24 +12,24 @@ const (
 	gap             = "…"
 )
 
-// mended is turns as every provider takes them (LM-09): each call has its result, right after it and once; no result is
+// normalizeTurns is turns as every provider takes them (LM-09): each call has its result, right after it and once; no result is
 // without a call, no turn without content; the assistant and the others take turns, beginning and ending with another
 // than the assistant. What is right already stays as it is.
-func mended(turns []Turn) []Turn {
-	var out []Turn
+func normalizeTurns(turns []ModelMessage) []ModelMessage {
+	var out []ModelMessage
 	for i, t := range turns {
 		switch {
 		case t.Role == ToolRole: // taken with its call
 		case strings.TrimSpace(t.Text) == "" && len(t.Calls) == 0 && len(t.Images) == 0:
 		case t.Role == Assistant:
 			if len(out) == 0 {
-				out = append(out, Turn{Role: User, Text: gap})
+				out = append(out, ModelMessage{Role: User, Text: gap})
 			}
 			if last := &out[len(out)-1]; last.Role == Assistant { // it has no calls: their results would be the last
 				t.Text = joined(last.Text, t.Text)
 				out = out[:len(out)-1]
 			}
-			t.Calls = once(t.Calls)
+			t.Calls = dedupeCalls(t.Calls)
 			out = append(out, t)
 			out = append(out, resultsOf(t.Calls, turns[i+1:])...)
 		default:
@@ -37,13 +37,13 @@ func mended(turns []Turn) []Turn {
 		}
 	}
 	if n := len(out); n == 0 || out[n-1].Role == Assistant {
-		out = append(out, Turn{Role: User, Text: gap})
+		out = append(out, ModelMessage{Role: User, Text: gap})
 	}
 	return out
 }
 
-// once leaves of calls with one id only the first.
-func once(calls []ToolCall) []ToolCall {
+// dedupeCalls leaves of calls with one id only the first.
+func dedupeCalls(calls []ToolCall) []ToolCall {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c ToolCall) bool {
 		again := seen[c.ID]
@@ -53,9 +53,9 @@ func once(calls []ToolCall) []ToolCall {
 }
 
 // resultsOf finds the results of calls in what follows them, up to the next turn that is none.
-func resultsOf(calls []ToolCall, after []Turn) (results []Turn) {
+func resultsOf(calls []ToolCall, after []ModelMessage) (results []ModelMessage) {
 	for _, c := range calls {
-		result := Turn{Role: ToolRole, Call: c.ID, Text: cancelledResult}
+		result := ModelMessage{Role: ToolRole, Call: c.ID, Text: cancelledResult}
 		for _, t := range after {
 			if t.Role != ToolRole {
 				break

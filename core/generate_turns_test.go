@@ -11,37 +11,37 @@ import (
 
 // LM-09: whatever a crash or a stop leaves, the next call of the model is valid.
 func TestMended(t *testing.T) {
-	user, said := Turn{Role: User, Text: "Q"}, Turn{Role: Assistant, Text: "A"}
-	calls := func(ids ...string) Turn {
-		t := Turn{Role: Assistant}
+	user, said := ModelMessage{Role: User, Text: "Q"}, ModelMessage{Role: Assistant, Text: "A"}
+	calls := func(ids ...string) ModelMessage {
+		t := ModelMessage{Role: Assistant}
 		for _, id := range ids {
 			t.Calls = append(t.Calls, ToolCall{ID: id, Name: "DO"})
 		}
 		return t
 	}
-	result := func(id string) Turn { return Turn{Role: ToolRole, Call: id, Text: "done " + id} }
-	cancelled := func(id string) Turn { return Turn{Role: ToolRole, Call: id, Text: cancelledResult} }
-	between := Turn{Role: User, Text: gap}
-	for name, c := range map[string]struct{ turns, want []Turn }{
-		"nothing":              {nil, []Turn{between}},
-		"right":                {[]Turn{user, calls("a", "b"), result("a"), result("b"), said, user}, []Turn{user, calls("a", "b"), result("a"), result("b"), said, user}},
-		"several questions":    {[]Turn{user, user}, []Turn{user, user}},
-		"no result":            {[]Turn{user, calls("a"), user}, []Turn{user, calls("a"), cancelled("a"), user}},
-		"one result of two":    {[]Turn{user, calls("a", "b"), result("b")}, []Turn{user, calls("a", "b"), cancelled("a"), result("b")}},
-		"another order":        {[]Turn{user, calls("a", "b"), result("b"), result("a")}, []Turn{user, calls("a", "b"), result("a"), result("b")}},
-		"a result too late":    {[]Turn{user, calls("a"), user, result("a")}, []Turn{user, calls("a"), cancelled("a"), user}},
-		"a result of nothing":  {[]Turn{user, result("a")}, []Turn{user}},
-		"a result twice":       {[]Turn{user, calls("a"), result("a"), result("a")}, []Turn{user, calls("a"), result("a")}},
-		"a silent result":      {[]Turn{user, calls("a"), {Role: ToolRole, Call: "a"}}, []Turn{user, calls("a"), {Role: ToolRole, Call: "a", Text: silentResult}}},
-		"one id twice":         {[]Turn{user, calls("a", "a"), result("a")}, []Turn{user, calls("a"), result("a")}},
-		"empty turns":          {[]Turn{{Role: User, Text: " "}, user, {Role: Assistant, Text: "\n"}, user}, []Turn{user, user}},
-		"a picture":            {[]Turn{{Role: User, Images: []Blob{{}}}}, []Turn{{Role: User, Images: []Blob{{}}}}},
-		"it begins with us":    {[]Turn{said, user}, []Turn{between, said, user}},
-		"it ends with us":      {[]Turn{user, said}, []Turn{user, said, between}},
-		"we say two things":    {[]Turn{user, said, said, user}, []Turn{user, {Role: Assistant, Text: "A\n\nA"}, user}},
-		"we say, then we call": {[]Turn{user, said, calls("a"), result("a")}, []Turn{user, {Role: Assistant, Text: "A", Calls: calls("a").Calls}, result("a")}},
+	result := func(id string) ModelMessage { return ModelMessage{Role: ToolRole, Call: id, Text: "done " + id} }
+	cancelled := func(id string) ModelMessage { return ModelMessage{Role: ToolRole, Call: id, Text: cancelledResult} }
+	between := ModelMessage{Role: User, Text: gap}
+	for name, c := range map[string]struct{ turns, want []ModelMessage }{
+		"nothing":              {nil, []ModelMessage{between}},
+		"right":                {[]ModelMessage{user, calls("a", "b"), result("a"), result("b"), said, user}, []ModelMessage{user, calls("a", "b"), result("a"), result("b"), said, user}},
+		"several questions":    {[]ModelMessage{user, user}, []ModelMessage{user, user}},
+		"no result":            {[]ModelMessage{user, calls("a"), user}, []ModelMessage{user, calls("a"), cancelled("a"), user}},
+		"one result of two":    {[]ModelMessage{user, calls("a", "b"), result("b")}, []ModelMessage{user, calls("a", "b"), cancelled("a"), result("b")}},
+		"another order":        {[]ModelMessage{user, calls("a", "b"), result("b"), result("a")}, []ModelMessage{user, calls("a", "b"), result("a"), result("b")}},
+		"a result too late":    {[]ModelMessage{user, calls("a"), user, result("a")}, []ModelMessage{user, calls("a"), cancelled("a"), user}},
+		"a result of nothing":  {[]ModelMessage{user, result("a")}, []ModelMessage{user}},
+		"a result twice":       {[]ModelMessage{user, calls("a"), result("a"), result("a")}, []ModelMessage{user, calls("a"), result("a")}},
+		"a silent result":      {[]ModelMessage{user, calls("a"), {Role: ToolRole, Call: "a"}}, []ModelMessage{user, calls("a"), {Role: ToolRole, Call: "a", Text: silentResult}}},
+		"one id twice":         {[]ModelMessage{user, calls("a", "a"), result("a")}, []ModelMessage{user, calls("a"), result("a")}},
+		"empty turns":          {[]ModelMessage{{Role: User, Text: " "}, user, {Role: Assistant, Text: "\n"}, user}, []ModelMessage{user, user}},
+		"a picture":            {[]ModelMessage{{Role: User, Images: []File{{}}}}, []ModelMessage{{Role: User, Images: []File{{}}}}},
+		"it begins with us":    {[]ModelMessage{said, user}, []ModelMessage{between, said, user}},
+		"it ends with us":      {[]ModelMessage{user, said}, []ModelMessage{user, said, between}},
+		"we say two things":    {[]ModelMessage{user, said, said, user}, []ModelMessage{user, {Role: Assistant, Text: "A\n\nA"}, user}},
+		"we say, then we call": {[]ModelMessage{user, said, calls("a"), result("a")}, []ModelMessage{user, {Role: Assistant, Text: "A", Calls: calls("a").Calls}, result("a")}},
 	} {
-		if diff := cmp.Diff(c.want, mended(c.turns)); diff != "" {
+		if diff := cmp.Diff(c.want, normalizeTurns(c.turns)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -52,11 +52,11 @@ func FuzzMended(f *testing.F) {
 	f.Add("uat")
 	f.Add("uaAbtxc uu")
 	f.Fuzz(func(t *testing.T, script string) {
-		got := mended(turnsOf(script))
+		got := normalizeTurns(turnsOf(script))
 		if wrong := invalid(got); wrong != "" {
 			t.Fatalf("%q: %s: %+v", script, wrong, got)
 		}
-		if again := mended(got); !cmp.Equal(again, got) {
+		if again := normalizeTurns(got); !cmp.Equal(again, got) {
 			t.Fatalf("%q changes again: %s", script, cmp.Diff(got, again))
 		}
 	})
@@ -64,31 +64,31 @@ func FuzzMended(f *testing.F) {
 
 // turnsOf makes turns of letters: u and a say something, A to C call with that id (again in the same turn if the next is
 // one too), 1 to 3 are results, anything else is empty.
-func turnsOf(script string) (turns []Turn) {
+func turnsOf(script string) (turns []ModelMessage) {
 	for i, c := range script {
 		switch {
 		case c == 'u':
-			turns = append(turns, Turn{Role: User, Text: fmt.Sprint("Q", i)})
+			turns = append(turns, ModelMessage{Role: User, Text: fmt.Sprint("Q", i)})
 		case c == 'a':
-			turns = append(turns, Turn{Role: Assistant, Text: fmt.Sprint("A", i)})
+			turns = append(turns, ModelMessage{Role: Assistant, Text: fmt.Sprint("A", i)})
 		case 'A' <= c && c <= 'C':
 			call := ToolCall{ID: string(c - 'A' + '1')}
 			if n := len(turns); n > 0 && turns[n-1].Role == Assistant {
 				turns[n-1].Calls = append(turns[n-1].Calls, call)
 			} else {
-				turns = append(turns, Turn{Role: Assistant, Calls: []ToolCall{call}})
+				turns = append(turns, ModelMessage{Role: Assistant, Calls: []ToolCall{call}})
 			}
 		case '1' <= c && c <= '3':
-			turns = append(turns, Turn{Role: ToolRole, Call: string(c), Text: strings.Repeat("done", i%2)})
+			turns = append(turns, ModelMessage{Role: ToolRole, Call: string(c), Text: strings.Repeat("done", i%2)})
 		default:
-			turns = append(turns, Turn{Role: []Role{User, Assistant, ToolRole}[i%3], Text: " "})
+			turns = append(turns, ModelMessage{Role: []Role{User, Assistant, ToolRole}[i%3], Text: " "})
 		}
 	}
 	return turns
 }
 
 // invalid says what a provider would refuse.
-func invalid(turns []Turn) string {
+func invalid(turns []ModelMessage) string {
 	var owed []string
 	before := ToolRole
 	for _, t := range turns {

@@ -15,7 +15,7 @@ func (x *execution) used(req Request, r *round, took time.Duration) {
 
 func estimate(req Request, r *round) Usage {
 	asked, said := len(req.System), r.text.Len()+len(r.wrote.Thought)
-	for _, t := range req.Turns {
+	for _, t := range req.Messages {
 		asked += len(t.Text)
 		for _, c := range t.Calls {
 			asked += len(c.Name) + len(c.Parameters)

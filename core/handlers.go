@@ -31,7 +31,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 		return nil
 	}
 	e.Files = keepRead(e.Files, old.Files)
-	e.Text = spoken(e.Text, e.Files)
+	e.Text = withTranscripts(e.Text, e.Files)
 	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.empty() {
 		return nil
 	}

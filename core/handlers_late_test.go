@@ -11,7 +11,7 @@ import (
 // slowRevision takes two minutes to store another text.
 type slowRevision struct{ core.Store }
 
-func (s slowRevision) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+func (s slowRevision) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	time.Sleep(2 * time.Minute)
 	return s.Store.Revise(ctx, id, text, files)
 }

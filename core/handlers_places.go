@@ -8,7 +8,7 @@ import (
 
 // meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
 func (rt *Runtime) meet(ctx context.Context, m Message) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
 	world := World{ID: m.Place.World, Connector: m.Place.Connector, Name: visible(m.WorldName)}
 	author := Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
@@ -27,9 +27,9 @@ func (rt *Runtime) joined(ctx context.Context, j Joined) error {
 	if err := rt.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
 		return fmt.Errorf("join %s: %w", j.World.ID, err)
 	}
-	if j.Place.ID != "" {
-		if err := rt.open(ctx, j.Place); err != nil {
-			return fmt.Errorf("join %s: %w", j.Place.ID, err)
+	if j.Room.ID != "" {
+		if err := rt.open(ctx, j.Room); err != nil {
+			return fmt.Errorf("join %s: %w", j.Room.ID, err)
 		}
 	}
 	if j.Entity.ID == "" || j.Entity.ID == rt.cfg.Agent.entity() {
@@ -163,8 +163,8 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 	return rt.stop(ctx, id, everyTurn)
 }
 
-// expelled says that the agent is no more where run was to be answered.
-func (rt *Runtime) expelled(ctx context.Context, run Run) bool {
+// botRemoved says that the agent is no more where run was to be answered.
+func (rt *Runtime) botRemoved(ctx context.Context, run Run) bool {
 	r, err := rt.cfg.Store.Room(ctx, run.Room)
 	if err != nil || r.Gone || r.World == "" {
 		return r.Gone

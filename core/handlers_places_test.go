@@ -99,11 +99,11 @@ func TestJoinedAndLeft(t *testing.T) {
 			{core.Left{World: "fake/w"}, []string{"WORLD_LEFT"}},
 			{core.Left{World: "fake/w"}, nil},
 			{core.Joined{World: fake}, []string{"WORLD_JOINED"}},
-			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
-			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, nil},
+			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, nil},
 			{core.Left{Room: group}, []string{"ROOM_LEFT"}},
 			{core.Left{Room: group}, nil},
-			{core.Joined{Place: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
 		} {
 			n.tell(c.in)
 			if got := d.names(); !slices.Equal(got, c.want) {

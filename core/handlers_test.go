@@ -12,7 +12,7 @@ import (
 
 func (n *node) tell(in core.Inbound) core.Accepted {
 	n.w.Helper()
-	acc, err := n.Submit(n.w.Context(), in)
+	acc, err := n.ProcessMessage(n.w.Context(), in)
 	n.w.must(err)
 	return acc
 }

@@ -31,7 +31,7 @@ func (m Memory) texts(shorter func(string) string) Memory {
 
 // Transcript is the conversation in lines, each with its author's name; further lines of a message are indented. No text can
 // pass for a message of somebody else (SE-08).
-func (s Scene) Transcript() string {
+func (s TurnContext) Transcript() string {
 	var b strings.Builder
 	if s.Summary != "" {
 		b.WriteString("(Summary of the conversation so far: " + Quote(s.Summary) + ")\n")
@@ -42,12 +42,12 @@ func (s Scene) Transcript() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (s Scene) line(m Memory) string {
-	return s.speaker(m) + ": " + Quote(m.words())
+func (s TurnContext) line(m Memory) string {
+	return s.speaker(m) + ": " + Quote(m.promptText())
 }
 
 // speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
-func (s Scene) speaker(m Memory) string {
+func (s TurnContext) speaker(m Memory) string {
 	name := Label(m.Name)
 	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
 	case name == "":
@@ -59,14 +59,14 @@ func (s Scene) speaker(m Memory) string {
 }
 
 // turn is what a model is told of m.
-func (s Scene) turn(m Memory) Turn {
+func (s TurnContext) turn(m Memory) ModelMessage {
 	switch {
 	case m.Author == s.Agent.entity():
-		return Turn{Role: Assistant, Text: m.Text}
+		return ModelMessage{Role: Assistant, Text: m.Text}
 	case s.Private || m.Name == "":
-		return Turn{Role: User, Text: guard(m.words(), contextTag)}
+		return ModelMessage{Role: User, Text: guard(m.promptText(), contextTag)}
 	}
-	return Turn{Role: User, Text: guard(s.line(m), contextTag)}
+	return ModelMessage{Role: User, Text: guard(s.line(m), contextTag)}
 }
 
 // conversation is the part of what was said that prompts hold.
@@ -89,7 +89,7 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 		if !m.told() {
 			continue
 		}
-		if budget -= tokens(m.words()) + perTurn; budget < 0 && from+i < asked {
+		if budget -= tokens(m.promptText()) + perTurn; budget < 0 && from+i < asked {
 			c.lost = true
 			break
 		}

@@ -56,7 +56,7 @@ type (
 	// agent and a room alone.
 	Joined struct {
 		World  World
-		Place  Room // where the agent is too; may be empty
+		Room   Room // where the agent is too; may be empty
 		Entity Entity
 		Role   string // of the entity; may be empty
 	}
@@ -82,7 +82,7 @@ func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
 		r.Address = m.Address
-		r.Address.ReplyTo, r.Address.Payer, r.Address.Known = "", "", ""
+		r.Address.ReplyTo, r.Address.BilledTo, r.Address.AuthorizedByRole = "", "", ""
 	}
 	return r
 }

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// inquiry is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
-type inquiry struct {
+// providerTool is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
+type providerTool struct {
 	rt      *Runtime
 	sources []source // the dynamic ones
 }
 
-const inquiryName = "ASK_PROVIDERS"
+const providerToolName = "ASK_PROVIDERS"
 
 // inquire offers an inquiry if there is somebody to be asked.
 func (rt *Runtime) inquire() error {
-	q := inquiry{rt: rt}
+	q := providerTool{rt: rt}
 	for _, s := range rt.sources {
 		if s.spec.Dynamic {
 			q.sources = append(q.sources, s)
@@ -31,7 +31,7 @@ func (rt *Runtime) inquire() error {
 }
 
 // Spec implements [Action].
-func (q inquiry) Spec() ActionSpec {
+func (q providerTool) Spec() ActionSpec {
 	description, names := "Gives you more information when you need it to answer:", []string{}
 	for _, s := range q.sources {
 		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
@@ -41,33 +41,33 @@ func (q inquiry) Spec() ActionSpec {
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
-	return ActionSpec{Name: inquiryName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: Reads}
+	return ActionSpec{Name: providerToolName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: Reads}
 }
 
-// Offered implements [Offerer]: a form has a place of its own for the names.
-func (q inquiry) Offered(s Scene) bool {
+// Available implements [Conditional]: a form has a place of its own for the names.
+func (q providerTool) Available(s TurnContext) bool {
 	return q.rt.cfg.Generation.Mode == Native && q.rt.stateOf(s).native()
 }
 
 // tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
 func (st *state) tools() []ActionSpec {
 	all := slices.Clone(st.scene.Actions)
-	if q := st.rt.toolbox.find(inquiryName); q != nil && st.rt.offers(q, st.scene) {
+	if q := st.rt.toolbox.find(providerToolName); q != nil && st.rt.offers(q, st.scene) {
 		all = append(all, q.spec)
 	}
 	return all
 }
 
 // Act implements [Action].
-func (q inquiry) Act(ctx context.Context, c *Call) (Result, error) {
+func (q providerTool) Act(ctx context.Context, c *Call) (Result, error) {
 	st := q.rt.stateOf(c.Scene)
-	st.askNamed(ctx, inquired(c.Parameters))
+	st.askNamed(ctx, requestedProviders(c.Parameters))
 	all := func(ProviderSpec) bool { return true }
 	return Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They returned nothing.")}, nil
 }
 
-// inquired are the names that an inquiry asks for.
-func inquired(parameters json.RawMessage) []string {
+// requestedProviders are the names that an inquiry asks for.
+func requestedProviders(parameters json.RawMessage) []string {
 	var p struct{ Names []string }
 	if json.Unmarshal(parameters, &p) != nil {
 		return nil

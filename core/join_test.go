@@ -11,14 +11,14 @@ import (
 )
 
 // part is what Ada sends as one of several messages.
-func (w *world) part(in core.RoomID, text string, files ...core.File) core.Message {
+func (w *world) part(in core.RoomID, text string, files ...core.Attachment) core.Message {
 	m := w.message(in, "ada", text)
 	m.Files = files
 	return m
 }
 
-func picture(n int) core.File {
-	return core.File{Ref: fmt.Sprint("picture ", n), Name: fmt.Sprintf("%d.jpg", n), Type: "image/jpeg", Size: 1}
+func picture(n int) core.Attachment {
+	return core.Attachment{Ref: fmt.Sprint("picture ", n), Name: fmt.Sprintf("%d.jpg", n), Type: "image/jpeg", Size: 1}
 }
 
 // IN-13: an album is one run with all its pictures in their order, however slowly they come; in a group too, where only
@@ -88,11 +88,11 @@ func TestPartsAreOneRun(t *testing.T) {
 	}{
 		"a split text":       {core.Message{Memory: core.Memory{Text: long}, MayContinue: true}, 700 * time.Millisecond, true, 700 * time.Millisecond},
 		"a long text alone":  {core.Message{Memory: core.Memory{Text: long}, MayContinue: true}, 2 * time.Second, false, 1200 * time.Millisecond},
-		"a picture, words":   {core.Message{Memory: core.Memory{Files: []core.File{photo}}}, 1400 * time.Millisecond, true, 1400 * time.Millisecond},
-		"a picture alone":    {core.Message{Memory: core.Memory{Files: []core.File{photo}}}, time.Minute, false, 1500 * time.Millisecond},
-		"a picture with one": {core.Message{Memory: core.Memory{Text: "Look", Files: []core.File{photo}}}, time.Second, false, 0},
+		"a picture, words":   {core.Message{Memory: core.Memory{Files: []core.Attachment{photo}}}, 1400 * time.Millisecond, true, 1400 * time.Millisecond},
+		"a picture alone":    {core.Message{Memory: core.Memory{Files: []core.Attachment{photo}}}, time.Minute, false, 1500 * time.Millisecond},
+		"a picture with one": {core.Message{Memory: core.Memory{Text: "Look", Files: []core.Attachment{photo}}}, time.Second, false, 0},
 		"a text":             {core.Message{Memory: core.Memory{Text: "Hello"}}, time.Second, false, 0},
-		"a voice":            {core.Message{Memory: core.Memory{Files: []core.File{voice}}}, time.Second, false, -1},
+		"a voice":            {core.Message{Memory: core.Memory{Files: []core.Attachment{voice}}}, time.Second, false, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -18,7 +18,7 @@ type Store interface {
 	Files
 	Questions
 	People
-	Ledger
+	UsageStore
 	Marks
 	Upkeep
 }
@@ -35,7 +35,7 @@ type Memories interface {
 	Memory(ctx context.Context, id MemoryID) (Memory, error)
 	// Revise gives a memory another text and other files; nothing else of it changes. Notes on its turn go. [ErrNotFound] if
 	// there is none.
-	Revise(ctx context.Context, id MemoryID, text string, files []File) error
+	Revise(ctx context.Context, id MemoryID, text string, files []Attachment) error
 	// Forget removes a memory, and it is no input of its run any more. With the last input of a run goes what the run
 	// said and what it remembered; the run itself stays, and keeps no text once it has ended. Notes on its turn go. A message that
 	// arrived leaves a mark. Of what is not there nothing is removed.
@@ -85,10 +85,10 @@ type Questions interface {
 	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
 	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
 	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
-	// input of a run with the duty [Carry], which goes on in the conversation of the run that asked, and with its messages if
+	// input of a run with the duty [RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
 	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
-	// then returns what [Marks.Known] does.
+	// then returns what [Marks.AuthorizedByRole] does.
 	Choose(ctx context.Context, id string, option int, in Memory, payer EntityID) (Accepted, error)
 	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
@@ -103,8 +103,8 @@ type Journal interface {
 	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
 	// ready at the time of the call, with its newest input by the same author, or any under j.Collect), whose Address
 	// and readiness become the newer ones, or else opens a run, ready after j.Window. The id of a run is made of its
-	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [Reply]. Nothing
-	// joins an [Excuse], and what is told to [Duty.Alone] neither joins nor is joined. If j.Limit runs of the
+	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [RunReply]. Nothing
+	// joins an [RunOverflow], and what is told to [RunKind.Single] neither joins nor is joined. If j.Limit runs of the
 	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
 	// remembered.
 	// A message known already changes nothing, whatever j says.
@@ -118,7 +118,7 @@ type Journal interface {
 	// OpenRooms returns the rooms that have open runs.
 	OpenRooms(ctx context.Context) ([]RoomID, error)
 	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
-	// Inputs are all it will have. [ErrBusy] if another run of the room's was started and has not finished ([Duty.Aside]
+	// Inputs are all it will have. [ErrBusy] if another run of the room's was started and has not finished ([RunKind.OutOfBand]
 	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
 	// [ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Journal.Leave], and the run has no verdict, that counts as a death.
@@ -132,7 +132,7 @@ type Journal interface {
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
 	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
-	// [Duty.Aside] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
+	// [RunKind.OutOfBand] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
 	// at zero.
 	Reopen(ctx context.Context, id RunID) error
 	// Beat says that owner is alive until then. A process beats before it starts a run.
@@ -152,7 +152,7 @@ type Journal interface {
 type Files interface {
 	// File returns the nth file that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
 	// nothing that the run said is remembered any more.
-	File(ctx context.Context, run RunID, n int) (Blob, error)
+	File(ctx context.Context, run RunID, n int) (File, error)
 
 	// FilePart returns at most length bytes of the same file, from the given byte on, with what the whole is. There is no data
 	// at and past the end. Errors are those of File.
@@ -174,33 +174,33 @@ type JoinRule struct {
 	Window   time.Duration // how long its run waits for more
 	Most     time.Duration // how long a run waits at most, since it was opened; 0 is for ever
 	Collect  bool
-	Duty     Duty
+	Kind     RunKind
 	Ask      *Question // what the run that is opened asks, but for its Run and Room; nil if nothing
 	Limit    int       // 0 is none
 }
 
-// Duty is what a run is for.
-type Duty string
+// RunKind is what a run is for.
+type RunKind string
 
 // The duties.
 const (
-	Reply  Duty = ""       // to answer
-	Decide Duty = "decide" // to find out whether to answer, and if so, to answer
-	Excuse Duty = "excuse" // to say that there is more to answer than is answered
-	Tell   Duty = "tell"   // to say what its input says, in the agent's name
-	Again  Duty = "again"  // to answer once more what was answered last
-	Obey   Duty = "obey"   // to do what its input says, which is a command
-	Carry  Duty = "carry"  // to carry out what somebody chose
+	RunReply        RunKind = ""       // to answer
+	RunDecide       RunKind = "decide" // to find out whether to answer, and if so, to answer
+	RunOverflow     RunKind = "excuse" // to say that there is more to answer than is answered
+	RunNotify       RunKind = "tell"   // to say what its input says, in the agent's name
+	RunRetry        RunKind = "again"  // to answer once more what was answered last
+	RunCommand      RunKind = "obey"   // to do what its input says, which is a command
+	RunChoiceResult RunKind = "carry"  // to carry out what somebody chose
 )
 
-// Alone says that such a run has one input, and does not become one with its neighbours.
-func (d Duty) Alone() bool { return d == Tell || d == Again || d.Aside() }
+// Single says that such a run has one input, and does not become one with its neighbours.
+func (d RunKind) Single() bool { return d == RunNotify || d == RunRetry || d.OutOfBand() }
 
-// Aside says that such a run does not wait for the others of its room, nor they for it: it asks no model, and is short.
-func (d Duty) Aside() bool { return d == Obey || d == Carry }
+// OutOfBand says that such a run does not wait for the others of its room, nor they for it: it asks no model, and is short.
+func (d RunKind) OutOfBand() bool { return d == RunCommand || d == RunChoiceResult }
 
 // claims says that such a run takes the room: earlier runs give way to it, as it does to later ones.
-func (d Duty) claims() bool { return d != Tell && !d.Aside() }
+func (d RunKind) claims() bool { return d != RunNotify && !d.OutOfBand() }
 
 // Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
 // only think that they are.
@@ -211,12 +211,12 @@ type Run struct {
 	ID       RunID
 	Response ResponseID
 	Room     RoomID
-	Kind     RoomKind // of the room, when the run was opened
+	RoomKind RoomKind // of the room, when the run was opened
 	Address  Address  // of its newest input
 	Inputs   []MemoryID
 	Opened   time.Time // when its first input was accepted
 	Ready    time.Time // not to be started before
-	Duty     Duty
+	Kind     RunKind
 	Epoch    Epoch
 	Held     bool       // it was started and its holder is alive
 	Outcome  Outcome    // zero while it is open
@@ -232,8 +232,8 @@ type Run struct {
 	Verdict *Verdict
 }
 
-// Again says whether the run may be answered once more, as far as it alone can tell.
-func (r Run) Again() bool {
+// Retryable says whether the run may be answered once more, as far as it alone can tell.
+func (r Run) Retryable() bool {
 	ends := []Outcome{r.Outcome}
 	if r.Verdict != nil {
 		ends = append(ends, r.Verdict.Outcome)
@@ -258,7 +258,7 @@ type Note struct {
 	Verdict *Verdict
 	Attempt bool // one more attempt is about to ask a model
 	// Files go with a verdict, in place of those of an earlier one.
-	Files []Blob
+	Files []File
 }
 
 // Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the

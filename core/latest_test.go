@@ -30,7 +30,7 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				slow := &action{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				slow := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
 				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []core.Plugin{{Name: "test", Actions: []core.Action{slow}}}
 				d := w.watch()
 				a := w.start()
@@ -107,7 +107,7 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 					wg.Go(func() {
 						time.Sleep(time.Duration(i) * 10 * time.Millisecond)
 						var err error
-						if accepted[i], err = n.Submit(w.Context(), m); err != nil {
+						if accepted[i], err = n.ProcessMessage(w.Context(), m); err != nil {
 							w.Error(err)
 						}
 					})
@@ -180,14 +180,14 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 // IN-08: what is said right after a stop is answered: it joins no turn that the stop has ended before its time.
 func TestSaidAfterAStop(t *testing.T) {
 	for name, c := range map[string]struct {
-		turns  core.Turns
+		turns  core.TurnPolicy
 		before int // messages that are being answered, or wait
 	}{
-		"collected":    {core.Turns{Direct: core.Collect}, 2},
-		"in a window":  {core.Turns{Direct: core.Supersede, Window: 5 * time.Second}, 1},
-		"queued":       {core.Turns{Direct: core.Queue}, 3},
-		"one by one":   {core.Turns{Direct: core.Supersede}, 1},
-		"nothing open": {core.Turns{Direct: core.Collect}, 0},
+		"collected":    {core.TurnPolicy{Direct: core.Collect}, 2},
+		"in a window":  {core.TurnPolicy{Direct: core.Supersede, Window: 5 * time.Second}, 1},
+		"queued":       {core.TurnPolicy{Direct: core.Queue}, 3},
+		"one by one":   {core.TurnPolicy{Direct: core.Supersede}, 1},
+		"nothing open": {core.TurnPolicy{Direct: core.Collect}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

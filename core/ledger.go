@@ -12,9 +12,9 @@ type Charge struct {
 	Max    Cost // of a day, with what was spent before; 0 is no limit
 }
 
-// Ledger counts what is spent on a day, by bucket. Days are dates, as 2006-01-02. It takes the same time however much
+// UsageStore counts what is spent on a day, by bucket. Days are dates, as 2006-01-02. It takes the same time however much
 // was spent: what is older than the day before the latest may be forgotten.
-type Ledger interface {
+type UsageStore interface {
 	// Spend adds all charges, or none: over is then the bucket of the first that would exceed its limit. A charge that
 	// adds nothing to a cost, or takes from it, exceeds nothing.
 	Spend(ctx context.Context, day string, charges ...Charge) (over string, err error)

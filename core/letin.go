@@ -18,9 +18,9 @@ const (
 	welcomeLine = "My owner approved you. You can talk to me now."
 )
 
-// LetIn lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
+// Approve lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
 // [ErrNotFound] if nobody was told it, or it has ended.
-func LetIn(ctx context.Context, store Store, agent Agent, code string) (Person, error) {
+func Approve(ctx context.Context, store Store, agent Agent, code string) (Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
 		return Person{}, fmt.Errorf("approve the user with this code: %w", err)
@@ -32,9 +32,9 @@ func LetIn(ctx context.Context, store Store, agent Agent, code string) (Person, 
 	return k.Person, store.LetIn(ctx, k.Person)
 }
 
-// LetIn lets in who was told code, and tells them. [ErrNotFound] if nobody was, or it has ended.
-func (rt *Runtime) LetIn(ctx context.Context, code string) (Person, error) {
-	p, err := LetIn(ctx, rt.cfg.Store, rt.cfg.Agent, code)
+// Approve lets in who was told code, and tells them. [ErrNotFound] if nobody was, or it has ended.
+func (rt *Runtime) Approve(ctx context.Context, code string) (Person, error) {
+	p, err := Approve(ctx, rt.cfg.Store, rt.cfg.Agent, code)
 	if err == nil {
 		rt.wake(p.Address.Room)
 	}
@@ -42,11 +42,11 @@ func (rt *Runtime) LetIn(ctx context.Context, code string) (Person, error) {
 }
 
 // waitsWith finds the stranger who was told code.
-func waitsWith(ctx context.Context, people People, code string) (who Knock, err error) {
+func waitsWith(ctx context.Context, people People, code string) (who PairingRequest, err error) {
 	code, _ = codeIn(code)
 	waiting, err := people.Knocks(ctx)
 	if err != nil {
-		return Knock{}, err
+		return PairingRequest{}, err
 	}
 	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
 		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
@@ -54,29 +54,31 @@ func waitsWith(ctx context.Context, people People, code string) (who Knock, err 
 		}
 	}
 	if who.ID == "" || code == "" {
-		return Knock{}, ErrNotFound
+		return PairingRequest{}, ErrNotFound
 	}
 	return who, nil
 }
 
 // welcome tells k once that they are in, if they can be reached.
-func welcome(ctx context.Context, store Store, agent Agent, k Knock) error {
+func welcome(ctx context.Context, store Store, agent Agent, k PairingRequest) error {
 	m, err := draft(ctx, store, agent, Notice{To: Address{Room: k.Address.Room}, Text: welcomeLine, Key: k.key("welcome")})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreached) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	_, err = store.Accept(ctx, m, JoinRule{Duty: Tell})
+	_, err = store.Accept(ctx, m, JoinRule{Kind: RunNotify})
 	return err
 }
 
 // key names what is said of k, without its code: keys are seen in logs.
-func (k Knock) key(what string) string { return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano()) }
+func (k PairingRequest) key(what string) string {
+	return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano())
+}
 
 // askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
 // code.
-func (rt *Runtime) askOwners(ctx context.Context, k Knock) {
+func (rt *Runtime) askOwners(ctx context.Context, k PairingRequest) {
 	rooms, err := rt.ownersRooms(ctx)
 	if err != nil {
 		rt.cfg.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
@@ -118,12 +120,12 @@ func (rt *Runtime) ownersRooms(ctx context.Context) (map[EntityID]RoomID, error)
 
 const letIn = "let in"
 
-// doorman does what an owner chose for somebody at the door. The payload is their code and account.
-type doorman struct{ rt *Runtime }
+// approvalHandler does what an owner chose for somebody at the door. The payload is their code and account.
+type approvalHandler struct{ rt *Runtime }
 
-func (doorman) Name() string { return letIn }
+func (approvalHandler) Name() string { return letIn }
 
-func (d doorman) Chosen(ctx context.Context, q Question) (string, error) {
+func (d approvalHandler) Chosen(ctx context.Context, q Question) (string, error) {
 	if owns, err := d.rt.owns(ctx, q.By); err != nil || !owns {
 		return notYours, err // any more
 	}
@@ -131,7 +133,7 @@ func (d doorman) Chosen(ctx context.Context, q Question) (string, error) {
 	var p Person
 	var err error
 	if q.Choice == 0 {
-		p, err = d.rt.LetIn(ctx, code)
+		p, err = d.rt.Approve(ctx, code)
 	} else {
 		err = d.rt.cfg.Store.TurnAway(ctx, code)
 	}

@@ -107,7 +107,7 @@ func TestOwnerTurnsAway(t *testing.T) {
 func TestLetInByCodeWhileAsked(t *testing.T) {
 	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
 		atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-			_, err := n.LetIn(w.Context(), code)
+			_, err := n.Approve(w.Context(), code)
 			w.must(err)
 			_, said := w.ended(n.tell(core.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
@@ -127,10 +127,10 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 		if code == wrong {
 			wrong = "BBBBBBBB"
 		}
-		if p, err := n.LetIn(w.Context(), wrong); !errors.Is(err, core.ErrNotFound) {
+		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, core.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := core.LetIn(w.Context(), w.store, core.Agent{ID: "agent"}, wrong); !errors.Is(err, core.ErrNotFound) {
+		if p, err := core.Approve(w.Context(), w.store, core.Agent{ID: "agent"}, wrong); !errors.Is(err, core.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
@@ -194,11 +194,11 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))
 		n.shutdown()
-		_, err := core.LetIn(w.Context(), w.store, w.cfg.Agent, "what")
+		_, err := core.Approve(w.Context(), w.store, w.cfg.Agent, "what")
 		if !errors.Is(err, core.ErrNotFound) {
 			w.Errorf("a wrong code: %v", err)
 		}
-		_, err = core.LetIn(w.Context(), w.store, w.cfg.Agent, code)
+		_, err = core.Approve(w.Context(), w.store, w.cfg.Agent, code)
 		w.must(err)
 		w.start()
 		time.Sleep(10 * time.Second)
@@ -219,7 +219,7 @@ func TestCrashWhileLettingIn(t *testing.T) {
 			first := w.start()
 			w.cfg = sound
 			p.dieAt(k, behind, first)
-			_, _ = first.Submit(w.Context(), core.Choice(pressed(q, option).by("olga")))
+			_, _ = first.ProcessMessage(w.Context(), core.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			if k == 0 {
 				effects = len(p.done())

@@ -33,12 +33,12 @@ func (e *LimitError) Error() string {
 // ends. What a crash leaves stays reserved. Without its ledger no call is made. A nil Meter limits nothing.
 type Meter struct {
 	limits Limits
-	ledger Ledger
+	ledger UsageStore
 	log    *slog.Logger
 }
 
 // NewMeter returns nil if there are no limits.
-func NewMeter(l Limits, ledger Ledger, log *slog.Logger) *Meter {
+func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 	if l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
 		return nil
 	}
@@ -48,46 +48,46 @@ func NewMeter(l Limits, ledger Ledger, log *slog.Logger) *Meter {
 	return &Meter{l, ledger, log}
 }
 
-// payer is who pays for what is done in a context.
-type payer struct {
+// spender is who pays for what is done in a context.
+type spender struct {
 	person  EntityID
 	room    RoomID
 	run     RunID        // that is counted as a message before anything is paid for it; empty: nothing is
 	counted *atomic.Bool // spares asking the ledger again
 }
 
-type payerKey struct{}
+type spenderKey struct{}
 
-// paying is a context in which those pay who have asked what run answers. What is done in others counts for the total.
-func paying(ctx context.Context, run Run) context.Context {
-	return context.WithValue(ctx, payerKey{}, payer{run.Address.Payer, run.Room, run.ID, new(atomic.Bool)})
+// withSpender is a context in which those pay who have asked what run answers. What is done in others counts for the total.
+func withSpender(ctx context.Context, run Run) context.Context {
+	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool)})
 }
 
-func payerOf(ctx context.Context) payer {
-	p, _ := ctx.Value(payerKey{}).(payer)
+func spenderOf(ctx context.Context) spender {
+	p, _ := ctx.Value(spenderKey{}).(spender)
 	return p
 }
 
-// purse is a bucket with its limit.
-type purse struct {
+// bucket is a bucket with its limit.
+type bucket struct {
 	bucket, whose string
 	max           Cost
 }
 
-// purses are those that p pays from. The narrowest comes first: it says best what is spent.
-func (m *Meter) purses(p payer) (all []purse) {
+// buckets are those that p pays from. The narrowest comes first: it says best what is spent.
+func (m *Meter) buckets(p spender) (all []bucket) {
 	if p.person != "" {
-		all = append(all, purse{"person/" + string(p.person), "You've reached your daily limit", m.limits.Person})
+		all = append(all, bucket{"person/" + string(p.person), "You've reached your daily limit", m.limits.Person})
 	}
 	if p.room != "" {
-		all = append(all, purse{"room/" + string(p.room), "This chat has reached its daily limit", m.limits.Room})
+		all = append(all, bucket{"room/" + string(p.room), "This chat has reached its daily limit", m.limits.Room})
 	}
-	return append(all, purse{"total", "I've reached my daily limit", m.limits.Total})
+	return append(all, bucket{"total", "I've reached my daily limit", m.limits.Total})
 }
 
 // charges are what c is for p. What has no limit is not counted.
-func (m *Meter) charges(p payer, c Cost) (all []Charge) {
-	for _, u := range m.purses(p) {
+func (m *Meter) charges(p spender, c Cost) (all []Charge) {
+	for _, u := range m.buckets(p) {
 		if u.max != (Cost{}) {
 			all = append(all, Charge{Bucket: u.bucket, Cost: c, Max: u.max})
 		}
@@ -96,11 +96,11 @@ func (m *Meter) charges(p payer, c Cost) (all []Charge) {
 }
 
 // refusal is the error for what the ledger said: nil, unless a bucket is over its limit.
-func (m *Meter) refusal(p payer, day time.Time, over string, err error) error {
+func (m *Meter) refusal(p spender, day time.Time, over string, err error) error {
 	if err != nil {
 		return fmt.Errorf("charge usage: %w", err)
 	}
-	for _, u := range m.purses(p) {
+	for _, u := range m.buckets(p) {
 		if u.bucket == over {
 			return &LimitError{Bucket: over, Whose: u.whose, Until: time.Date(day.Year(), day.Month(), day.Day()+1, 0, 0, 0, 0, m.limits.Zone)}
 		}
@@ -115,7 +115,7 @@ func date(day time.Time) string { return day.Format(time.DateOnly) }
 // message counts the run of a context as one message, before anything is paid for it. A run is counted once, however often it
 // starts; a [*LimitError] forbids it.
 func (m *Meter) message(ctx context.Context) error {
-	p := payerOf(ctx)
+	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {
 		return nil
 	}
@@ -131,16 +131,16 @@ func (m *Meter) message(ctx context.Context) error {
 // limitLine is what people read in place of an answer, or below what there is of one.
 const limitLine = "%s. It resets in %s."
 
-// excuse tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
+// reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
 // other errors on.
-func (x *execution) excuse(ctx context.Context, err error) error {
+func (x *execution) reportLimit(ctx context.Context, err error) error {
 	var over *LimitError
 	if !errors.As(err, &over) {
 		return err
 	}
 	x.rt.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
 	m := x.rt.cfg.Meter
-	first, werr := m.ledger.Warn(ctx, date(m.now()), m.purses(payerOf(ctx))[0].bucket)
+	first, werr := m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
 	if werr != nil {
 		return errors.Join(err, werr)
 	}

@@ -31,7 +31,7 @@ func zoneOf(l core.Limits) *time.Location {
 	return l.Zone
 }
 
-func (w *world) limit(l core.Limits, ledger core.Ledger) {
+func (w *world) limit(l core.Limits, ledger core.UsageStore) {
 	w.cfg.Meter = core.NewMeter(l, ledger, w.cfg.Log)
 	w.cfg.Models = w.cfg.Meter.Models(core.Models{Large: w.model})
 }
@@ -142,7 +142,7 @@ func TestLimitOfTokens(t *testing.T) {
 func TestLimitBetweenSteps(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 2500}}, w.store)
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&action{name: "ROLL"}}}}
+		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&fakeAction{name: "ROLL"}}}}
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
 		said := n.writes("ada", "Hello")
@@ -211,7 +211,7 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 }
 
 // downLedger is a store whose ledger is out of reach.
-type downLedger struct{ core.Ledger }
+type downLedger struct{ core.UsageStore }
 
 func (downLedger) Reserve(context.Context, string, int, int, ...core.Charge) (int, string, error) {
 	return 0, "", errors.New("the ledger is out of reach")
@@ -241,7 +241,7 @@ func TestLimitOfPayer(t *testing.T) {
 		var said []string
 		for _, who := range []core.EntityID{"guest1", "guest2"} {
 			m := w.message(core.RoomID("fake/"+who), who, "Hello")
-			m.Address.Payer = "somewhere"
+			m.Address.BilledTo = "somewhere"
 			_, text := w.ended(n.submit(m))
 			said = append(said, text)
 		}

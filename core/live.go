@@ -22,13 +22,13 @@ type live struct {
 }
 
 type liveRun struct {
-	room     RoomID                  // of one that is held
-	answer   *Answer                 // never another one
-	epoch    Epoch                   // of what the answer holds; 0 nothing yet
-	held     bool                    // this process makes it
-	quit     context.CancelCauseFunc // ends that work; nil before it began
-	bell     chan struct{}           // made by who waits for a choice, closed by the next one
-	watchers int
+	room         RoomID                  // of one that is held
+	answer       *Answer                 // never another one
+	epoch        Epoch                   // of what the answer holds; 0 nothing yet
+	held         bool                    // this process makes it
+	quit         context.CancelCauseFunc // ends that work; nil before it began
+	choiceSignal chan struct{}           // made by who waits for a choice, closed by the next one
+	watchers     int
 }
 
 // hold gives the answer that a started run is written into: the one that people here wait for already, unless that
@@ -67,28 +67,28 @@ func (l *live) lose(id RunID) {
 	}
 }
 
-// ring tells the holder of a run, if that is here, that somebody has chosen.
-func (l *live) ring(id RunID) {
+// notifyChoice tells the holder of a run, if that is here, that somebody has chosen.
+func (l *live) notifyChoice(id RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.runs[id]; r != nil && r.bell != nil {
-		close(r.bell)
-		r.bell = nil
+	if r := l.runs[id]; r != nil && r.choiceSignal != nil {
+		close(r.choiceSignal)
+		r.choiceSignal = nil
 	}
 }
 
-// rung is closed by the next ring.
-func (l *live) rung(id RunID) <-chan struct{} {
+// choiceMade is closed by the next ring.
+func (l *live) choiceMade(id RunID) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
 	if r == nil { // it was lost
 		return nil
 	}
-	if r.bell == nil {
-		r.bell = make(chan struct{})
+	if r.choiceSignal == nil {
+		r.choiceSignal = make(chan struct{})
 	}
-	return r.bell
+	return r.choiceSignal
 }
 
 // stop ends the work here on the turns of room.
@@ -180,7 +180,7 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
 		return nil, fmt.Errorf("watch %s: %w", id, err)
 	case run.Outcome.Done():
 		rt.live.unwatch(id, r)
-		return rt.told(ctx, run)
+		return rt.replay(ctx, run)
 	}
 	if rt.live.made(id, r) {
 		rt.live.unwatch(id, r)
@@ -194,8 +194,8 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
 	return a, nil
 }
 
-// told returns the answer of a run that has ended, as it is remembered. Its files are named by [Blob.Past], and not read.
-func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
+// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [File.Past], and not read.
+func (rt *Runtime) replay(ctx context.Context, run Run) (*Answer, error) {
 	a := &Answer{}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
 	switch {
@@ -203,7 +203,7 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
-		a.tell(m.Text, m.History, m.Calls, pastFiles)
+		a.replay(m.Text, m.History, m.Calls, pastFiles)
 	}
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)
@@ -211,7 +211,7 @@ func (rt *Runtime) told(ctx context.Context, run Run) (*Answer, error) {
 	case ignore(err, ErrNotFound) != nil:
 		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
 	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == Completed:
-		o.Offer = &Offer{ID: q.ID, Options: q.Options}
+		o.Offer = &Choices{ID: q.ID, Options: q.Options}
 	}
 	a.End(o)
 	return a, nil
@@ -294,7 +294,7 @@ func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
 			} else if f.Run == run.ID && len(f.Changes) == 0 {
 				tick.Reset(pace)
 				asked = time.Now()
-				at = rt.carry(ctx, run, a, 0)
+				at = rt.publishSince(ctx, run, a, 0)
 			}
 		case <-listening.C:
 			if frames == nil {
@@ -305,20 +305,20 @@ func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
 				tick.Stop()
 				continue
 			}
-			at = rt.carry(ctx, run, a, at)
+			at = rt.publishSince(ctx, run, a, at)
 		case <-ctx.Done():
 			if time.Since(asked) <= 2*ask {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 				defer cancel()
-				rt.carry(ctx, run, a, at)
+				rt.publishSince(ctx, run, a, at)
 			}
 			return
 		}
 	}
 }
 
-// carry gives the bus what came after at, and returns how far that is.
-func (rt *Runtime) carry(ctx context.Context, run Run, a *Answer, at Cursor) Cursor {
+// publishSince gives the bus what came after at, and returns how far that is.
+func (rt *Runtime) publishSince(ctx context.Context, run Run, a *Answer, at Cursor) Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
 		return at

@@ -15,10 +15,10 @@ import (
 )
 
 // evaluator is one made of a function.
-type evaluator func(ctx context.Context, s core.Scene, said core.Memory) error
+type evaluator func(ctx context.Context, s core.TurnContext, said core.Memory) error
 
 func (evaluator) Name() string { return "TEST" }
-func (e evaluator) Evaluate(ctx context.Context, s core.Scene, said core.Memory) error {
+func (e evaluator) Evaluate(ctx context.Context, s core.TurnContext, said core.Memory) error {
 	return e(ctx, s, said)
 }
 
@@ -29,9 +29,9 @@ func TestEvaluators(t *testing.T) {
 		var begun, ended atomic.Int32
 		w.cfg.Grace = time.Minute
 		w.cfg.Plugins = []core.Plugin{{Name: "p", Evaluators: []core.Evaluator{
-			evaluator(func(context.Context, core.Scene, core.Memory) error { panic("broken") }),
-			evaluator(func(context.Context, core.Scene, core.Memory) error { return errors.New("no") }),
-			evaluator(func(_ context.Context, s core.Scene, said core.Memory) error {
+			evaluator(func(context.Context, core.TurnContext, core.Memory) error { panic("broken") }),
+			evaluator(func(context.Context, core.TurnContext, core.Memory) error { return errors.New("no") }),
+			evaluator(func(_ context.Context, s core.TurnContext, said core.Memory) error {
 				begun.Add(1)
 				if said.Text != "You said: "+s.Message.Text || w.said(said.ID) != said.Text {
 					t.Errorf("it looks back on %q after %q", said.Text, s.Message.Text)
@@ -124,7 +124,7 @@ func TestIgnoredIsRemembered(t *testing.T) {
 			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
 		}
 		w.wants(n.addressed("Hello"), core.Completed, "You said: ada: Hello")
-		if turns := w.lastPrompt().Turns; len(turns) != 3 {
+		if turns := w.lastPrompt().Messages; len(turns) != 3 {
 			w.Errorf("the prompt is %+v", turns)
 		}
 	})

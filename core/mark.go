@@ -17,9 +17,9 @@ var ErrRemoved = fmt.Errorf("a user removed the answer: %w", ErrStopped)
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20
 
-// mark is the short text that tells people why an answer is not whole, after text or alone. It is part of what is
+// endNote is the short text that tells people why an answer is not whole, after text or alone. It is part of what is
 // stored, so that the next prompt tells the model too.
-func mark(o Outcome, err error, alone bool) string {
+func endNote(o Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {
 	case errors.Is(err, errCutOff):

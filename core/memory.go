@@ -75,8 +75,8 @@ const (
 	Said         MemoryKind = ""              // a message
 	IgnoredKind  MemoryKind = "ignore"        // the agent's decision not to answer InReplyTo, with its Thought
 	ActionResult MemoryKind = "action_result" // what an action of the agent's found or did
-	Draft        MemoryKind = "draft"         // what a [Tell] run is to say
-	Aside        MemoryKind = "aside"         // a command, and what it is answered with
+	Draft        MemoryKind = "draft"         // what a [RunNotify] run is to say
+	KindCommand  MemoryKind = "aside"         // a command, and what it is answered with
 )
 
 // Memory is one message, whoever wrote it, or one of the things that [MemoryKind] lists.
@@ -90,7 +90,7 @@ type Memory struct {
 	InReplyTo MemoryID // the message it answers; empty if none
 	Quoted    Quoted   // what that says, if people see it above this one
 	At        time.Time
-	Files     []File // what came with it
+	Files     []Attachment // what came with it
 
 	// Of the agent's own messages:
 	Thought     string      // why it said that; people never see it
@@ -108,8 +108,8 @@ type Quoted struct {
 	Text string `json:"text,omitempty"`
 }
 
-// File is something attached to a message. What it holds is fetched when it is needed, by the connector whose Ref it is.
-type File struct {
+// Attachment is something attached to a message. What it holds is fetched when it is needed, by the connector whose Ref it is.
+type Attachment struct {
 	Ref         string `json:"ref,omitempty"`         // the connector's own; at most MaxOwn bytes, and never with a secret in it
 	Name        string `json:"name,omitempty"`        // as its sender calls it: a label, never a path (SE-05)
 	Type        string `json:"type,omitempty"`        // MIME, as the platform says
@@ -124,28 +124,28 @@ type File struct {
 }
 
 // Read says that what f holds is known, or is known not to be found out.
-func (f File) Read() bool { return f.Text != "" || f.Description != "" || f.Unread != "" }
+func (f Attachment) Read() bool { return f.Text != "" || f.Description != "" || f.Unread != "" }
 
-// MaxOwn is the greatest length of [Address.Own], in bytes.
+// MaxOwn is the greatest length of [Address.ConnectorData], in bytes.
 const MaxOwn = 1024
 
 // Address says where a conversation goes on. It is stored with the run, and any replica can open it again, at any
 // time.
 type Address struct {
-	Connector string   `json:"connector"`
-	Room      RoomID   `json:"room"`
-	ReplyTo   MemoryID `json:"replyTo,omitempty"`
-	Payer     EntityID `json:"payer,omitempty"` // whose limits count what the answer costs; empty: the author's
-	Known     EntityID `json:"known,omitempty"` // the author, if they are known by a role: it comes with what they write, and is not stored elsewhere
-	Own       []byte   `json:"own,omitempty"`   // the connector's own, at most MaxOwn bytes
+	Connector        string   `json:"connector"`
+	Room             RoomID   `json:"room"`
+	ReplyTo          MemoryID `json:"replyTo,omitempty"`
+	BilledTo         EntityID `json:"payer,omitempty"` // whose limits count what the answer costs; empty: the author's
+	AuthorizedByRole EntityID `json:"known,omitempty"` // the author, if they are known by a role: it comes with what they write, and is not stored elsewhere
+	ConnectorData    []byte   `json:"own,omitempty"`   // the connector's own, at most MaxOwn bytes
 }
 
 // For returns the address for something that who, and not its author, has triggered: payer pays, and a role that the author
 // has is not lent.
 func (a Address) For(who, payer EntityID) Address {
-	a.Payer = payer
-	if a.Known != who {
-		a.Known = ""
+	a.BilledTo = payer
+	if a.AuthorizedByRole != who {
+		a.AuthorizedByRole = ""
 	}
 	return a
 }

@@ -33,7 +33,7 @@ func (m *Meter) Models(of Models) Models {
 		of.Transcriber = meteredTranscriber{of.Transcriber, m}
 	}
 	if of.Painter != nil {
-		of.Painter = meteredPainter{of.Painter, m}
+		of.Painter = meteredImageGenerator{of.Painter, m}
 	}
 	if of.Embedder != nil {
 		of.Embedder = meteredEmbedder{of.Embedder, m}
@@ -114,14 +114,14 @@ func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, s
 	})
 }
 
-type meteredPainter struct {
-	Painter
+type meteredImageGenerator struct {
+	ImageGenerator
 	meter *Meter
 }
 
-// Paint implements [Painter].
-func (p meteredPainter) Paint(ctx context.Context, prompt string) (Blob, error) {
-	return metered(ctx, p.meter, tokens(prompt)+paintTokens, func() (Blob, error) { return p.Painter.Paint(ctx, prompt) })
+// Paint implements [ImageGenerator].
+func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (File, error) {
+	return metered(ctx, p.meter, tokens(prompt)+paintTokens, func() (File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
 }
 
 type meteredEmbedder struct {

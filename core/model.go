@@ -17,13 +17,13 @@ type Model interface {
 
 // Models are the models by what they do. Small falls back to Large; the others may be nil, and what needs them then says so.
 type Models struct {
-	Large Model // answers
-	Sees  bool  // Large is shown the pictures that people send, with [Turn.Images]
-	Small Model // decides, sums up, reflects
-	// Vision describes pictures: it is asked with [Turn.Images].
+	Large       Model // answers
+	LargeVision bool  // Large is shown the pictures that people send, with [ModelMessage.Images]
+	Small       Model // decides, sums up, reflects
+	// Vision describes pictures: it is asked with [ModelMessage.Images].
 	Vision      Model
 	Transcriber Transcriber
-	Painter     Painter
+	Painter     ImageGenerator
 	Embedder    Embedder
 }
 
@@ -41,10 +41,10 @@ type Transcriber interface {
 	Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error)
 }
 
-// Painter makes pictures. Errors are as those of [Model].
-type Painter interface {
+// ImageGenerator makes pictures. Errors are as those of [Model].
+type ImageGenerator interface {
 	// Paint makes one picture.
-	Paint(ctx context.Context, prompt string) (Blob, error)
+	Paint(ctx context.Context, prompt string) (File, error)
 }
 
 // Embedder gives texts a place by what they mean. Errors are as those of [Model].
@@ -55,9 +55,9 @@ type Embedder interface {
 
 // Request is one call of a model.
 type Request struct {
-	System string
-	Turns  []Turn // oldest first
-	Tools  []ActionSpec
+	System   string
+	Messages []ModelMessage // oldest first
+	Tools    []ActionSpec
 	// MaxTokens bounds the answer; 0 leaves it to the model. A lower maximum of the model's own counts.
 	MaxTokens int
 }
@@ -67,7 +67,7 @@ type Bounded interface {
 	MaxTokens() int // 0 is none
 }
 
-// Role says who speaks in a [Turn].
+// Role says who speaks in a [ModelMessage].
 type Role string
 
 // The roles.
@@ -77,14 +77,14 @@ const (
 	ToolRole  Role = "tool"
 )
 
-// Turn is one message of a prompt.
-type Turn struct {
-	Role   Role
-	Text   string
-	Images []Blob     // of User: what it shows; only for models that see
-	Aside  bool       // of User: the gateway tells what is known, nobody in the conversation said it
-	Calls  []ToolCall // of Assistant: what it asked for, after the text
-	Call   string     // of ToolRole: the id of the call whose result Text is
+// ModelMessage is one message of a prompt.
+type ModelMessage struct {
+	Role    Role
+	Text    string
+	Images  []File     // of User: what it shows; only for models that see
+	Context bool       // of User: the gateway tells what is known, nobody in the conversation said it
+	Calls   []ToolCall // of Assistant: what it asked for, after the text
+	Call    string     // of ToolRole: the id of the call whose result Text is
 }
 
 // ToolCall is a model's wish for an action.

@@ -108,7 +108,7 @@ func (m *model) begin(req core.Request) ([]step, *modelCall) {
 	if m.play != nil {
 		return m.play(req), c
 	}
-	return []step{write("You said: " + req.Turns[len(req.Turns)-1].Text)}, c
+	return []step{write("You said: " + req.Messages[len(req.Messages)-1].Text)}, c
 }
 
 func (m *model) end(ctx context.Context, c *modelCall) {
@@ -141,7 +141,7 @@ func (m *model) work() (all []sim.Work) {
 
 // texts are what a prompt holds.
 func (c modelCall) texts() (all []string) {
-	for _, t := range c.Turns {
+	for _, t := range c.Messages {
 		all = append(all, t.Text)
 	}
 	return all

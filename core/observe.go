@@ -62,7 +62,7 @@ func (rt *Runtime) listen() (stop func()) {
 		close(end)
 		select {
 		case <-done:
-		case <-time.After(hurry):
+		case <-time.After(coordTimeout):
 			rt.cfg.Log.Warn("an observer did not return in time and is ignored")
 		}
 	}
@@ -72,18 +72,18 @@ func (l *listener) serve(end <-chan struct{}) {
 	for {
 		select {
 		case e := <-l.queue:
-			l.hear(e)
+			l.enqueue(e)
 		case <-end:
 			for len(l.queue) > 0 {
-				l.hear(<-l.queue)
+				l.enqueue(<-l.queue)
 			}
 			return
 		}
 	}
 }
 
-// hear is one call. A panic is the observer's own.
-func (l *listener) hear(e Event) {
+// enqueue is one call. A panic is the observer's own.
+func (l *listener) enqueue(e Event) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
@@ -102,7 +102,7 @@ func (rt *Runtime) info(ctx context.Context, run Run) RunInfo {
 	if len(rt.listeners) == 0 {
 		return i
 	}
-	ctx, cancel := context.WithTimeout(ctx, hurry)
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	if m, err := rt.cfg.Store.Memory(ctx, i.Message); err == nil {
 		i.Entity = m.Author

@@ -93,15 +93,15 @@ func (f *follower) follow(a *Answer) {
 		var v View
 		steps, v, at = a.stepsSince(at)
 		for _, s := range steps {
-			f.tell(s)
+			f.emit(s)
 		}
 		if v.At > 0 {
-			f.hear(MessagesChanged{f.info, v.copied()})
+			f.deliver(MessagesChanged{f.info, v.copied()})
 		}
 	}
 }
 
-func (f *follower) tell(s grown) {
+func (f *follower) emit(s grown) {
 	switch {
 	case s.Kind == Ended:
 		return
@@ -112,13 +112,13 @@ func (f *follower) tell(s grown) {
 	}
 	switch {
 	case s.Kind == Text && s.Call == "":
-		f.hear(ContentUpdated{f.info, s.Step, s.Text, s.whole})
+		f.deliver(ContentUpdated{f.info, s.Step, s.Text, s.whole})
 	case s.Tool != nil:
 		t := *s.Tool
 		if t.Stage == StageStreaming {
 			t.Parameters = s.whole
 		}
-		f.hear(ToolUpdated{f.info, toolBlock(s.Call, t, s.files)})
+		f.deliver(ToolUpdated{f.info, toolBlock(s.Call, t, s.files)})
 	}
 }
 
@@ -126,12 +126,12 @@ func (f *follower) tell(s grown) {
 func (f *follower) add(step int) {
 	if step != f.step {
 		f.step = step
-		f.hear(MessageAdded{f.info, step})
+		f.deliver(MessageAdded{f.info, step})
 	}
 }
 
-// hear is one call. A panic is the observer's own.
-func (f *follower) hear(e AnswerEvent) {
+// deliver is one call. A panic is the observer's own.
+func (f *follower) deliver(e AnswerEvent) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
@@ -148,9 +148,9 @@ func (v View) copied() View {
 	for i := range v.Segments { // which are made for each view
 		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
 	}
-	for _, o := range []**Offer{&v.Offer, &v.Outcome.Offer} {
+	for _, o := range []**Choices{&v.Choices, &v.Outcome.Offer} {
 		if *o != nil {
-			*o = &Offer{ID: (*o).ID, Options: slices.Clone((*o).Options)}
+			*o = &Choices{ID: (*o).ID, Options: slices.Clone((*o).Options)}
 		}
 	}
 	return v
@@ -160,7 +160,7 @@ func (v View) copied() View {
 type grown struct {
 	Change
 	whole string
-	files []Blob // of a call
+	files []File // of a call
 }
 
 // stepsSince is Since for observers, with the view if there was more than text; else that is zero.

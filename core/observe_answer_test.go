@@ -62,11 +62,11 @@ func (r *reader) all() []string {
 func (w *world) observed(os ...core.Observer) core.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
-	w.plug(&action{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 		time.Sleep(time.Second) // what comes at one moment may be told at once
-		c.Update("loading", core.Blob{Data: []byte("GIF89a")}, core.Blob{Data: []byte("no picture")})
+		c.Update("loading", core.File{Data: []byte("GIF89a")}, core.File{Data: []byte("no picture")})
 		time.Sleep(time.Second)
-		return core.Result{Text: "it plays", Files: []core.Blob{{Data: []byte("GIF87a")}}}, nil
+		return core.Result{Text: "it plays", Files: []core.File{{Data: []byte("GIF87a")}}}, nil
 	}})
 	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), pause(time.Second), call(0, "", "", `1}`), pause(time.Second)},
 		[]step{pause(time.Second), write("Enjoy.")})
@@ -139,11 +139,11 @@ func (vandal) ObserveAnswer(e core.AnswerEvent) {
 	}
 	for _, s := range c.View.Segments {
 		for i := range s.Files {
-			s.Files[i] = core.Blob{}
+			s.Files[i] = core.File{}
 		}
 	}
-	if c.View.Offer != nil {
-		c.View.Offer.Options[0] = "broken"
+	if c.View.Choices != nil {
+		c.View.Choices.Options[0] = "broken"
 	}
 	if o := c.View.Outcome.Offer; o != nil {
 		o.Options[0] = "broken"
@@ -155,9 +155,9 @@ func TestObserversChangeNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		w.cfg.Observers = append(w.cfg.Observers, vandal{})
-		w.plug(&action{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			core.NewProgress(c).Important("mind")
-			c.Update("here", core.Blob{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
+			c.Update("here", core.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
 			if err := c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
 				return core.Result{}, err
 			}
@@ -203,7 +203,7 @@ func TestAddedToACallIsObserved(t *testing.T) {
 		r := &reader{}
 		w.watched()
 		w.cfg.Observers = append(w.cfg.Observers, r)
-		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Append(" more")

@@ -64,7 +64,7 @@ func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
 	x.rt.parallel.leave(x.run) // meanwhile nothing is made
 	defer x.rt.parallel.resume(x.run)
 	for {
-		rung := x.rt.live.rung(x.run.ID)
+		rung := x.rt.live.choiceMade(x.run.ID)
 		now, err := x.rt.cfg.Store.Question(ctx, q.ID)
 		switch {
 		case errors.Is(err, ErrNotFound): // another has taken its place
@@ -87,8 +87,8 @@ func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
 func (x *execution) offer(q Question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.offered = &Offer{ID: q.ID, Options: q.Options}
-	x.answer.Apply(Change{Kind: Offered, Offer: x.offered})
+	x.offered = &Choices{ID: q.ID, Options: q.Options}
+	x.answer.Apply(Change{Kind: ChoicesChanged, Choices: x.offered})
 }
 
 // takeBack takes the options of q away, unless there are others by now.
@@ -97,11 +97,11 @@ func (x *execution) takeBack(q Question) {
 	defer x.mu.Unlock()
 	if x.offered != nil && x.offered.ID == q.ID {
 		x.offered = nil
-		x.answer.Apply(Change{Kind: Offered})
+		x.answer.Apply(Change{Kind: ChoicesChanged})
 	}
 }
 
-func (x *execution) offering() *Offer {
+func (x *execution) offering() *Choices {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.offered

@@ -18,7 +18,7 @@ func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, 
 	inWorld(t, func(w *world) {
 		w.cfg.Access.People["bob"] = true
 		a := &asking{}
-		w.plug(&action{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
+		w.plug(&fakeAction{name: "PLAY", effect: effect, limit: time.Hour, do: a.act})
 		w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, then)
 		n := w.start()
 		acc := n.say("play")
@@ -47,14 +47,14 @@ func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
 }
 
 // offered is what can be chosen in a run now, as somebody sees who watches it.
-func (n *node) offered(acc core.Accepted) *core.Offer {
+func (n *node) offered(acc core.Accepted) *core.Choices {
 	n.w.Helper()
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
 	a, err := n.Watch(ctx, acc.Run)
 	n.w.must(err)
 	synctest.Wait()
-	return a.View().Offer
+	return a.View().Choices
 }
 
 // An action asks in the middle, waits, and goes on with what was chosen: by a button or in writing, here or on another replica.
@@ -168,7 +168,7 @@ func (w *world) openQuestions() []core.Question {
 func TestChooseTwice(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var chosen []string
-		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			for _, options := range [][]string{{"Dunes", "Rain"}, {"Loud", "Soft"}} {
 				q, err := c.Choose(ctx, "Which?", core.Question{Options: options})
 				if err != nil {
@@ -220,8 +220,8 @@ func TestChooseAfterACrash(t *testing.T) {
 func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := &chooser{says: "Skipped."}
-		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.Chooser{c}})
-		w.plug(&action{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{c}})
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
 			call.Update("Now playing Dunes, at full length.")
 			if err := call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
 				return core.Result{}, err
@@ -254,7 +254,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 // When the time of the action is over, so is its question, though the turn goes on.
 func TestChooseTooSlowly(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&action{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			_, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
 			return core.Result{}, err
 		}})
@@ -284,7 +284,7 @@ func TestChooseUnseen(t *testing.T) {
 				return p, nil
 			}
 			a := &asking{}
-			w.plug(&action{name: "PLAY", do: a.act})
+			w.plug(&fakeAction{name: "PLAY", do: a.act})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Another time.")})
 			n := w.start()
 			acc := n.say("play")

@@ -21,7 +21,7 @@ func TestAcceptFails(t *testing.T) {
 		p := &ports{fail: func(string) error { return errDown }}
 		p.wrap(&w.cfg)
 		n := w.start()
-		if _, err := n.Submit(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
+		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "A")); !errors.Is(err, errDown) {
 			w.Errorf("accepted with %v", err)
 		}
 		if n := len(w.model.asked()); n != 0 {
@@ -48,7 +48,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 					return nil
 				}}
 				p.wrap(&w.cfg)
-				a := &action{name: "WRITE", effect: core.Writes}
+				a := &fakeAction{name: "WRITE", effect: core.Writes}
 				w.plug(a)
 				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
 				n := w.start()
@@ -88,7 +88,7 @@ func TestTrackerIsDown(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if _, err := n.Submit(w.Context(), core.Command{Room: room, Author: "ada", Name: core.Stop}); err != nil {
+		if _, err := n.ProcessMessage(w.Context(), core.Command{Room: room, Author: "ada", Name: core.Stop}); err != nil {
 			w.Errorf("there is nothing to stop, and yet: %v", err)
 		}
 	})
@@ -165,11 +165,11 @@ func TestLostRun(t *testing.T) {
 					return nil
 				}}
 				p.wrap(&w.cfg)
-				w.plug(&action{name: "WRITE", effect: core.Writes})
+				w.plug(&fakeAction{name: "WRITE", effect: core.Writes})
 				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
 				n := w.start()
 				m := w.message(room, "ada", "A")
-				acc, err := n.Submit(w.Context(), m)
+				acc, err := n.ProcessMessage(w.Context(), m)
 				w.must(err)
 				cs, v, err := n.follow(acc.Run)
 				if effect != "finish" && (!errors.Is(err, core.ErrLost) || v.Outcome.Done()) {

@@ -98,7 +98,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 				for i := range 12 {
 					m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), "Hello")
 					if c.limits.Person != (core.Cost{}) {
-						m.Address.Payer = "one"
+						m.Address.BilledTo = "one"
 					}
 					all = append(all, n.submit(m))
 				}
@@ -187,7 +187,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 // tool is what a provider has beside answers.
 type tool struct{ err error }
 
-func (f tool) Paint(context.Context, string) (core.Blob, error) { return core.Blob{}, f.err }
+func (f tool) Paint(context.Context, string) (core.File, error) { return core.File{}, f.err }
 
 func (f tool) Transcribe(context.Context, string, string, []byte) (string, error) { return "", f.err }
 

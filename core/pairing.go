@@ -33,34 +33,34 @@ const (
 // guest is somebody in a private room, who may be let in or not.
 type guest struct {
 	Person
-	room Room
-	says string
-	told bool // they heard from us before
+	room    Room
+	says    string
+	greeted bool // they heard from us before
 }
 
 // refuse answers at the door, in place of the model: strangers, and those who bring a code. Who writes elsewhere was
 // invited when the run was opened.
 func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory) error {
-	room := Room{Kind: x.run.Kind, Connector: x.run.Address.Connector}
+	room := Room{Kind: x.run.RoomKind, Connector: x.run.Address.Connector}
 	if question.ID == "" || !room.Kind.Private() || x.rt.cfg.Access.Open[room.Connector] {
 		return nil
 	}
 	g := guest{Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
-	g.told = len(recent) == window // who has filled a prompt was told, or does not listen
+	g.greeted = len(recent) == window // who has filled a prompt was told, or does not listen
 	for _, m := range recent {
-		g.told = g.told || m.Author == x.rt.cfg.Agent.entity()
+		g.greeted = g.greeted || m.Author == x.rt.cfg.Agent.entity()
 	}
 	var in bool
 	var line string
 	err := x.persist(ctx, func() (err error) {
-		in, line, err = x.rt.atTheDoor(ctx, g)
+		in, line, err = x.rt.checkPairing(ctx, g)
 		return err
 	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("check access in %s: %w", x.run.ID, err)
 	case line != "":
-		x.trail.Actions = []string{accessWord}
+		x.trace.Actions = []string{accessWord}
 		x.answer.Apply(Change{Kind: Text, Text: line})
 		return errTold
 	case !in:
@@ -69,8 +69,8 @@ func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory
 	return nil
 }
 
-// atTheDoor says whether g may come in, and what they are told in place of an answer.
-func (rt *Runtime) atTheDoor(ctx context.Context, g guest) (in bool, line string, err error) {
+// checkPairing says whether g may come in, and what they are told in place of an answer.
+func (rt *Runtime) checkPairing(ctx context.Context, g guest) (in bool, line string, err error) {
 	if in, err = rt.invited(ctx, g.room, g.ID, nil); err != nil {
 		return false, "", err
 	}
@@ -88,7 +88,7 @@ func (rt *Runtime) atTheDoor(ctx context.Context, g guest) (in bool, line string
 		return true, "", nil
 	case rt.cfg.Access.Direct == DirectPairing && !ownerless:
 		line, err = rt.knock(ctx, g)
-	case g.told || rt.cfg.Access.Direct == DirectOff:
+	case g.greeted || rt.cfg.Access.Direct == DirectOff:
 	case rt.cfg.Access.Direct == DirectPairing:
 		line = unownedLine
 	default:
@@ -101,12 +101,12 @@ func (rt *Runtime) atTheDoor(ctx context.Context, g guest) (in bool, line string
 // towards those who have no business with codes.
 func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless bool) (line string, err error) {
 	if ownerless {
-		return rt.claim(ctx, g, code)
+		return rt.pairOwner(ctx, g, code)
 	}
 	if owns, err := rt.owns(ctx, g.ID); err != nil || !owns {
 		return "", err
 	}
-	p, err := rt.LetIn(ctx, code)
+	p, err := rt.Approve(ctx, code)
 	switch _, meant := codeIn(g.says); {
 	case err == nil:
 		rt.cfg.Log.Info("the owner approved a user", "account", p.ID)
@@ -119,8 +119,8 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 	return "", nil // a word of eight letters
 }
 
-// claim makes g the owner if they bring the right code, and are first.
-func (rt *Runtime) claim(ctx context.Context, g guest, code string) (line string, err error) {
+// pairOwner makes g the owner if they bring the right code, and are first.
+func (rt *Runtime) pairOwner(ctx context.Context, g guest, code string) (line string, err error) {
 	if rt.cfg.Access.Direct != DirectPairing || !rt.tries.may(g.ID) {
 		return "", nil
 	}
@@ -147,8 +147,8 @@ func (rt *Runtime) claim(ctx context.Context, g guest, code string) (line string
 // knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
 // owner has said no, they hear nothing.
 func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) {
-	k := Knock{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
-	k, tell, err := rt.cfg.Store.Knock(ctx, k, KnockRule{Limit: mostKnocks, Again: codeAgain})
+	k := PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
+	k, tell, err := rt.cfg.Store.Knock(ctx, k, PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
 	if err != nil || !tell {
 		return "", err
 	}
@@ -161,7 +161,7 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != DirectPairing {
 		return "", err
 	}
-	k, _, err := rt.cfg.Store.Knock(ctx, Knock{Code: newCode()}, KnockRule{Limit: 1})
+	k, _, err := rt.cfg.Store.Knock(ctx, PairingRequest{Code: newCode()}, PairingRule{Limit: 1})
 	if err != nil {
 		return "", fmt.Errorf("make the owner's code: %w", err)
 	}

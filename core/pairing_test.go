@@ -216,7 +216,7 @@ func TestLetInOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if _, err := n.LetIn(w.Context(), code); err != nil && !errors.Is(err, core.ErrNotFound) {
+				if _, err := n.Approve(w.Context(), code); err != nil && !errors.Is(err, core.ErrNotFound) {
 					w.Error(err)
 				}
 			})
@@ -226,7 +226,7 @@ func TestLetInOnce(t *testing.T) {
 		if people, err := w.store.People(w.Context()); err != nil || len(people) != 1 {
 			w.Errorf("in are %+v, %v", people, err)
 		}
-		if _, err := n.LetIn(w.Context(), code); !errors.Is(err, core.ErrNotFound) {
+		if _, err := n.Approve(w.Context(), code); !errors.Is(err, core.ErrNotFound) {
 			w.Errorf("the code again: %v", err)
 		}
 	})

@@ -35,7 +35,7 @@ type queued struct {
 // waits reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
 // that only end: because a later turn has taken the room, or because their last word stands.
 func (r Run) waits(taken bool) bool {
-	return r.Duty.claims() && r.Duty != Excuse && r.Verdict == nil && !taken && r.Address.Payer != ""
+	return r.Kind.claims() && r.Kind != RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
 // enter begins run, or has its lane wait for that.
@@ -43,7 +43,7 @@ func (p *parallel) enter(l lane, run Run) bool {
 	if p.most == 0 {
 		return true
 	}
-	person := run.Address.Payer
+	person := run.Address.BilledTo
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	q := p.queue(person)
@@ -82,15 +82,15 @@ func (p *parallel) queue(person EntityID) *queue {
 func (p *parallel) resume(run Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.most > 0 && run.Address.Payer != "" {
-		p.queue(run.Address.Payer).under[run.ID] = true
+	if p.most > 0 && run.Address.BilledTo != "" {
+		p.queue(run.Address.BilledTo).under[run.ID] = true
 	}
 }
 
 // leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
 func (p *parallel) leave(run Run) {
 	p.mu.Lock()
-	person := run.Address.Payer
+	person := run.Address.BilledTo
 	if q := p.people[person]; q != nil {
 		delete(q.under, run.ID)
 	}

@@ -18,9 +18,9 @@ func atOnce(t *testing.T, play func(w *world, n *node)) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 2
 		w.model.play = func(r core.Request) []step {
-			return []step{pause(time.Minute), write("Done: " + r.Turns[len(r.Turns)-1].Text)}
+			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
-		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Turns[len(r.Turns)-1].Text) }
+		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		play(w, w.start())
 	})
 }
@@ -78,7 +78,7 @@ func TestAnswersOfOneAddressWait(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
 		for i := range 3 {
 			m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), fmt.Sprint("fake/", i))
-			m.Address.Payer = "somewhere"
+			m.Address.BilledTo = "somewhere"
 			n.submit(m)
 		}
 		synctest.Wait()
@@ -113,7 +113,7 @@ func TestStoppedAnswersMakeRoom(t *testing.T) {
 // rooms are those for which the model was asked, in order.
 func (w *world) rooms() (all []string) {
 	for _, c := range w.model.asked() {
-		all = append(all, c.Turns[len(c.Turns)-1].Text)
+		all = append(all, c.Messages[len(c.Messages)-1].Text)
 	}
 	slices.Sort(all)
 	return all
@@ -153,7 +153,7 @@ func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
 func TestChoicesMakeRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 1
-		w.plug(&action{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			q, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
 			if err != nil {
 				return core.Result{}, err
@@ -162,13 +162,13 @@ func TestChoicesMakeRoom(t *testing.T) {
 		}})
 		n := w.start()
 		w.model.play = func(r core.Request) []step {
-			if last := r.Turns[len(r.Turns)-1]; strings.HasPrefix(last.Text, "play") {
+			if last := r.Messages[len(r.Messages)-1]; strings.HasPrefix(last.Text, "play") {
 				return []step{call(0, "a", "PLAY", "{}")}
 			}
 			return []step{write("Done.")}
 		}
 		w.model.where = func(r core.Request) core.RoomID {
-			if strings.HasPrefix(r.Turns[0].Text, "play") {
+			if strings.HasPrefix(r.Messages[0].Text, "play") {
 				return "fake/0"
 			}
 			return "fake/1"

@@ -35,17 +35,17 @@ func TestWhoTriggersPays(t *testing.T) {
 		}, "bob"},
 		"a button from an address": {"paid", func(n *node, q core.Question) core.Accepted {
 			p := core.Choice(pressed(q, 1).by("bob"))
-			p.Payer = "somewhere"
+			p.BilledTo = "somewhere"
 			return n.tell(p)
 		}, "somewhere"},
 		"a button that is a message": {core.AsMessage, func(n *node, q core.Question) core.Accepted {
 			p := core.Choice(pressed(q, 1).by("bob"))
-			p.Payer = "somewhere"
+			p.BilledTo = "somewhere"
 			return n.tell(p)
 		}, "somewhere"},
 		"an option in words": {"paid", func(n *node, q core.Question) core.Accepted {
 			m := n.w.message(q.Room, "bob", "2")
-			m.Addressed, m.Address.Payer = true, "somewhere"
+			m.Addressed, m.Address.BilledTo = true, "somewhere"
 			return n.submit(m)
 		}, "somewhere"},
 		"/retry": {"paid", func(n *node, q core.Question) core.Accepted {
@@ -58,7 +58,7 @@ func TestWhoTriggersPays(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.limit(core.Limits{Person: core.Cost{Messages: 100}}, w.store)
 				w.cfg.Access.People["bob"] = true
-				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "paid", Choosers: []core.Chooser{paid{w.cfg.Models.Large}}})
+				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "paid", Choosers: []core.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()
 				hello := w.message(group, "ada", "Hello")
 				hello.Addressed = true

@@ -14,18 +14,18 @@ type Person struct {
 	Since   time.Time
 }
 
-// Knock is somebody's wish to be let in. One without an ID waits for the owner themselves.
-type Knock struct {
+// PairingRequest is somebody's wish to be let in. One without an ID waits for the owner themselves.
+type PairingRequest struct {
 	Person
 	Code string    // whoever brings it to the owner may be let in
 	Ends time.Time // from then on the code is worth nothing; zero is never
 	Told time.Time // when they were told the code last
 }
 
-// KnockRule says how knocks are taken.
-type KnockRule struct {
-	Limit int           // how many of one connector may wait at a time
-	Again time.Duration // after which they may be told their code once more
+// PairingRule says how knocks are taken.
+type PairingRule struct {
+	Limit       int           // how many of one connector may wait at a time
+	RepeatAfter time.Duration // after which they may be told their code once more
 }
 
 // People knows whom the owner has let in, who waits for it, and who the owner is where the configuration names none.
@@ -48,7 +48,7 @@ type People interface {
 	// Knock returns the knock of k.ID, which is k if nobody with that ID waited, and whether they may be told of it now;
 	// that is then noted. Where as many wait as may, it is a zero one, and that of who was turned away has no code.
 	// Knocks that have ended are forgotten.
-	Knock(ctx context.Context, k Knock, r KnockRule) (waiting Knock, tell bool, err error)
+	Knock(ctx context.Context, k PairingRequest, r PairingRule) (waiting PairingRequest, tell bool, err error)
 	// Knocks returns those that have not ended and were not turned away, in the order of Since.
-	Knocks(ctx context.Context) ([]Knock, error)
+	Knocks(ctx context.Context) ([]PairingRequest, error)
 }

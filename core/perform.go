@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	actLimit = time.Minute     // how long an action may take that says nothing of it
-	lingers  = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
+	actLimit    = time.Minute     // how long an action may take that says nothing of it
+	cancelGrace = 5 * time.Second // how long it may go on after that, or after it was cut off, before it is left behind
 )
 
 var (
@@ -67,7 +67,7 @@ func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
 	select {
 	case o := <-done:
 		return o.Result, o.error
-	case <-time.After(lingers):
+	case <-time.After(cancelGrace):
 		return Result{}, fmt.Errorf("abandoned: %w", context.Cause(ctx))
 	}
 }

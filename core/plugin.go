@@ -14,7 +14,7 @@ type Plugin struct {
 	Evaluators []Evaluator
 	Templates  map[string]string // by [TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []Observer
-	Choosers   []Chooser
+	Choosers   []ChoiceHandler
 	// Work, if there is any, runs beside the turns: [Runtime.Run] calls it once and waits for it at its end. It returns soon after
 	// ctx is done, and may return earlier. A panic is logged and ends this work alone.
 	Work func(ctx context.Context)
@@ -25,7 +25,7 @@ type Provider interface {
 	Spec() ProviderSpec
 	// Provide returns what is to be told now; a zero Fragment is nothing. Providers of a turn run side by side, each within
 	// its time; one that fails, breaks or is late is left out. Safe for concurrent use.
-	Provide(ctx context.Context, s Scene) (Fragment, error)
+	Provide(ctx context.Context, s TurnContext) (ProviderResult, error)
 }
 
 // ProviderSpec says what a provider is and when it is asked.
@@ -47,16 +47,16 @@ type ProviderSpec struct {
 	Limit    time.Duration // how long it may take; 0 is a second
 }
 
-// Fragment is what a provider tells.
-type Fragment struct {
+// ProviderResult is what a provider tells.
+type ProviderResult struct {
 	Text   string            // for the prompt; what people wrote stands there as [Label] and [Quote] make it
 	Values map[string]string // variables for templates, by the names that the spec lists
-	// Transcript stands below the text, as [Scene.Transcript] makes it: where it is too long, the oldest messages are left out.
+	// Transcript stands below the text, as [TurnContext.Transcript] makes it: where it is too long, the oldest messages are left out.
 	Transcript string
 }
 
-// Scene is the turn that providers, evaluators and actions are asked about.
-type Scene struct {
+// TurnContext is the turn that providers, evaluators and actions are asked about.
+type TurnContext struct {
 	Agent   Agent
 	Run     RunID
 	Room    Room
@@ -74,14 +74,14 @@ type Scene struct {
 	Actions        []ActionSpec // what the agent can do in this turn
 
 	inputs []MemoryID // what is answered
-	ask    func(ctx context.Context, s Scene, template string, more map[string]string) (string, error)
+	ask    func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)
 }
 
 // Evaluator looks back on a turn when it has been answered. Nobody waits for it.
 type Evaluator interface {
 	Name() string
 	// Evaluate is given what was said. It runs under a time limit; its error is logged.
-	Evaluate(ctx context.Context, s Scene, said Memory) error
+	Evaluate(ctx context.Context, s TurnContext, said Memory) error
 }
 
 // background does the work of a plugin.

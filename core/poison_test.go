@@ -25,7 +25,7 @@ func (w *world) lives(most int, kills func(last string) bool) (died int) {
 		dead, once := make(chan struct{}), sync.Once{}
 		w.model.mu.Lock()
 		w.model.play = func(r core.Request) []step {
-			last := r.Turns[len(r.Turns)-1].Text
+			last := r.Messages[len(r.Messages)-1].Text
 			if kills(last) {
 				return []step{pause(time.Second), func(context.Context) (*core.Chunk, error) {
 					p.die()
@@ -66,7 +66,7 @@ func (w *world) waits(in core.RoomID, author core.EntityID, text string) core.Ac
 // crowd has each of many people ask something in a room of their own, while no process runs.
 func (w *world) crowd(texts ...string) (all []core.Accepted) {
 	w.Helper()
-	w.model.where = func(r core.Request) core.RoomID { return core.RoomID("fake/" + r.Turns[len(r.Turns)-1].Text) }
+	w.model.where = func(r core.Request) core.RoomID { return core.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
 	for _, text := range texts {
 		w.cfg.Access.People[core.EntityID(text)] = true
 		all = append(all, w.waits(core.RoomID("fake/"+text), core.EntityID(text), text))
@@ -77,7 +77,7 @@ func (w *world) crowd(texts ...string) (all []core.Accepted) {
 // asks counts how often the model was asked text.
 func (w *world) asks(text string) (n int) {
 	for _, c := range w.model.asked() {
-		if c.Turns[len(c.Turns)-1].Text == text {
+		if c.Messages[len(c.Messages)-1].Text == text {
 			n++
 		}
 	}
@@ -90,7 +90,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 		w.cfg.Turns.Direct = core.Queue
 		w.cfg.Access.People["bob"] = true
 		w.model.where = func(r core.Request) core.RoomID {
-			if last := r.Turns[len(r.Turns)-1].Text; last == "elsewhere" {
+			if last := r.Messages[len(r.Messages)-1].Text; last == "elsewhere" {
 				return "fake/bob"
 			}
 			return room
@@ -185,13 +185,13 @@ func TestSuspectsPause(t *testing.T) {
 		n := w.start()
 		m := w.message("fake/bob", "bob", "new")
 		w.wants(n.submit(m), core.Completed, "You said: new")
-		_, err := n.Submit(w.Context(), core.Command{Room: "fake/a", Author: "a", Name: core.Stop})
+		_, err := n.ProcessMessage(w.Context(), core.Command{Room: "fake/a", Author: "a", Name: core.Stop})
 		w.must(err)
 		w.wants(accepted[0], core.Stopped, "")
 		w.wants(accepted[1], core.Completed, "You said: b")
 		for _, c := range w.model.asked() {
 			at := c.From.Sub(begun)
-			switch last := c.Turns[len(c.Turns)-1].Text; {
+			switch last := c.Messages[len(c.Messages)-1].Text; {
 			case at < 0:
 			case last == "a", last == "b" && at < time.Second, last == "new" && at > 0:
 				t.Errorf("%v after the start the model was asked %q", at, last)
@@ -287,7 +287,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 func TestSetAsideInSilence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		m := w.message(group, "ada", "poison")
-		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{Duty: core.Decide})
+		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{Kind: core.RunDecide})
 		w.must(err)
 		w.lives(10, func(string) bool { return true })
 		if o, said := w.ended(acc); o.Failure != core.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {

@@ -85,7 +85,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 				for i, m := range in {
 					w.accepted = append(w.accepted, m.ID)
 					wg.Go(func() {
-						acc, err := n.Submit(w.Context(), m)
+						acc, err := n.ProcessMessage(w.Context(), m)
 						if err != nil {
 							w.Error(err)
 						}

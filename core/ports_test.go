@@ -180,7 +180,7 @@ func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o c
 	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text, files) })
 }
 

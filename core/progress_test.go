@@ -50,7 +50,7 @@ func TestProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a core.Answer
-				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil)))
+				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
 				synctest.Wait()
 				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
 					t.Error(diff)
@@ -63,7 +63,7 @@ func TestProgress(t *testing.T) {
 // Where nothing is shown before the end, what is important is told, and nothing else; however slow the reader is.
 func TestImportantIsNotLost(t *testing.T) {
 	var a core.Answer
-	p := core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil))
+	p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil))
 	p.Important("this costs money")
 	p.Update("buying")
 	p.Important("one is left")
@@ -113,7 +113,7 @@ func TestProgressChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a core.Answer
-				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
+				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
 					answered := make(chan core.Question, 1)
 					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
 						if q.Choice = 1; c.chosen > 0 {
@@ -148,17 +148,17 @@ func TestProgressChoose(t *testing.T) {
 
 // The end brings the files; a failure has none.
 func TestProgressFiles(t *testing.T) {
-	file := core.Blob{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
+	file := core.File{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
 	for name, c := range map[string]struct {
 		end  func(p *core.Progress)
-		want []core.Blob
+		want []core.File
 	}{
-		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []core.Blob{file}},
-		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []core.Blob{file}},
+		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []core.File{file}},
+		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []core.File{file}},
 		"fail":               {func(p *core.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
 	} {
 		var a core.Answer
-		c.end(core.NewProgress(core.NewCall(&a, "DO", nil, core.Scene{}, nil, nil)))
+		c.end(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
 		if diff := cmp.Diff(c.want, a.View().Files()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -36,9 +36,9 @@ func eliza(a core.Agent) core.Agent {
 func asRead(r core.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "=== system\n%s\n", r.System)
-	for _, t := range r.Turns {
+	for _, t := range r.Messages {
 		mark := ""
-		if t.Aside {
+		if t.Context {
 			mark = ", aside"
 		}
 		fmt.Fprintf(&b, "=== %s%s\n%s\n", t.Role, mark, t.Text)
@@ -161,7 +161,7 @@ func promptOf(t *testing.T, form, text, name string) (req core.Request) {
 		m := w.message(group, "ada", text)
 		m.Addressed, m.Name, m.Place.Name = true, name, name
 		m.Quoted = core.Quoted{Name: name, Text: text}
-		m.Files = []core.File{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
+		m.Files = []core.Attachment{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
 		w.ended(n.submit(m))
 		req = w.lastPrompt()
 	})
@@ -172,8 +172,8 @@ func promptOf(t *testing.T, form, text, name string) (req core.Request) {
 // whatever nobody sees there.
 func structure(r core.Request, tags []string) string {
 	var b strings.Builder
-	for _, t := range r.Turns {
-		fmt.Fprintf(&b, "%s aside=%v\n", t.Role, t.Aside)
+	for _, t := range r.Messages {
+		fmt.Fprintf(&b, "%s aside=%v\n", t.Role, t.Context)
 	}
 	text := strings.Map(func(r rune) rune {
 		if unicode.In(r, unicode.Cf, unicode.Mn) {
@@ -193,7 +193,7 @@ func structure(r core.Request, tags []string) string {
 }
 
 func turnsOf(r core.Request) (all string) {
-	for _, t := range r.Turns {
+	for _, t := range r.Messages {
 		all += t.Text + "\n"
 	}
 	return all
@@ -202,47 +202,47 @@ func turnsOf(r core.Request) (all string) {
 // teller is a provider made of a function.
 type teller struct {
 	spec core.ProviderSpec
-	tell func(ctx context.Context) (core.Fragment, error)
+	tell func(ctx context.Context) (core.ProviderResult, error)
 }
 
 func (p teller) Spec() core.ProviderSpec { return p.spec }
-func (p teller) Provide(ctx context.Context, _ core.Scene) (core.Fragment, error) {
+func (p teller) Provide(ctx context.Context, _ core.TurnContext) (core.ProviderResult, error) {
 	return p.tell(ctx)
 }
 
 func says(name, text string) teller {
-	return teller{core.ProviderSpec{Name: name}, func(context.Context) (core.Fragment, error) { return core.Fragment{Text: text}, nil }}
+	return teller{core.ProviderSpec{Name: name}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{Text: text}, nil }}
 }
 
 // A provider that is late, fails or breaks is left out, counted, and nobody's end. They run side by side, and dynamic ones
 // only when they are named.
 func TestProvidersFailAlone(t *testing.T) {
 	inWorld(t, func(w *world) {
-		slow := func(ctx context.Context) (core.Fragment, error) {
+		slow := func(ctx context.Context) (core.ProviderResult, error) {
 			select {
 			case <-time.After(900 * time.Millisecond):
-				return core.Fragment{Text: "slow"}, nil
+				return core.ProviderResult{Text: "slow"}, nil
 			case <-ctx.Done():
-				return core.Fragment{}, ctx.Err()
+				return core.ProviderResult{}, ctx.Err()
 			}
 		}
-		deaf := func(context.Context) (core.Fragment, error) {
+		deaf := func(context.Context) (core.ProviderResult, error) {
 			time.Sleep(3 * time.Second)
-			return core.Fragment{Text: "deaf"}, nil
+			return core.ProviderResult{Text: "deaf"}, nil
 		}
 		w.cfg.Plugins = []core.Plugin{{Name: "p", Providers: []core.Provider{
 			says("GOOD", "good"),
 			teller{core.ProviderSpec{Name: "SLOW"}, slow}, teller{core.ProviderSpec{Name: "SLOW2"}, slow},
 			teller{core.ProviderSpec{Name: "DEAF"}, deaf},
-			teller{core.ProviderSpec{Name: "BAD"}, func(context.Context) (core.Fragment, error) { return core.Fragment{}, errors.New("no") }},
-			teller{core.ProviderSpec{Name: "BROKEN"}, func(context.Context) (core.Fragment, error) { panic("broken") }},
-			teller{core.ProviderSpec{Name: "ASKED", Dynamic: true}, func(context.Context) (core.Fragment, error) { return core.Fragment{Text: "asked"}, nil }},
+			teller{core.ProviderSpec{Name: "BAD"}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{}, errors.New("no") }},
+			teller{core.ProviderSpec{Name: "BROKEN"}, func(context.Context) (core.ProviderResult, error) { panic("broken") }},
+			teller{core.ProviderSpec{Name: "ASKED", Dynamic: true}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{Text: "asked"}, nil }},
 		}}}
 		n := w.start()
 		begun := time.Now()
 		w.wants(n.say("Hello"), core.Completed, "You said: Hello")
-		turns := w.lastPrompt().Turns
-		if len(turns) != 2 || !turns[0].Aside || turns[0].Text != "<context>\ngood\n\nslow\n\nslow\n</context>" || turns[1].Text != "Hello" {
+		turns := w.lastPrompt().Messages
+		if len(turns) != 2 || !turns[0].Context || turns[0].Text != "<context>\ngood\n\nslow\n\nslow\n</context>" || turns[1].Text != "Hello" {
 			w.Errorf("the prompt is %+v", turns)
 		}
 		if took := w.model.asked()[0].From.Sub(begun); took > 1100*time.Millisecond {
@@ -277,7 +277,7 @@ func TestPromptFits(t *testing.T) {
 		if got := len(asRead(last)); got > 2000*4+500 {
 			w.Errorf("the prompt has %d characters", got)
 		}
-		question := last.Turns[len(last.Turns)-1].Text
+		question := last.Messages[len(last.Messages)-1].Text
 		if !strings.HasPrefix(question, "end word") || !strings.Contains(question, "[truncated]") {
 			w.Errorf("the question is %.80q", question)
 		}
@@ -303,12 +303,12 @@ func TestFormPromptFits(t *testing.T) {
 		for i := range 30 {
 			w.wants(n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 300))), core.Completed, "ok")
 		}
-		last := w.lastPrompt().Turns[0].Text
+		last := w.lastPrompt().Messages[0].Text
 		if !strings.Contains(last, "# Conversation\n") || !strings.Contains(last, "ada: number 29 word") || strings.Contains(last, "ada: number 0 word") {
 			w.Errorf("the prompt has not the end of the conversation:\n%s", last)
 		}
 		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), core.Completed, "ok")
-		if last := w.lastPrompt().Turns[0].Text; !strings.Contains(last, "ada: end word") || len(last) > 32_000*4 {
+		if last := w.lastPrompt().Messages[0].Text; !strings.Contains(last, "ada: end word") || len(last) > 32_000*4 {
 			w.Errorf("the prompt has %d characters and not the beginning of the question", len(last))
 		}
 	})
@@ -337,12 +337,12 @@ func TestSummary(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		w.wants(n.say("And now?"), core.Completed, "ok")
-		turns := w.lastPrompt().Turns
-		if !turns[0].Aside || !strings.Contains(turns[0].Text, "They counted.") {
+		turns := w.lastPrompt().Messages
+		if !turns[0].Context || !strings.Contains(turns[0].Text, "They counted.") {
 			w.Errorf("the prompt begins with %+v", turns[0])
 		}
 		calls := small.asked()
-		if len(calls) == 0 || len(calls) > 4 || !strings.Contains(calls[0].Turns[0].Text, "number 0 word") {
+		if len(calls) == 0 || len(calls) > 4 || !strings.Contains(calls[0].Messages[0].Text, "number 0 word") {
 			w.Errorf("the small model was asked %d times", len(calls))
 		}
 		w.must(w.store.Revise(w.Context(), first, "nothing", nil))

@@ -44,19 +44,19 @@ func newSources(plugins []Plugin) ([]source, error) {
 func (st *state) ask(ctx context.Context, pick func(ProviderSpec) bool) {
 	var asked []source
 	for _, s := range st.rt.sources {
-		known := slices.ContainsFunc(st.told, func(t told) bool { return t.spec.Name == s.spec.Name })
+		known := slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
 		if !known && pick(s.spec) {
 			asked = append(asked, s)
 		}
 	}
-	answers := make([]told, len(asked))
+	answers := make([]providerOutput, len(asked))
 	var all sync.WaitGroup
 	for i, s := range asked {
-		all.Go(func() { answers[i] = told{s.spec, st.rt.provide(ctx, s, st.scene)} })
+		all.Go(func() { answers[i] = providerOutput{s.spec, st.rt.provide(ctx, s, st.scene)} })
 	}
 	all.Wait()
-	st.told = append(st.told, answers...)
-	slices.SortStableFunc(st.told, func(a, b told) int { return cmp.Compare(a.spec.Position, b.spec.Position) })
+	st.outputs = append(st.outputs, answers...)
+	slices.SortStableFunc(st.outputs, func(a, b providerOutput) int { return cmp.Compare(a.spec.Position, b.spec.Position) })
 }
 
 // askNamed asks the providers that an answer names, dynamic or not.
@@ -70,21 +70,21 @@ func (st *state) askNamed(ctx context.Context, names []string) {
 func (st *state) lacks(names []string) bool {
 	return slices.ContainsFunc(st.rt.sources, func(s source) bool {
 		same := func(n string) bool { return strings.EqualFold(n, s.spec.Name) }
-		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.told, func(t told) bool { return t.spec.Name == s.spec.Name })
+		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
 	})
 }
 
 // provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
-func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment {
+func (rt *Runtime) provide(ctx context.Context, s source, scene TurnContext) ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
 	type reply struct {
-		f   Fragment
+		f   ProviderResult
 		err error
 	}
 	done := make(chan reply, 1)
-	rt.strays.Go(func() {
-		f, err := tell(ctx, s, scene)
+	rt.lateProviders.Go(func() {
+		f, err := callProvider(ctx, s, scene)
 		done <- reply{f, err}
 	})
 	var r reply
@@ -96,16 +96,16 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene Scene) Fragment 
 	if r.err != nil {
 		rt.counts.providers.Add(1)
 		rt.cfg.Log.Warn("a provider is skipped", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
-		return Fragment{}
+		return ProviderResult{}
 	}
 	return r.f
 }
 
-// tell is the call itself. A panic is its own failure and nobody else's.
-func tell(ctx context.Context, s source, scene Scene) (f Fragment, err error) {
+// callProvider is the call itself. A panic is its own failure and nobody else's.
+func callProvider(ctx context.Context, s source, scene TurnContext) (f ProviderResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f, err = Fragment{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
+			f, err = ProviderResult{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return s.Provide(ctx, scene)

@@ -12,13 +12,13 @@ import (
 
 // Reader reads what is attached to messages. It is safe for concurrent use.
 type Reader interface {
-	// Read returns files in their order, each with what it holds, or with why that can't be told ([File.Unread]). It never
+	// Read returns files in their order, each with what it holds, or with why that can't be told ([Attachment.Unread]). It never
 	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*LimitError] forbids
 	// to read today, it returns as they are. What a model is asked about a picture is describe.
-	Read(ctx context.Context, connector string, files []File, describe string) []File
+	Read(ctx context.Context, connector string, files []Attachment, describe string) []Attachment
 	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
-	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([File.Unread]).
-	Pictures(ctx context.Context, connector string, files []File, most int) (shown []Blob, fetched []File)
+	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([Attachment.Unread]).
+	Pictures(ctx context.Context, connector string, files []Attachment, most int) (shown []File, fetched []Attachment)
 }
 
 const (
@@ -31,7 +31,7 @@ var errReading = errors.New("reading the files took too long")
 
 // read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
-func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) {
+func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(Attachment) bool) {
 	about := x.about(*s)
 	files := x.unread(about, wanted)
 	if len(files) == 0 {
@@ -41,7 +41,7 @@ func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) 
 	defer cancel()
 	files = x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
-		files = slices.DeleteFunc(files, func(f File) bool { return f.Unread != "" })
+		files = slices.DeleteFunc(files, func(f Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
 		x.learn(s, m, files)
@@ -49,7 +49,7 @@ func (x *execution) read(ctx context.Context, s *Scene, wanted func(File) bool) 
 }
 
 // unread are the files of about that are still to be read, as far as wanted says.
-func (x *execution) unread(about []Memory, wanted func(File) bool) (files []File) {
+func (x *execution) unread(about []Memory, wanted func(Attachment) bool) (files []Attachment) {
 	if x.rt.cfg.Reader == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (x *execution) describe() string {
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
 // before. The latest come last.
-func (x *execution) about(s Scene) (about []Memory) {
+func (x *execution) about(s TurnContext) (about []Memory) {
 	replied := map[MemoryID]bool{}
 	people := map[EntityID]time.Time{} // when each asked first
 	for _, m := range s.Recent {
@@ -91,7 +91,7 @@ func (x *execution) about(s Scene) (about []Memory) {
 }
 
 // learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
-func (x *execution) learn(s *Scene, m Memory, read []File) {
+func (x *execution) learn(s *TurnContext, m Memory, read []Attachment) {
 	now, err := x.rt.cfg.Store.Memory(x.life, m.ID)
 	if err == nil {
 		before := now.Files
@@ -99,7 +99,7 @@ func (x *execution) learn(s *Scene, m Memory, read []File) {
 		if slices.Equal(before, now.Files) {
 			return
 		}
-		now.Text = spoken(now.Text, fresh(before, now.Files))
+		now.Text = withTranscripts(now.Text, fresh(before, now.Files))
 		err = x.rt.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
@@ -119,10 +119,10 @@ func (x *execution) learn(s *Scene, m Memory, read []File) {
 }
 
 // merged are files with what was read of them.
-func merged(files, read []File) []File {
+func merged(files, read []Attachment) []Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
-		k := slices.IndexFunc(read, func(r File) bool { return r.Ref == f.Ref })
+		k := slices.IndexFunc(read, func(r Attachment) bool { return r.Ref == f.Ref })
 		if k < 0 {
 			continue
 		}
@@ -135,7 +135,7 @@ func merged(files, read []File) []File {
 }
 
 // fresh are those of files that were not read before.
-func fresh(before, files []File) (all []File) {
+func fresh(before, files []Attachment) (all []Attachment) {
 	for i, f := range files {
 		if !before[i].Read() {
 			all = append(all, f)
@@ -145,17 +145,17 @@ func fresh(before, files []File) (all []File) {
 }
 
 // anyFile and voice are what [execution.read] may want.
-func anyFile(File) bool { return true }
+func anyFile(Attachment) bool { return true }
 
-func voice(f File) bool { return f.Voice }
+func voice(f Attachment) bool { return f.Voice }
 
-// look fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
+// viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
-func (x *execution) look(ctx context.Context, s *Scene) []Blob {
-	if !x.rt.cfg.Models.Sees || x.rt.cfg.Reader == nil {
+func (x *execution) viewImages(ctx context.Context, s *TurnContext) []File {
+	if !x.rt.cfg.Models.LargeVision || x.rt.cfg.Reader == nil {
 		return nil
 	}
-	var files []File
+	var files []Attachment
 	about := x.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
@@ -181,19 +181,19 @@ func (x *execution) look(ctx context.Context, s *Scene) []Blob {
 }
 
 // question is the message that a turn answers, by its id.
-func (s Scene) question() MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
+func (s TurnContext) question() MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
 
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
-func (x *execution) worded(s Scene) func(File) bool {
-	return func(f File) bool { return f.Seen != s.question() || x.rt.cfg.Models.Vision != nil }
+func (x *execution) worded(s TurnContext) func(Attachment) bool {
+	return func(f Attachment) bool { return f.Seen != s.question() || x.rt.cfg.Models.Vision != nil }
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.
 func (st *state) shown(req Request) Request {
-	for i, t := range slices.Backward(req.Turns) {
-		if t.Role == User && !t.Aside {
-			req.Turns[i].Images = st.pictures
+	for i, t := range slices.Backward(req.Messages) {
+		if t.Role == User && !t.Context {
+			req.Messages[i].Images = st.pictures
 			break
 		}
 	}

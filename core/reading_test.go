@@ -21,7 +21,7 @@ type librarian struct {
 	fails bool
 }
 
-func (r *librarian) Read(ctx context.Context, connector string, files []core.File, describe string) []core.File {
+func (r *librarian) Read(ctx context.Context, connector string, files []core.Attachment, describe string) []core.Attachment {
 	read := slices.Clone(files)
 	r.mu.Lock()
 	for _, f := range files {
@@ -47,10 +47,10 @@ func (r *librarian) Read(ctx context.Context, connector string, files []core.Fil
 	return read
 }
 
-func (r *librarian) Pictures(_ context.Context, _ string, files []core.File, most int) (all []core.Blob, fetched []core.File) {
+func (r *librarian) Pictures(_ context.Context, _ string, files []core.Attachment, most int) (all []core.File, fetched []core.Attachment) {
 	for _, f := range files[:min(most, len(files))] {
 		if !f.Voice {
-			all, fetched = append(all, core.Blob{Name: f.Ref, Type: f.Type}), append(fetched, f)
+			all, fetched = append(all, core.File{Name: f.Ref, Type: f.Type}), append(fetched, f)
 		}
 	}
 	return all, fetched
@@ -80,10 +80,12 @@ func reading(t *testing.T, play func(*world, *librarian)) {
 	})
 }
 
-func pic(ref string) core.File { return core.File{Ref: ref, Name: ref, Type: "image/png", Size: 3} }
+func pic(ref string) core.Attachment {
+	return core.Attachment{Ref: ref, Name: ref, Type: "image/png", Size: 3}
+}
 
-func spoke(ref string) core.File {
-	return core.File{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
+func spoke(ref string) core.Attachment {
+	return core.Attachment{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
 }
 
 // A file is read once, and what it holds stands in later prompts too, also after a restart.
@@ -101,8 +103,8 @@ func TestFilesAreReadOnce(t *testing.T) {
 		if got := r.was(); got != "" {
 			t.Errorf("read again: %q", got)
 		}
-		if calls := w.model.asked(); !strings.Contains(calls[len(calls)-1].Turns[0].Text, "seen b") {
-			t.Errorf("later the model was told %+v", calls[len(calls)-1].Turns)
+		if calls := w.model.asked(); !strings.Contains(calls[len(calls)-1].Messages[0].Text, "seen b") {
+			t.Errorf("later the model was told %+v", calls[len(calls)-1].Messages)
 		}
 	})
 }
@@ -132,7 +134,7 @@ func TestSupersededReading(t *testing.T) {
 		w.wants(first, core.Superseded, "")
 		w.wants(second, core.Completed, "You said: What is it?")
 		calls := w.model.asked()
-		if len(calls) != 1 || !strings.Contains(calls[0].Turns[0].Text, "seen a") {
+		if len(calls) != 1 || !strings.Contains(calls[0].Messages[0].Text, "seen a") {
 			t.Errorf("the model was told %+v", calls)
 		}
 		if got := r.was(); got != "a a" {
@@ -160,7 +162,7 @@ func TestEndlessReading(t *testing.T) {
 func TestWhatIsRead(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		n := w.start()
-		send := func(author core.EntityID, f core.File) core.MemoryID {
+		send := func(author core.EntityID, f core.Attachment) core.MemoryID {
 			m := with(w.message(group, author, "Look"), f)
 			n.submit(m)
 			return m.ID
@@ -197,7 +199,7 @@ func TestEditWhileReading(t *testing.T) {
 				acc := n.submit(m)
 				time.Sleep(2 * time.Second)
 				m.Text = "Look"
-				_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+				_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 				w.must(err)
 				w.wants(acc, core.Completed, "You said: Look\n[File: a, image/png]\nseen a")
 				got, err := w.store.Memory(w.Context(), m.ID)
@@ -217,7 +219,7 @@ func TestVoiceBecomesText(t *testing.T) {
 		m := with(w.message(room, "ada", ""), spoke("v"))
 		acc := n.submit(m)
 		w.wants(acc, core.Completed, "You said: heard v")
-		_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 		w.must(err)
 		synctest.Wait()
 		got, err := w.store.Memory(w.Context(), m.ID)
@@ -236,7 +238,7 @@ func TestEditBesideVoice(t *testing.T) {
 		m := with(w.message(room, "ada", "A capton"), spoke("v"))
 		w.wants(n.submit(m), core.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
-		_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 		w.must(err)
 		got, err := w.store.Memory(w.Context(), m.ID)
 		w.must(err)
@@ -251,7 +253,7 @@ func TestVoiceInAGroup(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		w.ambient()
 		w.model.play = func(req core.Request) []step {
-			if strings.Contains(req.Turns[len(req.Turns)-1].Text, "heard v") {
+			if strings.Contains(req.Messages[len(req.Messages)-1].Text, "heard v") {
 				return []step{write("RESPOND")}
 			}
 			return []step{write("IGNORE")}
@@ -276,18 +278,18 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 		"/retry": {func(w *world, n *node, _ core.Message) { w.ended(n.say("/retry")) }, "a a"},
 		"other words": {func(w *world, n *node, m core.Message) {
 			m.Text = "Two"
-			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 			w.must(err)
 		}, "a a"},
 		"another picture": {func(w *world, n *node, m core.Message) {
-			m.Files = []core.File{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
-			_, err := n.Submit(w.Context(), core.Edited{Memory: m.Memory})
+			m.Files = []core.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
+			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 			w.must(err)
 		}, "a b"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reading(t, func(w *world, r *librarian) {
-				w.cfg.Models.Sees, w.cfg.Turns.OnEdit = true, core.ReviseAnswer
+				w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, core.ReviseAnswer
 				n := w.start()
 				m := with(w.message(room, "ada", "One"), pic("a"))
 				w.ended(n.submit(m))
@@ -296,7 +298,7 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 				synctest.Wait()
 				var shown []string
 				for _, call := range w.model.asked() {
-					for _, b := range call.Turns[len(call.Turns)-1].Images {
+					for _, b := range call.Messages[len(call.Messages)-1].Images {
 						shown = append(shown, b.Name)
 					}
 				}
@@ -313,7 +315,7 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 // is not shown them again: then they are words, which are found once (SE-19).
 func TestPicturesAreShown(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
-		w.cfg.Models.Sees = true
+		w.cfg.Models.LargeVision = true
 		n := w.start()
 		w.ended(n.submit(with(w.message(room, "ada", "One"), pic("a"), pic("b"), pic("c"))))
 		w.ended(n.submit(with(w.message(room, "ada", "Two"), pic("d"), pic("e"))))
@@ -325,16 +327,16 @@ func TestPicturesAreShown(t *testing.T) {
 			t.Errorf("read into words are %q", got)
 		}
 		last := w.model.asked()[3]
-		if text := fmt.Sprint(last.Turns); !strings.Contains(text, "seen a") || !strings.Contains(text, "seen e") {
+		if text := fmt.Sprint(last.Messages); !strings.Contains(text, "seen a") || !strings.Contains(text, "seen e") {
 			t.Errorf("later the model is told %s", text)
 		}
 		var shown []string
 		for _, c := range w.model.asked() {
 			line := ""
-			for i, turn := range c.Turns {
+			for i, turn := range c.Messages {
 				for _, b := range turn.Images {
 					line += b.Name
-					if i != len(c.Turns)-1 {
+					if i != len(c.Messages)-1 {
 						t.Errorf("%s was shown too early", b.Name)
 					}
 				}

@@ -26,7 +26,7 @@ func (x *execution) note(n Note) error {
 // persist repeats f while the store is down: what was decided must not be decided twice. It gives up when the run is
 // lost or ctx is done.
 func (x *execution) persist(ctx context.Context, f func() error) error {
-	for wait := sweep / 10; ; wait = min(2*wait, sweep) {
+	for wait := heartbeatEvery / 10; ; wait = min(2*wait, heartbeatEvery) {
 		err := f()
 		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
 			return err

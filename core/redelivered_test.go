@@ -34,7 +34,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, at := range []*node{n, w.start()} {
 			for _, m := range []core.Message{hi, begin} {
-				if again, err := at.Submit(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
+				if again, err := at.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 					w.Errorf("%q again: %+v, %v", m.Text, again, err)
 				}
 			}
@@ -95,7 +95,7 @@ func TestStopSurvives(t *testing.T) {
 		time.Sleep(time.Second)
 		m := w.message(room, "ada", "/stop")
 		p.next(p.die) // the tracker is not told any more
-		if _, err := n.Submit(w.Context(), m); err == nil {
+		if _, err := n.ProcessMessage(w.Context(), m); err == nil {
 			w.Error("it is safe")
 		}
 		n.kill()
@@ -121,7 +121,7 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 		n.tell(core.Deleted{Room: room, ID: m.ID})
 		w.accepted = nil
 		w.chat.forget()
-		if again, err := n.Submit(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
+		if again, err := n.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 			w.Errorf("again: %+v, %v", again, err)
 		}
 		time.Sleep(time.Minute)

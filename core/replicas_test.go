@@ -262,7 +262,7 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 			w.accepted = append(w.accepted, m.ID)
 			wg.Go(func() {
 				var err error
-				if accepted[i], err = nodes[i%4].Submit(w.Context(), m); err != nil {
+				if accepted[i], err = nodes[i%4].ProcessMessage(w.Context(), m); err != nil {
 					w.Error(err)
 				}
 			})

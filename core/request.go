@@ -19,8 +19,8 @@ func (st *state) request(ctx context.Context) (Request, error) {
 			return st.shown(req), nil
 		}
 		for over > 0 && history.from < history.to {
-			over -= tokens(req.Turns[history.from].Text) + perTurn
-			req.Turns = slices.Delete(req.Turns, history.from, history.from+1)
+			over -= tokens(req.Messages[history.from].Text) + perTurn
+			req.Messages = slices.Delete(req.Messages, history.from, history.from+1)
 			history.to--
 		}
 		if over <= 0 {
@@ -40,25 +40,25 @@ func (st *state) draft(limit int) (Request, span) {
 	v.Texts["native"] = "yes"
 	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
-		req.Turns = append(req.Turns, contextTurn("Summary of the conversation so far:\n"+cutTo(st.scene.Summary, limit)))
+		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+cutTo(st.scene.Summary, limit)))
 	}
 	asked := st.scene.asked()
-	history := span{from: len(req.Turns)}
+	history := span{from: len(req.Messages)}
 	for _, m := range st.scene.Recent[:asked] {
-		req.Turns = append(req.Turns, st.scene.turn(m))
+		req.Messages = append(req.Messages, st.scene.turn(m))
 	}
-	history.to = len(req.Turns)
+	history.to = len(req.Messages)
 	if now := st.fragments(func(s ProviderSpec) bool { return !s.Stable }, limit); now != "" {
-		req.Turns = append(req.Turns, contextTurn(now))
+		req.Messages = append(req.Messages, contextTurn(now))
 	}
 	for _, m := range st.scene.Recent[asked:] {
-		req.Turns = append(req.Turns, st.scene.turn(m))
+		req.Messages = append(req.Messages, st.scene.turn(m))
 	}
 	return req, history
 }
 
 // asked is where in Recent the messages begin that are answered.
-func (s Scene) asked() int {
+func (s TurnContext) asked() int {
 	if i := slices.IndexFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
 		return i
 	}
@@ -68,7 +68,7 @@ func (s Scene) asked() int {
 // cost estimates what a request has, in tokens.
 func cost(req Request) int {
 	n := tokens(req.System)
-	for _, t := range req.Turns {
+	for _, t := range req.Messages {
 		n += tokens(t.Text) + perTurn + imageTokens*len(t.Images)
 		for _, c := range t.Calls {
 			n += tokens(c.ID + c.Name + string(c.Parameters))

@@ -23,21 +23,21 @@ type execution struct {
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
-	scene  Scene                   // once the prompt is made
+	scene  TurnContext             // once the prompt is made
 	state  *state                  // likewise
 	paid   bool                    // this attempt is counted
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    Memory                  // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended
-	trail  trail                   // how the answer came about
+	trace  decisionTrace           // how the answer came about
 
-	side     sync.WaitGroup // what goes on beside, until life is done
-	pictures []Blob         // that the model is shown
-	gallery  []Blob         // files that are remembered with the verdict
+	side       sync.WaitGroup // what goes on beside, until life is done
+	pictures   []File         // that the model is shown
+	savedFiles []File         // files that are remembered with the verdict
 
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids
-	offered *Offer            // what the answer asks
+	offered *Choices          // what the answer asks
 	posted  bool              // there is, or may be, a message in sight
 	shown   map[int]Shown     // what this holder knows of its messages, by part
 }
@@ -45,7 +45,7 @@ type execution struct {
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
 // shows that, and finishes. An error leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run Run) error {
-	process := paying(life, run)
+	process := withSpender(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
@@ -54,7 +54,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	rt.emit(RunStarted{x.info})
 	rt.observe(x.info, a)
 
-	if run.Duty == Decide && !run.begun() {
+	if run.Kind == RunDecide && !run.begun() {
 		if run.hopeless() {
 			x.setAside()
 			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: SetAside, Withdrawn: true}})
@@ -62,15 +62,15 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 		if wanted, err := x.wanted(); err != nil {
 			return err
 		} else if !wanted {
-			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}, Actions: x.trail.Actions})
+			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}, Actions: x.trace.Actions})
 		}
 	}
-	refused := x.claim()
+	refused := x.claimRoom()
 	defer x.quit(nil)
-	if run.Duty.claims() {
+	if run.Kind.claims() {
 		rt.live.own(run.ID, a, x.quit)
 	}
-	if refused == nil && len(run.Inputs) == 0 && run.Duty != Carry {
+	if refused == nil && len(run.Inputs) == 0 && run.Kind != RunChoiceResult {
 		refused = ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !run.begun() {
@@ -89,7 +89,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return err
 	}
-	x.lookBack(process)
+	x.evaluate(process)
 	return nil
 }
 
@@ -105,8 +105,8 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	v, err := x.write(refused)
 	x.rt.parallel.leave(x.run) // what is left to do is to show it
 	stopNotes()
-	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.gallery) > 0) {
-		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Files: x.gallery}) })
+	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
+		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Files: x.savedFiles}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
 		hide(err)
@@ -142,14 +142,14 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 	return err
 }
 
-// claim takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
+// claimRoom takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
 // of a room at a time anyway.
-func (x *execution) claim() (refused error) {
+func (x *execution) claimRoom() (refused error) {
 	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, ErrTimeout)
 	base, quit := context.WithCancelCause(base)
 	x.quit = func(cause error) { quit(cause); cancel() }
 	x.work = base
-	if !x.run.Duty.claims() {
+	if !x.run.Kind.claims() {
 		return nil
 	}
 	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
@@ -167,7 +167,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.tell(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
+		x.answer.replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
 	case run.hopeless(): // without its text, which could be what ended the processes
 		if err == nil {
@@ -175,18 +175,18 @@ func (x *execution) write(refused error) (Verdict, error) {
 			err = errSetAside
 		}
 	case refused != nil:
-		x.answer.tell(run.Text, nil, nil, nil)
+		x.answer.replay(run.Text, nil, nil, nil)
 	case run.Acting != "": // it may have happened, and must not happen again
-		x.answer.tell(run.Text, nil, nil, nil)
+		x.answer.replay(run.Text, nil, nil, nil)
 		err = errCutOff
-	case run.Duty == Tell:
-		err = x.recite(x.work)
-	case run.Duty == Obey:
-		err = x.obey(x.work)
-	case run.Duty == Carry:
-		err = x.carry(x.work)
+	case run.Kind == RunNotify:
+		err = x.sendNotice(x.work)
+	case run.Kind == RunCommand:
+		err = x.runCommand(x.work)
+	case run.Kind == RunChoiceResult:
+		err = x.resumeChoice(x.work)
 	default:
-		err = x.excuse(x.work, x.generate(x.work))
+		err = x.reportLimit(x.work, x.generate(x.work))
 	}
 	if x.life.Err() != nil {
 		return Verdict{}, context.Cause(x.life)
@@ -206,10 +206,10 @@ func (x *execution) write(refused error) (Verdict, error) {
 
 // settle asks whether the turn still has the room.
 func (x *execution) settle() error {
-	if !x.run.Duty.claims() {
+	if !x.run.Kind.claims() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(x.life, hurry)
+	ctx, cancel := context.WithTimeout(x.life, coordTimeout)
 	defer cancel()
 	return x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
 }

@@ -8,14 +8,14 @@ import (
 
 // lane is one of the two lines of runs that a room has.
 type lane struct {
-	room  RoomID
-	aside bool
+	room    RoomID
+	control bool
 }
 
 // of are those of runs that go in this lane.
 func (l lane) of(runs []Run) (mine []Run) {
 	for _, r := range runs {
-		if r.Duty.Aside() == l.aside {
+		if r.Kind.OutOfBand() == l.control {
 			mine = append(mine, r)
 		}
 	}
@@ -87,7 +87,7 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	if len(open) == 0 {
 		return 0, errIdle
 	}
-	policy := rt.cfg.Turns.policy(open[0].Kind)
+	policy := rt.cfg.Turns.policy(open[0].RoomKind)
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
 		rt.announce(life, l.room, last.turn()) // once more: the tracker may have forgotten, or been away
 	}
@@ -96,7 +96,7 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 		return wait, nil
 	}
 	if last := latest(open); next.waits(policy == Supersede && last.Response > next.Response) {
-		rt.parallel.forget(l, next.Address.Payer)
+		rt.parallel.forget(l, next.Address.BilledTo)
 		if !rt.parallel.enter(l, next) {
 			return 0, errQueued
 		}

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	alive = 15 * time.Second // how long an owner is believed alive after its last beat
-	sweep = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
-	hurry = time.Second      // how long the tracker may take before the journal goes on alone
+	leaseTTL       = 15 * time.Second // how long an owner is believed alive after its last beat
+	heartbeatEvery = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
+	coordTimeout   = time.Second      // how long the tracker may take before the journal goes on alone
 )
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
@@ -35,7 +35,7 @@ type Config struct {
 	Observers []Observer
 	Open      Opener
 	About     About // what /status and /model tell; may be empty
-	Turns     Turns
+	Turns     TurnPolicy
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation Generation
 	Access     Access
@@ -71,7 +71,7 @@ type Runtime struct {
 	toolbox   toolbox
 	sources   []source
 	listeners []*listener
-	choosers  map[string]Chooser
+	choosers  map[string]ChoiceHandler
 	live      live
 	bots      bots
 	tries     tries
@@ -85,11 +85,11 @@ type Runtime struct {
 	woken  map[lane]struct{}      // those that Run shall serve
 	signal chan struct{}
 
-	prompts  atomic.Pointer[promptSet]
-	strays   sync.WaitGroup // providers, which may outlive their time
-	counts   counts
-	asides   asides
-	suspects suspects
+	prompts       atomic.Pointer[promptSet]
+	lateProviders sync.WaitGroup // providers, which may outlive their time
+	counts        counts
+	bgWork        backgroundWork
+	suspects      suspects
 
 	parallel parallel
 }
@@ -117,7 +117,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := rt.toolbox.has(cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choosers = map[string]Chooser{AsMessage: asMessage{rt}, forget: forgetter{rt}, awaited: waiter{}, letIn: doorman{rt}}
+	rt.choosers = map[string]ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, awaited: waiter{}, letIn: approvalHandler{rt}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)
@@ -141,7 +141,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
-	tick := time.NewTicker(sweep)
+	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	var upkeep sync.WaitGroup
 	defer upkeep.Wait()
@@ -151,7 +151,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			upkeep.Go(func() { rt.background(ctx, p) })
 		}
 	}
-	rt.look(life)
+	rt.heartbeat(life)
 	var grace <-chan time.Time
 	idle, stop := make(chan struct{}), ctx.Done()
 	for {
@@ -159,7 +159,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-rt.signal:
 			rt.serveWoken(ctx, life)
 		case <-tick.C:
-			rt.look(life)
+			rt.heartbeat(life)
 		case <-stop:
 			stop = nil
 			rt.close()
@@ -170,7 +170,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			abort(ErrShutdown)
 		case <-idle:
 			rt.watching.Wait()
-			rt.leave()
+			rt.waitProviders()
 			if left := rt.Counts().String(); left != "" {
 				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)
 			}
@@ -179,12 +179,12 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	}
 }
 
-// look beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
+// heartbeat beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
 // again. A store that hangs holds up neither new messages nor the end for long.
-func (rt *Runtime) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, sweep/2)
+func (rt *Runtime) heartbeat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, heartbeatEvery/2)
 	defer cancel()
-	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(alive)); err != nil {
+	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
 		rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
@@ -202,7 +202,7 @@ func (rt *Runtime) look(ctx context.Context) {
 // leaving tells the store that this process ends as planned, so that no run is taken for the cause. If that fails, the runs
 // that are cut off count one death too many.
 func (rt *Runtime) leaving(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, hurry)
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, ErrCrashed) {
 		rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
@@ -230,15 +230,15 @@ func (rt *Runtime) wakeLane(l lane) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if again, ok := rt.lanes[l]; ok {
-		poke(again)
+		signal(again)
 		return
 	}
 	rt.woken[l] = struct{}{}
-	poke(rt.signal)
+	signal(rt.signal)
 }
 
-// poke leaves a token, unless one is there.
-func poke(ch chan<- struct{}) {
+// signal leaves a token, unless one is there.
+func signal(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:

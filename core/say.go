@@ -35,7 +35,7 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
-	j := JoinRule{Duty: Tell}
+	j := JoinRule{Kind: RunNotify}
 	if n.Ask != nil {
 		q, err := rt.asking(*n.Ask)
 		if err != nil {
@@ -57,7 +57,7 @@ func draft(ctx context.Context, store Store, agent Agent, n Notice) (Message, er
 	switch {
 	case strings.TrimSpace(text) == "":
 		return Message{}, errNoText
-	case len(n.To.Own) > MaxOwn:
+	case len(n.To.ConnectorData) > MaxOwn:
 		return Message{}, ErrTooLarge
 	}
 	room, err := store.Room(ctx, n.To.Room)
@@ -99,8 +99,8 @@ func reach(ctx context.Context, store Store, room Room, to Address) (Address, er
 	return room.Address, nil
 }
 
-// recite says what was drafted.
-func (x *execution) recite(ctx context.Context) error {
+// sendNotice says what was drafted.
+func (x *execution) sendNotice(ctx context.Context) error {
 	draft, err := x.input(ctx)
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (x *execution) recite(ctx context.Context) error {
 	return x.persist(ctx, func() error {
 		q, err := x.rt.cfg.Store.QuestionOf(ctx, x.run.ID)
 		if err == nil && q.Chooser == letIn {
-			x.trail.Actions = []string{accessWord}
+			x.trace.Actions = []string{accessWord}
 		}
 		if err == nil && q.Open(time.Now()) {
 			x.offer(q)
@@ -118,7 +118,7 @@ func (x *execution) recite(ctx context.Context) error {
 	})
 }
 
-// input is the only one of a run that is [Duty.Alone]. [ErrStopped] if it was taken back.
+// input is the only one of a run that is [RunKind.Single]. [ErrStopped] if it was taken back.
 func (x *execution) input(ctx context.Context) (m Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
 		m, err = x.rt.cfg.Store.Memory(ctx, x.run.Inputs[0])

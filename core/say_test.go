@@ -165,7 +165,7 @@ func TestSayRefuses(t *testing.T) {
 		}{
 			"to nobody":      {core.Notice{To: core.Address{Room: "elsewhere"}, Text: "Hello?"}, core.ErrNotFound},
 			"never reached":  {core.Notice{To: core.Address{Room: group}, Text: "Hello?"}, core.ErrUnreached},
-			"too long a way": {core.Notice{To: core.Address{Room: group, Own: make([]byte, core.MaxOwn+1)}, Text: "Hello?"}, core.ErrTooLarge},
+			"too long a way": {core.Notice{To: core.Address{Room: group, ConnectorData: make([]byte, core.MaxOwn+1)}, Text: "Hello?"}, core.ErrTooLarge},
 			"nothing":        {core.Notice{To: core.Address{Room: group}, Text: " \n"}, nil},
 		} {
 			_, err := n.Say(w.Context(), c.notice)
@@ -189,7 +189,7 @@ func TestSayCleared(t *testing.T) {
 		n.say("A")
 		time.Sleep(time.Second)
 		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
-		_, err := n.Submit(w.Context(), core.Cleared{Room: room})
+		_, err := n.ProcessMessage(w.Context(), core.Cleared{Room: room})
 		w.must(err)
 		if o, said := w.ended(told); o.Status != core.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)

@@ -15,14 +15,14 @@ const (
 	firstSaid  = 10       // texts that always stay
 )
 
-// sayings are what calls said, oldest first, trimmed, without immediate repeats. The zero value is empty.
-type sayings struct {
+// callbackHistory are what calls said, oldest first, trimmed, without immediate repeats. The zero value is empty.
+type callbackHistory struct {
 	texts []string // never changed once handed out, only added to
 	bytes int
 	left  int // so many are left out: then texts[firstSaid] says so
 }
 
-func (s *sayings) add(text string) {
+func (s *callbackHistory) add(text string) {
 	text = strings.TrimSpace(text)
 	if len(text) > maxOneSaid {
 		text = cutAt(text, maxOneSaid) + "…"
@@ -37,7 +37,7 @@ func (s *sayings) add(text string) {
 }
 
 // shorten leaves out what is neither among the first nor in the newer half, so that it has little to do per text.
-func (s *sayings) shorten() {
+func (s *callbackHistory) shorten() {
 	from := firstSaid
 	if s.left > 0 {
 		from++ // the mark
@@ -52,4 +52,4 @@ func (s *sayings) shorten() {
 	s.texts = append(kept, s.texts[from:]...)
 }
 
-func (s *sayings) list() []string { return slices.Clip(s.texts) }
+func (s *callbackHistory) list() []string { return slices.Clip(s.texts) }

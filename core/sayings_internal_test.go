@@ -21,7 +21,7 @@ func TestTrailIsBounded(t *testing.T) {
 		"as many as bytes": {1000, maxSaid / mostSaid, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var s sayings
+			var s callbackHistory
 			text := func(i int) string { return fmt.Sprintf("%07d", i) + strings.Repeat("x", c.size-7) }
 			most := 0
 			for i := range c.texts {
@@ -54,7 +54,7 @@ func TestTrailIsBounded(t *testing.T) {
 
 // What was handed out stays as it was.
 func TestTrailHandedOut(t *testing.T) {
-	var s sayings
+	var s callbackHistory
 	var given, copies [][]string
 	for i := range 3 * mostSaid {
 		s.add(fmt.Sprint(i))

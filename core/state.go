@@ -31,21 +31,21 @@ const share = 8
 
 // state is what the prompts of one turn are made of: its scene, and what the providers told of it so far.
 type state struct {
-	rt    *Runtime
-	set   promptSet // as it was when the turn began
-	scene Scene
-	told  []told // in the order of the specs
+	rt      *Runtime
+	set     promptSet // as it was when the turn began
+	scene   TurnContext
+	outputs []providerOutput // in the order of the specs
 
-	pictures []Blob // that the question is about
+	pictures []File // that the question is about
 }
 
-// told is what one provider told.
-type told struct {
+// providerOutput is what one provider told.
+type providerOutput struct {
 	spec ProviderSpec
-	Fragment
+	ProviderResult
 }
 
-func (rt *Runtime) stateOf(s Scene) *state {
+func (rt *Runtime) stateOf(s TurnContext) *state {
 	return &state{rt: rt, set: *rt.prompts.Load(), scene: s}
 }
 
@@ -76,7 +76,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 			text = withBeginning(text, p, more["partialAnswer"])
 		}
 		if tokens(req.System)+tokens(text) <= limit {
-			req.Turns = []Turn{{Role: User, Text: text}}
+			req.Messages = []ModelMessage{{Role: User, Text: text}}
 			return st.shown(req), nil
 		}
 		if fragments < limit/share/16 {
@@ -102,7 +102,7 @@ func (s ProviderSpec) feeds(t *template.Template) bool {
 // fragments joins what those providers told that are picked, each in at most limit tokens.
 func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
 	var texts []string
-	for _, t := range st.told {
+	for _, t := range st.outputs {
 		text := cutTo(strings.TrimSpace(t.Text), limit)
 		if t.Transcript != "" {
 			text += "\n" + lastMessages(t.Transcript, share/2*limit)
@@ -122,7 +122,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
-		"messageText": Quote(cutTo(s.Message.words(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
+		"messageText": Quote(cutTo(s.Message.promptText(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
 	if !s.Private {
@@ -131,7 +131,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	if p.Uses("recentMessages") {
 		texts["recentMessages"] = lastMessages(s.Transcript(), share/2*limit)
 	}
-	for _, t := range st.told {
+	for _, t := range st.outputs {
 		for _, name := range t.spec.Values {
 			texts[name] = cutTo(t.Values[name], limit)
 		}
@@ -149,7 +149,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, m := range s.Recent {
 		if p.Uses("messages") {
-			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": Quote(m.words())})
+			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": Quote(m.promptText())})
 		}
 	}
 	return template.Values{Texts: texts, Lists: lists}
@@ -162,7 +162,7 @@ func items(texts []string) (all []template.Item) {
 	return all
 }
 
-func (s Scene) actionNames() []string {
+func (s TurnContext) actionNames() []string {
 	names := []string{"REPLY", "IGNORE"}
 	for _, a := range s.Actions {
 		if a.Name != "REPLY" && a.Name != "IGNORE" {
@@ -173,8 +173,8 @@ func (s Scene) actionNames() []string {
 }
 
 // contextTurn is what the gateway tells between the turns. No turn of a person can hold it: its delimiter is escaped there.
-func contextTurn(text string) Turn {
-	return Turn{Role: User, Aside: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
+func contextTurn(text string) ModelMessage {
+	return ModelMessage{Role: User, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }
 
 var contextTag = tags{"context"}

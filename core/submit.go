@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Submit returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
+// ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
 // means that in is not safe and must come again; after Run was told to end it is [ErrShutdown].
-func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
+func (rt *Runtime) ProcessMessage(ctx context.Context, in Inbound) (Accepted, error) {
 	if rt.ending() {
 		return Accepted{}, ErrShutdown
 	}
@@ -39,7 +39,7 @@ func (rt *Runtime) Submit(ctx context.Context, in Inbound) (Accepted, error) {
 // accept stores a message and opens its run. Nothing that can fail stands between the two. A message that arrived before only
 // attaches to its own run: nothing else looks at it, or it could be taken for a choice or a command a second time (IN-16).
 func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
-	if len(m.Address.Own) > MaxOwn {
+	if len(m.Address.ConnectorData) > MaxOwn {
 		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
 	}
 	if err := checkFiles(m.Memory); err != nil {
@@ -53,23 +53,23 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if acc, known, err := rt.arrived(ctx, m.Memory); known || err != nil {
 		return acc, err
 	}
-	if m.Address.Payer == "" {
-		m.Address.Payer = m.Author
+	if m.Address.BilledTo == "" {
+		m.Address.BilledTo = m.Author
 	}
-	m.Address.Known = ""
+	m.Address.AuthorizedByRole = ""
 	if rt.cfg.Access.role(m.Place, m.Roles) {
-		m.Address.Known = m.Author
+		m.Address.AuthorizedByRole = m.Author
 	}
 	switch c, err := rt.commanded(ctx, m); {
 	case err != nil:
 		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	case c != "":
-		return rt.take(ctx, m, c)
+		return rt.acceptCommand(ctx, m, c)
 	}
 	if acc, ok, err := rt.typed(ctx, m); ok || err != nil {
 		return acc, err
 	}
-	return rt.hear(ctx, m)
+	return rt.ingest(ctx, m)
 }
 
 // arrived returns what m was accepted as if it arrived before.
@@ -87,10 +87,10 @@ func (rt *Runtime) Known(ctx context.Context, id MemoryID) (bool, error) {
 	return known, err
 }
 
-// hear stores a message that is meant for the agent.
-func (rt *Runtime) hear(ctx context.Context, m Message) (Accepted, error) {
+// ingest stores a message that is meant for the agent.
+func (rt *Runtime) ingest(ctx context.Context, m Message) (Accepted, error) {
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
-	verdict, attention, err := rt.judge(ctx, m)
+	verdict, attention, err := rt.admit(ctx, m)
 	if err != nil {
 		return Accepted{}, err
 	}
@@ -114,8 +114,8 @@ func (rt *Runtime) hear(ctx context.Context, m Message) (Accepted, error) {
 	return acc, nil
 }
 
-// judge says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
-func (rt *Runtime) judge(ctx context.Context, m Message) (decision, Attention, error) {
+// admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
+func (rt *Runtime) admit(ctx context.Context, m Message) (decision, Attention, error) {
 	if in, err := rt.admits(ctx, m); err != nil || !in {
 		return no, Normal, err
 	}
@@ -142,7 +142,7 @@ func (rt *Runtime) follows(ctx context.Context, room RoomID) {
 
 // announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.
 func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hurry)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
 	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
 		rt.cfg.Log.Warn("can't announce a turn; earlier runs will end on their own", "room", room, "err", err)

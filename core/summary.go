@@ -9,9 +9,9 @@ import (
 
 const maxSummary = 4000 // characters
 
-// remind fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
+// trimHistory fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
-func (x *execution) remind(ctx context.Context) {
+func (x *execution) trimHistory(ctx context.Context) {
 	limits := x.rt.cfg.Recall.filled()
 	s := &x.scene
 	var summed MemoryID
@@ -34,8 +34,8 @@ func (x *execution) remind(ctx context.Context) {
 	s.Recent, x.lost = c.kept, c.lost && limits.Summaries
 }
 
-// sumUp has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
-func (rt *Runtime) sumUp(ctx context.Context, run Run) error {
+// summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
+func (rt *Runtime) summarize(ctx context.Context, run Run) error {
 	limits := rt.cfg.Recall.filled()
 	recent, err := rt.cfg.Store.Recent(ctx, run.Room, Said, 0, window)
 	if err != nil {
@@ -45,7 +45,7 @@ func (rt *Runtime) sumUp(ctx context.Context, run Run) error {
 	if err != nil {
 		return fmt.Errorf("read the summary of %s: %w", run.Room, err)
 	}
-	s := rt.answering(Scene{Agent: rt.cfg.Agent, Run: run.ID, Room: Room{ID: run.Room, Kind: run.Kind}, Private: run.Kind.Private()})
+	s := rt.answering(TurnContext{Agent: rt.cfg.Agent, Run: run.ID, Room: Room{ID: run.Room, Kind: run.RoomKind}, Private: run.RoomKind.Private()})
 	note := RoomNote{Room: run.Room, Kind: SummaryNote, At: time.Now()}
 	for _, n := range before {
 		note.First, note.Last, s.Summary = n.First, n.Last, n.Text
@@ -83,7 +83,7 @@ func older(recent []Memory, summed MemoryID, budget int) []Memory {
 		}
 	}
 	for to > from && len(recent)-to < window/2 {
-		if budget -= tokens(recent[to-1].words()) + perTurn; budget < 0 {
+		if budget -= tokens(recent[to-1].promptText()) + perTurn; budget < 0 {
 			break
 		}
 		to--

@@ -58,7 +58,7 @@ func (s *suspects) enter(l lane, run Run, now time.Time) (leave func() []lane, w
 			s.waiting = map[lane]bool{}
 		}
 		s.waiting[l] = true
-		return nil, sweep
+		return nil, heartbeatEvery
 	}
 	delete(s.ready, run.ID)
 	s.busy = true
@@ -95,7 +95,7 @@ func (s *suspects) leave() (waiting []lane) {
 // enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
 // no model, and needs no turn.
 func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave func(), wait time.Duration) {
-	if !run.suspect() || run.Duty.claims() && rt.unclaimable(ctx, run) {
+	if !run.suspect() || run.Kind.claims() && rt.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
 	end, wait := rt.suspects.enter(l, run, time.Now())
@@ -115,7 +115,7 @@ func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave fun
 func (x *execution) setAside() {
 	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
-	if x.run.Duty == Tell { // it could be this very notice
+	if x.run.Kind == RunNotify { // it could be this very notice
 		return
 	}
 	rooms, err := x.rt.ownersRooms(x.life)
@@ -137,7 +137,7 @@ const setAsideLine = "I gave up on a message because I crashed each time I tried
 
 // unclaimable reports whether the tracker knows that the run was stopped or superseded.
 func (rt *Runtime) unclaimable(ctx context.Context, run Run) bool {
-	ctx, cancel := context.WithTimeout(ctx, hurry)
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
 	return settled(rt.cfg.Tracker.Settle(ctx, rt.cfg.Agent.ID, run.Room, run.turn())) != nil
 }
@@ -161,6 +161,6 @@ func (rt *Runtime) RetryRun(ctx context.Context, id RunID) error {
 	if err != nil {
 		return fmt.Errorf("retry the run %s: %w", id, err)
 	}
-	rt.wakeLane(lane{run.Room, run.Duty.Aside()})
+	rt.wakeLane(lane{run.Room, run.Kind.OutOfBand()})
 	return nil
 }

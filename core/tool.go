@@ -26,7 +26,7 @@ type block struct {
 
 	mu         sync.Mutex
 	tool       Tool   // as it was shown last
-	files      []Blob // that the action shows now
+	files      []File // that the action shows now
 	parameters partialjson.Reader
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
 }
@@ -49,7 +49,7 @@ func (b *block) over() bool {
 }
 
 // show brings the block on its way. What t leaves open stays as it was, and files come below those that are there.
-func (b *block) show(t Tool, files ...Blob) {
+func (b *block) show(t Tool, files ...File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tool.Stage == StageEnd {
@@ -115,7 +115,7 @@ func (b *block) say(c Change) Cursor {
 	return b.answer.View().At
 }
 
-func (b *block) apply(t Tool, files []Blob) {
+func (b *block) apply(t Tool, files []File) {
 	b.tool = t
 	if b.quiet {
 		return
@@ -159,7 +159,7 @@ func (x *execution) block(c ToolCall, step int) *block {
 func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
 
 // stage shows how far a call has come.
-func (x *execution) stage(c ToolCall, t Tool, files ...Blob) { x.block(c, 0).show(t, files...) }
+func (x *execution) stage(c ToolCall, t Tool, files ...File) { x.block(c, 0).show(t, files...) }
 
 // call is what the action is given of c. Nothing that it says is heard once ctx is done: who is cut off may well believe
 // that it failed.

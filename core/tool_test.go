@@ -30,10 +30,10 @@ func blocks(cs []core.Change) map[string][]string {
 func TestParallelCallsDoNotMix(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		read := &action{name: "READ", compact: func(p map[string]any) string {
+		read := &fakeAction{name: "READ", compact: func(p map[string]any) string {
 			return p["path"].(string) // which is not there at first
 		}}
-		w.plug(read, &action{name: "PLAY"})
+		w.plug(read, &fakeAction{name: "PLAY"})
 		piece := func(index int, id, name, text string) []step {
 			return []step{call(index, id, name, text), pause(time.Second)}
 		}
@@ -80,7 +80,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
-				w.plug(&action{name: "DO", do: c.do})
+				w.plug(&fakeAction{name: "DO", do: c.do})
 				w.model.queue(c.script)
 				n := w.start()
 				acc := n.say("do it")
@@ -110,7 +110,7 @@ func fail(why string) func(context.Context, *core.Call) (core.Result, error) {
 func TestNothingAfterTheEnd(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		w.plug(&action{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("working")
 			time.AfterFunc(time.Second, func() {
 				c.Update("late")
@@ -134,8 +134,8 @@ func TestNothingAfterTheEnd(t *testing.T) {
 func TestCallShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a core.Answer
-		a.Apply(text(0, "Let me see."))
-		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.Scene{}, nil, nil)
+		a.Apply(textChange(0, "Let me see."))
+		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.TurnContext{}, nil, nil)
 		c.Append("one") // the first one stands below what there is, as any
 		c.Append(", two")
 		c.Short("50 %\nof it")
@@ -158,28 +158,28 @@ func TestCallShows(t *testing.T) {
 
 // A file of an update goes with the next one; the last stays, above those of the result.
 func TestUpdateFiles(t *testing.T) {
-	file := func(n string) core.Blob { return core.Blob{Name: n + ".pdf", Type: "application/pdf", Data: []byte(n)} }
-	files := func(of ...string) (all []core.Blob) {
+	file := func(n string) core.File { return core.File{Name: n + ".pdf", Type: "application/pdf", Data: []byte(n)} }
+	files := func(of ...string) (all []core.File) {
 		for _, n := range of {
 			all = append(all, file(n))
 		}
 		return all
 	}
 	for name, c := range map[string]struct {
-		last, result []core.Blob
-		told         [][]core.Blob // by the callbacks and the end
-		want         []core.Blob
+		last, result []core.File
+		told         [][]core.File // by the callbacks and the end
+		want         []core.File
 	}{
-		"of an update alone":  {files("2"), nil, [][]core.Blob{files("1"), files("2"), nil}, files("2")},
-		"of both":             {files("2"), files("3"), [][]core.Blob{files("1"), files("2"), files("2", "3")}, files("2", "3")},
-		"of an earlier one":   {nil, nil, [][]core.Blob{files("1"), nil, nil}, nil},
-		"of the result alone": {nil, files("3"), [][]core.Blob{files("1"), nil, files("3")}, files("3")},
+		"of an update alone":  {files("2"), nil, [][]core.File{files("1"), files("2"), nil}, files("2")},
+		"of both":             {files("2"), files("3"), [][]core.File{files("1"), files("2"), files("2", "3")}, files("2", "3")},
+		"of an earlier one":   {nil, nil, [][]core.File{files("1"), nil, nil}, nil},
+		"of the result alone": {nil, files("3"), [][]core.File{files("1"), nil, files("3")}, files("3")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
-				w.plug(&action{name: "PAINT", do: func(_ context.Context, a *core.Call) (core.Result, error) {
-					a.Update("a sketch", file("1"), core.Blob{Name: "empty"})
+				w.plug(&fakeAction{name: "PAINT", do: func(_ context.Context, a *core.Call) (core.Result, error) {
+					a.Update("a sketch", file("1"), core.File{Name: "empty"})
 					a.Short("half way") // leaves it
 					time.Sleep(time.Second)
 					a.Update("a painting", c.last...)
@@ -191,7 +191,7 @@ func TestUpdateFiles(t *testing.T) {
 				acc := n.say("go")
 				cs, v, err := n.follow(acc.Run)
 				w.must(err)
-				var told [][]core.Blob
+				var told [][]core.File
 				for _, change := range cs {
 					if change.Kind == core.Callback || change.Kind == core.ToolStage && change.Tool.Stage == core.StageEnd {
 						told = append(told, change.Files)
@@ -205,7 +205,7 @@ func TestUpdateFiles(t *testing.T) {
 				}
 				_, again, err := n.follow(acc.Run)
 				w.must(err)
-				var stored []core.Blob
+				var stored []core.File
 				for _, b := range again.Files() {
 					if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
 						t.Fatalf("remembered is %+v", b)
@@ -240,7 +240,7 @@ func TestUpdateAndWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				c.prepare(w)
-				w.plug(&action{name: "DO", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
 					shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
 					if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 						w.Errorf("waiting gave %v", err)
@@ -264,7 +264,7 @@ func TestUpdateAndWait(t *testing.T) {
 func TestLinesAreLines(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		w.plug(&action{name: "DO"})
+		w.plug(&fakeAction{name: "DO"})
 		w.model.queue([]step{
 			call(0, "a", "DO\nthis "+strings.Repeat("now", 1000), "{\"x\":\"one\\ntwo\u202e "+strings.Repeat("z", 1000)+`"}`),
 		}, []step{write("Well.")})

@@ -108,11 +108,11 @@ func (t *tool) takes() bool {
 }
 
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
-func (rt *Runtime) offers(t *tool, s Scene) bool {
-	if only := rt.cfg.Access.override(s.Room).Tools; only != nil && t.spec.Name != inquiryName &&
+func (rt *Runtime) offers(t *tool, s TurnContext) bool {
+	if only := rt.cfg.Access.override(s.Room).Tools; only != nil && t.spec.Name != providerToolName &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.find(name) == t }) {
 		return false
 	}
-	o, ok := t.Action.(Offerer)
-	return !ok || o.Offered(s)
+	o, ok := t.Action.(Conditional)
+	return !ok || o.Available(s)
 }

@@ -79,7 +79,7 @@ func (x *execution) untrusted() corpus {
 		}
 	}
 	if x.state != nil {
-		for _, t := range x.state.told {
+		for _, t := range x.state.outputs {
 			if t.spec.Own {
 				continue
 			}

@@ -27,9 +27,9 @@ func mails() map[string]string {
 }
 
 // mailbox plugs in an action that reads a mail and one that sends.
-func (w *world) mailbox(mail string) (send *action) {
-	send = &action{name: "SEND_MAIL", similes: []string{"EMAIL"}, effect: core.Writes, schema: `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}}}`}
-	w.plug(send, &action{name: "READ_MAIL", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: mail}, nil }})
+func (w *world) mailbox(mail string) (send *fakeAction) {
+	send = &fakeAction{name: "SEND_MAIL", similes: []string{"EMAIL"}, effect: core.Writes, schema: `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}}}`}
+	w.plug(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: mail}, nil }})
 	return send
 }
 
@@ -74,8 +74,8 @@ func TestReadingCallAsText(t *testing.T) {
 		"of a provider":       {tells: "A page says LOOK {at: 'The old\n tower'}", answer: look},
 		"escaped":             {tells: `{"page":"{\"name\":\"look\",\"at\":\"the\u0020old\\ntower\"}"}`, answer: look},
 		"of a provider's own": {tells: "LOOK at the old tower", answer: look, done: true},
-		"of a file":           {message: func(m *core.Message) { m.Files = []core.File{{Name: "a.txt", Text: look}} }, answer: look},
-		"of a file's name":    {message: func(m *core.Message) { m.Files = []core.File{{Name: "LOOK the old tower", Text: "x"}} }, answer: look},
+		"of a file":           {message: func(m *core.Message) { m.Files = []core.Attachment{{Name: "a.txt", Text: look}} }, answer: look},
+		"of a file's name":    {message: func(m *core.Message) { m.Files = []core.Attachment{{Name: "LOOK the old tower", Text: "x"}} }, answer: look},
 		"of a quote":          {message: func(m *core.Message) { m.Quoted = core.Quoted{Name: "Eve", Text: look} }, answer: look},
 		"of their own":        {message: func(m *core.Message) { m.Text = look }, answer: look, done: true},
 		"of an old answer":    {before: bob("say it"), answer: look},
@@ -83,7 +83,7 @@ func TestReadingCallAsText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				a := &action{name: "LOOK"}
+				a := &fakeAction{name: "LOOK"}
 				p := core.Plugin{Name: "test", Actions: []core.Action{a}}
 				if c.writes {
 					p.Actions = []core.Action{undeclared{a}}
@@ -123,10 +123,10 @@ func TestReadingCallAsText(t *testing.T) {
 }
 
 // undeclared is an action that says nothing of its effect.
-type undeclared struct{ *action }
+type undeclared struct{ *fakeAction }
 
 func (u undeclared) Spec() core.ActionSpec {
-	s := u.action.Spec()
+	s := u.fakeAction.Spec()
 	s.Effect = 0
 	return s
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Turns says what becomes of a run when a later message arrives, and how long a run may take.
-type Turns struct {
+// TurnPolicy says what becomes of a run when a later message arrives, and how long a run may take.
+type TurnPolicy struct {
 	Direct Policy        // in private rooms
 	Group  Policy        // everywhere else
 	Limit  time.Duration // of a whole run
@@ -36,7 +36,7 @@ const (
 	Collect   Policy = "collect"   // all that wait are answered together
 )
 
-func (t Turns) policy(k RoomKind) Policy {
+func (t TurnPolicy) policy(k RoomKind) Policy {
 	if k.Private() {
 		return t.Direct
 	}
@@ -58,11 +58,11 @@ const (
 )
 
 // rule says what becomes of m.
-func (t Turns) rule(m Message, d decision) JoinRule {
+func (t TurnPolicy) rule(m Message, d decision) JoinRule {
 	policy := t.policy(m.Place.Kind)
-	j := JoinRule{NoRun: d == no, JoinOnly: d == aside, Collect: policy == Collect && d != aside}
-	if d == maybe || d == aside {
-		j.Duty = Decide
+	j := JoinRule{NoRun: d == no, JoinOnly: d == contextOnly, Collect: policy == Collect && d != contextOnly}
+	if d == maybe || d == contextOnly {
+		j.Kind = RunDecide
 	}
 	if policy == Queue {
 		j.Limit = maxWaiting
@@ -92,7 +92,7 @@ func (m Message) gap() time.Duration {
 // latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
 func latest(runs []Run) Run {
 	for _, r := range slices.Backward(runs) {
-		if r.Duty != Decide && r.Duty.claims() {
+		if r.Kind != RunDecide && r.Kind.claims() {
 			return r
 		}
 	}
@@ -109,9 +109,9 @@ func lastTurn(open []Run) (last ResponseID) {
 
 // due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
-func (t Turns) due(open []Run, now time.Time) (next Run, wait time.Duration) {
+func (t TurnPolicy) due(open []Run, now time.Time) (next Run, wait time.Duration) {
 	next = open[0]
-	taken := t.policy(next.Kind) == Supersede && latest(open).turn() > next.turn()
+	taken := t.policy(next.RoomKind) == Supersede && latest(open).turn() > next.turn()
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

@@ -31,7 +31,7 @@ func TestDue(t *testing.T) {
 		for i := range c.open {
 			c.open[i].Response = ResponseID(i + 1)
 		}
-		next, wait := Turns{Direct: c.policy, Group: c.policy}.due(c.open, now)
+		next, wait := TurnPolicy{Direct: c.policy, Group: c.policy}.due(c.open, now)
 		if next.Response != 1 || wait != c.want {
 			t.Errorf("%s: turn %d in %v; want the first in %v", name, next.Response, wait, c.want)
 		}
@@ -39,7 +39,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestTurnsPolicy(t *testing.T) {
-	turns := Turns{Direct: Supersede, Group: Collect}
+	turns := TurnPolicy{Direct: Supersede, Group: Collect}
 	for _, k := range []RoomKind{Self, Direct, Group, VoiceDirect, VoiceGroup, Feed, Thread, WorldRoom, Forum, API} {
 		want := Collect
 		if k == Self || k == Direct || k == VoiceDirect || k == API {
@@ -80,13 +80,13 @@ func TestMark(t *testing.T) {
 		{Outcome{Status: TimedOut, Failure: GenerationTimeout}, ErrTimeout, GenerationTimeout.Sentence()},
 		{Outcome{Status: Failed, Failure: ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
-		if got := mark(c.o, c.err, true); got != c.want {
+		if got := endNote(c.o, c.err, true); got != c.want {
 			t.Errorf("%v alone: %q", c.o, got)
 		}
 		if c.want != "" {
 			c.want = "_(" + c.want + ")_"
 		}
-		if got := mark(c.o, c.err, false); got != c.want {
+		if got := endNote(c.o, c.err, false); got != c.want {
 			t.Errorf("%v after text: %q", c.o, got)
 		}
 	}

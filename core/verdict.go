@@ -20,19 +20,19 @@ func (x *execution) verdict(err error) Verdict {
 	o.Partial = o.Failure != "" && (!alone || errors.Is(err, errCutOff))
 	muted := o.Failure != "" && x.fromBot(x.life)
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
-	if m := mark(o, err, alone); m != "" && !o.Withdrawn && !muted {
+	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
 		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
 		v = x.answer.View()
 	}
 	if o.Status == Completed {
 		o.Offer = x.offering()
 	}
-	var kept keeper
+	var kept callSnapshot
 	calls := kept.keep(v)
-	x.gallery = kept.files
+	x.savedFiles = kept.files
 	return Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
-		Thought: x.trail.Thought, Actions: x.trail.Actions, Providers: x.trail.Providers, Files: len(v.Files()),
+		Thought: x.trace.Thought, Actions: x.trace.Actions, Providers: x.trace.Providers, Files: len(v.Files()),
 	}
 }
 
@@ -42,7 +42,7 @@ func (v Verdict) removed() Verdict {
 		return v // it says why already
 	}
 	v.Outcome.Status, v.Outcome.Offer = Stopped, nil
-	v.Text = strings.TrimSpace(v.Text + "\n\n" + mark(v.Outcome, ErrRemoved, v.Text == ""))
+	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(v.Outcome, ErrRemoved, v.Text == ""))
 	return v
 }
 
@@ -55,7 +55,7 @@ func (x *execution) leavesNothing(s Status, v View) bool {
 	case Superseded: // of which nobody has read more than a few words
 		return x.posts && !x.seen() || said(v) < little
 	case Stopped: // because the question was taken back, or the agent thrown out
-		return x.unasked() || x.rt.expelled(x.life, x.run)
+		return x.unasked() || x.rt.botRemoved(x.life, x.run)
 	}
 	return false
 }
@@ -110,10 +110,10 @@ func (x *execution) remembered(v Verdict) Memory {
 	if n := len(x.run.Inputs); n > 0 {
 		m.InReplyTo = x.run.Inputs[n-1]
 	}
-	if x.run.Duty.Aside() {
-		m.Kind = Aside
+	if x.run.Kind.OutOfBand() {
+		m.Kind = KindCommand
 	}
-	if x.run.Duty == Tell { // its input is the draft of what it says
+	if x.run.Kind == RunNotify { // its input is the draft of what it says
 		m.InReplyTo = x.run.Address.ReplyTo
 	}
 	return m

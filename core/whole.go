@@ -2,15 +2,15 @@ package core
 
 import "strings"
 
-// Whole gives the text of the views of one answer, each at the cost of what was added since the one before. The zero Whole
+// TextCache gives the text of the views of one answer, each at the cost of what was added since the one before. The zero Whole
 // is ready for use. Not safe for concurrent use.
-type Whole struct {
+type TextCache struct {
 	texts []string // of the segments that say something
 	all   strings.Builder
 }
 
 // Text is v.Text().
-func (w *Whole) Text(v View) string {
+func (w *TextCache) Text(v View) string {
 	if len(v.Segments) == 1 {
 		return v.Segments[0].Text
 	}
@@ -31,7 +31,7 @@ func (w *Whole) Text(v View) string {
 }
 
 // take makes text the nth, if that only adds at the end.
-func (w *Whole) take(n int, text string) bool {
+func (w *TextCache) take(n int, text string) bool {
 	switch {
 	case n == len(w.texts):
 		if n > 0 {
@@ -50,8 +50,8 @@ func (w *Whole) take(n int, text string) bool {
 }
 
 // anew begins again, above what was replaced. What was handed out stays good.
-func (w *Whole) anew(v View) string {
-	*w = Whole{}
+func (w *TextCache) anew(v View) string {
+	*w = TextCache{}
 	for _, s := range v.Segments {
 		if s.Text != "" {
 			w.take(len(w.texts), s.Text)

@@ -14,7 +14,7 @@ import (
 func TestWhole(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "a", "b", "ab", "\n\n", "longer text"})
 	rapid.Check(t, func(t *rapid.T) {
-		var w core.Whole
+		var w core.TextCache
 		var v core.View
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			switch i := rapid.IntRange(0, len(v.Segments)).Draw(t, "segment"); {
@@ -36,7 +36,7 @@ func TestWhole(t *testing.T) {
 func TestWholeCostsWhatIsAdded(t *testing.T) {
 	allocated := func(deltas int) float64 {
 		var a core.Answer
-		var w core.Whole
+		var w core.TextCache
 		a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Now playing"})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -183,7 +183,7 @@ func TestCutParametersOnTheWire(t *testing.T) {
 		"tool_calls": {Finish("tool_calls")}, "length": {Finish("length")}, "stop": {Finish("stop")}, "no reason": {Finish("")}, "a cut": {Cut()},
 	}
 	onWire(t, func(w *wire) {
-		remove := &action{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
+		remove := &fakeAction{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
 		w.plug(remove)
 		n := w.start()
 		for name, end := range ends {
@@ -218,7 +218,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 		"no choices": {NoChoices(), Text(""), 0},
 	}
 	onWire(t, func(w *wire) {
-		do := &action{name: "DO"}
+		do := &fakeAction{name: "DO"}
 		w.plug(do)
 		n := w.start()
 		for name, c := range cases {
@@ -239,7 +239,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 func TestCrashOnTheWire(t *testing.T) {
 	for k, effects := 0, 1; k <= effects; k++ {
 		inMode(t, core.Native, func(w *wire) {
-			w.plug(&action{name: "WRITE", effect: core.Writes, do: lasts(time.Second)})
+			w.plug(&fakeAction{name: "WRITE", effect: core.Writes, do: lasts(time.Second)})
 			w.asks = []Script{{Text("I write."), ToolCall("c", "WRITE", "{}")}, {Text("Written.")}}
 			p, sound := &ports{}, w.cfg
 			p.wrap(&w.cfg)
@@ -247,7 +247,7 @@ func TestCrashOnTheWire(t *testing.T) {
 			w.cfg = sound
 			p.dieAt(k, false, first)
 			m := w.message(room, "ada", "Write")
-			_, _ = first.Submit(w.Context(), m) // an error makes the platform deliver it again
+			_, _ = first.ProcessMessage(w.Context(), m) // an error makes the platform deliver it again
 			time.Sleep(time.Minute)
 			effects = max(effects, len(p.done()))
 			second := w.start()

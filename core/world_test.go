@@ -35,7 +35,7 @@ type world struct {
 	tracker core.Tracker
 	bus     core.Bus
 	model   *model
-	chat    *chat
+	chat    *chatWorld
 	log     *sim.Log
 	cfg     core.Config // what the next node gets
 
@@ -54,12 +54,12 @@ func inWorld(t *testing.T, play func(w *world)) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chat{}, log: &sim.Log{}, written: map[core.RoomID]bool{}}
+		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, log: &sim.Log{}, written: map[core.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: core.Models{Large: w.model},
 			Open: func(_ context.Context, r core.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
-			Turns: core.Turns{
+			Turns: core.TurnPolicy{
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
 			Access: core.Access{People: map[core.EntityID]bool{"ada": true}},
@@ -132,7 +132,7 @@ func (w *world) message(in core.RoomID, author core.EntityID, text string) core.
 // submit gives a message to a node, which must take it.
 func (n *node) submit(m core.Message) core.Accepted {
 	n.w.Helper()
-	acc, err := n.Submit(n.w.Context(), m)
+	acc, err := n.ProcessMessage(n.w.Context(), m)
 	n.w.must(err)
 	if acc.Run != "" && !slices.Contains(n.w.accepted, m.ID) {
 		n.w.accepted = append(n.w.accepted, m.ID)
@@ -148,7 +148,7 @@ func (n *node) say(text string) core.Accepted {
 
 func (n *node) stop(in core.RoomID) {
 	n.w.Helper()
-	_, err := n.Submit(n.w.Context(), core.Command{Room: in, Author: "ada", Name: core.Stop})
+	_, err := n.ProcessMessage(n.w.Context(), core.Command{Room: in, Author: "ada", Name: core.Stop})
 	n.w.must(err)
 }
 

@@ -30,7 +30,7 @@ const (
 // Options are what a [Reader] reads with. What is nil is done without, and said.
 type Options struct {
 	// Fetch gives a whole file, at most limit bytes. It fails with [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch       func(ctx context.Context, connector string, f core.File, limit int64) (core.Blob, error)
+	Fetch       func(ctx context.Context, connector string, f core.Attachment, limit int64) (core.File, error)
 	Vision      core.Model // describes pictures
 	Transcriber core.Transcriber
 	// PDF takes the text out of a document of that kind. It is given what other people sent.
@@ -73,8 +73,8 @@ const (
 )
 
 // Read implements [core.Reader].
-func (r *Reader) Read(ctx context.Context, connector string, files []core.File, describe string) []core.File {
-	read := make([]core.File, len(files))
+func (r *Reader) Read(ctx context.Context, connector string, files []core.Attachment, describe string) []core.Attachment {
+	read := make([]core.Attachment, len(files))
 	var work sync.WaitGroup
 	for i, f := range files {
 		work.Go(func() { read[i] = r.one(ctx, connector, f, describe) })
@@ -84,7 +84,7 @@ func (r *Reader) Read(ctx context.Context, connector string, files []core.File, 
 }
 
 // one reads one file. Whatever goes wrong with it is its own matter.
-func (r *Reader) one(ctx context.Context, connector string, f core.File, describe string) (read core.File) {
+func (r *Reader) one(ctx context.Context, connector string, f core.Attachment, describe string) (read core.Attachment) {
 	read = f
 	err := r.inPlace(ctx, func(ctx context.Context) error { return r.file(ctx, connector, &read, describe) })
 	if err == nil {
@@ -135,7 +135,7 @@ func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) 
 }
 
 // file fetches f and reads it, as what it turns out to be.
-func (r *Reader) file(ctx context.Context, connector string, f *core.File, describe string) error {
+func (r *Reader) file(ctx context.Context, connector string, f *core.Attachment, describe string) error {
 	claimed := kindOf(f.Type, f.Name)
 	if f.Voice {
 		claimed = sound
@@ -185,28 +185,28 @@ func (r *Reader) hopeless(k kind) unread {
 }
 
 // fetch gets the whole of f.
-func (r *Reader) fetch(ctx context.Context, connector string, f core.File) (core.Blob, error) {
+func (r *Reader) fetch(ctx context.Context, connector string, f core.Attachment) (core.File, error) {
 	if f.Size > MaxFile {
-		return core.Blob{}, tooLarge
+		return core.File{}, tooLarge
 	}
 	if r.options.Fetch == nil {
-		return core.Blob{}, unfetched
+		return core.File{}, unfetched
 	}
 	blob, err := r.options.Fetch(ctx, connector, f, MaxFile)
 	var slow net.Error
 	switch {
 	case errors.Is(err, core.ErrTooLarge):
-		return core.Blob{}, fmt.Errorf("%w: %w", tooLarge, err)
+		return core.File{}, fmt.Errorf("%w: %w", tooLarge, err)
 	case errors.Is(err, core.ErrNotFound):
-		return core.Blob{}, fmt.Errorf("%w: %w", gone, err)
+		return core.File{}, fmt.Errorf("%w: %w", gone, err)
 	case errors.As(err, &slow) && slow.Timeout():
-		return core.Blob{}, fmt.Errorf("%w: %w", tooSlow, err)
+		return core.File{}, fmt.Errorf("%w: %w", tooSlow, err)
 	case err != nil:
-		return core.Blob{}, fmt.Errorf("%w: %w", unfetched, err)
+		return core.File{}, fmt.Errorf("%w: %w", unfetched, err)
 	case len(blob.Data) > MaxFile:
-		return core.Blob{}, tooLarge
+		return core.File{}, tooLarge
 	case len(blob.Data) == 0:
-		return core.Blob{}, noText
+		return core.File{}, noText
 	}
 	return blob, nil
 }
@@ -224,7 +224,7 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 }
 
 // listen writes down what is said.
-func (r *Reader) listen(ctx context.Context, f *core.File, b core.Blob) error {
+func (r *Reader) listen(ctx context.Context, f *core.Attachment, b core.File) error {
 	if r.options.Transcriber == nil {
 		return deaf
 	}

@@ -68,14 +68,14 @@ func webpSize(data []byte) (width, height int, err error) {
 }
 
 // look has a picture described.
-func (r *Reader) look(ctx context.Context, f *core.File, data []byte, question string) error {
+func (r *Reader) look(ctx context.Context, f *core.Attachment, data []byte, question string) error {
 	if err := checkPicture(data); err != nil {
 		return err
 	}
 	if r.options.Vision == nil {
 		return r.unseen()
 	}
-	said, err := r.ask(ctx, question, core.Blob{Name: f.Name, Type: http.DetectContentType(data), Data: data})
+	said, err := r.ask(ctx, question, core.File{Name: f.Name, Type: http.DetectContentType(data), Data: data})
 	if err != nil {
 		return fmt.Errorf("%w: describe: %w", noModel, err)
 	}
@@ -99,11 +99,11 @@ func (r *Reader) unseen() error {
 }
 
 // ask asks the model about a picture, once.
-func (r *Reader) ask(ctx context.Context, question string, picture core.Blob) (string, error) {
+func (r *Reader) ask(ctx context.Context, question string, picture core.File) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var said strings.Builder
-	req := core.Request{Turns: []core.Turn{{Role: core.User, Text: question, Images: []core.Blob{picture}}}}
+	req := core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: question, Images: []core.File{picture}}}}
 	for c, err := range r.options.Vision.Generate(ctx, req) {
 		if err != nil {
 			return "", err
@@ -131,13 +131,13 @@ func within(said, tag string) string {
 }
 
 // Pictures implements [core.Reader].
-func (r *Reader) Pictures(ctx context.Context, connector string, files []core.File, most int) (shown []core.Blob, fetched []core.File) {
+func (r *Reader) Pictures(ctx context.Context, connector string, files []core.Attachment, most int) (shown []core.File, fetched []core.Attachment) {
 	for _, f := range files {
 		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {
 			fetched = append(fetched, f)
 		}
 	}
-	found := make([]core.Blob, len(fetched))
+	found := make([]core.File, len(fetched))
 	var work sync.WaitGroup
 	for i := range fetched {
 		work.Go(func() { found[i] = r.show(ctx, connector, &fetched[i]) })
@@ -152,7 +152,7 @@ func (r *Reader) Pictures(ctx context.Context, connector string, files []core.Fi
 }
 
 // show fetches a picture to be shown as it is, or notes why it can't be.
-func (r *Reader) show(ctx context.Context, connector string, f *core.File) (found core.Blob) {
+func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment) (found core.File) {
 	err := r.inPlace(ctx, func(ctx context.Context) error {
 		b, err := r.fetch(ctx, connector, *f)
 		if err == nil {
@@ -165,7 +165,7 @@ func (r *Reader) show(ctx context.Context, connector string, f *core.File) (foun
 		case !pictureTypes[media]:
 			return strange
 		}
-		found = core.Blob{Name: f.Name, Type: media, Data: b.Data}
+		found = core.File{Name: f.Name, Type: media, Data: b.Data}
 		return nil
 	})
 	if err == nil {
@@ -175,5 +175,5 @@ func (r *Reader) show(ctx context.Context, connector string, f *core.File) (foun
 	if r.options.Log != nil {
 		r.options.Log.Warn("an image can't be sent to the model", "connector", connector, "ref", f.Ref, "err", err)
 	}
-	return core.Blob{}
+	return core.File{}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // dialects are those in which platforms are written to, with small messages.
-var dialects = map[string]progressive.ProseOptions{
+var dialects = map[string]progressive.MarkdownOptions{
 	"light": {Dialect: markdown.Light(), Limits: markdown.Limits{Length: 90}},
 	"HTML":  {Dialect: markdown.HTML(markdown.HTMLOptions{}), Limits: markdown.Limits{Length: 90, Entities: 90}},
 }
@@ -54,7 +54,7 @@ func pieces(r *rand.Rand, text string) (all []string) {
 }
 
 // inPieces is what stands there at last when an answer came in pieces, and was shown now and then.
-func inPieces(t *testing.T, r *rand.Rand, o progressive.ProseOptions, pieces []string) []progressive.Part {
+func inPieces(t *testing.T, r *rand.Rand, o progressive.MarkdownOptions, pieces []string) []progressive.Part {
 	t.Helper()
 	var a core.Answer
 	p := progressive.NewProse(o)

@@ -130,8 +130,8 @@ func certain(ctx context.Context, err error) error {
 
 // told adds to err what the platform said beside it.
 func (m *Message) told(err error) error {
-	if s, ok := m.sink.(Learner); ok {
-		if l, ok := s.Learned(); ok {
+	if s, ok := m.sink.(BudgetReporter); ok {
+		if l, ok := s.BudgetHint(); ok {
 			return errors.Join(err, l)
 		}
 	}

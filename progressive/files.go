@@ -25,7 +25,7 @@ func Files(v core.View, most int) (parts []Part, lines []string) {
 }
 
 // nameOf is the name of the nth file of an answer.
-func nameOf(f core.Blob, n int) string {
+func nameOf(f core.File, n int) string {
 	switch {
 	case f.Name != "":
 		return f.Name
@@ -36,7 +36,7 @@ func nameOf(f core.Blob, n int) string {
 }
 
 // called is what people call a file in a sentence.
-func called(f core.Blob) string {
+func called(f core.File) string {
 	if f.Picture() {
 		return "An image"
 	}
@@ -60,7 +60,7 @@ func apart(parts []Part) (texts, files []Part) {
 func (m *Message) resumeFile(h core.Shown, run core.Run) {
 	p, anew := m.part(h.Part), run.Verdict == nil
 	switch {
-	case run.Duty == core.Carry:
+	case run.Kind == core.RunChoiceResult:
 		*p = shown{state: left, id: h.ID}
 	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
@@ -133,7 +133,7 @@ func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 }
 
 // sameFile says that f and o hold the same: also nothing, both.
-func sameFile(f, o *core.Blob) bool {
+func sameFile(f, o *core.File) bool {
 	if f == nil || o == nil {
 		return f == o
 	}

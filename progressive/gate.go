@@ -28,14 +28,14 @@ type MemoryGate struct {
 
 	mu      sync.Mutex
 	scopes  map[Scope]*scope
-	held    map[Scope]time.Time // of scopes that nobody has named yet
-	saved   map[Scope]Window    // likewise, of the process before
-	changed map[*scope]bool     // what is to be saved
-	saving  *time.Timer         // until it is; nil if nothing is to be saved
-	unsaved bool                // the last save failed
-	ended   bool                // nothing is to be saved any more
-	share   int                 // of how many equals this gate is one
-	wakes   pile[*scope]        // the scopes where time alone changes something
+	held    map[Scope]time.Time   // of scopes that nobody has named yet
+	saved   map[Scope]Window      // likewise, of the process before
+	changed map[*scope]bool       // what is to be saved
+	saving  *time.Timer           // until it is; nil if nothing is to be saved
+	unsaved bool                  // the last save failed
+	ended   bool                  // nothing is to be saved any more
+	share   int                   // of how many equals this gate is one
+	wakes   priorityQueue[*scope] // the scopes where time alone changes something
 	timer   *time.Timer
 	armed   time.Time // what the timer is set to; zero if it is not
 	turn    uint64
@@ -106,7 +106,7 @@ func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
 	switch at := w.blockedAt(now); {
 	case at == nil:
 		g.admit(w, now)
-	case t.Priority == Sign:
+	case t.Priority == PriorityTyping:
 		g.drop(w, now)
 		return nil, ErrNoPermit
 	default:
@@ -162,7 +162,7 @@ func (g *MemoryGate) settle(w *waiter, err error) (closed Scope, until time.Time
 			s.allowed++
 		}
 	}
-	if l := (Learned{}); errors.As(err, &l) {
+	if l := (BudgetHint{}); errors.As(err, &l) {
 		s := g.scope(w.named(l.Scope), now)
 		s.learn(l, now)
 		g.change(s)
@@ -191,7 +191,7 @@ func (g *MemoryGate) admit(w *waiter, now time.Time) {
 		s.inside++
 		s.allowed--
 	}
-	if w.Priority == Sign && len(w.scopes) > 0 {
+	if w.Priority == PriorityTyping && len(w.scopes) > 0 {
 		w.scopes[0].nextSign = now.Add(signEvery)
 	}
 	close(w.in)

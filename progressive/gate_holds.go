@@ -20,9 +20,9 @@ type Holds interface {
 	SaveHold(ctx context.Context, scope string, until time.Time) error
 }
 
-// Remembering has the gate begin with the holds of its predecessor, and keep there each that lasts longer than a minute.
+// WithHoldStore has the gate begin with the holds of its predecessor, and keep there each that lasts longer than a minute.
 // A hold that can't be saved is logged, and obeyed by this process.
-func Remembering(ctx context.Context, h Holds, log *slog.Logger) (GateOption, error) {
+func WithHoldStore(ctx context.Context, h Holds, log *slog.Logger) (GateOption, error) {
 	ends, err := h.Holds(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for holds: %w", err)

@@ -19,7 +19,7 @@ func TestGateLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 2, Per: time.Second}}))
 		begun := time.Now()
-		enter(t, g, progressive.Final, progressive.Learned{Left: 0, After: 5 * time.Second}, "chat")
+		enter(t, g, progressive.Final, progressive.BudgetHint{Left: 0, After: 5 * time.Second}, "chat")
 		enter(t, g, progressive.Final, nil, "chat")
 		if d := time.Since(begun); d != 5*time.Second {
 			t.Errorf("open after %v", d)
@@ -29,7 +29,7 @@ func TestGateLearns(t *testing.T) {
 			t.Errorf("then a window took %v", w)
 		}
 		time.Sleep(time.Minute)
-		enter(t, g, progressive.Final, progressive.Learned{Scope: "route", Left: 1, After: 9 * time.Second}, "chat", "route")
+		enter(t, g, progressive.Final, progressive.BudgetHint{Scope: "route", Left: 1, After: 9 * time.Second}, "chat", "route")
 		enter(t, g, progressive.Final, progressive.ErrUnused, "chat", "route")
 		if w := enter(t, g, progressive.Final, nil, "chat", "route"); w != 0 {
 			t.Errorf("the one that is left waited %v", w)
@@ -78,7 +78,7 @@ type heard struct {
 }
 
 func (h *heard) Enter(ctx context.Context, t progressive.Ticket) (func(error), error) {
-	if t.Priority == progressive.Sign {
+	if t.Priority == progressive.PriorityTyping {
 		return nil, progressive.ErrNoPermit
 	}
 	h.tickets = append(h.tickets, t)
@@ -137,7 +137,7 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.say(" More of it.")
 		time.Sleep(10 * time.Second)
-		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…", Files: []core.Blob{picture}})
+		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…", Files: []core.File{picture}})
 		time.Sleep(10 * time.Second)
 		s.say(" The end.")
 		s.finish()
@@ -156,8 +156,8 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 // learner is a sink whose platform always says what is left.
 type learner struct{ progressivetest.Editing }
 
-func (learner) Learned() (progressive.Learned, bool) {
-	return progressive.Learned{Scope: "route", Left: 0, After: time.Minute}, true
+func (learner) BudgetHint() (progressive.BudgetHint, bool) {
+	return progressive.BudgetHint{Scope: "route", Left: 0, After: time.Minute}, true
 }
 
 // What a sink learned reaches the gate beside what became of the request.
@@ -177,7 +177,7 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 			t.Fatalf("got %v", h.errs)
 		}
 		for i, err := range h.errs {
-			if l := (progressive.Learned{}); !errors.As(err, &l) || l.Scope != "route" || errors.Is(err, errOther) != (i == 1) {
+			if l := (progressive.BudgetHint{}); !errors.As(err, &l) || l.Scope != "route" || errors.Is(err, errOther) != (i == 1) {
 				t.Errorf("request %d was left with %v", i, err)
 			}
 		}
@@ -186,12 +186,12 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 
 // What a command is answered with has its own place.
 func TestTicketsOfCommands(t *testing.T) {
-	for duty, want := range map[core.Duty]progressive.Priority{
-		core.Obey: progressive.Aside, core.Carry: progressive.Aside, core.Tell: progressive.Final, core.Again: progressive.Final,
+	for duty, want := range map[core.RunKind]progressive.Priority{
+		core.RunCommand: progressive.PriorityReply, core.RunChoiceResult: progressive.PriorityReply, core.RunNotify: progressive.Final, core.RunRetry: progressive.Final,
 	} {
 		tell(t, editing, func(s *story) {
 			h := &heard{Gate: s.gate}
-			s.gate, s.run.Duty = h, duty
+			s.gate, s.run.Kind = h, duty
 			s.show()
 			s.say(prose)
 			s.finish()

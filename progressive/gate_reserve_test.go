@@ -81,7 +81,7 @@ func TestGateReserveIsOvertaken(t *testing.T) {
 			edited <- time.Since(begun)
 		}()
 		synctest.Wait()
-		for _, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.Aside, progressive.Final} {
+		for _, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.PriorityReply, progressive.Final} {
 			if w := enter(t, g, p, nil, "chat"); w != 0 {
 				t.Errorf("priority %d waited %v", p, w)
 			}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Ledger is the account that the gates of several replicas share: what was spent, and what platforms have closed. Its
+// SharedBudget is the account that the gates of several replicas share: what was spent, and what platforms have closed. Its
 // methods are safe for concurrent use and take no longer than a second or two.
-type Ledger interface {
+type SharedBudget interface {
 	// Book takes a permit in each scope, or in none of them and says which is full. An error means that nobody knows:
 	// the ledger is out of reach.
 	Book(ctx context.Context, claims []Claim) (Booking, error)
@@ -34,7 +34,7 @@ type Claim struct {
 	Even bool
 }
 
-// Booking is what a [Ledger] answers.
+// Booking is what a [SharedBudget] answers.
 type Booking struct {
 	ID     string
 	Claims []Claim
@@ -59,7 +59,7 @@ type Settlement struct {
 // was spent meanwhile is in nobody's books.
 type SharedGate struct {
 	local  *MemoryGate
-	ledger Ledger
+	ledger SharedBudget
 
 	mu    sync.Mutex
 	lost  bool      // the ledger was out of reach when we looked last
@@ -67,7 +67,7 @@ type SharedGate struct {
 }
 
 // NewSharedGate returns a gate as [NewGate] does. The others who share the ledger obey the holds that it begins with.
-func NewSharedGate(l Ledger, budget func(Scope) Budget, options ...GateOption) *SharedGate {
+func NewSharedGate(l SharedBudget, budget func(Scope) Budget, options ...GateOption) *SharedGate {
 	g := &SharedGate{local: NewGate(budget, options...), ledger: l}
 	for name, until := range g.local.held {
 		l.Hold(name, until)
@@ -96,7 +96,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 			lost = true // once more, alone
 		case b.Wait == 0:
 			return once(func(err error) { g.leave(w, b, err) }), nil
-		case t.Priority == Sign:
+		case t.Priority == PriorityTyping:
 			g.local.leave(w, ErrUnused)
 			return nil, ErrNoPermit
 		default:
@@ -125,7 +125,7 @@ func (g *SharedGate) divide() (reached bool) {
 // leave settles here and there. If the ledger is out of reach the booking counts until it expires there.
 func (g *SharedGate) leave(w *waiter, b Booking, err error) {
 	s := Settlement{Unused: errors.Is(err, ErrUnused)}
-	if l := (Learned{}); errors.As(err, &l) {
+	if l := (BudgetHint{}); errors.As(err, &l) {
 		s.Scope, s.Left, s.After = w.named(l.Scope), max(l.Left, 0), l.After
 	}
 	if slow := (RetryAfter{}); errors.As(err, &slow) {

@@ -136,14 +136,14 @@ func TestSharedGateTellsHolds(t *testing.T) {
 	}{
 		"a refusal":                        {nil, progressive.RetryAfter{After: 30 * time.Second}, true},
 		"a refusal without the ledger":     {errDone, progressive.RetryAfter{After: 30 * time.Second}, true},
-		"nothing left for long":            {nil, progressive.Learned{After: long}, true},
-		"nothing left for a moment":        {nil, progressive.Learned{After: time.Second}, false},
+		"nothing left for long":            {nil, progressive.BudgetHint{After: long}, true},
+		"nothing left for a moment":        {nil, progressive.BudgetHint{After: time.Second}, false},
 		"success":                          {nil, nil, false},
 		"another error without the ledger": {errDone, errDone, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &ledger{n: 2, lost: c.lost}
-			remembering, err := progressive.Remembering(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler))
+			remembering, err := progressive.WithHoldStore(t.Context(), holds{"old": time.Now().Add(long)}, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -205,7 +205,7 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 		w := &windows{}
 		g := w.gate(t, false)
 		for scope, said := range map[progressive.Scope]error{
-			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.Learned{Left: 0, After: 10 * time.Second},
+			"chat": progressive.RetryAfter{After: 20 * time.Second}, "free": progressive.BudgetHint{Left: 0, After: 10 * time.Second},
 		} {
 			leave, err := g.Enter(t.Context(), progressive.Ticket{Scopes: []progressive.Scope{scope}, Priority: progressive.Final})
 			if err != nil {

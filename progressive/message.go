@@ -44,7 +44,7 @@ type Message struct {
 	want      []Part         // what it became
 	level     bool           // people see all of it that can be seen now
 	calls     []core.Segment // what actions said and did in the view that was shown last
-	offer     *core.Offer    // what could be chosen in it
+	offer     *core.Choices  // what could be chosen in it
 	failures  int            // in a row
 	failing   time.Time      // when the first of them was
 	notBefore time.Time      // because of them
@@ -54,8 +54,8 @@ type Message struct {
 // logged: Show returns an error only if the last word is still owed.
 func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, last: Final, resumed: len(run.Shown) > 0}
-	if run.Duty.Aside() {
-		m.last = Aside
+	if run.Kind.OutOfBand() {
+		m.last = PriorityReply
 	}
 	m.editor, _ = s.(Editor)
 	m.deleter, _ = s.(Deleter)

@@ -29,7 +29,7 @@ func (m *Message) advance(ctx context.Context, a *core.Answer, v core.View, op O
 		leave(ErrUnused)
 		return nil
 	}
-	m.calls, m.offer = calls(v), v.Offer
+	m.calls, m.offer = calls(v), v.Choices
 	return m.request(ctx, s, leave, note)
 }
 
@@ -46,7 +46,7 @@ func calls(v core.View) (all []core.Segment) {
 // sameCall says that nothing of a call that people see has changed.
 func sameCall(a, b core.Segment) bool {
 	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
-		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o core.Blob) bool { return sameFile(&f, &o) })
+		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o core.File) bool { return sameFile(&f, &o) })
 }
 
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
@@ -59,7 +59,7 @@ func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op)
 	switch {
 	case m.length() == 0:
 		t.Priority = First
-	case m.offer != v.Offer, !slices.EqualFunc(m.calls, calls(v), sameCall):
+	case m.offer != v.Choices, !slices.EqualFunc(m.calls, calls(v), sameCall):
 		t.Priority = Status
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -1,27 +1,27 @@
 package progressive
 
-// pile is a heap, to be used with package heap, whose first comes before all others. Each knows its place in it.
-type pile[T piled[T]] []T
+// priorityQueue is a heap, to be used with package heap, whose first comes before all others. Each knows its place in it.
+type priorityQueue[T prioritized[T]] []T
 
-type piled[T any] interface {
+type prioritized[T any] interface {
 	before(T) bool
 	place() *int // -1 once it was taken out
 }
 
-func (p pile[T]) Len() int           { return len(p) }
-func (p pile[T]) Less(i, j int) bool { return p[i].before(p[j]) }
-func (p pile[T]) Swap(i, j int) {
+func (p priorityQueue[T]) Len() int           { return len(p) }
+func (p priorityQueue[T]) Less(i, j int) bool { return p[i].before(p[j]) }
+func (p priorityQueue[T]) Swap(i, j int) {
 	p[i], p[j] = p[j], p[i]
 	*p[i].place(), *p[j].place() = i, j
 }
 
-func (p *pile[T]) Push(x any) {
+func (p *priorityQueue[T]) Push(x any) {
 	item := x.(T)
 	*item.place() = len(*p)
 	*p = append(*p, item)
 }
 
-func (p *pile[T]) Pop() any {
+func (p *priorityQueue[T]) Pop() any {
 	n := len(*p) - 1
 	item := (*p)[n]
 	clear((*p)[n:])

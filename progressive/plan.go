@@ -31,7 +31,7 @@ type shown struct {
 	// Of files:
 	stale  bool       // it belongs to an earlier answer of the run
 	untold bool       // nobody here knows what it shows
-	unfit  *core.Blob // the platform does not take it: there are words instead
+	unfit  *core.File // the platform does not take it: there are words instead
 	posts  int        // how often another was posted in its place
 }
 

@@ -16,8 +16,8 @@ const (
 	InFile     LongCode = "file"    // below the answer, with a line in place of the code
 )
 
-// ProseOptions is how a platform shows answers.
-type ProseOptions struct {
+// MarkdownOptions is how a platform shows answers.
+type MarkdownOptions struct {
 	Dialect  markdown.Dialect
 	Limits   markdown.Limits // of a message; Length must be one
 	MostFile int             // bytes
@@ -28,25 +28,25 @@ type ProseOptions struct {
 	MaxMessages int
 }
 
-// Prose makes the messages that an answer becomes, or will as far as it has come: of its Markdown, with lines and buttons
+// MarkdownMessages makes the messages that an answer becomes, or will as far as it has come: of its Markdown, with lines and buttons
 // below, and its files. It remembers what it has done: each answer has one of its own. Not safe for concurrent use.
-type Prose struct {
-	ProseOptions
+type MarkdownMessages struct {
+	MarkdownOptions
 	renderer *markdown.Renderer
-	said     core.Whole
+	said     core.TextCache
 	short    *shortened // the end of a long answer
 }
 
 // NewProse returns a maker of messages for one answer.
-func NewProse(o ProseOptions) *Prose {
+func NewProse(o MarkdownOptions) *MarkdownMessages {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length
 	}
-	return &Prose{ProseOptions: o, renderer: markdown.NewRenderer(o.Dialect, o.Limits)}
+	return &MarkdownMessages{MarkdownOptions: o, renderer: markdown.NewRenderer(o.Dialect, o.Limits)}
 }
 
 // Parts is what v becomes, as [Sink].Render wants it.
-func (p *Prose) Parts(v core.View, refused ...string) []Part {
+func (p *MarkdownMessages) Parts(v core.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	text := p.said.Text(v)
 	texts, code := p.text(text, done, refused)
@@ -63,13 +63,13 @@ func (p *Prose) Parts(v core.View, refused ...string) []Part {
 	texts = all
 	if n := len(texts); n > 0 {
 		texts[0].ReplyTo = p.Reply
-		texts[n-1].Offer = v.Offer
+		texts[n-1].Offer = v.Choices
 	}
 	return slices.Concat(texts, files, code)
 }
 
 // text is what the agent says, and the code that is too long for that.
-func (p *Prose) text(text string, whole bool, refused []string) (texts, files []Part) {
+func (p *MarkdownMessages) text(text string, whole bool, refused []string) (texts, files []Part) {
 	var parts []markdown.Rendered
 	var long []markdown.Attachment
 	if whole {
@@ -85,12 +85,12 @@ func (p *Prose) text(text string, whole bool, refused []string) (texts, files []
 		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
 	}
 	for _, c := range long {
-		files = append(files, Part{File: &core.Blob{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
+		files = append(files, Part{File: &core.File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
 	}
 	return texts, files
 }
 
 // fits says whether a message is small enough.
-func (p *Prose) fits(m Part) bool {
+func (p *MarkdownMessages) fits(m Part) bool {
 	return p.renderer.Fits(markdown.Rendered{Text: m.Text, Plain: m.Plain})
 }

@@ -21,7 +21,7 @@ var errUpload = errors.New("413 without a word")
 // filing is a sink that puts long code into files.
 type filing struct {
 	progressivetest.Full
-	prose *progressive.Prose
+	prose *progressive.MarkdownMessages
 }
 
 func (f filing) Render(v core.View, refused ...string) []progressive.Part {
@@ -34,7 +34,7 @@ type filingNonced struct{ filing }
 func (f filingNonced) NonceWindow() time.Duration { return 2 * time.Minute }
 
 func newFiling(c *progressivetest.Chat) filing {
-	return filing{full(c).(progressivetest.Full), progressive.NewProse(progressive.ProseOptions{
+	return filing{full(c).(progressivetest.Full), progressive.NewProse(progressive.MarkdownOptions{
 		Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, MostFile: 1 << 20, LongCode: progressive.InFile,
 	})}
 }
@@ -221,7 +221,7 @@ func TestRefusedCodeOfAnEarlierHolder(t *testing.T) {
 // The policy is a limit on code alone, and off unless it is asked for.
 func TestProse(t *testing.T) {
 	v := core.View{Segments: []core.Segment{{Text: coded(30)}}, Outcome: completed}
-	o := progressive.ProseOptions{Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, Reply: true}
+	o := progressive.MarkdownOptions{Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, Reply: true}
 	for code, files := range map[progressive.LongCode]int{"": 0, progressive.InMessages: 0, progressive.InFile: 1} {
 		o.LongCode = code
 		parts := progressive.NewProse(o).Parts(v)

@@ -18,10 +18,10 @@ const (
 )
 
 // most is how many messages of text an answer has that does not fit into MaxMessages: one is left to the file with the rest.
-func (p *Prose) most() int { return max(p.MaxMessages-1, 1) }
+func (p *MarkdownMessages) most() int { return max(p.MaxMessages-1, 1) }
 
 // begun is what is shown of a text that grows: its first messages, so that nothing is taken back at its end.
-func (p *Prose) begun(texts []Part) []Part {
+func (p *MarkdownMessages) begun(texts []Part) []Part {
 	if p.MaxMessages > 0 && len(texts) > p.most() {
 		return texts[:p.most()]
 	}
@@ -29,7 +29,7 @@ func (p *Prose) begun(texts []Part) []Part {
 }
 
 // cut is what is left of the text of an ended answer with at most n messages, and the file with the rest.
-func (p *Prose) cut(text string, n int, refused []string) (texts, files []Part) {
+func (p *MarkdownMessages) cut(text string, n int, refused []string) (texts, files []Part) {
 	line := restLine
 	if slices.Contains(refused, restName) {
 		line = restRefused
@@ -47,12 +47,12 @@ func (p *Prose) cut(text string, n int, refused []string) (texts, files []Part) 
 		rest = rest[:most]
 	}
 	if line == restLine {
-		files = append(files, Part{File: &core.Blob{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
+		files = append(files, Part{File: &core.File{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
 	}
 	return texts[:min(len(texts), n)], files
 }
 
-// shortened is what [Prose.cut] came to.
+// shortened is what [MarkdownMessages.cut] came to.
 type shortened struct {
 	text, refused string
 	most          int
@@ -60,7 +60,7 @@ type shortened struct {
 }
 
 // shorten is cut, done once for the same arguments.
-func (p *Prose) shorten(text string, n int, refused []string) (texts, files []Part) {
+func (p *MarkdownMessages) shorten(text string, n int, refused []string) (texts, files []Part) {
 	names := strings.Join(refused, "\n")
 	if s := p.short; s == nil || s.most != n || s.refused != names || s.text != text {
 		texts, files = p.cut(text, n, refused)
@@ -71,7 +71,7 @@ func (p *Prose) shorten(text string, n int, refused []string) (texts, files []Pa
 
 // boundary is the last place at which text can be cut so that what is before it fits, with a line below, into n messages. It is the
 // end of a block if one is near, else of a line or a word. In code, open is the line that opens it.
-func (p *Prose) boundary(text string, n int, line string) (at int, open string) {
+func (p *MarkdownMessages) boundary(text string, n int, line string) (at int, open string) {
 	renderer := markdown.NewRenderer(p.Dialect, p.Limits)
 	fits := func(end int) bool {
 		_, open := fence(text[:end])

@@ -21,7 +21,7 @@ type scope struct {
 	resets   time.Time            // until then the platform lets in no more than
 	allowed  int                  // so many
 	nextSign time.Time
-	queue    pile[*waiter] // whom this scope stops
+	queue    priorityQueue[*waiter] // whom this scope stops
 
 	wake  time.Time
 	index int // among the wakes; -1 if nothing will happen by time alone
@@ -37,7 +37,7 @@ func (s *scope) spend(now time.Time) {
 }
 
 // learn takes over what the platform said. Those who are inside it may or may not have counted.
-func (s *scope) learn(l Learned, now time.Time) {
+func (s *scope) learn(l BudgetHint, now time.Time) {
 	allowed := l.Left - s.inside
 	if s.resets.After(now) {
 		allowed = min(allowed, s.allowed) // answers may overtake each other
@@ -78,10 +78,10 @@ func (s *scope) frees(left time.Time) time.Time {
 func (s *scope) opens(w *waiter, now time.Time) (at time.Time, ok bool) {
 	at = s.held
 	if w.narrowest() == s {
-		switch text := s.waiting[Aside] + s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
-		case w.Priority < Final && s.waiting[Final] > 0, w.Priority == Sign && text > 0:
+		switch text := s.waiting[PriorityReply] + s.waiting[First] + s.waiting[Status] + s.waiting[Interim]; {
+		case w.Priority < Final && s.waiting[Final] > 0, w.Priority == PriorityTyping && text > 0:
 			return time.Time{}, false
-		case w.Priority == Sign:
+		case w.Priority == PriorityTyping:
 			at = later(at, s.nextSign)
 		}
 	}
@@ -129,7 +129,7 @@ func (s *scope) freed(n int) time.Time {
 // idle is when nothing about s is worth remembering.
 func (s *scope) idle() time.Time {
 	at := later(later(s.held, s.wide), later(s.resets, s.nextSign))
-	at = later(at, s.full[Sign])
+	at = later(at, s.full[PriorityTyping])
 	if n := len(s.left); n > 0 {
 		at = later(at, s.frees(s.left[n-1]))
 	}
@@ -184,7 +184,7 @@ func (w *waiter) keep(s *scope, b Budget, p Priority) (n int) {
 	switch {
 	case w.keeper == s:
 		n = b.reserve(p)
-	case p == Sign:
+	case p == PriorityTyping:
 		n = b.N / 3
 	}
 	return max(min(n, b.N-1), 0)
@@ -192,7 +192,7 @@ func (w *waiter) keep(s *scope, b Budget, p Priority) (n int) {
 
 // soon returns for how long w may borrow a permit that it leaves to others in s.
 func (w *waiter) soon(s *scope, b Budget) time.Duration {
-	if w.Priority == Sign || b.N == 0 {
+	if w.Priority == PriorityTyping || b.N == 0 {
 		return 0
 	}
 	return b.Per / time.Duration(b.N)

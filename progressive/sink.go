@@ -68,23 +68,23 @@ type Resender interface {
 	Marked(p Part) Part
 }
 
-// Learner hears more than success and refusal: a platform may say beside any answer how much of a budget is left. With a
+// BudgetReporter hears more than success and refusal: a platform may say beside any answer how much of a budget is left. With a
 // sink that lacks it, only a [RetryAfter] closes a scope.
-type Learner interface {
-	// Learned is what the platform said with its last answer, once; ok is false if it said nothing. It is called after
+type BudgetReporter interface {
+	// BudgetHint is what the platform said with its last answer, once; ok is false if it said nothing. It is called after
 	// each request, before the next.
-	Learned() (l Learned, ok bool)
+	BudgetHint() (l BudgetHint, ok bool)
 }
 
 // Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
 // one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
 type Part struct {
-	File    *core.Blob  // nil is text
-	Text    string      // in the platform's dialect; if it is empty, Plain is to be sent, without markup
-	Plain   string      // the same without any markup, for a platform that refuses Text
-	Offer   *core.Offer // buttons below it; nil is none, and takes away those that were there
-	ReplyTo bool        // it stands below the message that the address names
-	Under   int         // how many runes at its end are lines about calls: they change, and may go
+	File    *core.File    // nil is text
+	Text    string        // in the platform's dialect; if it is empty, Plain is to be sent, without markup
+	Plain   string        // the same without any markup, for a platform that refuses Text
+	Offer   *core.Choices // buttons below it; nil is none, and takes away those that were there
+	ReplyTo bool          // it stands below the message that the address names
+	Under   int           // how many runes at its end are lines about calls: they change, and may go
 }
 
 // Op is a kind of request.
@@ -117,16 +117,16 @@ func (r RetryAfter) Error() string {
 
 func (r RetryAfter) Unwrap() error { return r.Err }
 
-// Learned is what a platform said of a scope without refusing anything: Left more requests fit until After has passed,
+// BudgetHint is what a platform said of a scope without refusing anything: Left more requests fit until After has passed,
 // 0 being a hold. It changes nothing about the budget's pace. It is an error only so that leave takes it, alone after a
 // success or joined with what went wrong.
-type Learned struct {
+type BudgetHint struct {
 	Scope Scope // the narrowest of the request if empty
 	Left  int
 	After time.Duration
 }
 
-func (l Learned) Error() string {
+func (l BudgetHint) Error() string {
 	return fmt.Sprintf("%s has room for %d more within %v", l.Scope, l.Left, l.After)
 }
 
@@ -144,8 +144,8 @@ var (
 type Gate interface {
 	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its
 	// error, once, as soon as it returns: nobody knows when the platform counted, so a budget's time counts from
-	// then, a [RetryAfter] closes its scope, and a [Learned] narrows it. A permit that is left with [ErrUnused] was not
-	// spent. Enter fails with the cause of ctx. A [Sign] does not wait: without a permit at hand, or when others wait in its chat, it fails with
+	// then, a [RetryAfter] closes its scope, and a [BudgetHint] narrows it. A permit that is left with [ErrUnused] was not
+	// spent. Enter fails with the cause of ctx. A [PriorityTyping] does not wait: without a permit at hand, or when others wait in its chat, it fails with
 	// [ErrNoPermit]. Safe for concurrent use.
 	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
 }
@@ -171,24 +171,24 @@ type Priority uint8
 
 // The priorities.
 const (
-	Sign    Priority = iota // typing: only when nothing else waits
-	Interim                 // text on the way
-	Status                  // what an action says or does: the reader wonders why nothing is written
-	First                   // the first text of an answer
-	Aside                   // what a command is answered with: somebody waits for it, and it is short
-	Final                   // the last word of an answer
+	PriorityTyping Priority = iota // typing: only when nothing else waits
+	Interim                        // text on the way
+	Status                         // what an action says or does: the reader wonders why nothing is written
+	First                          // the first text of an answer
+	PriorityReply                  // what a command is answered with: somebody waits for it, and it is short
+	Final                          // the last word of an answer
 )
 
 // headStart is over text on the way.
 func (p Priority) headStart() time.Duration {
 	switch p {
-	case Sign:
+	case PriorityTyping:
 		return -24 * time.Hour
 	case Status:
 		return 10 * time.Second
 	case First:
 		return 30 * time.Second
-	case Aside:
+	case PriorityReply:
 		return time.Minute
 	case Final:
 		return 2 * time.Minute
@@ -212,9 +212,9 @@ func (b Budget) reserve(p Priority) int {
 	switch {
 	case p == Final:
 		return 0
-	case p == Sign && b.Reserve > 0:
+	case p == PriorityTyping && b.Reserve > 0:
 		return max(b.N/2, b.Reserve)
-	case p == Sign:
+	case p == PriorityTyping:
 		return 2
 	case b.Reserve == 0:
 		return 1

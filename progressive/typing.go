@@ -62,7 +62,7 @@ func (m *Message) typing(ctx context.Context, t Typer, a *core.Answer) {
 
 // sign shows the sign once and says when it is due again, if ever.
 func (m *Message) sign(ctx context.Context, t Typer) (wait time.Duration, again bool) {
-	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: Sign, Fresh: time.Now()})
+	leave, err := m.gate.Enter(ctx, Ticket{Scopes: m.sink.Scopes(Typing), Priority: PriorityTyping, Fresh: time.Now()})
 	if errors.Is(err, ErrNoPermit) {
 		return signAgain, true
 	} else if err != nil {

@@ -37,7 +37,7 @@ type Event struct {
 	ToolName    string
 	Images      []string
 	Files       []File
-	Choices     *core.Offer
+	Choices     *core.Choices
 	CallID      string
 	ActionName  string
 	MessageID   string
@@ -155,7 +155,7 @@ func (b *Browser) Send(ctx context.Context, conversation, key, text string) (*St
 }
 
 // Choose presses an option and returns the stream of what comes of it.
-func (b *Browser) Choose(ctx context.Context, conversation string, o core.Offer, option int) (*Stream, error) {
+func (b *Browser) Choose(ctx context.Context, conversation string, o core.Choices, option int) (*Stream, error) {
 	return b.stream(ctx, conversation, "choices", o.ID, map[string]any{"id": o.ID, "option": option})
 }
 

@@ -44,7 +44,7 @@ const (
 	unknown   = 2                // how many replicas there are, before anybody was counted: one would not need Redis
 )
 
-// Ledger is a [progressive.Ledger]: the bookings of all replicas that use the same server and prefix, by the server's
+// Ledger is a [progressive.SharedBudget]: the bookings of all replicas that use the same server and prefix, by the server's
 // clock. What is idle expires.
 type Ledger struct {
 	client *goredis.Client
@@ -62,7 +62,7 @@ type Ledger struct {
 	holds    map[progressive.Scope]time.Time // that are not over, as far as we know
 }
 
-var _ progressive.Ledger = (*Ledger)(nil)
+var _ progressive.SharedBudget = (*Ledger)(nil)
 
 func newLedger(client *goredis.Client, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
@@ -77,7 +77,7 @@ func (b *Backend) Ledger() *Ledger {
 	return b.ledger
 }
 
-// Book implements [progressive.Ledger].
+// Book implements [progressive.SharedBudget].
 func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progressive.Booking, error) {
 	b := progressive.Booking{ID: l.id + "/" + strconv.FormatUint(l.booked.Add(1), 36), Claims: claims}
 	var keys []string
@@ -101,7 +101,7 @@ func (l *Ledger) Book(ctx context.Context, claims []progressive.Claim) (progress
 	return b, nil
 }
 
-// Settle implements [progressive.Ledger].
+// Settle implements [progressive.SharedBudget].
 func (l *Ledger) Settle(ctx context.Context, b progressive.Booking, s progressive.Settlement) error {
 	var keys []string
 	for _, c := range b.Claims {
@@ -129,7 +129,7 @@ func (l *Ledger) run(ctx context.Context, script *goredis.Script, keys []string,
 	return script.Run(ctx, l.client, keys, args...).Err()
 }
 
-// Replicas implements [progressive.Ledger].
+// Replicas implements [progressive.SharedBudget].
 func (l *Ledger) Replicas() (n int, reached bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

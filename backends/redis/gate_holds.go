@@ -10,7 +10,7 @@ import (
 	"parley/progressive"
 )
 
-// Hold implements [progressive.Ledger].
+// Hold implements [progressive.SharedBudget].
 func (l *Ledger) Hold(scope progressive.Scope, until time.Time) {
 	l.mu.Lock()
 	if until.After(l.holds[scope]) {

@@ -68,7 +68,7 @@ func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error
 		return acc, nil
 	}
 	acc.Run = runID(room, acc.Response)
-	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, core.Carry, acc.Run).Scan(&acc.Chosen)
+	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, core.RunChoiceResult, acc.Run).Scan(&acc.Chosen)
 	if errors.Is(err, sql.ErrNoRows) {
 		acc.Run, err = "", nil // it has expired
 	}
@@ -127,16 +127,16 @@ func restrain(ctx context.Context, tx *sql.Tx, room core.RoomID, j *core.JoinRul
 	var waiting, excuses int
 	err := tx.QueryRowContext(ctx, `
 		SELECT count(*), count(*) FILTER (WHERE duty = ?) FROM runs WHERE room = ? AND status = '' AND epoch = 0`,
-		core.Excuse, room).Scan(&waiting, &excuses)
+		core.RunOverflow, room).Scan(&waiting, &excuses)
 	if waiting >= j.Limit {
-		j.NoRun, j.Duty = j.Duty != core.Reply || excuses > 0, core.Excuse
+		j.NoRun, j.Kind = j.Kind != core.RunReply || excuses > 0, core.RunOverflow
 	}
 	return err
 }
 
 // join adds in to the newest run that waits for it, or finds none.
 func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
-	if j.Duty.Alone() {
+	if j.Kind.Single() {
 		return 0, core.ErrNotFound
 	}
 	now := time.Now()
@@ -148,7 +148,7 @@ func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (tu
 			WHERE room = ?6 AND status = '' AND epoch = 0 AND duty IN ('', ?7) AND (?8 OR ready > ?9 AND author = ?2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), in.Author, j.Duty, nanos(now.Add(j.Window)), most(j), in.Room, core.Decide, j.Collect, nanos(now)).Scan(&turn)
+		toJSON(in.Address), in.Author, j.Kind, nanos(now.Add(j.Window)), most(j), in.Room, core.RunDecide, j.Collect, nanos(now)).Scan(&turn)
 	return turn, found(err)
 }
 
@@ -169,7 +169,7 @@ func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) 
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), in.Author, nanos(now),
-		nanos(now.Add(min(j.Window, most(j)))), j.Duty)
+		nanos(now.Add(min(j.Window, most(j)))), j.Kind)
 	return turn, err
 }
 

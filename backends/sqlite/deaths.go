@@ -69,7 +69,7 @@ func retryable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != core.SetAside:
 		return core.ErrNotFound
-	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Duty != core.Carry:
+	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != core.RunChoiceResult:
 		return core.ErrLost
 	}
 	return roomFree(ctx, tx, run)

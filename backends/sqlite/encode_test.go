@@ -19,8 +19,8 @@ func TestNotesHoldText(t *testing.T) {
 		"what begins":       {Acting: bad},
 		"what was done":     {Acted: bad},
 		"a shown message":   {Shown: []core.Shown{{ID: "1"}, {ID: bad}}},
-		"a file's name":     {Files: []core.Blob{{Name: bad}}},
-		"a file's type":     {Files: []core.Blob{{Type: bad}}},
+		"a file's name":     {Files: []core.File{{Name: bad}}},
+		"a file's type":     {Files: []core.File{{Type: bad}}},
 		"the verdict":       {Verdict: &core.Verdict{Text: bad, Outcome: done}},
 		"what it was shown": {Verdict: &core.Verdict{History: []string{"a", bad}, Outcome: done}},
 	} {

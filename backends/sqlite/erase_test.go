@@ -42,7 +42,7 @@ func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
 	}
 	in := core.Message{Place: core.Room{ID: room, Kind: core.API, Connector: "web"}, Memory: core.Memory{
 		ID: core.MemoryID(room) + "/in", Room: room, Author: "ada", Name: "Ada " + secret(0), Text: secret(n), At: time.Now(),
-		Quoted: core.Quoted{Text: secret(n)}, Files: []core.File{{Ref: "f", Text: secret(n)}},
+		Quoted: core.Quoted{Text: secret(n)}, Files: []core.Attachment{{Ref: "f", Text: secret(n)}},
 	}}
 	acc, err := s.Accept(ctx, in, core.JoinRule{})
 	must(err)
@@ -55,7 +55,7 @@ func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
 		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
 	v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
 		Calls: []core.PastCall{{ID: "c", Tool: core.Tool{Result: secret(n)}}}, Files: 1}
-	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []core.Blob{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
+	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []core.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
 	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, core.Memory{ID: core.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
 		InReplyTo: in.ID, At: time.Now(), History: v.History, Calls: v.Calls}))
 	must(s.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SummaryNote, Text: secret(n), First: in.ID, Last: in.ID, At: time.Now()}))

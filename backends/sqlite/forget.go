@@ -8,7 +8,7 @@ import (
 )
 
 // Revise implements [core.Memories].
-func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files []core.File) error {
+func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	err := checkMemory(core.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {

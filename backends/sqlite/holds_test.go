@@ -22,7 +22,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 		}
 		told(t, gateOver(t, store), progressive.RetryAfter{Scope: "chat/1", After: 2 * time.Hour})
 		told(t, gateOver(t, store), progressive.RetryAfter{Scope: "chat/2", After: 30 * time.Second})
-		told(t, gateOver(t, store), progressive.Learned{Scope: "chat/3", After: 90 * time.Minute})
+		told(t, gateOver(t, store), progressive.BudgetHint{Scope: "chat/3", After: 90 * time.Minute})
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 
 func gateOver(t *testing.T, store *Store) progressive.Gate {
 	t.Helper()
-	remembering, err := progressive.Remembering(t.Context(), store, slog.New(slog.DiscardHandler))
+	remembering, err := progressive.WithHoldStore(t.Context(), store, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,12 +80,12 @@ func scanMemory(r row) (m core.Memory, err error) {
 
 // content is what of a memory is only read with it.
 type content struct {
-	Quoted    core.Quoted     `json:"quoted,omitzero"`
-	Files     []core.File     `json:"files,omitempty"`
-	Thought   string          `json:"thought,omitempty"`
-	Actions   []string        `json:"actions,omitempty"`
-	Providers []string        `json:"providers,omitempty"`
-	Calls     []core.PastCall `json:"calls,omitempty"`
+	Quoted    core.Quoted       `json:"quoted,omitzero"`
+	Files     []core.Attachment `json:"files,omitempty"`
+	Thought   string            `json:"thought,omitempty"`
+	Actions   []string          `json:"actions,omitempty"`
+	Providers []string          `json:"providers,omitempty"`
+	Calls     []core.PastCall   `json:"calls,omitempty"`
 }
 
 func contentOf(m core.Memory) string {

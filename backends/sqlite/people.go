@@ -127,13 +127,13 @@ func (s *Store) TurnAway(ctx context.Context, code string) error {
 
 const selectKnocks = `SELECT id, name, address, since, code, ends, told FROM knocks `
 
-func scanKnock(r row) (k core.Knock, err error) {
+func scanKnock(r row) (k core.PairingRequest, err error) {
 	err = r.Scan(&k.ID, &k.Name, jsonColumn{&k.Address}, timeColumn{&k.Since}, &k.Code, timeColumn{&k.Ends}, timeColumn{&k.Told})
 	return k, found(err)
 }
 
 // Knocks implements [core.People].
-func (s *Store) Knocks(ctx context.Context) (all []core.Knock, err error) {
+func (s *Store) Knocks(ctx context.Context) (all []core.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
 		if err == nil {
@@ -145,7 +145,7 @@ func (s *Store) Knocks(ctx context.Context) (all []core.Knock, err error) {
 }
 
 // Knock implements [core.People].
-func (s *Store) Knock(ctx context.Context, k core.Knock, r core.KnockRule) (waiting core.Knock, tell bool, err error) {
+func (s *Store) Knock(ctx context.Context, k core.PairingRequest, r core.PairingRule) (waiting core.PairingRequest, tell bool, err error) {
 	if err = checkText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			waiting, tell, err = knock(ctx, tx, k, r)
@@ -155,26 +155,26 @@ func (s *Store) Knock(ctx context.Context, k core.Knock, r core.KnockRule) (wait
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
-func knock(ctx context.Context, tx *sql.Tx, k core.Knock, r core.KnockRule) (core.Knock, bool, error) {
+func knock(ctx context.Context, tx *sql.Tx, k core.PairingRequest, r core.PairingRule) (core.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, nanos(now)); err != nil {
-		return core.Knock{}, false, err
+		return core.PairingRequest{}, false, err
 	}
 	old, err := scanKnock(tx.QueryRowContext(ctx, selectKnocks+`WHERE id = ?`, k.ID))
 	switch {
-	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.Again):
+	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.RepeatAfter):
 		return old, false, nil
 	case err == nil:
 		old.Told = now
 		_, err = tx.ExecContext(ctx, `UPDATE knocks SET told = ? WHERE id = ?`, nanos(now), k.ID)
 		return old, err == nil, err
 	case !errors.Is(err, core.ErrNotFound):
-		return core.Knock{}, false, err
+		return core.PairingRequest{}, false, err
 	}
 	var others int
 	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM knocks WHERE connector = ? AND code <> ''`, k.Address.Connector).Scan(&others)
 	if err != nil || others >= r.Limit {
-		return core.Knock{}, false, err
+		return core.PairingRequest{}, false, err
 	}
 	k.Told = now
 	_, err = tx.ExecContext(ctx, `

@@ -118,7 +118,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memo
 	case err != nil:
 		return core.Accepted{}, err
 	}
-	q.Choice, q.By, q.Name, q.Payer = option, in.Author, in.Name, payer
+	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc, err := carryOn(ctx, tx, q)
 	if err != nil {
 		return core.Accepted{}, err
@@ -160,17 +160,17 @@ func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepte
 	}
 	address := asker.Address
 	if q.By != "" {
-		address = address.For(q.By, q.Payer)
+		address = address.For(q.By, q.BilledTo)
 	}
 	now := nanos(time.Now())
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
 		SELECT ?, room, ?, kind, ?, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
-		acc.Run, acc.Response, toJSON(address), q.By, now, now, core.Carry, q.Run)
+		acc.Run, acc.Response, toJSON(address), q.By, now, now, core.RunChoiceResult, q.Run)
 	if err != nil {
 		return acc, err
 	}
-	q.Carrier = acc.Run
-	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.Carrier, toJSON(q), q.ID)
+	q.ResultRun = acc.Run
+	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.ResultRun, toJSON(q), q.ID)
 	return acc, err
 }

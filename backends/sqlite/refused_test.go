@@ -24,8 +24,8 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-			rule := core.KnockRule{Limit: 3, Again: time.Hour}
-			knock := core.Knock{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
+			rule := core.PairingRule{Limit: 3, RepeatAfter: time.Hour}
+			knock := core.PairingRequest{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
 			if _, _, err := s.Knock(t.Context(), knock, rule); err != nil {
 				t.Fatal(err)
 			}

@@ -58,8 +58,8 @@ func reopen(ctx context.Context, tx *sql.Tx, run heldRun) error {
 func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	var newer bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
-		run.Room, run.Response, core.Obey, core.Carry).Scan(&newer)
-	if err == nil && (newer || !run.Again()) {
+		run.Room, run.Response, core.RunCommand, core.RunChoiceResult).Scan(&newer)
+	if err == nil && (newer || !run.Retryable()) {
 		err = core.ErrLost
 	}
 	return err

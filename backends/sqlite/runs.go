@@ -32,8 +32,8 @@ type heldRun struct {
 
 func scanRun(r row) (run heldRun, err error) {
 	var v verdict
-	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.Kind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
-		timeColumn{&run.Ready}, &run.Duty, &run.Epoch, &run.Held, &run.owner,
+	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
+		timeColumn{&run.Ready}, &run.Kind, &run.Epoch, &run.Held, &run.owner,
 		&run.Deaths, &run.Attempts, &run.Retried,
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
 		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
@@ -134,7 +134,7 @@ func roomFree(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty IN (?, ?)) = ?)`,
-		run.Room, run.ID, core.Obey, core.Carry, run.Duty.Aside()).Scan(&other)
+		run.Room, run.ID, core.RunCommand, core.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
 	if err == nil && other {
 		err = core.ErrBusy
 	}

@@ -12,7 +12,7 @@ import (
 // errOver takes a charge back.
 var errOver = errors.New("over the limit")
 
-// Spend implements [core.Ledger].
+// Spend implements [core.UsageStore].
 func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		over, err = spendAll(ctx, tx, day, charges)
@@ -24,7 +24,7 @@ func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (
 	return "", wrap(err, "charging what is spent")
 }
 
-// Count implements [core.Ledger].
+// Count implements [core.UsageStore].
 func (s *Store) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var counted bool
@@ -44,7 +44,7 @@ func (s *Store) Count(ctx context.Context, day string, run core.RunID, charges .
 	return "", wrap(err, "counting the run %q", run)
 }
 
-// Reserve implements [core.Ledger].
+// Reserve implements [core.UsageStore].
 func (s *Store) Reserve(ctx context.Context, day string, least, most int, charges ...core.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		tokens, over, err = fitting(ctx, tx, day, most, charges)
@@ -119,7 +119,7 @@ func spend(ctx context.Context, tx *sql.Tx, day string, c core.Charge) error {
 	return err
 }
 
-// Spent implements [core.Ledger].
+// Spent implements [core.UsageStore].
 func (s *Store) Spent(ctx context.Context, day, bucket string) (c core.Cost, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
@@ -131,7 +131,7 @@ func (s *Store) Spent(ctx context.Context, day, bucket string) (c core.Cost, err
 	return c, wrap(err, "reading what was spent")
 }
 
-// Warn implements [core.Ledger].
+// Warn implements [core.UsageStore].
 func (s *Store) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `

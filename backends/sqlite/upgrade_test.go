@@ -44,7 +44,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	in := core.Message{Memory: core.Memory{ID: "in", Room: "room", Author: "ada", Text: "draw", At: time.Now()}, Place: core.Room{ID: "room"}}
-	acc, err := s.Accept(t.Context(), in, core.JoinRule{Duty: core.Reply})
+	acc, err := s.Accept(t.Context(), in, core.JoinRule{Kind: core.RunReply})
 	if err != nil {
 		t.Fatal(err)
 	}

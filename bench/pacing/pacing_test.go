@@ -73,7 +73,7 @@ func (s scene) limits() (perChat, perBot limit) {
 }
 
 // scopes and budget are those of the connector.
-func (s scene) scopes(c *chat, op progressive.Op) []progressive.Scope {
+func (s scene) scopes(c *pacedChat, op progressive.Op) []progressive.Scope {
 	kind := "private"
 	if s.group {
 		kind = "group"
@@ -124,7 +124,7 @@ func run(t *testing.T, s scene, p policy) (r result) {
 			chats.Go(func() {
 				random := rand.New(rand.NewPCG(uint64(i), 7))
 				time.Sleep(time.Duration(random.Int64N(int64(2 * s.floor()))))
-				c := &chat{}
+				c := &pacedChat{}
 				tell(world, c, 1+random.IntN(tokens), s.rate, random, show) // as if we came in the middle
 				for time.Now().Before(world.until) {
 					tell(world, c, tokens*9/10+random.IntN(tokens/5), s.rate, random, show)
@@ -138,8 +138,8 @@ func run(t *testing.T, s scene, p policy) (r result) {
 }
 
 // tell streams one answer.
-func tell(p *platform, c *chat, length int, rate float64, random *rand.Rand, show func(*chat, *answer)) {
-	a := &answer{over: make(chan struct{})}
+func tell(p *platform, c *pacedChat, length int, rate float64, random *rand.Rand, show func(*pacedChat, *pacedAnswer)) {
+	a := &pacedAnswer{over: make(chan struct{})}
 	p.begin(c)
 	var showing sync.WaitGroup
 	showing.Go(func() { show(c, a) })

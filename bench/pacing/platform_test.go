@@ -56,7 +56,7 @@ func newPlatform(perChat, perBot limit, measured time.Duration) *platform {
 }
 
 // call makes one request of c's. It shows n tokens, or none if n is 0.
-func (p *platform) call(c *chat, n int) error {
+func (p *platform) call(c *pacedChat, n int) error {
 	there, back := p.latency(), p.latency()
 	time.Sleep(there)
 	err := p.arrive(c, n)
@@ -71,7 +71,7 @@ func (p *platform) latency() time.Duration {
 	return 20*time.Millisecond + time.Duration(p.rand.Int64N(int64(40*time.Millisecond)))
 }
 
-func (p *platform) arrive(c *chat, n int) error {
+func (p *platform) arrive(c *pacedChat, n int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -105,8 +105,8 @@ func (a *account) spend(now time.Time, l limit) {
 	a.hits = a.hits[max(0, len(a.hits)-l.n):]
 }
 
-// chat is one reader and what is written for him. The platform's lock guards it.
-type chat struct {
+// pacedChat is one reader and what is written for him. The platform's lock guards it.
+type pacedChat struct {
 	account account
 	made    []time.Time // each token of the answer
 	shown   int         // tokens
@@ -116,14 +116,14 @@ type chat struct {
 }
 
 // begin is a new answer.
-func (p *platform) begin(c *chat) {
+func (p *platform) begin(c *pacedChat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.made, c.shown, c.ended = nil, 0, time.Time{}
 }
 
 // make adds a token.
-func (p *platform) make(c *chat) {
+func (p *platform) make(c *pacedChat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -136,14 +136,14 @@ func (p *platform) make(c *chat) {
 	c.made = append(c.made, now)
 }
 
-func (p *platform) end(c *chat) {
+func (p *platform) end(c *pacedChat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.ended = time.Now()
 }
 
 // show integrates how old the oldest token was that was not shown.
-func (c *chat) show(now time.Time, n int, t *tally) {
+func (c *pacedChat) show(now time.Time, n int, t *tally) {
 	if n <= c.shown {
 		return
 	}

@@ -15,18 +15,18 @@ import (
 type policy struct {
 	name string
 	// open prepares it for a platform; show is then called for each answer.
-	open func(*platform, scene) (show func(c *chat, a *answer))
+	open func(*platform, scene) (show func(c *pacedChat, a *pacedAnswer))
 }
 
-// answer is what is being written.
-type answer struct {
+// pacedAnswer is what is being written.
+type pacedAnswer struct {
 	core.Answer
 	mu     sync.Mutex
 	tokens int
 	over   chan struct{} // closed when all is made
 }
 
-func (a *answer) length() int {
+func (a *pacedAnswer) length() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.tokens
@@ -34,20 +34,20 @@ func (a *answer) length() int {
 
 var policies = []policy{
 	{"Parley", ours},
-	{"1 s per message", func(p *platform, _ scene) func(*chat, *answer) {
-		return func(c *chat, a *answer) { paced(p, c, a, time.Second, false) }
+	{"1 s per message", func(p *platform, _ scene) func(*pacedChat, *pacedAnswer) {
+		return func(c *pacedChat, a *pacedAnswer) { paced(p, c, a, time.Second, false) }
 	}},
-	{"40 tokens", func(p *platform, _ scene) func(*chat, *answer) {
-		return func(c *chat, a *answer) { everyTokens(p, c, a, 40) }
+	{"40 tokens", func(p *platform, _ scene) func(*pacedChat, *pacedAnswer) {
+		return func(c *pacedChat, a *pacedAnswer) { everyTokens(p, c, a, 40) }
 	}},
-	{"doubling on error", func(p *platform, _ scene) func(*chat, *answer) {
-		return func(c *chat, a *answer) { paced(p, c, a, time.Second, true) }
+	{"doubling on error", func(p *platform, _ scene) func(*pacedChat, *pacedAnswer) {
+		return func(c *pacedChat, a *pacedAnswer) { paced(p, c, a, time.Second, true) }
 	}},
 }
 
 // paced shows what there is at every tick. What is refused is tried again at the next one; doubling makes the pause
 // twice as long for each refusal, up to ten seconds, and never shorter again in this answer.
-func paced(p *platform, c *chat, a *answer, pause time.Duration, doubling bool) {
+func paced(p *platform, c *pacedChat, a *pacedAnswer, pause time.Duration, doubling bool) {
 	shown := 0
 	for {
 		n, over := a.length(), closed(a.over)
@@ -73,7 +73,7 @@ func paced(p *platform, c *chat, a *answer, pause time.Duration, doubling bool) 
 }
 
 // everyTokens shows what there is at every so many tokens. A refused last word is tried again each second.
-func everyTokens(p *platform, c *chat, a *answer, tokens int) {
+func everyTokens(p *platform, c *pacedChat, a *pacedAnswer, tokens int) {
 	next := tokens
 	for !closed(a.over) {
 		for a.length() < next && !closed(a.over) {
@@ -99,9 +99,9 @@ func closed(ch <-chan struct{}) bool {
 }
 
 // ours is the real thing: a message over a gate with the connector's own budgets.
-func ours(p *platform, s scene) func(*chat, *answer) {
+func ours(p *platform, s scene) func(*pacedChat, *pacedAnswer) {
 	gate := progressive.NewGate(s.budget)
-	return func(c *chat, a *answer) {
+	return func(c *pacedChat, a *pacedAnswer) {
 		m := progressive.New(&sink{p: p, c: c, s: s}, gate, core.Run{ID: "run"}, slog.New(slog.DiscardHandler))
 		if err := m.Show(context.Background(), &a.Answer, func(core.Shown) error { return nil }); err != nil {
 			panic(err)
@@ -112,7 +112,7 @@ func ours(p *platform, s scene) func(*chat, *answer) {
 // sink is a chat as a connector sees it.
 type sink struct {
 	p *platform
-	c *chat
+	c *pacedChat
 	s scene
 }
 

@@ -22,8 +22,8 @@ func knock(t *testing.T, dir string, codes map[core.EntityID]string) {
 		t.Fatal(err)
 	}
 	for id, code := range codes {
-		k := core.Knock{Person: core.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
-		if _, _, err := s.Knock(t.Context(), k, core.KnockRule{Limit: 5}); err != nil {
+		k := core.PairingRequest{Person: core.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
+		if _, _, err := s.Knock(t.Context(), k, core.PairingRule{Limit: 5}); err != nil {
 			t.Fatal(err)
 		}
 	}

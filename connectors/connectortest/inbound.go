@@ -37,7 +37,7 @@ func messagesHaveOneForm(r *rig) {
 		if !want.private && m.Addressed != want.addressed {
 			r.Errorf("%q is addressed to the bot: %t", m.Text, m.Addressed)
 		}
-		if a := m.Address; a.Connector != r.bot.Name() || a.Room != m.Room || len(a.Own) > core.MaxOwn {
+		if a := m.Address; a.Connector != r.bot.Name() || a.Room != m.Room || len(a.ConnectorData) > core.MaxOwn {
 			r.Errorf("%q has the address %+v", m.Text, a)
 		}
 		if !strings.HasPrefix(string(m.ID), r.bot.Name()+"/") || !strings.HasPrefix(string(m.Room), r.bot.Name()+"/") {

@@ -10,7 +10,7 @@ import (
 )
 
 // Check implements [connectors.Checker].
-func (d *Discord) Check(ctx context.Context) (found connectors.Checkup, err error) {
+func (d *Discord) Check(ctx context.Context) (found connectors.CheckResult, err error) {
 	if d.client.wrong != nil {
 		return found, d.client.wrong
 	}

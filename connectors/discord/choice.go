@@ -53,7 +53,7 @@ type component struct {
 }
 
 // rows has a button for each option. Its id is the question's random one and the option's place.
-func rows(o *core.Offer) []row {
+func rows(o *core.Choices) []row {
 	all := []row{}
 	if o == nil {
 		return all

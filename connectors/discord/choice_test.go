@@ -12,7 +12,7 @@ import (
 	"parley/progressive"
 )
 
-var offer = &core.Offer{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"1", "2", "3", "4", "5", "6"}}
+var offer = &core.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"1", "2", "3", "4", "5", "6"}}
 
 // Buttons come with a message and go with the next edit.
 func TestButtons(t *testing.T) {

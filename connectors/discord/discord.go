@@ -34,7 +34,7 @@ type Options struct {
 	// MaxMessages is how many messages an answer has at most; the rest goes into a file. 0: as many as it takes.
 	MaxMessages int
 	// Memo stores how far Discord's events were accepted, so that a restart loses none. Nil keeps it until the process ends.
-	Memo connectors.Memo
+	Memo connectors.StateStore
 	// CatchUp is the age up to which messages are fetched that no event told of. 0 fetches none.
 	CatchUp time.Duration
 }
@@ -50,7 +50,7 @@ type Discord struct {
 	progress progressive.Progress
 	code     progressive.LongCode
 	most     int // messages of an answer
-	memo     connectors.Memo
+	memo     connectors.StateStore
 	catchUp  time.Duration
 
 	bot  account // once it is known; guarded by busy
@@ -168,7 +168,7 @@ func (d *Discord) Close() error {
 
 // Open implements [connectors.Poster].
 func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
-	to, err := parseAddress(a.Own)
+	to, err := parseAddress(a.ConnectorData)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}

@@ -30,13 +30,13 @@ func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 }
 
 // Fetch implements [connectors.Fetcher]. Addresses of files expire, so the message is asked for again (DR-26).
-func (d *Discord) Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error) {
+func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error) {
 	if f.Size > limit {
-		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
 	}
 	at, err := d.attachment(ctx, f.Ref)
 	if err != nil {
-		return core.Blob{}, fmt.Errorf("fetch a file: %w", err)
+		return core.File{}, fmt.Errorf("fetch a file: %w", err)
 	}
 	data, _, err := d.files.Get(ctx, at.URL, limit)
 	switch {
@@ -45,7 +45,7 @@ func (d *Discord) Fetch(ctx context.Context, f core.File, limit int64) (core.Blo
 	case errors.Is(err, guard.ErrTooLarge):
 		err = fmt.Errorf("%w: %w", core.ErrTooLarge, err)
 	}
-	return core.Blob{Name: f.Name, Type: f.Type, Data: data}, err
+	return core.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
 // attachment finds a file again, with an address that is good for now.

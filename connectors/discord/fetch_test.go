@@ -14,7 +14,7 @@ import (
 )
 
 // sent is a file that ann sends, as the gateway was told of it, and its message.
-func (w *world) sent(a discordfake.Attachment) (core.File, string) {
+func (w *world) sent(a discordfake.Attachment) (core.Attachment, string) {
 	w.Helper()
 	w.start()
 	id := w.fake.Say(w.channel, w.ann, "look", discordfake.Attach(a))
@@ -133,7 +133,7 @@ func TestFetchFromElsewhere(t *testing.T) {
 func TestOddReferences(t *testing.T) {
 	play(t, func(w *world) {
 		for _, ref := range []string{"", "1", "1/2", "../1/2", "1/2/x", "1/2/3/4", "a/b/c"} {
-			if _, err := w.bot.Fetch(w.Context(), core.File{Ref: ref}, 100); !errors.Is(err, core.ErrNotFound) {
+			if _, err := w.bot.Fetch(w.Context(), core.Attachment{Ref: ref}, 100); !errors.Is(err, core.ErrNotFound) {
 				w.Errorf("%q: %v", ref, err)
 			}
 		}

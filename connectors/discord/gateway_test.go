@@ -153,7 +153,7 @@ func TestWrongToken(t *testing.T) {
 		if _, err := w.bot.Check(w.Context()); err == nil {
 			t.Error("Check finds nothing")
 		}
-		if _, err := w.bot.Open(w.Context(), core.Address{Own: []byte(`{"channel":"1","kind":"direct"}`)}); err == nil {
+		if _, err := w.bot.Open(w.Context(), core.Address{ConnectorData: []byte(`{"channel":"1","kind":"direct"}`)}); err == nil {
 			t.Error("Open finds nothing")
 		}
 		if n := len(w.fake.Log()); n != 1 {

@@ -190,7 +190,7 @@ func (m message) inbound(me string, p place) core.Inbound {
 			in.Quoted = core.Quoted{Name: q.Author.shown(q.Member), Text: q.text(me)}
 		}
 	}
-	in.Address = core.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, Own: own}
+	in.Address = core.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: own}
 	return in
 }
 

@@ -105,12 +105,12 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 	}
 	in := m.inbound(us, p)
 	if msg, ok := in.(core.Message); ok {
-		if len(msg.Address.Own) > core.MaxOwn {
-			t.Errorf("an address of %d bytes", len(msg.Address.Own))
+		if len(msg.Address.ConnectorData) > core.MaxOwn {
+			t.Errorf("an address of %d bytes", len(msg.Address.ConnectorData))
 		}
-		to, err := parseAddress(msg.Address.Own)
+		to, err := parseAddress(msg.Address.ConnectorData)
 		if err != nil || to.Channel != m.Channel || to.Message != m.ID {
-			t.Errorf("address %s: %v", msg.Address.Own, err)
+			t.Errorf("address %s: %v", msg.Address.ConnectorData, err)
 		}
 	}
 	var fields any

@@ -54,16 +54,16 @@ type intake struct {
 // lane is one channel. It is remembered when it is empty: it knows what was seen last.
 type lane struct {
 	guild   string
-	queue   []happening
+	queue   []gatewayEvent
 	seen    uint64    // the latest message that was queued or handed in
 	gap     bool      // there may be messages after seen that are not queued
 	owed    []*ticket // of the events whose messages are in the gap
 	working bool
 }
 
-// happening is one thing to hand in. Its inbound may ask Discord. Without an inbound it stands for the messages of its
+// gatewayEvent is one thing to hand in. Its inbound may ask Discord. Without an inbound it stands for the messages of its
 // channel after an id, which are to be fetched.
-type happening struct {
+type gatewayEvent struct {
 	channel, message string // where, and what it is about; the message may be empty
 	inbound          func(context.Context) core.Inbound
 	after            uint64
@@ -138,8 +138,8 @@ func (q *intake) take(ctx context.Context, m message) {
 }
 
 // written is what it means that m was written.
-func (q *intake) written(m message) happening {
-	return happening{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) core.Inbound {
+func (q *intake) written(m message) gatewayEvent {
+	return gatewayEvent{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) core.Inbound {
 		return m.inbound(q.me, q.places.of(ctx, m))
 	}}
 }
@@ -158,7 +158,7 @@ func (q *intake) note(ctx context.Context, channel, message string, in core.Inbo
 		q.log.Warn("too many events at once; some are dropped", "channel", channel, "kind", fmt.Sprintf("%T", in))
 		return
 	}
-	l.queue = append(l.queue, happening{
+	l.queue = append(l.queue, gatewayEvent{
 		channel: channel, message: message, inbound: func(context.Context) core.Inbound { return in }, ticket: q.hold(),
 	})
 	q.waiting++
@@ -240,7 +240,7 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 
 // deliver returns when h is safe, or given up because it makes the handler panic; it is false if neither is true at the
 // end of ctx.
-func (q *intake) deliver(ctx context.Context, h happening) bool {
+func (q *intake) deliver(ctx context.Context, h gatewayEvent) bool {
 	wait, panics := leastRetry, 0
 	for {
 		err := q.hand(ctx, h)
@@ -270,7 +270,7 @@ func (q *intake) deliver(ctx context.Context, h happening) bool {
 var errPanic = errors.New("panic")
 
 // hand gives h to the handler, which is not cut off by the end of ctx.
-func (q *intake) hand(ctx context.Context, h happening) (err error) {
+func (q *intake) hand(ctx context.Context, h gatewayEvent) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())

@@ -19,7 +19,7 @@ const (
 
 // keeper stores the session and the channels in use, so that the next process can continue.
 type keeper struct {
-	memo connectors.Memo
+	memo connectors.StateStore
 	name string // of the bot's account
 	mark *watermark
 	used *used
@@ -99,13 +99,13 @@ func (k *keeper) flush(ctx context.Context) bool {
 	return true
 }
 
-// memory is a [connectors.Memo] that lasts as long as the process.
+// memory is a [connectors.StateStore] that lasts as long as the process.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]string
 }
 
-// Keep implements [connectors.Memo].
+// Keep implements [connectors.StateStore].
 func (m *memory) Keep(_ context.Context, name, value string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -113,7 +113,7 @@ func (m *memory) Keep(_ context.Context, name, value string) error {
 	return nil
 }
 
-// Kept implements [connectors.Memo].
+// Kept implements [connectors.StateStore].
 func (m *memory) Kept(_ context.Context, name string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -35,7 +35,7 @@ func (q *intake) catchUp(ctx context.Context, channel string, l *lane, after uin
 }
 
 // fill hands in the messages that h stands for. Those that are queued behind it are left to the queue.
-func (q *intake) fill(ctx context.Context, l *lane, h happening) {
+func (q *intake) fill(ctx context.Context, l *lane, h gatewayEvent) {
 	found, ok := q.missed(ctx, h.channel, h.after, true)
 	if !ok && ctx.Err() != nil {
 		return

@@ -13,8 +13,8 @@ const mostText = 1950
 const mostFile = 10 << 20
 
 // newProse makes messages of Markdown, of which Discord reads most.
-func newProse(progress progressive.Progress, code progressive.LongCode) *progressive.Prose {
-	return progressive.NewProse(progressive.ProseOptions{
+func newProse(progress progressive.Progress, code progressive.LongCode) *progressive.MarkdownMessages {
+	return progressive.NewProse(progressive.MarkdownOptions{
 		Dialect: markdown.Light(), Limits: markdown.Limits{Length: mostText},
 		MostFile: mostFile, Reply: true, Progress: progress, LongCode: code,
 	})

@@ -181,12 +181,12 @@ func (q *intake) seek(ctx context.Context, s *search, t target) {
 	if l.guild == "" {
 		l.guild = t.guild
 	}
-	h := happening{channel: t.channel, after: t.after}
+	h := gatewayEvent{channel: t.channel, after: t.after}
 	if len(s.tickets) > 0 {
 		h.ticket = s.tickets[len(s.tickets)-1]
 		q.mark.hold(h.ticket)
 	}
-	at := slices.IndexFunc(l.queue, func(next happening) bool { return snowflake(next.message) > t.after })
+	at := slices.IndexFunc(l.queue, func(next gatewayEvent) bool { return snowflake(next.message) > t.after })
 	if at < 0 {
 		at = len(l.queue)
 	}
@@ -227,7 +227,7 @@ func (q *intake) lookBack(ctx context.Context) {
 	floor := idAt(time.Now().Add(-q.age))
 	for _, c := range channels[:min(len(channels), lookBackLanes)] {
 		l := q.lanes[c]
-		l.queue = append(l.queue, happening{channel: c, after: max(l.seen, floor)})
+		l.queue = append(l.queue, gatewayEvent{channel: c, after: max(l.seen, floor)})
 		q.waiting++
 		q.work(ctx, c, l)
 	}

@@ -63,18 +63,18 @@ type sink struct {
 	closed  bool   // the bot may not write here: it is not asked again (DR-04)
 	blocked string // what people read in place of an answer that a filter refuses; empty if none does
 
-	prose   *progressive.Prose
-	learned *progressive.Learned // by the last request; nil if nothing
+	prose   *progressive.MarkdownMessages
+	learned *progressive.BudgetHint // by the last request; nil if nothing
 }
 
 var (
-	_ progressive.Sink        = (*sink)(nil)
-	_ progressive.Editor      = (*sink)(nil)
-	_ progressive.Deleter     = (*sink)(nil)
-	_ progressive.Typer       = (*sink)(nil)
-	_ progressive.NonceKeeper = (*sink)(nil)
-	_ progressive.Resender    = (*sink)(nil)
-	_ progressive.Learner     = (*sink)(nil)
+	_ progressive.Sink           = (*sink)(nil)
+	_ progressive.Editor         = (*sink)(nil)
+	_ progressive.Deleter        = (*sink)(nil)
+	_ progressive.Typer          = (*sink)(nil)
+	_ progressive.NonceKeeper    = (*sink)(nil)
+	_ progressive.Resender       = (*sink)(nil)
+	_ progressive.BudgetReporter = (*sink)(nil)
 )
 
 var errClosed = errors.New("the platform already refused the bot here")
@@ -92,9 +92,9 @@ func (s *sink) route(op progressive.Op) progressive.Scope {
 	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
 }
 
-// Learned implements [progressive.Learner]: what is left of a bucket makes nobody ask too early, and nobody slower after
+// BudgetHint implements [progressive.BudgetReporter]: what is left of a bucket makes nobody ask too early, and nobody slower after
 // (DR-01).
-func (s *sink) Learned() (l progressive.Learned, ok bool) {
+func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 	if s.learned != nil {
 		l, ok = *s.learned, true
 		s.learned = nil
@@ -105,7 +105,7 @@ func (s *sink) Learned() (l progressive.Learned, ok bool) {
 // Render implements [progressive.Sink].
 func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
 	if s.blocked != "" {
-		return []progressive.Part{{Text: s.blocked, Plain: s.blocked, ReplyTo: true, Offer: v.Offer}}
+		return []progressive.Part{{Text: s.blocked, Plain: s.blocked, ReplyTo: true, Offer: v.Choices}}
 	}
 	return s.prose.Parts(v, refused...)
 }
@@ -225,12 +225,12 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 	err := s.client.do(ctx, method, path, in, out)
 	s.learned = nil
 	if w, ok := s.client.limits.window(routeOf(method, path), time.Now()); ok {
-		s.learned = &progressive.Learned{Scope: s.route(op), Left: w.left, After: time.Until(w.until)}
+		s.learned = &progressive.BudgetHint{Scope: s.route(op), Left: w.left, After: time.Until(w.until)}
 	}
 	return s.judge(op, err)
 }
 
-// address is what [core.Address.Own] holds. It is stored, so its names stay.
+// address is what [core.Address.ConnectorData] holds. It is stored, so its names stay.
 type address struct {
 	Channel string        `json:"channel"`
 	Guild   string        `json:"guild,omitempty"`

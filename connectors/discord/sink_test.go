@@ -277,14 +277,14 @@ func TestLearns(t *testing.T) {
 			if err := w.edit(s, id, fmt.Sprint("left ", left)); err != nil {
 				t.Fatal(err)
 			}
-			l, ok := s.(progressive.Learner).Learned()
+			l, ok := s.(progressive.BudgetReporter).BudgetHint()
 			if !ok || l.Left != left || l.After < 9*time.Second || l.After > 10*time.Second || !slices.Contains(s.Scopes(progressive.Edit), l.Scope) {
 				t.Errorf("learned %+v, %v", l, ok)
 			}
 			if slices.Contains(s.Scopes(progressive.Post), l.Scope) {
 				t.Error("an edit's bucket holds up posts")
 			}
-			if l, ok := s.(progressive.Learner).Learned(); ok {
+			if l, ok := s.(progressive.BudgetReporter).BudgetHint(); ok {
 				t.Errorf("learned again: %+v", l)
 			}
 		}
@@ -364,7 +364,7 @@ func TestBan(t *testing.T) {
 
 func TestOpenRefusesBadAddresses(t *testing.T) {
 	for _, own := range []string{``, `{}`, `{"channel":"../../users/@me"}`, `{"channel":"1","message":"x"}`, `[]`} {
-		_, err := discord.New(discord.Options{Token: token}).Open(t.Context(), core.Address{Connector: "discord", Own: []byte(own)})
+		_, err := discord.New(discord.Options{Token: token}).Open(t.Context(), core.Address{Connector: "discord", ConnectorData: []byte(own)})
 		if !errors.Is(err, core.ErrUnreached) {
 			t.Errorf("%s: %v", own, err)
 		}

@@ -15,9 +15,9 @@ import (
 )
 
 // file is one that can be sent: nothing in its name or its type ends a header (SE-05), which the library leaves to us.
-type file core.Blob
+type file core.File
 
-func sendable(f core.Blob) file {
+func sendable(f core.File) file {
 	kind, params, err := mime.ParseMediaType(f.Type)
 	if f.Type = mime.FormatMediaType(kind, params); err != nil || f.Type == "" {
 		f.Type = "application/octet-stream"

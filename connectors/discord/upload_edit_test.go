@@ -14,7 +14,7 @@ import (
 )
 
 func filePart(name, kind, data string) progressive.Part {
-	return progressive.Part{File: &core.Blob{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
+	return progressive.Part{File: &core.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
 }
 
 // showsFile posts a file and returns its message.

@@ -15,8 +15,8 @@ const (
 	answerLife    = 30 * time.Second // after which nobody looks at the button any more
 )
 
-// answer is what the server is told of a press.
-type answer struct {
+// callbackAnswer is what the server is told of a press.
+type callbackAnswer struct {
 	query string // the id of the callback query
 	text  string // an alert; empty for none
 	due   time.Time
@@ -27,7 +27,7 @@ type answer struct {
 // a button that spins for some seconds: what was chosen is safe before.
 type answers struct {
 	ctx  context.Context // of the requests: what is queued is dropped when it is done
-	send func(ctx context.Context, a answer) (pause time.Duration)
+	send func(ctx context.Context, a callbackAnswer) (pause time.Duration)
 	log  *slog.Logger
 	jobs *connectors.Jobs[int64] // by chat
 
@@ -35,12 +35,12 @@ type answers struct {
 	until time.Time // the server asked to wait
 }
 
-func newAnswers(ctx context.Context, send func(context.Context, answer) time.Duration, log *slog.Logger) *answers {
+func newAnswers(ctx context.Context, send func(context.Context, callbackAnswer) time.Duration, log *slog.Logger) *answers {
 	return &answers{ctx: ctx, send: send, log: log, jobs: connectors.NewJobs[int64](answerWorkers, mostAnswers)}
 }
 
 // add queues an answer. It does not block.
-func (q *answers) add(chat int64, a answer) {
+func (q *answers) add(chat int64, a callbackAnswer) {
 	a.due = time.Now().Add(answerLife)
 	if !q.jobs.Add(chat, func() { q.answer(chat, a) }) {
 		q.log.Debug("too many button presses to answer; one is skipped", "chat", chat)
@@ -48,7 +48,7 @@ func (q *answers) add(chat int64, a answer) {
 }
 
 // answer sends a, unless it is too late for that.
-func (q *answers) answer(chat int64, a answer) {
+func (q *answers) answer(chat int64, a callbackAnswer) {
 	if q.hold(a); q.ctx.Err() == nil && time.Now().Before(a.due) {
 		q.close(q.send(q.ctx, a))
 	} else {
@@ -57,7 +57,7 @@ func (q *answers) answer(chat int64, a answer) {
 }
 
 // hold waits while the server wants no answers, as long as a has time.
-func (q *answers) hold(a answer) {
+func (q *answers) hold(a callbackAnswer) {
 	q.mu.Lock()
 	until := q.until
 	q.mu.Unlock()

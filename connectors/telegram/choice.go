@@ -22,7 +22,7 @@ const notTaken = "That didn't work. Please try again."
 
 // keyboard has a button for each option, below each other: labels may be long. Its data is the question's random id and the
 // option's place.
-func keyboard(o core.Offer) string {
+func keyboard(o core.Choices) string {
 	type button struct {
 		Text string `json:"text"`
 		Data string `json:"callback_data"`
@@ -65,12 +65,12 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 			p.log.Warn("a choice could not be stored and was not accepted", "err", err)
 		}
 	}
-	p.answers.add(u.chat(), answer{query: u.CallbackQuery.ID, text: told})
+	p.answers.add(u.chat(), callbackAnswer{query: u.CallbackQuery.ID, text: told})
 	return nil
 }
 
 // tellPress answers a press. pause is for how long the server wants no more of these requests.
-func (p *poller) tellPress(ctx context.Context, a answer) (pause time.Duration) {
+func (p *poller) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	params := tgbotapi.Params{"callback_query_id": a.query}

@@ -21,10 +21,10 @@ const maxDownload = 20 << 20
 var _ connectors.Fetcher = (*Telegram)(nil)
 
 // Fetch implements [connectors.Fetcher]: it asks where the file is, and reads it there.
-func (t *Telegram) Fetch(ctx context.Context, f core.File, limit int64) (core.Blob, error) {
+func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error) {
 	limit = min(limit, maxDownload)
 	if f.Size > limit {
-		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
 	}
 	var at struct {
 		Path string `json:"file_path"`
@@ -34,16 +34,16 @@ func (t *Telegram) Fetch(ctx context.Context, f core.File, limit int64) (core.Bl
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && r.says("too big"):
-		return core.Blob{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+		return core.File{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
 	case errors.As(err, &r) && r.code == http.StatusBadRequest:
-		return core.Blob{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+		return core.File{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
 	case err != nil:
-		return core.Blob{}, err
+		return core.File{}, err
 	case at.Size > limit:
-		return core.Blob{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
+		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
 	}
 	data, err := t.client.download(ctx, at.Path, limit)
-	return core.Blob{Name: f.Name, Type: f.Type, Data: data}, err
+	return core.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
 // errOnDisk is a server of one's own that was started with --local.

@@ -20,11 +20,11 @@ import (
 func TestFetch(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		id := r.AddFile("photo.jpg", []byte("picture"), 0)
-		got, err := r.bot.Fetch(t.Context(), core.File{Ref: id, Name: "mine", Type: "image/jpeg"}, 100)
+		got, err := r.bot.Fetch(t.Context(), core.Attachment{Ref: id, Name: "mine", Type: "image/jpeg"}, 100)
 		if err != nil || string(got.Data) != "picture" || got.Name != "mine" || got.Type != "image/jpeg" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if _, err := r.bot.Fetch(t.Context(), core.File{Ref: id}, 3); !errors.Is(err, core.ErrTooLarge) {
+		if _, err := r.bot.Fetch(t.Context(), core.Attachment{Ref: id}, 3); !errors.Is(err, core.ErrTooLarge) {
 			t.Errorf("more than is wanted comes with %v", err)
 		}
 	})
@@ -35,7 +35,7 @@ func TestFetchTooMuch(t *testing.T) {
 	const much = 21 << 20
 	bubble(t, func(t *testing.T, r *rig) {
 		id := r.AddFile("film.mp4", []byte("x"), much)
-		for name, f := range map[string]core.File{"the message says so": {Ref: id, Size: much}, "the server says so": {Ref: id}} {
+		for name, f := range map[string]core.Attachment{"the message says so": {Ref: id, Size: much}, "the server says so": {Ref: id}} {
 			if _, err := r.bot.Fetch(t.Context(), f, 1<<30); !errors.Is(err, core.ErrTooLarge) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -67,7 +67,7 @@ func TestFetchFails(t *testing.T) {
 				r.Fault(c.fault)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				got, err := r.bot.Fetch(ctx, core.File{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
+				got, err := r.bot.Fetch(ctx, core.Attachment{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
 				if err == nil || c.want != nil && !errors.Is(err, c.want) || got.Data != nil {
 					t.Errorf("%v, %v", got, err)
 				}

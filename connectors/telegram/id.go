@@ -31,7 +31,7 @@ func (a account) room(chat int64, topic int) core.RoomID {
 // entity is a person, a bot, or a chat that writes in its own name.
 func entity(id int64) core.EntityID { return core.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
 
-// address is [core.Address.Own].
+// address is [core.Address.ConnectorData].
 type address struct {
 	Chat    int64  `json:"chat"`
 	Topic   int    `json:"topic,omitempty"`

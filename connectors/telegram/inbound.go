@@ -82,7 +82,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Addressed = s.addressed(m, topic)
 	in.Address = core.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
-		Own: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
+		ConnectorData: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
 	}
 	return in
 }

@@ -66,10 +66,10 @@ func TestMessage(t *testing.T) {
 		t.Errorf("chats %q", m.Place.Chats)
 	}
 	a := m.Address
-	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.Own) > core.MaxOwn {
+	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.ConnectorData) > core.MaxOwn {
 		t.Errorf("%+v", a)
 	}
-	if own, err := parseAddress(a.Own); err != nil || own != (address{Chat: 5, Message: 7, Kind: private}) {
+	if own, err := parseAddress(a.ConnectorData); err != nil || own != (address{Chat: 5, Message: 7, Kind: private}) {
 		t.Errorf("%+v, %v", own, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestRooms(t *testing.T) {
 				extra += "," + c.extra
 			}
 			m := read(t, c.chat, extra).(core.Message)
-			own, err := parseAddress(m.Address.Own)
+			own, err := parseAddress(m.Address.ConnectorData)
 			if err != nil || m.Room != c.room || m.Place.Kind != c.kind || own.Topic != c.topic || m.InReplyTo != c.reply {
 				t.Errorf("room %s, %s, topic %d, reply to %q, %v", m.Room, m.Place.Kind, own.Topic, m.InReplyTo, err)
 			}
@@ -269,7 +269,7 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		in := self{account: us, username: "parley_bot"}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first)
-		if m, ok := in.(core.Message); ok && (m.ID == "" || len(m.Address.Own) > core.MaxOwn) {
+		if m, ok := in.(core.Message); ok && (m.ID == "" || len(m.Address.ConnectorData) > core.MaxOwn) {
 			t.Errorf("%+v", m)
 		}
 	})

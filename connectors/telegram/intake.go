@@ -25,17 +25,17 @@ var errKept = errors.New("not taken")
 type intake struct {
 	h    connectors.Handler
 	log  *slog.Logger
-	done map[int]bool  // taken, and not confirmed yet
-	kept map[int]*kept // not taken, by update
+	done map[int]bool           // taken, and not confirmed yet
+	kept map[int]*pendingUpdate // not taken, by update
 }
 
-type kept struct {
+type pendingUpdate struct {
 	since  time.Time
 	others bool // some were taken meanwhile
 }
 
 func newIntake(h connectors.Handler, log *slog.Logger) *intake {
-	return &intake{h: h, log: log, done: map[int]bool{}, kept: map[int]*kept{}}
+	return &intake{h: h, log: log, done: map[int]bool{}, kept: map[int]*pendingUpdate{}}
 }
 
 // take hands a batch over. offset confirms what needs not come again; the error is [errKept] if some has to.
@@ -99,7 +99,7 @@ func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []h
 	if err := handle(ctx, u); err != nil {
 		held[chat] = true
 		if i.kept[id] == nil {
-			i.kept[id] = &kept{since: time.Now()}
+			i.kept[id] = &pendingUpdate{since: time.Now()}
 		}
 		return err
 	}

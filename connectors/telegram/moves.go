@@ -11,15 +11,15 @@ import (
 
 // moves remembers groups that got a new id (TR-24), over a restart too: a room is called by the first.
 type moves struct {
-	name string          // of what is kept
-	memo connectors.Memo // nil: it lasts as long as the process
+	name string                // of what is kept
+	memo connectors.StateStore // nil: it lasts as long as the process
 
 	mu   sync.Mutex
 	to   map[int64]int64 // nil before anything was read
 	from map[int64]int64
 }
 
-func newMoves(a account, memo connectors.Memo) *moves {
+func newMoves(a account, memo connectors.StateStore) *moves {
 	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo}
 }
 

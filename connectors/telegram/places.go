@@ -56,7 +56,7 @@ func (s self) moved(m *tgbotapi.ChatMemberUpdated, first func(int64) int64) core
 	case gone: // they have blocked us
 		return core.Left{Room: s.room(first(m.Chat.ID), 0)}
 	}
-	return core.Joined{World: world, Place: s.place(&m.Chat, 0, false, first)}
+	return core.Joined{World: world, Room: s.place(&m.Chat, 0, false, first)}
 }
 
 // member hands over where the bot comes and goes, and tells the operator.

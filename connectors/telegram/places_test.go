@@ -41,7 +41,7 @@ func TestComesAndGoes(t *testing.T) {
 		room := r.bot.account.room(club.ID, 0)
 		world := core.World{ID: core.WorldID(room), Connector: "telegram", Name: "Club"}
 		r.JoinBot(club, ada)
-		r.gets(core.Joined{World: world, Place: core.Room{
+		r.gets(core.Joined{World: world, Room: core.Room{
 			ID: room, World: world.ID, Kind: core.Group, Connector: "telegram", Name: "Club", Chats: chats(club.ID, club.ID),
 		}})
 		r.Enter(club, ada)
@@ -58,7 +58,7 @@ func TestComesAndGoes(t *testing.T) {
 		r.Block(ada)
 		r.gets(core.Left{Room: direct})
 		r.Unblock(ada)
-		r.gets(core.Joined{Place: core.Room{ID: direct, Kind: core.Direct, Connector: "telegram", Name: "Ada", Chats: chats(chat.ID, chat.ID)}})
+		r.gets(core.Joined{Room: core.Room{ID: direct, Kind: core.Direct, Connector: "telegram", Name: "Ada", Chats: chats(chat.ID, chat.ID)}})
 	})
 }
 
@@ -182,7 +182,7 @@ func TestMigrationIsKept(t *testing.T) {
 		if got := r.last(); got.Room != room || got.Text != "later" {
 			t.Errorf("in the next process %q came in %s", got.Text, got.Room)
 		}
-		s, err := next.Open(t.Context(), core.Address{Own: address{Chat: club.ID, Kind: group}.encode()})
+		s, err := next.Open(t.Context(), core.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,9 +17,9 @@ const (
 
 // newProse makes messages in Telegram's HTML (TR-09) of Markdown. With reply the first stands below the question. Of all
 // people and chats only the user with the name asker may be mentioned; if it is empty, none.
-func newProse(reply bool, asker string, progress progressive.Progress, code progressive.LongCode) *progressive.Prose {
+func newProse(reply bool, asker string, progress progressive.Progress, code progressive.LongCode) *progressive.MarkdownMessages {
 	mention := func(name string) bool { return asker != "" && strings.EqualFold(name, asker) }
-	return progressive.NewProse(progressive.ProseOptions{
+	return progressive.NewProse(progressive.MarkdownOptions{
 		Dialect:  markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler", Mentions: mention}),
 		Limits:   markdown.Limits{Length: mostText, Raw: mostRaw, Entities: mostEntities},
 		MostFile: mostFile, Reply: reply, Progress: progress, LongCode: code,

@@ -22,7 +22,7 @@ type sink struct {
 	telegram *Telegram
 	to       address
 	alone    bool // what we reply to is gone
-	prose    *progressive.Prose
+	prose    *progressive.MarkdownMessages
 }
 
 func newSink(t *Telegram, to address) *sink {

@@ -26,8 +26,8 @@ type Options struct {
 	APIURL string // of a Bot API server; empty for Telegram's own
 	// Dial opens connections. Nil means the system's way, with the environment's proxy.
 	Dial connectors.Dialer
-	Memo connectors.Memo // keeps which groups got new ids; nil for as long as the process lives
-	Log  *slog.Logger    // nil for none
+	Memo connectors.StateStore // keeps which groups got new ids; nil for as long as the process lives
+	Log  *slog.Logger          // nil for none
 	// Progress is how much people see of calls; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
@@ -117,7 +117,7 @@ func (t *Telegram) Close() error {
 
 // Open implements [connectors.Poster].
 func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
-	own, err := parseAddress(a.Own)
+	own, err := parseAddress(a.ConnectorData)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
 	}
@@ -131,7 +131,7 @@ func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, 
 }
 
 // Check implements [connectors.Checker].
-func (t *Telegram) Check(ctx context.Context) (found connectors.Checkup, err error) {
+func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err error) {
 	if t.wrong != nil {
 		return found, t.wrong
 	}

@@ -36,7 +36,7 @@ type carried struct {
 
 // carry says what a file is for Telegram: what is neither a photo nor music is a document. The server knows music by its
 // name ("Your audio must be in the .MP3 or .M4A format").
-func carry(f core.Blob) carried {
+func carry(f core.File) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
 	switch ext := music(f.Type); {
 	case ext != "":

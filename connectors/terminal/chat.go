@@ -34,9 +34,9 @@ type Chat struct {
 	shown screen
 
 	typed   chan typed
-	reading bool      // there is a prompt, and a line will come from typed
-	over    error     // no line will come any more
-	waiting []*answer // of what was typed while another goes on
+	reading bool           // there is a prompt, and a line will come from typed
+	over    error          // no line will come any more
+	waiting []*typedAnswer // of what was typed while another goes on
 }
 
 // Run talks until the person leaves or ctx is done. It returns an error if the conversation can't go on.
@@ -160,8 +160,8 @@ func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.Ca
 }
 
 // answers shows what comes of a message, and then what comes of the lines that were typed meanwhile.
-func (c *Chat) answers(ctx context.Context, first *answer) (err error) {
-	c.waiting = []*answer{first}
+func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
+	c.waiting = []*typedAnswer{first}
 	for len(c.waiting) > 0 {
 		a := c.waiting[0]
 		c.waiting = c.waiting[1:]
@@ -178,7 +178,7 @@ func (c *Chat) answers(ctx context.Context, first *answer) (err error) {
 }
 
 // follow shows the answer until its end. What comes while it is not yet time to draw again is drawn then.
-func (c *Chat) follow(ctx context.Context, a *answer) (*reply, error) {
+func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	frames := make(chan Frame)
 	var failed error // before frames is closed
 	go func() {

@@ -15,17 +15,17 @@ type typed struct {
 	err  error
 }
 
-// answer is one that comes: its frames are there for whoever asks for them.
-type answer struct {
+// typedAnswer is one that comes: its frames are there for whoever asks for them.
+type typedAnswer struct {
 	said string // what it answers, if that was typed while another went on
 	next func() (Frame, error, bool)
 	stop func()
 }
 
 // begin has frames come for what was typed: said is empty if it was typed at the prompt of a message.
-func begin(said string, frames iter.Seq2[Frame, error]) *answer {
+func begin(said string, frames iter.Seq2[Frame, error]) *typedAnswer {
 	next, stop := iter.Pull2(frames)
-	return &answer{said, next, stop}
+	return &typedAnswer{said, next, stop}
 }
 
 // next waits for the next message.

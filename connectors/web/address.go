@@ -22,7 +22,7 @@ const addressKeyName = Name + "/address key"
 // addressKey turns addresses of visitors into names for their spending limits. The key is replaced with the day that the limits
 // count by, and the old one is deleted: from then on no stored name leads back to an address. Safe for concurrent use.
 type addressKey struct {
-	memo connectors.Memo // nil: the key lasts as long as the process
+	memo connectors.StateStore // nil: the key lasts as long as the process
 	zone *time.Location
 
 	mu   sync.Mutex

@@ -23,7 +23,7 @@ type backend struct {
 	rooms   map[core.RoomID]core.Room
 	said    map[core.RoomID][]core.Memory
 	replies map[core.RunID]*reply
-	shelf   map[int]core.Blob // the files of every answer; without any, all are the same picture
+	shelf   map[int]core.File // the files of every answer; without any, all are the same picture
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
 	carries bool              // what comes of a choice is an answer, as a question
@@ -77,7 +77,7 @@ func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, erro
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (b *backend) File(_ context.Context, _ core.RunID, n int) (core.Blob, error) {
+func (b *backend) File(_ context.Context, _ core.RunID, n int) (core.File, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil {
@@ -108,21 +108,21 @@ func (b *backend) Known(_ context.Context, in core.Memory) (core.Accepted, error
 }
 
 // keep makes files those of every answer.
-func (b *backend) keep(files ...core.Blob) {
+func (b *backend) keep(files ...core.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shelf = map[int]core.Blob{}
+	b.shelf = map[int]core.File{}
 	for n, f := range files {
 		b.shelf[n] = f
 	}
 }
 
-func onePixel() core.Blob {
+func onePixel() core.File {
 	data, err := base64.StdEncoding.DecodeString(pixel)
 	if err != nil {
 		panic(err)
 	}
-	return core.Blob{Type: "image/gif", Data: data}
+	return core.File{Type: "image/gif", Data: data}
 }
 
 const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
@@ -193,7 +193,7 @@ func (b *backend) named(in core.Message) (core.Choice, bool) {
 		if v.Outcome.Done() || asker.question.Room != in.Room {
 			continue
 		}
-		if n := slices.Index(v.Offer.Options, in.Text); n >= 0 {
+		if n := slices.Index(v.Choices.Options, in.Text); n >= 0 {
 			return core.Choice{Question: id, Option: n, Room: in.Room, Author: in.Author}, true
 		}
 	}
@@ -208,7 +208,7 @@ func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
 	}
 	delete(b.open, c.Question)
 	b.said[c.Room] = append(b.said[c.Room], core.Memory{
-		ID: id, Room: c.Room, Author: c.Author, Text: asker.View().Offer.Options[c.Option], InReplyTo: "run/" + asker.question.ID, At: time.Now(),
+		ID: id, Room: c.Room, Author: c.Author, Text: asker.View().Choices.Options[c.Option], InReplyTo: "run/" + asker.question.ID, At: time.Now(),
 	})
 	carrier := &reply{b: b, question: core.Memory{ID: id, Room: c.Room}}
 	run := core.RunID("run/" + id)
@@ -227,11 +227,11 @@ func (r *reply) offer(id string, options ...string) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	r.b.open[id] = r
-	r.Apply(core.Change{Kind: core.Offered, Offer: &core.Offer{ID: id, Options: options}})
+	r.Apply(core.Change{Kind: core.ChoicesChanged, Choices: &core.Choices{ID: id, Options: options}})
 }
 
 // goOn takes away what could be chosen.
-func (r *reply) goOn() { r.Apply(core.Change{Kind: core.Offered}) }
+func (r *reply) goOn() { r.Apply(core.Change{Kind: core.ChoicesChanged}) }
 
 func (r *reply) say(text string) { r.Apply(core.Change{Kind: core.Text, Text: text}) }
 
@@ -239,7 +239,7 @@ func (r *reply) callback(call, text string) {
 	r.Apply(core.Change{Kind: core.Callback, Call: call, Text: text})
 }
 
-func (r *reply) tool(call string, t core.Tool, files ...core.Blob) {
+func (r *reply) tool(call string, t core.Tool, files ...core.File) {
 	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t, Files: files})
 }
 

@@ -40,7 +40,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
 	p.shows(".status", "Running PLAY_DEMO…")
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A sketch", Files: []core.Blob{onePixel()}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A sketch", Files: []core.File{onePixel()}})
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`, ShortResult: "half way"})
 	p.shows(".tool summary", "half way")

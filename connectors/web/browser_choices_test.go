@@ -135,7 +135,7 @@ func playRefused(t *testing.T, g *gateway, p *tab) {
 	r.End(core.Outcome{Status: core.Superseded})
 	p.wait(`all('.answer .chip').length === 0`)
 	later.say("Which tea?")
-	later.finish(core.Outcome{Status: core.Completed, Offer: &core.Offer{ID: "last", Options: []string{"Green", "Black"}}}, "")
+	later.finish(core.Outcome{Status: core.Completed, Offer: &core.Choices{ID: "last", Options: []string{"Green", "Black"}}}, "")
 	p.wait(`all('.answer .chip').length === 2 && all('.stop')[0].hidden`)
 	p.click(".answer .chip:nth-child(2)")
 	if r := g.next(t); r.question.Text != "Black" {

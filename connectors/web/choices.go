@@ -23,7 +23,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), Payer: payer})
+	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -85,7 +85,7 @@ func (w *Web) recent(ctx context.Context, room core.RoomID) ([]core.Memory, erro
 	if err != nil {
 		return nil, err
 	}
-	aside, err := w.opts.Store.Recent(ctx, room, core.Aside, 0, shown)
+	aside, err := w.opts.Store.Recent(ctx, room, core.KindCommand, 0, shown)
 	if err != nil || len(aside) == 0 {
 		return said, err
 	}
@@ -95,14 +95,14 @@ func (w *Web) recent(ctx context.Context, room core.RoomID) ([]core.Memory, erro
 }
 
 // offers are what is asked in room, by the message that asks.
-func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*core.Offer, error) {
+func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*core.Choices, error) {
 	open, err := w.opts.Store.OpenQuestions(ctx, room)
 	if err != nil {
 		return nil, err
 	}
-	offers := map[core.MemoryID]*core.Offer{}
+	offers := map[core.MemoryID]*core.Choices{}
 	for _, q := range open {
-		offers[core.Run{ID: q.Run}.Said()] = &core.Offer{ID: q.ID, Options: q.Options}
+		offers[core.Run{ID: q.Run}.Said()] = &core.Choices{ID: q.ID, Options: q.Options}
 	}
 	return offers, nil
 }

@@ -39,7 +39,7 @@ type frame struct {
 	Interrupted bool             `json:"interrupted,omitempty"`
 	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string         `json:"actionCallbackHistory,omitempty"`
-	Choices     *core.Offer      `json:"choices,omitempty"` // status, done: what people may choose from
+	Choices     *core.Choices    `json:"choices,omitempty"` // status, done: what people may choose from
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
@@ -109,9 +109,9 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 			out = append(out, e.tool(c)...)
 		case c.Kind == core.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
 			out = append(out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning, At: e.places[c.Call]}, c.Files))
-		case c.Kind == core.Offered:
-			e.asked = c.Offer != nil
-			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Offer})
+		case c.Kind == core.ChoicesChanged:
+			e.asked = c.Choices != nil
+			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Choices})
 		}
 		if c.Important != "" {
 			out = append(out, frame{Type: "status", Kind: "update", Text: &c.Important})

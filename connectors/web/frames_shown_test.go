@@ -19,20 +19,20 @@ func (s *shows) read() []frame {
 	return s.enc.encode("run", changes, view)
 }
 
-func (s *shows) call(stage core.Stage, files ...core.Blob) {
+func (s *shows) call(stage core.Stage, files ...core.File) {
 	s.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PLAY", Stage: stage, Success: true}, Files: files})
 }
 
-func (s *shows) update(text string, files ...core.Blob) {
+func (s *shows) update(text string, files ...core.File) {
 	s.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
 }
 
-func (s *shows) offer(o *core.Offer) { s.Apply(core.Change{Kind: core.Offered, Offer: o}) }
+func (s *shows) offer(o *core.Choices) { s.Apply(core.Change{Kind: core.ChoicesChanged, Choices: o}) }
 
 var (
-	cover = core.Blob{Type: "image/png", Data: []byte("png")}
-	track = core.Blob{Name: "a.ogg", Type: "audio/ogg", Data: []byte("ogg")}
-	notes = core.Blob{Name: "<b>.html", Type: "text/html; charset=utf-8", Data: []byte("<b>")}
+	cover = core.File{Type: "image/png", Data: []byte("png")}
+	track = core.File{Name: "a.ogg", Type: "audio/ogg", Data: []byte("ogg")}
+	notes = core.File{Name: "<b>.html", Type: "text/html; charset=utf-8", Data: []byte("<b>")}
 )
 
 const (
@@ -83,7 +83,7 @@ func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
 	s.call(core.StageRunning)
 	s.update("Found", cover, track)
 	s.update("Other", notes)
-	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked, s.read())
 
 	s.at, s.enc = 0, encoder{joining: true} // later, when somebody has chosen
@@ -95,7 +95,7 @@ func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
 func TestFramesOfAnOffer(t *testing.T) {
 	s := &shows{}
 	s.Apply(core.Change{Kind: core.Text, Text: "Which?"})
-	offer := &core.Offer{ID: "q", Options: []string{"Yes", "No"}}
+	offer := &core.Choices{ID: "q", Options: []string{"Yes", "No"}}
 	s.offer(offer)
 	wantFrames(t, streaming+"\n"+`{"type":"token","text":"Which?"}`+"\n"+asked, s.read())
 	s.offer(nil)
@@ -111,14 +111,14 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s := &shows{}
 	s.call(core.StageStart)
 	s.update("", track)
-	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.read()
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
 	wantFrames(t, "", s.enc.restart())
 
 	s = &shows{}
 	s.call(core.StageStart)
-	s.offer(&core.Offer{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.offer(nil)
 	s.read()
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
@@ -128,8 +128,8 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 func TestFramesOfAnEndedAnswer(t *testing.T) {
 	s := &shows{enc: encoder{room: "web/c", joining: true}}
 	s.call(core.StageStart)
-	s.call(core.StageEnd, core.Blob{Type: "image/png", Past: &core.PastFile{N: 3, Type: "image/png", Size: 3}},
-		core.Blob{Name: "a.ogg", Type: "audio/ogg", Past: &core.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
+	s.call(core.StageEnd, core.File{Type: "image/png", Past: &core.PastFile{N: 3, Type: "image/png", Size: 3}},
+		core.File{Name: "a.ogg", Type: "audio/ogg", Past: &core.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
 	s.End(core.Outcome{Status: core.Completed})
 	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
 	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end",`+there+`}`+"\n"+

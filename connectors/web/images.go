@@ -92,11 +92,11 @@ func (p picture) decode() (image, *refusal) {
 }
 
 // shelve keeps the images of a message until they are read.
-func (w *Web) shelve(id core.MemoryID, images []image) (files []core.File) {
+func (w *Web) shelve(id core.MemoryID, images []image) (files []core.Attachment) {
 	for n, i := range images {
 		ref := fmt.Sprintf("%s/%d", id, n)
 		w.shelf.put(ref, i.data)
-		files = append(files, core.File{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
+		files = append(files, core.Attachment{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
 	}
 	return files
 }
@@ -105,19 +105,19 @@ var _ connectors.Fetcher = (*Web)(nil)
 
 // Fetch implements [connectors.Fetcher]. Pictures are not stored: a new process has none, nor has an old one those that had to
 // make room.
-func (w *Web) Fetch(_ context.Context, f core.File, limit int64) (core.Blob, error) {
+func (w *Web) Fetch(_ context.Context, f core.Attachment, limit int64) (core.File, error) {
 	data, ok := w.shelf.get(f.Ref)
 	switch {
 	case !ok:
-		return core.Blob{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
+		return core.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
 	case int64(len(data)) > limit:
-		return core.Blob{}, core.ErrTooLarge
+		return core.File{}, core.ErrTooLarge
 	}
-	return core.Blob{Name: f.Name, Type: f.Type, Data: data}, nil
+	return core.File{Name: f.Name, Type: f.Type, Data: data}, nil
 }
 
-// shelf has a bounded number of bytes; the oldest make room. The zero shelf is empty.
-type shelf struct {
+// imageCache has a bounded number of bytes; the oldest make room. The zero shelf is empty.
+type imageCache struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	order []string // oldest first
@@ -125,7 +125,7 @@ type shelf struct {
 }
 
 // put keeps data, unless there is something under its name already.
-func (s *shelf) put(ref string, data []byte) {
+func (s *imageCache) put(ref string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files[ref] != nil {
@@ -142,7 +142,7 @@ func (s *shelf) put(ref string, data []byte) {
 	}
 }
 
-func (s *shelf) get(ref string) ([]byte, bool) {
+func (s *imageCache) get(ref string) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data, ok := s.files[ref]

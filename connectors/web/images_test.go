@@ -61,10 +61,10 @@ func TestShelf(t *testing.T) {
 	if w.shelf.size > maxShelf || len(w.shelf.files) != len(w.shelf.order) {
 		t.Errorf("%d bytes in %d files", w.shelf.size, len(w.shelf.files))
 	}
-	if _, err := w.Fetch(t.Context(), core.File{Ref: "39/0"}, 4<<20); err != nil {
+	if _, err := w.Fetch(t.Context(), core.Attachment{Ref: "39/0"}, 4<<20); err != nil {
 		t.Errorf("the newest: %v", err)
 	}
-	if _, err := w.Fetch(t.Context(), core.File{Ref: "0/0"}, 4<<20); !errors.Is(err, core.ErrNotFound) {
+	if _, err := w.Fetch(t.Context(), core.Attachment{Ref: "0/0"}, 4<<20); !errors.Is(err, core.ErrNotFound) {
 		t.Errorf("the oldest: %v", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestFiles(t *testing.T) {
 
 // What is no picture is for saving, whatever it is called; players get the part that they ask for (SE-06).
 func TestFilesAreSaved(t *testing.T) {
-	song := core.Blob{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
+	song := core.File{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
 	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
 	serve(t, store, accept, func(client *http.Client, _ *core.Answer) {
 		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
@@ -126,10 +126,10 @@ func TestFilesAreSaved(t *testing.T) {
 // oneFile is a store with one file.
 type oneFile struct {
 	rooms
-	file core.Blob
+	file core.File
 }
 
-func (s oneFile) File(context.Context, core.RunID, int) (core.Blob, error) { return s.file, nil }
+func (s oneFile) File(context.Context, core.RunID, int) (core.File, error) { return s.file, nil }
 
 func (s oneFile) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
 	return partOf(s.file, from, length), nil

@@ -23,7 +23,7 @@ type shownFile struct {
 
 // showing returns f with files in place of those that the call showed: with what they hold, or with the address of what the store
 // holds.
-func (e *encoder) showing(f frame, files []core.Blob) frame {
+func (e *encoder) showing(f frame, files []core.File) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
 		if b.Past != nil {
@@ -42,7 +42,7 @@ func (f *frame) show(room core.RoomID, id core.MemoryID, c core.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
 		address := below + strconv.Itoa(p.N)
-		if (core.Blob{Type: p.Type}).Picture() {
+		if (core.File{Type: p.Type}).Picture() {
 			f.Images = append(f.Images, address)
 		} else {
 			f.Files = append(f.Files, shownFile{p.Name, p.Type, p.Size, address})
@@ -98,7 +98,7 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	default:
 		h := rw.Header()
 		h.Set("Content-Type", f.Type)
-		if !(core.Blob{Type: f.Type}).Picture() {
+		if !(core.File{Type: f.Type}).Picture() {
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(f.Name, "file")}))
 		}
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold

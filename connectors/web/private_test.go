@@ -47,7 +47,7 @@ func TestHideConversations(t *testing.T) {
 	}
 }
 
-// memo is a connectors.Memo that can fail.
+// memo is a connectors.StateStore that can fail.
 type memo struct {
 	kept   map[string]string
 	broken error

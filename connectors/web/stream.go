@@ -48,7 +48,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		w.broken(rw, "find a message", err)
 		return
 	}
-	var files []core.File
+	var files []core.Attachment
 	if !known {
 		if !w.allow(rw, r, w.messages) {
 			return
@@ -58,7 +58,7 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	acc, err := w.submit(r.Context(), core.Message{
 		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
-		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, Payer: payer},
+		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {

@@ -50,7 +50,7 @@ type Options struct {
 	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
 	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
 	Limits   Limits
-	Memo     connectors.Memo             // keeps the key with which visitors' addresses are hashed; nil: it lasts as long as the process
+	Memo     connectors.StateStore       // keeps the key with which visitors' addresses are hashed; nil: it lasts as long as the process
 	Zone     *time.Location              // where the day of that key begins, which is the day of the spending limits; nil is UTC
 	Ready    func(context.Context) error // for /readyz, which shows the error: in plain words, without secrets
 	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
@@ -82,7 +82,7 @@ type Web struct {
 	building  share // conversations that are being read
 	replies   share // bytes of conversations that are being sent
 	uploads   share // bytes of large bodies that are being read
-	shelf     shelf
+	shelf     imageCache
 	leaving   chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
 	streams   sync.WaitGroup
 }

@@ -17,7 +17,7 @@ import (
 // is known.
 type Call struct {
 	Parameters string // a JSON object; empty is {}
-	Scene      core.Scene
+	Scene      core.TurnContext
 	Earlier    []core.Acted
 	Unsayable  error // what the action hears when it says something elsewhere
 	Chosen     []int // the options that are chosen, question by question; then nobody chooses
@@ -29,7 +29,7 @@ type Made struct {
 	core.Result
 	Err        error         // of the action, or why it was not called
 	Shown      []string      // what it showed, one after the other
-	ShownFiles []core.Blob   // with the last of that
+	ShownFiles []core.File   // with the last of that
 	Said       []core.Notice // what it said elsewhere
 	Asked      []core.Question
 }
@@ -45,7 +45,7 @@ var ErrParameters = errors.New("the parameters do not fit")
 func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	t.Helper()
 	spec := a.Spec()
-	if o, ok := a.(core.Offerer); ok && !o.Offered(c.Scene) {
+	if o, ok := a.(core.Conditional); ok && !o.Available(c.Scene) {
 		m.Err = ErrNotOffered
 		return m
 	}

@@ -109,7 +109,7 @@ func ledgerCountsOnce(t *testing.T, s store) {
 	first = s.start(first.ID, "owner")
 	count(first.ID, "")
 	s.spent(day, "ada", core.Cost{Messages: 1})
-	s.finish(first, answer(first, "answer"))
+	s.finish(first, answerOf(first, "answer"))
 	s.must(s.Reopen(t.Context(), first.ID))
 	count(first.ID, "")
 	s.spent(day, "ada", core.Cost{Messages: 2})

@@ -25,18 +25,18 @@ func peopleChecks() []storeCheck {
 func person(id core.EntityID) core.Person {
 	return core.Person{
 		ID: id, Name: "the " + string(id), Since: time.Now().UTC(),
-		Address: core.Address{Connector: "fake", Room: core.RoomID("fake/" + id), Own: []byte{0, 0xff}},
+		Address: core.Address{Connector: "fake", Room: core.RoomID("fake/" + id), ConnectorData: []byte{0, 0xff}},
 	}
 }
 
-func knocking(id core.EntityID, code string) core.Knock {
-	return core.Knock{Person: person(id), Code: code, Ends: time.Now().Add(time.Hour).UTC()}
+func knocking(id core.EntityID, code string) core.PairingRequest {
+	return core.PairingRequest{Person: person(id), Code: code, Ends: time.Now().Add(time.Hour).UTC()}
 }
 
 func peopleLetIn(t *testing.T, s store) {
 	_, err := s.Person(t.Context(), "ada")
 	s.fails(err, core.ErrNotFound)
-	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.KnockRule{Limit: 1})
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.PairingRule{Limit: 1})
 	s.must(err)
 	ada, bob := person("ada"), person("bob")
 	ada.Owner = true // which is not how one becomes it
@@ -54,13 +54,13 @@ func peopleLetIn(t *testing.T, s store) {
 	s.same("one of them", got, ada)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.Knock{})
+	s.same("who waits", waiting, []core.PairingRequest{})
 	_, err = s.Owner(t.Context())
 	s.fails(err, core.ErrNotFound)
 }
 
 func peopleOneOwner(t *testing.T, s store) {
-	_, _, err := s.Knock(t.Context(), core.Knock{Code: "OWNER"}, core.KnockRule{Limit: 1})
+	_, _, err := s.Knock(t.Context(), core.PairingRequest{Code: "OWNER"}, core.PairingRule{Limit: 1})
 	s.must(err)
 	var mu sync.Mutex
 	var winners []core.EntityID
@@ -90,7 +90,7 @@ func peopleOneOwner(t *testing.T, s store) {
 	s.same("how many were let in", len(people), 1)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.Knock{})
+	s.same("who waits", waiting, []core.PairingRequest{})
 	s.must(s.LetIn(t.Context(), person(owner.ID)))
 	owner, err = s.Owner(t.Context())
 	s.must(err)
@@ -108,16 +108,16 @@ func peopleDismissed(t *testing.T, s store) {
 	owns, err = s.Own(t.Context(), person("bob"))
 	s.must(err)
 	s.same("then Bob is", owns, true)
-	_, _, err = s.Knock(t.Context(), knocking("eve", "E"), core.KnockRule{Limit: 1})
+	_, _, err = s.Knock(t.Context(), knocking("eve", "E"), core.PairingRule{Limit: 1})
 	s.must(err)
 	s.must(s.Dismiss(t.Context(), "eve"))
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.Knock{})
+	s.same("who waits", waiting, []core.PairingRequest{})
 }
 
 func knockAgain(t *testing.T, s store) {
-	rule := core.KnockRule{Limit: 5, Again: 10 * time.Minute}
+	rule := core.PairingRule{Limit: 5, RepeatAfter: 10 * time.Minute}
 	first := knocking("eve", "FIRST")
 	got, tell, err := s.Knock(t.Context(), first, rule)
 	s.must(err)
@@ -136,32 +136,32 @@ func knockAgain(t *testing.T, s store) {
 	}
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.Knock{got})
+	s.same("who waits", waiting, []core.PairingRequest{got})
 }
 
 func knockEnds(t *testing.T, s store) {
-	rule := core.KnockRule{Limit: 1}
+	rule := core.PairingRule{Limit: 1}
 	_, _, err := s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
 	s.must(err)
 	time.Sleep(time.Hour)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.Knock{})
+	s.same("who waits", waiting, []core.PairingRequest{})
 	got, tell, err := s.Knock(t.Context(), knocking("mallory", "SECOND"), rule)
 	s.must(err)
 	s.same("the next", got.Code, "SECOND")
 	s.same("is told", tell, true)
-	owner := core.Knock{Code: "OWNER"}
+	owner := core.PairingRequest{Code: "OWNER"}
 	_, _, err = s.Knock(t.Context(), owner, rule)
 	s.must(err)
 	time.Sleep(1000 * time.Hour)
-	got, _, err = s.Knock(t.Context(), core.Knock{Code: "OTHER"}, rule)
+	got, _, err = s.Knock(t.Context(), core.PairingRequest{Code: "OTHER"}, rule)
 	s.must(err)
 	s.same("what has no end", got.Code, "OWNER")
 }
 
 func knockFew(t *testing.T, s store) {
-	rule := core.KnockRule{Limit: 2}
+	rule := core.PairingRule{Limit: 2}
 	for _, id := range []core.EntityID{"a", "b", "c"} {
 		got, tell, err := s.Knock(t.Context(), knocking(id, string(id)), rule)
 		s.must(err)
@@ -178,9 +178,9 @@ func knockFew(t *testing.T, s store) {
 }
 
 func knockTurnedAway(t *testing.T, s store) {
-	rule := core.KnockRule{Limit: 1}
+	rule := core.PairingRule{Limit: 1}
 	s.fails(s.TurnAway(t.Context(), ""), core.ErrNotFound)
-	_, _, err := s.Knock(t.Context(), core.Knock{Code: "OWNER"}, core.KnockRule{Limit: 1})
+	_, _, err := s.Knock(t.Context(), core.PairingRequest{Code: "OWNER"}, core.PairingRule{Limit: 1})
 	s.must(err)
 	s.fails(s.TurnAway(t.Context(), "OWNER"), core.ErrNotFound)
 	_, _, err = s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
@@ -205,12 +205,12 @@ func knockTurnedAway(t *testing.T, s store) {
 	got, tell, err = s.Knock(t.Context(), knocking("eve", "THIRD"), rule)
 	s.must(err)
 	s.same("later she may knock again", got.Code == "THIRD" && tell, true)
-	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.KnockRule{Limit: 9})
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.PairingRule{Limit: 9})
 	s.must(err)
 	s.must(s.TurnAway(t.Context(), "A"))
 	s.must(s.LetIn(t.Context(), person("ada")))
 	s.must(s.Dismiss(t.Context(), "ada"))
-	got, tell, err = s.Knock(t.Context(), knocking("ada", "B"), core.KnockRule{Limit: 9})
+	got, tell, err = s.Knock(t.Context(), knocking("ada", "B"), core.PairingRule{Limit: 9})
 	s.must(err)
 	s.same("who was let in after all and dismissed may knock", got.Code == "B" && tell, true)
 }

@@ -9,11 +9,11 @@ import (
 	"parley/core"
 )
 
-// peopleModel is the simplest [core.People] and [core.Ledger] there can be.
+// peopleModel is the simplest [core.People] and [core.UsageStore] there can be.
 type peopleModel struct {
 	mu     sync.Mutex
 	people []core.Person
-	knocks []core.Knock
+	knocks []core.PairingRequest
 	spent  map[[2]string]core.Cost // by day and bucket
 	warned map[[2]string]bool
 }
@@ -65,7 +65,7 @@ func (s *peopleModel) letIn(p core.Person) {
 }
 
 func (s *peopleModel) forget(id core.EntityID) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k core.Knock) bool { return k.ID == id })
+	s.knocks = slices.DeleteFunc(s.knocks, func(k core.PairingRequest) bool { return k.ID == id })
 }
 
 func (s *peopleModel) Own(_ context.Context, p core.Person) (bool, error) {
@@ -98,7 +98,7 @@ func (s *peopleModel) TurnAway(_ context.Context, code string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	i := slices.IndexFunc(s.knocks, func(k core.Knock) bool { return k.Code == code && k.ID != "" })
+	i := slices.IndexFunc(s.knocks, func(k core.PairingRequest) bool { return k.Code == code && k.ID != "" })
 	if i < 0 || code == "" {
 		return core.ErrNotFound
 	}
@@ -106,14 +106,14 @@ func (s *peopleModel) TurnAway(_ context.Context, code string) error {
 	return nil
 }
 
-func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (core.Knock, bool, error) {
+func (s *peopleModel) Knock(_ context.Context, k core.PairingRequest, r core.PairingRule) (core.PairingRequest, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, others := time.Now(), 0
 	s.waiting(now)
 	for i, old := range s.knocks {
 		if old.ID == k.ID {
-			tell := old.Code != "" && now.Sub(old.Told) >= r.Again
+			tell := old.Code != "" && now.Sub(old.Told) >= r.RepeatAfter
 			if tell {
 				s.knocks[i].Told = now.UTC()
 			}
@@ -124,7 +124,7 @@ func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (
 		}
 	}
 	if others >= r.Limit {
-		return core.Knock{}, false, nil
+		return core.PairingRequest{}, false, nil
 	}
 	k.Told = now.UTC()
 	s.knocks = append(s.knocks, k)
@@ -133,14 +133,14 @@ func (s *peopleModel) Knock(_ context.Context, k core.Knock, r core.KnockRule) (
 
 // waiting forgets knocks that have ended.
 func (s *peopleModel) waiting(now time.Time) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k core.Knock) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
+	s.knocks = slices.DeleteFunc(s.knocks, func(k core.PairingRequest) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
 }
 
-func (s *peopleModel) Knocks(context.Context) ([]core.Knock, error) {
+func (s *peopleModel) Knocks(context.Context) ([]core.PairingRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	return slices.DeleteFunc(slices.Clone(s.knocks), func(k core.Knock) bool { return k.Code == "" }), nil
+	return slices.DeleteFunc(slices.Clone(s.knocks), func(k core.PairingRequest) bool { return k.Code == "" }), nil
 }
 
 // reaches reports whether a person, or one who knocks, is reached in room.
@@ -148,5 +148,5 @@ func (s *peopleModel) reaches(room core.RoomID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.people, func(p core.Person) bool { return p.Address.Room == room }) ||
-		slices.ContainsFunc(s.knocks, func(k core.Knock) bool { return k.Address.Room == room })
+		slices.ContainsFunc(s.knocks, func(k core.PairingRequest) bool { return k.Address.Room == room })
 }

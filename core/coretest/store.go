@@ -71,12 +71,12 @@ func message(room core.RoomID, n int) core.Message {
 	return core.Message{
 		Memory:  core.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: fmt.Sprintf("message %d", n), At: time.Now()},
 		Place:   core.Room{ID: room, Kind: core.Group, Connector: "fake", Name: "the " + string(room)},
-		Address: core.Address{Connector: "fake", Room: room, ReplyTo: id, Own: []byte{0, 1, 0xff}},
+		Address: core.Address{Connector: "fake", Room: room, ReplyTo: id, ConnectorData: []byte{0, 1, 0xff}},
 	}
 }
 
-// answer is what a run says. Its id is made of the run's.
-func answer(r core.Run, text string) core.Memory {
+// answerOf is what a run says. Its id is made of the run's.
+func answerOf(r core.Run, text string) core.Memory {
 	return core.Memory{ID: core.MemoryID("answer/" + r.ID), Room: r.Room, Author: "agent", Name: "Agent", Text: text, At: time.Now()}
 }
 

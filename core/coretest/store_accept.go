@@ -31,7 +31,7 @@ func acceptOpens(t *testing.T, s store) {
 	if acc.Run == "" {
 		t.Error("it has no run")
 	}
-	want := core.Run{ID: acc.Run, Response: 1, Room: "room", Kind: core.Group, Address: in.Address,
+	want := core.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: core.Group, Address: in.Address,
 		Inputs: []core.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}
 	s.same("the run", s.runOf(acc), want)
 	s.same("the open runs", s.openRuns("room"), []core.Run{want})
@@ -129,8 +129,8 @@ func acceptRoom(t *testing.T, s store) {
 	room, err = s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room that has changed", room, want)
-	s.same("the kind of the next run", r.Kind, core.Thread)
-	s.same("the kind of the first run", s.openRuns("room")[0].Kind, core.Group)
+	s.same("the kind of the next run", r.RoomKind, core.Thread)
+	s.same("the kind of the first run", s.openRuns("room")[0].RoomKind, core.Group)
 }
 
 func acceptSameAtOnce(t *testing.T, s store) {

@@ -27,8 +27,8 @@ func runOfMessage(t *testing.T, s store) {
 		s.same("the run", r, s.runOf(acc))
 	}
 	r := s.start(acc.Run, "owner")
-	s.finish(r, answer(r, "the answer"))
-	for _, id := range []core.MemoryID{message("room", 3).ID, answer(r, "").ID, "nothing"} {
+	s.finish(r, answerOf(r, "the answer"))
+	for _, id := range []core.MemoryID{message("room", 3).ID, answerOf(r, "").ID, "nothing"} {
 		_, err := s.RunOf(t.Context(), id)
 		s.fails(err, core.ErrNotFound)
 	}
@@ -39,11 +39,11 @@ func reopenFinished(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "first")
 	shown := []core.Shown{{ID: "m1"}, {Part: 1, ID: "m2"}}
 	s.note(r, core.Note{Shown: shown, Text: "the", Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Reopen(t.Context(), r.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
 	s.same("the open runs", len(s.openRuns("room")), 1)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answer(r, "late")), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), core.ErrLost)
 
 	s.beat("second", time.Minute)
 	again := s.start(r.ID, "second")
@@ -53,7 +53,7 @@ func reopenFinished(t *testing.T, s store) {
 	want := r
 	want.Epoch, want.Shown, want.Text = again.Epoch, shown, "the answer"
 	s.same("the run", again, want)
-	s.finish(again, answer(again, "a better answer"))
+	s.finish(again, answerOf(again, "a better answer"))
 	s.same("all", s.texts("room", 0, 10), []string{"message 1", "a better answer"})
 	s.opened("room", 2)
 }
@@ -88,7 +88,7 @@ func reopenRefused(t *testing.T, s store) {
 	refused(waiting.ID)
 
 	old := s.start(s.opened("old", 1).ID, "owner")
-	s.finish(old, answer(old, "the answer"))
+	s.finish(old, answerOf(old, "the answer"))
 	s.opened("old", 2)
 	refused(old.ID)
 

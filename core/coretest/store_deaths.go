@@ -55,7 +55,7 @@ func deathsCounted(t *testing.T, s store) {
 	s.note(held, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "the last word"}})
 	s.same("deaths of a run with a verdict", s.dies(r, "fourth").Deaths, 2)
 	last := s.start(r.ID, "fifth")
-	s.finish(last, answer(last, "the last word"))
+	s.finish(last, answerOf(last, "the last word"))
 	s.same("the run at its end", s.reread(r.ID).Deaths, last.Deaths)
 }
 
@@ -98,7 +98,7 @@ func (s store) aside(room core.RoomID, n int) core.Run {
 	s.beat("owner", time.Hour)
 	r := s.start(s.dies(s.opened(room, n), "dead").ID, "owner")
 	s.note(r, core.Note{Attempt: true, Text: "so far", Shown: []core.Shown{{ID: "m1"}}})
-	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, setAside, answer(r, "Sorry.")))
+	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, setAside, answerOf(r, "Sorry.")))
 	return r
 }
 
@@ -134,7 +134,7 @@ func setAsideRetried(t *testing.T, s store) {
 	s.same("what is shown", open[0].Shown, []core.Shown{{ID: "m1"}})
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, core.Memory{}), core.ErrLost)
 	again := s.start(r.ID, "owner")
-	s.finish(again, answer(again, "an answer"))
+	s.finish(again, answerOf(again, "an answer"))
 	s.same("what was said at last", s.texts("room", 0, 10), []string{"message 1", "an answer"})
 }
 

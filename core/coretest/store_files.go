@@ -16,17 +16,17 @@ func fileChecks() []storeCheck {
 	}
 }
 
-var twoFiles = []core.Blob{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
+var twoFiles = []core.File{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
 
 // shown starts a run whose verdict comes with files.
-func (s store) shown(n int, files []core.Blob) core.Run {
+func (s store) shown(n int, files []core.File) core.Run {
 	s.t.Helper()
 	r := s.start(s.opened("room", n).ID, "owner")
 	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: files})
 	return r
 }
 
-func (s store) shows(r core.Run, want ...core.Blob) {
+func (s store) shows(r core.Run, want ...core.File) {
 	s.t.Helper()
 	for n, w := range want {
 		b, err := s.File(s.t.Context(), r.ID, n)
@@ -43,10 +43,10 @@ func filesStay(t *testing.T, s store) {
 	first := s.shown(1, twoFiles)
 	s.shows(first, twoFiles...)
 	s.note(first, core.Note{Text: "more"})
-	s.finish(first, answer(first, "look"))
+	s.finish(first, answerOf(first, "look"))
 	s.shows(first, twoFiles...)
 	second := s.shown(2, twoFiles[1:])
-	s.finish(second, answer(second, "look"))
+	s.finish(second, answerOf(second, "look"))
 	s.shows(second, twoFiles[1])
 	s.must(s.Forget(t.Context(), message("room", 1).ID))
 	s.shows(first)
@@ -70,15 +70,15 @@ func filesOfNothing(t *testing.T, s store) {
 	s.shows(silent)
 	gone := s.shown(2, twoFiles)
 	s.must(s.Forget(t.Context(), message("room", 2).ID))
-	s.must(s.Finish(t.Context(), gone.ID, gone.Epoch, done, answer(gone, "look")))
+	s.must(s.Finish(t.Context(), gone.ID, gone.Epoch, done, answerOf(gone, "look")))
 	s.shows(gone)
 }
 
 // filesInParts: WB-15, one byte of a large file is one byte.
 func filesInParts(t *testing.T, s store) {
 	data := bytes.Repeat([]byte("0123456789"), 1000)
-	r := s.shown(1, []core.Blob{twoFiles[0], {Name: "a.txt", Type: "text/plain", Data: data}})
-	s.finish(r, answer(r, "look"))
+	r := s.shown(1, []core.File{twoFiles[0], {Name: "a.txt", Type: "text/plain", Data: data}})
+	s.finish(r, answerOf(r, "look"))
 	for _, c := range []struct{ from, length, want int64 }{
 		{0, 1, 1}, {9_999, 1, 1}, {9_999, 2, 1}, {10_000, 1, 0}, {20_000, 5, 0}, {0, 0, 0}, {4, 500, 500}, {0, 1 << 40, 10_000},
 	} {

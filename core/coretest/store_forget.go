@@ -31,10 +31,10 @@ func reviseText(t *testing.T, s store) {
 	in := message("room", 1)
 	acc := s.accept(in, alone)
 	s.opened("room", 2)
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.File{{Name: "a"}}))
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.File{{Name: "a"}}))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.Attachment{{Name: "a"}}))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.Attachment{{Name: "a"}}))
 	want := in.Memory
-	want.Text, want.Files = "another 🙂", []core.File{{Name: "a"}}
+	want.Text, want.Files = "another 🙂", []core.Attachment{{Name: "a"}}
 	s.same("the memory", s.memory(in.ID), want)
 	s.same("what was said", s.texts("room", 0, 10), []string{"another 🙂", "message 2"})
 	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
@@ -50,7 +50,7 @@ func forgetQuestion(t *testing.T, s store) {
 	in := message("room", 1)
 	acc := s.accept(in, alone)
 	r := s.start(acc.Run, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.opened("room", 2)
 	s.must(s.Forget(t.Context(), in.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 2"})
@@ -67,7 +67,7 @@ func forgetOneOfTwo(t *testing.T, s store) {
 	acc := s.accept(first, collect)
 	s.accept(second, collect)
 	r := s.start(acc.Run, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), first.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 2", "the answer"})
 	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{second.ID})
@@ -79,10 +79,10 @@ func forgetAlone(t *testing.T, s store) {
 	remark := message("room", 1)
 	s.accept(remark, core.JoinRule{NoRun: true})
 	r := s.start(s.opened("room", 2).ID, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), remark.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 2", "the answer"})
-	s.must(s.Forget(t.Context(), answer(r, "").ID))
+	s.must(s.Forget(t.Context(), answerOf(r, "").ID))
 	s.same("without the answer", s.texts("room", 0, 10), []string{"message 2"})
 }
 
@@ -111,14 +111,14 @@ func forgetAnswering(t *testing.T, s store) {
 	acc := s.accept(message("room", 1), alone)
 	r := s.start(acc.Run, "owner")
 	s.must(s.Forget(t.Context(), message("room", 1).ID))
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{})
 	s.same("the outcome", s.runOf(acc).Outcome, done)
 }
 
 func clearRoom(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.opened("room", 2)
 	s.opened("other", 3)
 	clear := func() int {

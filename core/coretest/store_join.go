@@ -30,21 +30,21 @@ func joinChecks() []storeCheck {
 const window = 2 * time.Second
 
 func joinDuty(t *testing.T, s store) {
-	undecided, plain := core.JoinRule{Window: window, Duty: core.Decide}, core.JoinRule{Window: window}
+	undecided, plain := core.JoinRule{Window: window, Kind: core.RunDecide}, core.JoinRule{Window: window}
 	for i, c := range []struct {
 		first, second core.JoinRule
-		want          core.Duty
-	}{{undecided, undecided, core.Decide}, {undecided, plain, core.Reply}, {plain, undecided, core.Reply}, {plain, plain, core.Reply}} {
+		want          core.RunKind
+	}{{undecided, undecided, core.RunDecide}, {undecided, plain, core.RunReply}, {plain, undecided, core.RunReply}, {plain, plain, core.RunReply}} {
 		room := core.RoomID(fmt.Sprintf("room %d", i))
 		first := s.accept(message(room, 1), c.first)
-		s.same("the duty at first", s.runOf(first).Duty, c.first.Duty)
+		s.same("the duty at first", s.runOf(first).Kind, c.first.Kind)
 		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
-		s.same("the duty", s.runOf(first).Duty, c.want)
+		s.same("the duty", s.runOf(first).Kind, c.want)
 	}
 }
 
 func joinAlone(t *testing.T, s store) {
-	rule, tell := core.JoinRule{Window: window, Collect: true}, core.JoinRule{Window: window, Collect: true, Duty: core.Tell}
+	rule, tell := core.JoinRule{Window: window, Collect: true}, core.JoinRule{Window: window, Collect: true, Kind: core.RunNotify}
 	asked := s.accept(message("room", 1), rule)
 	told := s.accept(message("room", 2), tell)
 	again := s.accept(message("room", 3), tell)
@@ -53,7 +53,7 @@ func joinAlone(t *testing.T, s store) {
 	}
 	s.same("the run of a second question", s.accept(message("room", 4), rule).Run, asked.Run)
 	s.same("the inputs of what is told", s.runOf(told).Inputs, []core.MemoryID{"room/2"})
-	s.same("the duty", s.runOf(told).Duty, core.Tell)
+	s.same("the duty", s.runOf(told).Kind, core.RunNotify)
 	s.same("the only run of a room", s.accept(message("elsewhere", 1), tell).Response, core.ResponseID(1))
 	s.same("the next", s.accept(message("elsewhere", 2), rule).Response, core.ResponseID(2))
 }
@@ -61,26 +61,26 @@ func joinAlone(t *testing.T, s store) {
 func joinLimit(t *testing.T, s store) {
 	rule := core.JoinRule{Limit: 2}
 	s.start(s.accept(message("room", 0), rule).Run, "owner") // what was started does not wait
-	duties := func(want ...core.Duty) {
+	duties := func(want ...core.RunKind) {
 		t.Helper()
-		var got []core.Duty
+		var got []core.RunKind
 		for _, r := range s.openRuns("room")[1:] {
-			got = append(got, r.Duty)
+			got = append(got, r.Kind)
 		}
 		s.same("what waits", got, want)
 	}
 	s.accept(message("room", 1), rule)
 	s.accept(message("room", 2), rule)
-	undecided := s.accept(message("room", 3), core.JoinRule{Limit: 2, Duty: core.Decide})
+	undecided := s.accept(message("room", 3), core.JoinRule{Limit: 2, Kind: core.RunDecide})
 	s.same("the run of an undecided one too many", undecided.Run, core.RunID(""))
-	duties(core.Reply, core.Reply)
+	duties(core.RunReply, core.RunReply)
 	excuse := s.accept(message("room", 4), core.JoinRule{Limit: 2, Window: window})
-	duties(core.Reply, core.Reply, core.Excuse)
+	duties(core.RunReply, core.RunReply, core.RunOverflow)
 	heard := message("room", 5)
 	s.same("one more", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1})
 	s.same("one more, again", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1, Duplicate: true})
 	s.accept(message("other", 6), rule)
-	duties(core.Reply, core.Reply, core.Excuse)
+	duties(core.RunReply, core.RunReply, core.RunOverflow)
 	if acc := s.accept(message("room", 7), core.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
 		t.Errorf("it joined the excuse: %+v", acc)
 	}
@@ -92,10 +92,10 @@ func joinWindow(t *testing.T, s store) {
 	first := s.accept(message("room", 1), core.JoinRule{Window: window})
 	time.Sleep(window - time.Nanosecond)
 	next := message("room", 2)
-	next.Address.Own = []byte("newer")
+	next.Address.ConnectorData = []byte("newer")
 	joined := s.accept(next, core.JoinRule{Window: window})
 	s.same("accepted", joined, core.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
-	want := core.Run{ID: first.Run, Response: 1, Room: "room", Kind: core.Group, Address: next.Address,
+	want := core.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: core.Group, Address: next.Address,
 		Inputs: []core.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
 	s.same("the run", s.runOf(first), want)
 	s.same("the open runs", s.openRuns("room"), []core.Run{want})
@@ -201,12 +201,12 @@ func joinMost(t *testing.T, s store) {
 }
 
 func joinOnly(t *testing.T, s store) {
-	only := core.JoinRule{JoinOnly: true, Duty: core.Decide}
+	only := core.JoinRule{JoinOnly: true, Kind: core.RunDecide}
 	acc := s.accept(message("room", 1), only)
 	s.same("without a run", acc, core.Accepted{Memory: "room/1", Response: 1})
 	first := s.accept(message("room", 2), core.JoinRule{Window: window})
 	s.same("with one that waits", s.accept(message("room", 3), only).Run, first.Run)
-	s.same("its duty", s.runOf(first).Duty, core.Reply)
+	s.same("its duty", s.runOf(first).Kind, core.RunReply)
 	time.Sleep(window)
 	s.same("with one that is ready", s.accept(message("room", 4), only), core.Accepted{Memory: "room/4", Response: 3})
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})

@@ -44,10 +44,10 @@ func markForgotten(t *testing.T, s store) {
 	in, remark := message("room", 1), message("room", 2)
 	acc := s.accept(in, alone)
 	r := s.start(acc.Run, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	heard := s.accept(remark, core.JoinRule{NoRun: true})
 	for range 2 {
-		for _, id := range []core.MemoryID{in.ID, remark.ID, answer(r, "").ID} {
+		for _, id := range []core.MemoryID{in.ID, remark.ID, answerOf(r, "").ID} {
 			s.must(s.Forget(t.Context(), id))
 		}
 	}
@@ -62,7 +62,7 @@ func markForgotten(t *testing.T, s store) {
 	if next := s.accept(message("room", 3), alone); next.Response != 3 {
 		t.Errorf("the next turn is %d; want 3", next.Response)
 	}
-	_, err := s.Known(t.Context(), answer(r, ""))
+	_, err := s.Known(t.Context(), answerOf(r, ""))
 	s.fails(err, core.ErrNotFound)
 }
 
@@ -72,7 +72,7 @@ func markCleared(t *testing.T, s store) {
 	press, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.must(err)
 	carrier := s.start(press.Run, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.finish(carrier, core.Memory{})
 	other := s.accept(message("other", 1), alone)
 	_, err = s.Clear(t.Context(), "room")

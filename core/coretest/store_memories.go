@@ -32,17 +32,17 @@ func memoryChecks() []storeCheck {
 func recentInterleaves(t *testing.T, s store) {
 	first := s.start(s.opened("room", 1).ID, "owner")
 	second := s.opened("room", 2)
-	s.finish(first, answer(first, "answer 1"))
+	s.finish(first, answerOf(first, "answer 1"))
 	s.same("the prompt of the first run", s.texts("room", 1, 10), []string{"message 1", "answer 1"})
 	s.same("the prompt of the second run", s.texts("room", 2, 10), []string{"message 1", "answer 1", "message 2"})
 	s.opened("room", 3)
 	second = s.start(second.ID, "owner")
-	s.finish(second, answer(second, "answer 2"))
+	s.finish(second, answerOf(second, "answer 2"))
 	s.same("all", s.texts("room", 0, 10), []string{"message 1", "answer 1", "message 2", "answer 2", "message 3"})
 	s.same("the newest", s.texts("room", 0, 2), []string{"answer 2", "message 3"})
-	m, err := s.Memory(t.Context(), answer(first, "").ID)
+	m, err := s.Memory(t.Context(), answerOf(first, "").ID)
 	s.must(err)
-	s.same("the answer", m, answer(first, "answer 1"))
+	s.same("the answer", m, answerOf(first, "answer 1"))
 }
 
 func recentUpTo(t *testing.T, s store) {
@@ -73,11 +73,11 @@ func recentRoom(t *testing.T, s store) {
 
 func memoryWhole(t *testing.T, s store) {
 	in := message("room", 1)
-	in.Files = []core.File{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
+	in.Files = []core.Attachment{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
 	in.Quoted = core.Quoted{Name: "Bob", Text: "said so"}
 	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	r := s.start(s.accept(in, alone).Run, "owner")
-	out := answer(r, "it was cut …")
+	out := answerOf(r, "it was cut …")
 	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
 	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
 	out.Calls = []core.PastCall{
@@ -113,7 +113,7 @@ func memoryBeside(t *testing.T, s store) {
 		s.must(s.Remember(t.Context(), r.ID, found))
 	}
 	s.fails(s.Remember(t.Context(), "nowhere#1", core.Memory{ID: "x", Room: "room"}), core.ErrNotFound)
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 	beside, err := s.Recent(t.Context(), "room", core.ActionResult, 0, 10)
 	s.must(err)
@@ -126,7 +126,7 @@ func memoryBeside(t *testing.T, s store) {
 
 func answerEcho(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	out := answer(r, "the answer")
+	out := answerOf(r, "the answer")
 	s.finish(r, out)
 	echo := message("room", 2)
 	echo.Memory = out
@@ -138,9 +138,9 @@ func echoFirst(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.opened("room", 2)
 	echo := message("room", 3)
-	echo.Memory = answer(r, "the ans")
+	echo.Memory = answerOf(r, "the ans")
 	s.accept(echo, core.JoinRule{NoRun: true})
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2"})
 }
 
@@ -250,22 +250,22 @@ func roomAddress(t *testing.T, s store) {
 	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Group}))
 	wants(core.Address{})
 	first, second, unreached := message("room", 1), message("room", 2), message("room", 3)
-	second.Address.Own, unreached.Address = []byte("elsewhere"), core.Address{}
+	second.Address.ConnectorData, unreached.Address = []byte("elsewhere"), core.Address{}
 	for _, c := range []struct {
 		in   core.Message
 		j    core.JoinRule
 		want []byte
 	}{
-		{first, alone, first.Address.Own}, {second, core.JoinRule{NoRun: true}, second.Address.Own}, {first, alone, second.Address.Own},
-		{unreached, alone, second.Address.Own},
+		{first, alone, first.Address.ConnectorData}, {second, core.JoinRule{NoRun: true}, second.Address.ConnectorData}, {first, alone, second.Address.ConnectorData},
+		{unreached, alone, second.Address.ConnectorData},
 	} {
 		s.accept(c.in, c.j)
-		wants(core.Address{Connector: "fake", Room: "room", Own: c.want})
+		wants(core.Address{Connector: "fake", Room: "room", ConnectorData: c.want})
 	}
 	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum}))
-	wants(core.Address{Connector: "fake", Room: "room", Own: second.Address.Own})
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum, Address: core.Address{Connector: "fake", Own: []byte("new")}}))
-	wants(core.Address{Connector: "fake", Own: []byte("new")})
+	wants(core.Address{Connector: "fake", Room: "room", ConnectorData: second.Address.ConnectorData})
+	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum, Address: core.Address{Connector: "fake", ConnectorData: []byte("new")}}))
+	wants(core.Address{Connector: "fake", ConnectorData: []byte("new")})
 }
 
 func attention(t *testing.T, s store) {
@@ -308,7 +308,7 @@ func (s store) carry(id core.RoomID, text string) error {
 	s.t.Helper()
 	ctx := s.t.Context()
 	in := message(id, 1)
-	in.Text, in.Name, in.Place.Name, in.Address.Own = text, text, text, []byte("\x00\xff")
+	in.Text, in.Name, in.Place.Name, in.Address.ConnectorData = text, text, text, []byte("\x00\xff")
 	acc, err := s.Accept(ctx, in, alone)
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func (s store) carry(id core.RoomID, text string) error {
 	}
 	s.same("the run", s.runOf(acc), r)
 
-	out := answer(r, text)
+	out := answerOf(r, text)
 	out.History, out.Calls = []string{"first", text}, ended(text)
 	if err := s.Finish(ctx, r.ID, r.Epoch, done, out); err != nil {
 		return err

@@ -41,7 +41,7 @@ type ownedRun struct {
 	core.Run
 	owner  string
 	author core.EntityID // of its newest input
-	shows  []core.Blob
+	shows  []core.File
 	out    core.MemoryID // what it has said, if that was stored
 }
 
@@ -72,7 +72,7 @@ func (s *storeModel) Memory(_ context.Context, id core.MemoryID) (core.Memory, e
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string, files []core.File) error {
+func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string, files []core.Attachment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.index(id)
@@ -180,8 +180,8 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 			ready = last
 		}
 		r.Inputs, r.Address, r.Ready, r.author = append(r.Inputs, in.ID), in.Address, ready, in.Author
-		if j.Duty == core.Reply && r.Duty != core.Excuse {
-			r.Duty = j.Duty
+		if j.Kind == core.RunReply && r.Kind != core.RunOverflow {
+			r.Kind = j.Kind
 		}
 		acc.Run, acc.Response = r.ID, r.Response
 		if j.Ask != nil {
@@ -206,12 +206,12 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 	for _, r := range s.runs {
 		if r.Room == in.Room && !r.Outcome.Done() && r.Epoch == 0 {
 			waiting = append(waiting, r)
-			excused = excused || r.Duty == core.Excuse
+			excused = excused || r.Kind == core.RunOverflow
 		}
 	}
 	for _, r := range slices.Backward(waiting) {
-		joins := r.Duty == core.Reply || r.Duty == core.Decide
-		if joins && !j.Duty.Alone() && (j.Collect || r.Ready.After(time.Now()) && r.author == in.Author) {
+		joins := r.Kind == core.RunReply || r.Kind == core.RunDecide
+		if joins && !j.Kind.Single() && (j.Collect || r.Ready.After(time.Now()) && r.author == in.Author) {
 			return r
 		}
 	}
@@ -224,14 +224,14 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 // opened returns a new run; nil if too many wait.
 func (s *storeModel) opened(in core.Message, j core.JoinRule, waiting int, excused bool) *ownedRun {
 	if j.Limit > 0 && waiting >= j.Limit {
-		if j.Duty != core.Reply || excused {
+		if j.Kind != core.RunReply || excused {
 			return nil
 		}
-		j.Duty = core.Excuse
+		j.Kind = core.RunOverflow
 	}
 	turn := s.nextTurn(in.Room)
 	r := &ownedRun{Run: core.Run{ID: core.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,
-		Kind: in.Place.Kind, Opened: time.Now(), Duty: j.Duty}}
+		RoomKind: in.Place.Kind, Opened: time.Now(), Kind: j.Kind}}
 	s.runs = append(s.runs, r)
 	return r
 }
@@ -334,16 +334,16 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	return nil
 }
 
-func (s *storeModel) File(_ context.Context, id core.RunID, n int) (core.Blob, error) {
+func (s *storeModel) File(_ context.Context, id core.RunID, n int) (core.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || n < 0 || n >= len(r.shows) {
-		return core.Blob{}, core.ErrNotFound
+		return core.File{}, core.ErrNotFound
 	}
 	remembered := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out })
 	if r.Outcome.Done() && !remembered {
-		return core.Blob{}, core.ErrNotFound
+		return core.File{}, core.ErrNotFound
 	}
 	return r.shows[n], nil
 }
@@ -396,8 +396,8 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	if r == nil {
 		return core.ErrNotFound
 	}
-	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Duty.Aside() })
-	if newer || !r.Again() {
+	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
+	if newer || !r.Retryable() {
 		return core.ErrLost
 	}
 	s.reopen(r)

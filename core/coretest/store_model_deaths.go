@@ -27,7 +27,7 @@ func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
 	switch {
 	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != core.SetAside:
 		return core.ErrNotFound
-	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Duty != core.Carry:
+	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Kind != core.RunChoiceResult:
 		return core.ErrLost
 	case s.busy(r):
 		return core.ErrBusy
@@ -44,6 +44,6 @@ func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
 // busy reports whether another run of the room of r is under way.
 func (s *storeModel) busy(r *ownedRun) bool {
 	return slices.ContainsFunc(s.runs, func(o *ownedRun) bool {
-		return o != r && o.Room == r.Room && o.Duty.Aside() == r.Duty.Aside() && o.Epoch > 0 && !o.Outcome.Done()
+		return o != r && o.Room == r.Room && o.Kind.OutOfBand() == r.Kind.OutOfBand() && o.Epoch > 0 && !o.Outcome.Done()
 	})
 }

@@ -38,7 +38,7 @@ func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
 	if r == nil {
 		acc.Run = "" // it has expired
 	}
-	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Duty == core.Carry
+	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Kind == core.RunChoiceResult
 	return acc, true
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *storeModel) ask(q core.Question) {
-	if i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run && o.Carrier == "" }); i >= 0 {
+	if i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run && o.ResultRun == "" }); i >= 0 {
 		s.asked[i] = q
 	} else {
 		s.asked = append(s.asked, q)
@@ -40,7 +40,7 @@ func (s *storeModel) Question(_ context.Context, id string) (core.Question, erro
 }
 
 func (s *storeModel) QuestionOf(_ context.Context, run core.RunID) (core.Question, error) {
-	return s.question(func(q core.Question) bool { return q.Run == run || q.Carrier == run })
+	return s.question(func(q core.Question) bool { return q.Run == run || q.ResultRun == run })
 }
 
 func (s *storeModel) OpenQuestions(_ context.Context, room core.RoomID) (open []core.Question, _ error) {
@@ -56,7 +56,7 @@ func (s *storeModel) OpenQuestions(_ context.Context, room core.RoomID) (open []
 
 func (s *storeModel) withdraw(room core.RoomID, run core.RunID) {
 	for i, q := range s.asked {
-		if q.Room == room && q.Carrier == "" && (run == "" || q.Run == run) {
+		if q.Room == room && q.ResultRun == "" && (run == "" || q.Run == run) {
 			s.asked[i].Expires = time.Time{}
 		}
 	}
@@ -80,7 +80,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 		return core.Accepted{}, core.ErrLost
 	}
 	q := &s.asked[i]
-	q.Choice, q.By, q.Name, q.Payer = option, in.Author, in.Name, payer
+	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc := s.carryOn(q, in.ID)
 	acc.Memory = in.ID
 	s.said = append(s.said, storedMemory{in, acc, true})
@@ -90,7 +90,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 func (s *storeModel) Retire(_ context.Context, id string) (core.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id && q.Carrier == "" })
+	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id && q.ResultRun == "" })
 	if i < 0 {
 		return core.Accepted{}, core.ErrLost
 	}
@@ -105,14 +105,14 @@ func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Acc
 	}
 	address := asker.Address
 	if q.By != "" {
-		address = address.For(q.By, q.Payer)
+		address = address.For(q.By, q.BilledTo)
 	}
 	turn := s.nextTurn(q.Room)
 	r := &ownedRun{author: q.By, Run: core.Run{
-		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, Kind: asker.Kind, Address: address,
-		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Duty: core.Carry, Shown: shown,
+		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, RoomKind: asker.RoomKind, Address: address,
+		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Kind: core.RunChoiceResult, Shown: shown,
 	}}
 	s.runs = append(s.runs, r)
-	q.Carrier = r.ID
+	q.ResultRun = r.ID
 	return core.Accepted{Run: r.ID, Response: turn}
 }

@@ -16,7 +16,7 @@ func (s *storeModel) Expire(_ context.Context, before core.Expiry) (more bool, e
 	maps.DeleteFunc(s.marks, func(_ core.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
 	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
 	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
-		return s.find(q.Run) == nil && s.find(q.Carrier) == nil && q.Expires.Before(before.Rest)
+		return s.find(q.Run) == nil && s.find(q.ResultRun) == nil && q.Expires.Before(before.Rest)
 	})
 	maps.DeleteFunc(s.rooms, func(_ core.RoomID, r core.Room) bool {
 		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == core.Normal && s.empty(r.ID)
@@ -48,12 +48,12 @@ func (s *storeModel) traceless(id core.EntityID) bool {
 // erase takes the text from the runs of room that have ended, and their questions, where nothing of their turn is remembered.
 func (s *storeModel) erase(room core.RoomID) {
 	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
-		asker, carrier := s.find(q.Run), s.find(q.Carrier)
+		asker, carrier := s.find(q.Run), s.find(q.ResultRun)
 		over := asker != nil && asker.Outcome.Done() && !s.remembers(asker) && (carrier == nil || carrier.Outcome.Done())
 		return q.Room == room && over
 	})
 	for _, r := range s.runs {
-		carried := slices.ContainsFunc(s.asked, func(q core.Question) bool { return q.Run == r.ID && q.Carrier != "" })
+		carried := slices.ContainsFunc(s.asked, func(q core.Question) bool { return q.Run == r.ID && q.ResultRun != "" })
 		if r.Room != room || !r.Outcome.Done() || s.remembers(r) || carried {
 			continue
 		}
@@ -74,7 +74,7 @@ func (s *storeModel) remembers(r *ownedRun) bool {
 // carries reports whether a run carries out what a person chose, or takes away the options of a question that is remembered.
 func (s *storeModel) carries(r *ownedRun) bool {
 	for _, q := range s.asked {
-		if q.Carrier == r.ID {
+		if q.ResultRun == r.ID {
 			asker := s.find(q.Run)
 			return q.By != "" || asker != nil && s.remembers(asker)
 		}

@@ -76,7 +76,7 @@ func (p *pair) accept(rt *rapid.T) {
 		Most:     time.Duration(rapid.IntRange(0, 4).Draw(rt, "most")) * time.Second,
 		Window:   time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect:  rapid.Bool().Draw(rt, "collect"),
-		Duty:     rapid.SampledFrom([]core.Duty{core.Reply, core.Decide, core.Tell, core.Obey}).Draw(rt, "duty"),
+		Kind:     rapid.SampledFrom([]core.RunKind{core.RunReply, core.RunDecide, core.RunNotify, core.RunCommand}).Draw(rt, "duty"),
 		Limit:    rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)
@@ -116,7 +116,7 @@ func (p *pair) finish(rt *rapid.T) {
 	epoch := p.epoch(rt, id)
 	var out core.Memory
 	if rapid.Bool().Draw(rt, "says something") {
-		out = answer(core.Run{ID: id, Room: p.room}, "an answer")
+		out = answerOf(core.Run{ID: id, Room: p.room}, "an answer")
 	}
 	o := core.Outcome{Status: rapid.SampledFrom([]core.Status{core.Completed, core.Stopped, core.Failed, ""}).Draw(rt, "status")}
 	if o.Status == core.Failed {
@@ -145,7 +145,7 @@ func (p *pair) retry(rt *rapid.T) {
 // memory is the id of a message, or of an answer.
 func (p *pair) memory(rt *rapid.T) core.MemoryID {
 	if rapid.IntRange(0, 3).Draw(rt, "of an answer") == 0 {
-		return answer(core.Run{ID: p.id(rt)}, "").ID
+		return answerOf(core.Run{ID: p.id(rt)}, "").ID
 	}
 	return message(p.room, rapid.IntRange(0, 15).Draw(rt, "message")).ID
 }

@@ -30,7 +30,7 @@ func question(r core.Run, id string) core.Question {
 }
 
 func pick(id core.MemoryID) core.Memory {
-	return core.Memory{ID: id, Room: "room", Kind: core.Aside, Author: "ada", Name: "Ada", Text: "No"}
+	return core.Memory{ID: id, Room: "room", Kind: core.KindCommand, Author: "ada", Name: "Ada", Text: "No"}
 }
 
 func chooseOnce(t *testing.T, s store) {
@@ -38,7 +38,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
-	s.finish(r, answer(r, "which?"))
+	s.finish(r, answerOf(r, "which?"))
 	got, err := s.Question(t.Context(), "q")
 	s.must(err)
 	s.same("the question", got, q)
@@ -53,13 +53,13 @@ func chooseOnce(t *testing.T, s store) {
 	acc, err := s.Choose(t.Context(), "q", 1, pick("press"), "payer")
 	s.must(err)
 	run := s.runOf(acc)
-	if run.Duty != core.Carry || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
+	if run.Kind != core.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
 		t.Errorf("the choice is carried out by %+v", run)
 	}
 	want := r.Address
-	want.Payer = "payer"
+	want.BilledTo = "payer"
 	s.same("its address", run.Address, want)
-	q.Carrier, q.Choice, q.By, q.Name, q.Payer = acc.Run, 1, "ada", "Ada", "payer"
+	q.ResultRun, q.Choice, q.By, q.Name, q.BilledTo = acc.Run, 1, "ada", "Ada", "payer"
 	for _, id := range []core.RunID{r.ID, acc.Run} {
 		got, err := s.QuestionOf(t.Context(), id)
 		s.must(err)
@@ -82,7 +82,7 @@ func chooseKnown(t *testing.T, s store) {
 	r := s.start(acc.Run, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	again := in.Memory
-	again.Kind = core.Aside
+	again.Kind = core.KindCommand
 	got, err := s.Choose(t.Context(), "q", 0, again, "ada")
 	s.must(err)
 	want := acc
@@ -152,17 +152,17 @@ func retireOnce(t *testing.T, s store) {
 	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
-	s.finish(r, answer(r, "which?"))
+	s.finish(r, answerOf(r, "which?"))
 	s.must(s.Withdraw(t.Context(), "room", ""))
 	acc, err := s.Retire(t.Context(), "q")
 	s.must(err)
 	run := s.runOf(acc)
-	if run.Duty != core.Carry || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
+	if run.Kind != core.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
 		t.Errorf("it goes on with %+v", run)
 	}
 	got, err := s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)
-	if got.Carrier != acc.Run || got.By != "" {
+	if got.ResultRun != acc.Run || got.By != "" {
 		t.Errorf("the question is now %+v", got)
 	}
 	for _, id := range []string{"q", "unknown"} {
@@ -192,7 +192,7 @@ func askAgain(t *testing.T, s store) {
 	s.same("the newest question", newest.ID, "third")
 	second, err := s.Question(t.Context(), "second")
 	s.must(err)
-	carried, err := s.QuestionOf(t.Context(), second.Carrier)
+	carried, err := s.QuestionOf(t.Context(), second.ResultRun)
 	s.must(err)
 	s.same("what was chosen from", carried, second)
 	_, err = s.Choose(t.Context(), "third", 0, pick("press again"), "ada")
@@ -203,7 +203,7 @@ func askAgain(t *testing.T, s store) {
 
 func askWith(t *testing.T, s store) {
 	q := question(core.Run{}, "q")
-	acc := s.accept(message("room", 1), core.JoinRule{Duty: core.Tell, Ask: &q})
+	acc := s.accept(message("room", 1), core.JoinRule{Kind: core.RunNotify, Ask: &q})
 	q.Run, q.Room = acc.Run, "room"
 	got, err := s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)
@@ -218,6 +218,6 @@ func carryOn(t *testing.T, s store) {
 	carrier := s.start(acc.Run, "owner") // though another run was started
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
-	s.finish(carrier, answer(carrier, "done"))
+	s.finish(carrier, answerOf(carrier, "done"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"done"})
 }

@@ -20,7 +20,7 @@ func reopenMemories(t *testing.T, s store, again func(store) store) {
 	room := core.Room{ID: "room", World: "world", Kind: core.Group, Connector: "fake", Name: "the room", Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), room))
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.finish(r, answer(r, "answer 1"))
+	s.finish(r, answerOf(r, "answer 1"))
 	s.accept(message("room", 2), core.JoinRule{NoRun: true})
 	before, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
 	s.must(err)
@@ -63,8 +63,8 @@ func reopenRuns(t *testing.T, s store, again func(store) store) {
 	s.beat("new owner", time.Minute)
 	held.Held, held.Epoch = true, held.Epoch+1
 	s.same("the adopted run", s.start(r.ID, "new owner"), held)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answer(r, "late")), core.ErrLost)
-	s.finish(held, answer(held, "the last word"))
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), core.ErrLost)
+	s.finish(held, answerOf(held, "the last word"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the last word", "message 2"})
 }
 

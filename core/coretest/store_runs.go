@@ -81,24 +81,24 @@ func epochFences(t *testing.T, s store) {
 	s.same("the epochs", []core.Epoch{old.Epoch, now.Epoch}, []core.Epoch{1, 2})
 	for _, epoch := range []core.Epoch{0, old.Epoch, now.Epoch + 1} {
 		s.fails(s.Note(t.Context(), old.ID, epoch, core.Note{Text: "old"}), core.ErrLost)
-		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answer(old, "old")), core.ErrLost)
+		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), core.ErrLost)
 	}
 	got, err := s.Run(t.Context(), old.ID)
 	s.must(err)
 	s.same("the run", got, now)
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
-	s.finish(now, answer(now, "new"))
+	s.finish(now, answerOf(now, "new"))
 	s.same("what was said then", s.texts("room", 0, 10), []string{"message 1", "new"})
 }
 
 func finishedIsLost(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	_, err := s.Start(t.Context(), r.ID, "owner")
 	s.fails(err, core.ErrLost)
 	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "late"}), core.ErrLost)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{Status: core.Stopped}, answer(r, "again")), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{Status: core.Stopped}, answerOf(r, "again")), core.ErrLost)
 	r.Held, r.Outcome = false, done
 	got, err := s.Run(t.Context(), r.ID)
 	s.must(err)

@@ -22,7 +22,7 @@ func (s store) told(room core.RoomID, n int) core.Run {
 	s.t.Helper()
 	r := s.start(s.opened(room, n).ID, "owner")
 	s.note(r, core.Note{Text: "so far", Acting: "call", Acted: "result", Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	return r
 }
 
@@ -43,7 +43,7 @@ func eraseCleared(t *testing.T, s store) {
 	acc, err := s.Choose(t.Context(), "q", 0, pick("press"), "ada")
 	s.must(err)
 	carrier := s.start(acc.Run, "owner")
-	s.finish(carrier, answer(carrier, "done"))
+	s.finish(carrier, answerOf(carrier, "done"))
 	s.must(s.Ask(t.Context(), question(r, "open")))
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
@@ -64,7 +64,7 @@ func eraseForgotten(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.note(r, core.Note{Text: "so far", Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
 	s.must(s.Ask(t.Context(), question(r, "q")))
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), "room/1"))
 	s.wantsErased(r.ID, "")
 	_, err := s.Question(t.Context(), "q")
@@ -82,14 +82,14 @@ func eraseOpen(t *testing.T, s store) {
 	if r := s.runOf(core.Accepted{Run: r.ID}); r.Verdict == nil {
 		t.Error("an open run has lost its last word")
 	}
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	if r := s.runOf(core.Accepted{Run: r.ID}); r.Verdict == nil {
 		t.Error("what was chosen can't be carried out any more")
 	}
 	_, err = s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)
 	carrier := s.start(acc.Run, "owner")
-	s.finish(carrier, answer(carrier, "done"))
+	s.finish(carrier, answerOf(carrier, "done"))
 	s.wantsErased(r.ID, "")
 	_, err = s.Question(t.Context(), "q")
 	s.fails(err, core.ErrNotFound)
@@ -100,7 +100,7 @@ func eraseRetired(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
-	s.finish(r, answer(r, "the answer"))
+	s.finish(r, answerOf(r, "the answer"))
 	acc, err := s.Retire(t.Context(), "q")
 	s.must(err)
 	_, err = s.Clear(t.Context(), "room")
@@ -110,7 +110,7 @@ func eraseRetired(t *testing.T, s store) {
 		t.Error("the options can't be taken away any more")
 	}
 	s.note(carrier, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
-	s.finish(carrier, answer(carrier, "the answer"))
+	s.finish(carrier, answerOf(carrier, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{})
 	s.wantsErased(r.ID, "")
 	s.wantsErased(carrier.ID, "")

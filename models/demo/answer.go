@@ -37,9 +37,9 @@ func commands() []command {
 	}
 }
 
-// answer is what the model says to req.
-func answer(req core.Request) reply {
-	if n := len(req.Turns); n > 0 && req.Turns[n-1].Role == core.ToolRole {
+// answerTo is what the model says to req.
+func answerTo(req core.Request) reply {
+	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == core.ToolRole {
 		return afterCall(req)
 	}
 	text := lastOf(req, core.User).Text
@@ -66,18 +66,18 @@ func wordsOf(text string) []string {
 }
 
 // lastOf is the newest turn of a role, or none.
-func lastOf(req core.Request, role core.Role) core.Turn {
-	for _, t := range slices.Backward(req.Turns) {
-		if t.Role == role && !t.Aside {
+func lastOf(req core.Request, role core.Role) core.ModelMessage {
+	for _, t := range slices.Backward(req.Messages) {
+		if t.Role == role && !t.Context {
 			return t
 		}
 	}
-	return core.Turn{}
+	return core.ModelMessage{}
 }
 
 func count(req core.Request, role core.Role) (n int) {
-	for _, t := range req.Turns {
-		if t.Role == role && !t.Aside {
+	for _, t := range req.Messages {
+		if t.Role == role && !t.Context {
 			n++
 		}
 	}
@@ -91,7 +91,7 @@ func ask(req core.Request, intro, action string, parameters map[string]any) repl
 	}
 	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only
 	return reply{text: intro, call: &core.ToolCall{
-		ID:         fmt.Sprintf("demo-%d", len(req.Turns)),
+		ID:         fmt.Sprintf("demo-%d", len(req.Messages)),
 		Name:       action,
 		Parameters: raw,
 	}}
@@ -133,7 +133,7 @@ func fail(_ core.Request, text string) reply {
 
 // afterCall goes on when an action has ended.
 func afterCall(req core.Request) reply {
-	result := req.Turns[len(req.Turns)-1]
+	result := req.Messages[len(req.Messages)-1]
 	name := ""
 	for _, call := range lastOf(req, core.Assistant).Calls {
 		if call.ID == result.Call {

@@ -26,7 +26,7 @@ func New() *Model { return &Model{} }
 func (*Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
 		talk, f := unfold(req)
-		r := answer(talk).inTags(f)
+		r := answerTo(talk).inTags(f)
 		for _, c := range r.chunks() {
 			if err := pause(ctx); err != nil {
 				yield(core.Chunk{}, err)

@@ -12,19 +12,21 @@ import (
 	"parley/core"
 )
 
-func user(text string) core.Turn      { return core.Turn{Role: core.User, Text: text} }
-func assistant(text string) core.Turn { return core.Turn{Role: core.Assistant, Text: text} }
+func user(text string) core.ModelMessage { return core.ModelMessage{Role: core.User, Text: text} }
+func assistant(text string) core.ModelMessage {
+	return core.ModelMessage{Role: core.Assistant, Text: text}
+}
 
 var tools = []core.ActionSpec{{Name: playAction}, {Name: diceAction}, {Name: timeAction}}
 
 // later is a conversation in which the model has introduced itself.
-func later(turns ...core.Turn) core.Request {
-	return core.Request{Turns: append([]core.Turn{user("hi"), assistant("Hello!")}, turns...), Tools: tools}
+func later(turns ...core.ModelMessage) core.Request {
+	return core.Request{Messages: append([]core.ModelMessage{user("hi"), assistant("Hello!")}, turns...), Tools: tools}
 }
 
 func TestAnswer(t *testing.T) {
-	called := func(name, result string) []core.Turn {
-		return []core.Turn{user("x"), {Role: core.Assistant, Calls: []core.ToolCall{{ID: "c", Name: name}}}, {Role: core.ToolRole, Call: "c", Text: result}}
+	called := func(name, result string) []core.ModelMessage {
+		return []core.ModelMessage{user("x"), {Role: core.Assistant, Calls: []core.ToolCall{{ID: "c", Name: name}}}, {Role: core.ToolRole, Call: "c", Text: result}}
 	}
 	tests := map[string]struct {
 		req    core.Request
@@ -32,8 +34,8 @@ func TestAnswer(t *testing.T) {
 		call   string // name and parameters
 		failed bool
 	}{
-		"first":           {req: core.Request{Turns: []core.Turn{user("hi")}}, says: []string{"demo model", "`OPENAI_API_KEY`", "`OPENAI_BASE_URL`", "`gateway check`", "> hi", "first message"}},
-		"first, a call":   {req: core.Request{Turns: []core.Turn{user("roll a die")}, Tools: tools}, says: []string{"demo model", "Let me roll"}, call: `ROLL_DICE {"sides":6}`},
+		"first":           {req: core.Request{Messages: []core.ModelMessage{user("hi")}}, says: []string{"demo model", "`OPENAI_API_KEY`", "`OPENAI_BASE_URL`", "`gateway check`", "> hi", "first message"}},
+		"first, a call":   {req: core.Request{Messages: []core.ModelMessage{user("roll a die")}, Tools: tools}, says: []string{"demo model", "Let me roll"}, call: `ROLL_DICE {"sides":6}`},
 		"nothing said":    {req: core.Request{}, says: []string{"demo model", "without text"}},
 		"echo":            {req: later(user("Nice\nday")), says: []string{"> Nice\n> day", "2 messages from you and 1 answer from me", "**bold**"}},
 		"help":            {req: later(user("Help!")), says: []string{"**roll a die**", "**long**"}},
@@ -44,18 +46,18 @@ func TestAnswer(t *testing.T) {
 		"progress":        {req: later(user("show progress")), call: `PLAY_DEMO {}`},
 		"tool":            {req: later(user("use a tool")), call: `ROLL_DICE {"sides":6}`},
 		"time":            {req: later(user("What time is it?")), call: `TELL_TIME {}`},
-		"no tools":        {req: core.Request{Turns: later(user("roll")).Turns}, says: []string{"`ROLL_DICE`", "isn't enabled"}},
+		"no tools":        {req: core.Request{Messages: later(user("roll")).Messages}, says: []string{"`ROLL_DICE`", "isn't enabled"}},
 		"after a call":    {req: later(called(diceAction, "4")...), says: []string{"`ROLL_DICE` answered", "> 4"}},
 		"after play":      {req: later(called(playAction, "ok")...), says: []string{"rewritten in place"}},
 		"after a failure": {req: later(called(diceAction, "Error: no dice")...), says: []string{"didn't work", "> Error: no dice"}},
 		"fail":            {req: later(user("fail")), failed: true},
-		"fail at first":   {req: core.Request{Turns: []core.Turn{user("fail")}}, failed: true},
+		"fail at first":   {req: core.Request{Messages: []core.ModelMessage{user("fail")}}, failed: true},
 		"fail late":       {req: later(user("fail late")), says: []string{"first half"}, failed: true},
 		"not a command":   {req: later(user("I fail to see why it takes you so long to help me")), says: []string{"You wrote"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			r := answer(test.req)
+			r := answerTo(test.req)
 			for _, want := range test.says {
 				if !strings.Contains(r.text, want) {
 					t.Errorf("%q is missing in %q", want, r.text)
@@ -68,7 +70,7 @@ func TestAnswer(t *testing.T) {
 			if call != test.call || (r.failure != nil) != test.failed {
 				t.Errorf("call %q, failure %v", call, r.failure)
 			}
-			if name != "first" && len(test.req.Turns) > 1 && strings.Contains(r.text, introduction) {
+			if name != "first" && len(test.req.Messages) > 1 && strings.Contains(r.text, introduction) {
 				t.Error("it introduces itself twice")
 			}
 		})
@@ -106,7 +108,7 @@ func TestStream(t *testing.T) {
 					}
 					finish += c.Finish
 				}
-				want := answer(req)
+				want := answerTo(req)
 				if text.String() != want.text || time.Since(start) != time.Duration(chunks)*wordTime {
 					t.Errorf("%d chunks in %v: %q", chunks, time.Since(start), text.String())
 				}

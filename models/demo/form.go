@@ -24,19 +24,19 @@ var task = regexp.MustCompile(`^<task>(?:Write the next message|Decide the next 
 // unfold makes of a prompt that is one text, as core's templates have it, one in which the conversation, the actions and
 // their results have places of their own. Another one stays as it is.
 func unfold(req core.Request) (core.Request, form) {
-	if len(req.Turns) == 0 {
+	if len(req.Messages) == 0 {
 		return req, spoken
 	}
-	text := req.Turns[0].Text
+	text := req.Messages[0].Text
 	agent := task.FindStringSubmatch(text)
 	if agent == nil || !strings.Contains(text, "<response>") {
 		return req, spoken
 	}
-	talk := core.Request{Turns: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
+	talk := core.Request{Messages: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
 	for name := range strings.FieldsFuncSeq(part(text, "<actionNames>\n", "</actionNames>"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
 		talk.Tools = append(talk.Tools, core.ActionSpec{Name: name})
 	}
-	talk.Turns = append(talk.Turns, resultOf(part(text, "<results>\n", "\n</results>"))...)
+	talk.Messages = append(talk.Messages, resultOf(part(text, "<results>\n", "\n</results>"))...)
 	if strings.Contains(text, "<isFinish>") {
 		return talk, decided
 	}
@@ -54,7 +54,7 @@ func part(text, from, to string) string {
 }
 
 // spokenBy reads a transcript: a line for each message, its further lines indented.
-func spokenBy(agent, transcript string) (turns []core.Turn) {
+func spokenBy(agent, transcript string) (turns []core.ModelMessage) {
 	for line := range strings.SplitSeq(transcript, "\n") {
 		if more, ok := strings.CutPrefix(line, "  "); ok && len(turns) > 0 {
 			turns[len(turns)-1].Text += "\n" + more
@@ -64,16 +64,16 @@ func spokenBy(agent, transcript string) (turns []core.Turn) {
 		switch {
 		case !ok || strings.HasPrefix(line, "("): // a summary of what was said before
 		case name == agent:
-			turns = append(turns, core.Turn{Role: core.Assistant, Text: text})
+			turns = append(turns, core.ModelMessage{Role: core.Assistant, Text: text})
 		default:
-			turns = append(turns, core.Turn{Role: core.User, Text: text})
+			turns = append(turns, core.ModelMessage{Role: core.User, Text: text})
 		}
 	}
 	return turns
 }
 
 // resultOf reads what the last action came to, such as ROLL_DICE {"sides":6}: 4.
-func resultOf(lines string) []core.Turn {
+func resultOf(lines string) []core.ModelMessage {
 	all := strings.Split(lines, "\n")
 	last := len(all) - 1
 	for last > 0 && strings.HasPrefix(all[last], "  ") {
@@ -88,7 +88,7 @@ func resultOf(lines string) []core.Turn {
 		return nil
 	}
 	text := strings.TrimPrefix(rest[parameters.InputOffset():], ": ")
-	return []core.Turn{
+	return []core.ModelMessage{
 		{Role: core.Assistant, Calls: []core.ToolCall{{ID: "demo", Name: name}}},
 		{Role: core.ToolRole, Call: "demo", Text: strings.ReplaceAll(text, "\n  ", "\n")},
 	}

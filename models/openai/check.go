@@ -150,7 +150,7 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 // ask waits for the first sign of an answer. Whatever comes is good.
 func (m *Model) ask(ctx context.Context) error {
 	err := errCut
-	hello := core.Request{Turns: []core.Turn{{Role: core.User, Text: "Say OK."}}}
+	hello := core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: "Say OK."}}}
 	m.run(ctx, hello, checkTokens, func(_ core.Chunk, failed error) bool {
 		err = failed
 		return false

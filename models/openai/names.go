@@ -19,7 +19,7 @@ func namesOf(req core.Request) names {
 	for _, tool := range req.Tools {
 		n.add(tool.Name)
 	}
-	for _, turn := range req.Turns {
+	for _, turn := range req.Messages {
 		for _, call := range turn.Calls {
 			n.add(call.Name)
 		}

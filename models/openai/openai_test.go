@@ -21,7 +21,7 @@ import (
 const testKey = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz"
 
 // hello is the smallest request.
-var hello = core.Request{Turns: []core.Turn{{Role: core.User, Text: "hello"}}}
+var hello = core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: "hello"}}}
 
 // over is a Model that talks to handler.
 func over(t *testing.T, handler http.Handler, change ...func(*Options)) *Model {

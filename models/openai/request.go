@@ -50,11 +50,11 @@ func schema(raw json.RawMessage) shared.FunctionParameters {
 }
 
 func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
-	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Turns)+1)
+	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
 	if req.System != "" {
 		list = append(list, sdk.SystemMessage(req.System))
 	}
-	for _, t := range req.Turns {
+	for _, t := range req.Messages {
 		switch t.Role {
 		case core.ToolRole:
 			list = append(list, sdk.ToolMessage(t.Text, t.Call))
@@ -73,7 +73,7 @@ func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 }
 
 // follows adds t to what a user said just before: the templates of many local models know only turns.
-func follows(said *sdk.ChatCompletionUserMessageParam, t core.Turn) bool {
+func follows(said *sdk.ChatCompletionUserMessageParam, t core.ModelMessage) bool {
 	if !said.Content.OfString.Valid() || len(t.Images) > 0 {
 		return false
 	}
@@ -83,7 +83,7 @@ func follows(said *sdk.ChatCompletionUserMessageParam, t core.Turn) bool {
 
 // user writes what somebody says and shows. Pictures go along as they are: an address would have to be fetched by the server,
 // which can't, or must not.
-func user(t core.Turn) sdk.ChatCompletionMessageParamUnion {
+func user(t core.ModelMessage) sdk.ChatCompletionMessageParamUnion {
 	if len(t.Images) == 0 {
 		return sdk.UserMessage(t.Text)
 	}
@@ -99,7 +99,7 @@ func user(t core.Turn) sdk.ChatCompletionMessageParamUnion {
 	return sdk.UserMessage(parts)
 }
 
-func assistant(t core.Turn, n names) sdk.ChatCompletionMessageParamUnion {
+func assistant(t core.ModelMessage, n names) sdk.ChatCompletionMessageParamUnion {
 	var message sdk.ChatCompletionAssistantMessageParam
 	if t.Text != "" {
 		message.Content.OfString = param.NewOpt(t.Text)

@@ -18,7 +18,7 @@ func TestRequest(t *testing.T) {
 	m := over(t, fake, func(o *Options) { o.MaxTokens, o.Temperature = 300, &warm })
 	_, err := collect(t.Context(), m, core.Request{
 		System: "Be kind.",
-		Turns: []core.Turn{
+		Messages: []core.ModelMessage{
 			{Role: core.User, Text: "What time is it in <b>Rome</b>?"},
 			{Role: core.Assistant, Calls: []core.ToolCall{
 				{ID: "a", Name: "time.now", Parameters: json.RawMessage(`{"city":"Rome"}`)},
@@ -96,7 +96,7 @@ func TestMaxTokensOfOneCall(t *testing.T) {
 	for _, c := range []struct{ model, call, want int }{{0, 0, 0}, {300, 0, 300}, {0, 300, 300}, {300, 400, 300}, {300, 200, 200}} {
 		fake := playing(modelfake.Text("ok"))
 		m := over(t, fake, func(o *Options) { o.MaxTokens = c.model })
-		if _, err := collect(t.Context(), m, core.Request{MaxTokens: c.call, Turns: hello.Turns}); err != nil {
+		if _, err := collect(t.Context(), m, core.Request{MaxTokens: c.call, Messages: hello.Messages}); err != nil {
 			t.Fatal(err)
 		}
 		got := 0
@@ -116,7 +116,7 @@ func TestNames(t *testing.T) {
 	for _, name := range ours {
 		req.Tools = append(req.Tools, core.ActionSpec{Name: name})
 	}
-	req.Turns = []core.Turn{{Calls: []core.ToolCall{{Name: "gone since"}}}}
+	req.Messages = []core.ModelMessage{{Calls: []core.ToolCall{{Name: "gone since"}}}}
 	n := namesOf(req)
 	want := []string{"PLAY_DEMO", "a_b", "a_b_2", "a_b_3", "wetter_f_r_heute", "_", long[:64], long[:62] + "_2"}
 	for i, name := range ours {

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	_ core.Transcriber = (*Model)(nil)
-	_ core.Painter     = (*Model)(nil)
-	_ core.Embedder    = (*Model)(nil)
+	_ core.Transcriber    = (*Model)(nil)
+	_ core.ImageGenerator = (*Model)(nil)
+	_ core.Embedder       = (*Model)(nil)
 )
 
 // batch is how many texts are embedded with one request. OpenAI takes 2048, smaller servers a few hundred.
@@ -75,27 +75,27 @@ func soundName(name, media string) string {
 	return "sound" + cmp.Or(ext, ".ogg") // what voice messages are
 }
 
-// Paint implements [core.Painter].
-func (m *Model) Paint(ctx context.Context, prompt string) (core.Blob, error) {
-	return once(ctx, m, func(model string) (core.Blob, error) {
+// Paint implements [core.ImageGenerator].
+func (m *Model) Paint(ctx context.Context, prompt string) (core.File, error) {
+	return once(ctx, m, func(model string) (core.File, error) {
 		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
 		if !strings.Contains(model, "gpt-image") { // which always send the picture itself, and refuse to be told so
 			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
 		}
 		res, err := m.paint.Generate(ctx, p)
 		if err != nil {
-			return core.Blob{}, fmt.Errorf("generate an image: %w", err)
+			return core.File{}, fmt.Errorf("generate an image: %w", err)
 		}
 		if len(res.Data) == 0 || res.Data[0].B64JSON == "" {
-			return core.Blob{}, errors.New("generate an image: the response has no image")
+			return core.File{}, errors.New("generate an image: the response has no image")
 		}
 		data, err := base64.StdEncoding.DecodeString(res.Data[0].B64JSON)
 		media := http.DetectContentType(data)
 		kind, ok := strings.CutPrefix(media, "image/")
 		if err != nil || !ok {
-			return core.Blob{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
+			return core.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
 		}
-		return core.Blob{Name: "picture." + kind, Type: media, Data: data}, nil
+		return core.File{Name: "picture." + kind, Type: media, Data: data}, nil
 	})
 }
 

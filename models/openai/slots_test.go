@@ -65,7 +65,7 @@ func TestPaint(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			m := over(t, fake, func(o *Options) { o.Model = model })
 			got, err := m.Paint(t.Context(), "a fox")
-			want := core.Blob{Name: "picture.png", Type: "image/png", Data: modelfake.Picture(2, 2)}
+			want := core.File{Name: "picture.png", Type: "image/png", Data: modelfake.Picture(2, 2)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -192,9 +192,9 @@ func TestUsesCancelled(t *testing.T) {
 // TestPictures: what a person shows goes along with what they say.
 func TestPictures(t *testing.T) {
 	fake := playing(modelfake.Text("A red square."))
-	req := core.Request{Turns: []core.Turn{
+	req := core.Request{Messages: []core.ModelMessage{
 		{Role: core.User, Text: "hi"}, {Role: core.Assistant, Text: "hello"},
-		{Role: core.User, Text: "what is it?", Images: []core.Blob{{Name: "x", Type: "image/png", Data: modelfake.Picture(3, 3)}}},
+		{Role: core.User, Text: "what is it?", Images: []core.File{{Name: "x", Type: "image/png", Data: modelfake.Picture(3, 3)}}},
 	}}
 	if _, err := collect(t.Context(), over(t, fake), req); err != nil {
 		t.Fatal(err)

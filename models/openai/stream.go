@@ -115,7 +115,7 @@ func (s *stream) event(e ssestream.Event) ([]core.Chunk, error) {
 // choice reads what one chunk adds to the answer.
 func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []core.Chunk {
 	var chunks []core.Chunk
-	came := text(c.Delta.Content, c.Delta.JSON.Content) + text(c.Delta.Refusal, c.Delta.JSON.Refusal)
+	came := textField(c.Delta.Content, c.Delta.JSON.Content) + textField(c.Delta.Refusal, c.Delta.JSON.Refusal)
 	said := core.Chunk{Text: came, Alive: thinks(c.Delta)}
 	if said != (core.Chunk{}) {
 		chunks = append(chunks, said)
@@ -133,8 +133,8 @@ func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []core.Chunk {
 	return chunks
 }
 
-// text is value if a string was sent. The SDK turns lists and objects into their JSON, which is for nobody's eyes.
-func text(value string, f respjson.Field) string {
+// textField is value if a string was sent. The SDK turns lists and objects into their JSON, which is for nobody's eyes.
+func textField(value string, f respjson.Field) string {
 	if raw := f.Raw(); strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{") {
 		return ""
 	}

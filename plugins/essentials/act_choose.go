@@ -9,8 +9,8 @@ import (
 )
 
 // chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
-func chooseOption() action {
-	return action{
+func chooseOption() namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "CHOOSE_OPTION", Similes: []string{"SELECT_OPTION", "OFFER_OPTIONS", "ASK_CHOICE"},
 			Description: "Ask the user to choose from buttons, and end the turn. Only when you need a decision between a few options. Don't also write the question as text.",
@@ -19,7 +19,7 @@ func chooseOption() action {
 				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
 			Effect: core.Reads,
 		},
-		offered: func(s core.Scene) bool { return s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct {
 				Question string
@@ -32,7 +32,7 @@ func chooseOption() action {
 				return core.Result{}, err
 			}
 			c.Update(p.Question)
-			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, core.Offer{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
+			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, core.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
 		},
 	}
 }

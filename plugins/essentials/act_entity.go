@@ -22,8 +22,8 @@ var details = [...]struct{ key, means string }{
 }
 
 // updateEntity notes what somebody says of themselves. What is noted gives no rights.
-func updateEntity(people People) action {
-	return action{
+func updateEntity(people People) namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
 			Description: "Remember a lasting fact about a person, for all your conversations with them. Only what they tell you about themselves, or what your owner tells you about them.",
@@ -32,7 +32,7 @@ func updateEntity(people People) action {
 				`"person":{"type":"string","description":"the name of the person in this conversation; the user who asks if omitted"}`, "about", "value"),
 			Effect: core.Writes,
 		},
-		offered: func(s core.Scene) bool { return named(s) && s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return named(s) && s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ About, Value, Person string }
 			if err := c.Read(&p); err != nil {
@@ -59,7 +59,7 @@ func updateEntity(people People) action {
 }
 
 // meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
-func meant(s core.Scene, name string) (core.Memory, error) {
+func meant(s core.TurnContext, name string) (core.Memory, error) {
 	name = core.Label(name)
 	if name == "" || strings.EqualFold(name, core.Label(s.Message.Name)) {
 		if s.Several() {

@@ -20,7 +20,7 @@ func (w *world) details(id core.EntityID) map[string]string {
 // prompt is what the model was told last.
 func (w *world) prompt() string {
 	var texts []string
-	for _, t := range w.model.last.Turns {
+	for _, t := range w.model.last.Messages {
 		texts = append(texts, t.Text)
 	}
 	return strings.Join(texts, "\n")

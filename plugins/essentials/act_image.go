@@ -9,8 +9,8 @@ import (
 )
 
 // generateImage makes a picture.
-func generateImage(painter core.Painter) action {
-	return action{
+func generateImage(painter core.ImageGenerator) namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
 			Description: "Generate an image and show it below your answer. Only when asked to.",
@@ -27,7 +27,7 @@ func generateImage(painter core.Painter) action {
 			if err != nil {
 				return core.Result{}, fmt.Errorf("generate the image: %w", err)
 			}
-			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []core.Blob{picture}}, nil
+			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []core.File{picture}}, nil
 		},
 	}
 }

@@ -14,8 +14,8 @@ const maxPost = 2000
 
 // createPost writes in a feed, in the agent's own voice. Of the room where it is asked for the post knows nothing but the
 // topic (SE-12).
-func createPost(rooms Rooms) action {
-	return action{
+func createPost(rooms Rooms) namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
 			Description: "Publish a post in a feed channel. Its text is written for you. Only when asked to.",
@@ -23,7 +23,7 @@ func createPost(rooms Rooms) action {
 				`"topic":{"type":"string","maxLength":500,"description":"what the post is about; your choice if omitted"}`, "room"),
 			Effect: core.Writes,
 		},
-		offered: func(s core.Scene) bool { return s.Owner && s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return s.Owner && s.Room.Kind != core.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ Topic string }
 			room, err := roomMeant(ctx, rooms, c, &p)
@@ -50,7 +50,7 @@ func createPost(rooms Rooms) action {
 }
 
 // writePost has a post written as if nothing else had been said.
-func writePost(ctx context.Context, s core.Scene, feed core.Room, topic string) (string, error) {
+func writePost(ctx context.Context, s core.TurnContext, feed core.Room, topic string) (string, error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
 	s.Message = core.Memory{Text: topic}
 	answer, err := s.Ask(ctx, core.PostCreation, nil)

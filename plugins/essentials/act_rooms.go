@@ -11,8 +11,8 @@ import (
 )
 
 // roomActions set how closely the agent listens in a room.
-func roomActions(rooms Rooms) []action {
-	return []action{
+func roomActions(rooms Rooms) []namedAction {
+	return []namedAction{
 		listening(rooms, core.Ambient, core.ActionSpec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
@@ -33,11 +33,11 @@ func roomActions(rooms Rooms) []action {
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
-func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) action {
+func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) namedAction {
 	spec.Effect = core.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
-	return action{spec: spec,
-		offered: func(s core.Scene) bool { return among(s) || named(s) },
+	return namedAction{spec: spec,
+		available: func(s core.TurnContext) bool { return among(s) || named(s) },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			room, err := roomMeant(ctx, rooms, c)
 			switch {
@@ -68,7 +68,7 @@ func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (c
 
 // find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
 // may mean any.
-func find(ctx context.Context, rooms Rooms, s core.Scene, name string) (core.Room, error) {
+func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (core.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
 		return s.Room, nil

@@ -9,8 +9,8 @@ import (
 )
 
 // sendMessage writes where the asker may write. It is the agent who speaks there, once.
-func sendMessage(rooms Rooms) action {
-	return action{
+func sendMessage(rooms Rooms) namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "SEND_MESSAGE", Similes: []string{"SEND_DM", "MESSAGE_ROOM", "POST_MESSAGE", "WRITE_TO"},
 			Description: "Send a message to another room. Only when asked to. To reply in this room, just write your answer.",
@@ -18,7 +18,7 @@ func sendMessage(rooms Rooms) action {
 				`"text":{"type":"string","minLength":1,"description":"the text of the message"}`, "room", "text"),
 			Effect: core.Writes,
 		},
-		offered: named,
+		available: named,
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ Text string }
 			room, err := roomMeant(ctx, rooms, c, &p)

@@ -18,8 +18,8 @@ type Settings interface {
 var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
 
 // updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
-func updateSettings(settings Settings, rooms Rooms) action {
-	return action{
+func updateSettings(settings Settings, rooms Rooms) namedAction {
+	return namedAction{
 		spec: core.ActionSpec{
 			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
 			Description: "Change how you answer in a room from now on. Only when your owner asks.",
@@ -28,7 +28,7 @@ func updateSettings(settings Settings, rooms Rooms) action {
 				`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`, "setting", "value"),
 			Effect: core.Writes,
 		},
-		offered: func(s core.Scene) bool { return s.Owner },
+		available: func(s core.TurnContext) bool { return s.Owner },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ Setting, Value string }
 			room, err := roomMeant(ctx, rooms, c, &p)

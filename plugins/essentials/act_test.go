@@ -35,7 +35,7 @@ func TestOffered(t *testing.T) {
 	})
 	for _, a := range New(Deps{}).Actions { // somebody in a web chat, whom nobody knows
 		s := a.Spec()
-		err := actiontest.Make(t, a, actiontest.Call{Scene: core.Scene{Private: true}}).Err
+		err := actiontest.Make(t, a, actiontest.Call{Scene: core.TurnContext{Private: true}}).Err
 		if !s.Unlisted && s.Name != "CHOOSE_OPTION" && !errors.Is(err, actiontest.ErrNotOffered) {
 			t.Errorf("a guest in private is offered %s", s.Name)
 		}
@@ -167,7 +167,7 @@ func TestChooseOption(t *testing.T) {
 		if len(open) != 1 || !cmp.Equal(open[0].For, []core.EntityID{"bob"}) || !cmp.Equal(open[0].Options, []string{"Assam", "Sencha"}) {
 			t.Fatalf("open is %+v", open)
 		}
-		_, err = w.rt.Submit(w.Context(), core.Choice{Question: open[0].ID, Option: 1, Room: tea.ID, Author: "bob", Name: "bob", Roles: []string{"guest"}})
+		_, err = w.rt.ProcessMessage(w.Context(), core.Choice{Question: open[0].ID, Option: 1, Room: tea.ID, Author: "bob", Name: "bob", Roles: []string{"guest"}})
 		w.must(err)
 		time.Sleep(time.Minute)
 		if got := w.texts(tea); !cmp.Equal(got[len(got)-2:], []string{"bob: Sencha", "agent: Done."}) {
@@ -177,15 +177,15 @@ func TestChooseOption(t *testing.T) {
 		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
 	})
 	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
-	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.Scene{Room: core.Room{Kind: core.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
+	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.TurnContext{Room: core.Room{Kind: core.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
 		t.Errorf("in a feed: %+v", made)
 	}
 }
 
 type painter struct{ err error }
 
-func (p painter) Paint(_ context.Context, prompt string) (core.Blob, error) {
-	return core.Blob{Type: "image/png", Data: []byte(prompt)}, p.err
+func (p painter) Paint(_ context.Context, prompt string) (core.File, error) {
+	return core.File{Type: "image/png", Data: []byte(prompt)}, p.err
 }
 
 // Pictures are made where there is a painter.

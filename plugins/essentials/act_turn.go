@@ -9,8 +9,8 @@ import (
 
 // turnActions are about the turn itself. A model that calls actions answers by writing, so REPLY and NONE are not
 // listed for it: they are for those that know them from elsewhere.
-func turnActions(rooms Rooms) []action {
-	return []action{
+func turnActions(rooms Rooms) []namedAction {
+	return []namedAction{
 		{
 			spec: core.ActionSpec{
 				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: core.Reads,
@@ -31,15 +31,15 @@ func turnActions(rooms Rooms) []action {
 				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: core.Reads,
 				Description: "Don't answer. For messages that are not meant for you or need no answer. Write no text.",
 			},
-			offered: among,
-			act:     leave,
+			available: among,
+			act:       leave,
 		},
 		{
 			spec: core.ActionSpec{
 				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: core.Writes,
 				Description: "Don't answer, and stay silent in this room until you are addressed. Use it when you are told to be quiet.",
 			},
-			offered: among,
+			available: among,
 			act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, core.Unfollowed); err != nil {
 					return core.Result{}, fmt.Errorf("unfollow the room: %w", err)

@@ -10,19 +10,19 @@ import (
 // actions are listed in the order in which models are told of them.
 func actions(d Deps) []core.Action {
 	var all []core.Action
-	var paint []action
+	var paint []namedAction
 	if d.Painter != nil {
-		paint = []action{generateImage(d.Painter)}
+		paint = []namedAction{generateImage(d.Painter)}
 	}
-	var note []action
+	var note []namedAction
 	if d.People != nil {
-		note = []action{updateEntity(d.People)}
+		note = []namedAction{updateEntity(d.People)}
 	}
-	var set []action
+	var set []namedAction
 	if d.Settings != nil {
-		set = []action{updateSettings(d.Settings, d.Rooms)}
+		set = []namedAction{updateSettings(d.Settings, d.Rooms)}
 	}
-	for _, group := range [][]action{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, set, paint} {
+	for _, group := range [][]namedAction{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, set, paint} {
 		for _, a := range group {
 			all = append(all, a)
 		}
@@ -30,21 +30,23 @@ func actions(d Deps) []core.Action {
 	return all
 }
 
-// action is a [core.Action] made of its parts.
-type action struct {
-	spec    core.ActionSpec
-	offered func(core.Scene) bool // nil: everywhere
-	act     func(context.Context, *core.Call) (core.Result, error)
+// namedAction is a [core.Action] made of its parts.
+type namedAction struct {
+	spec      core.ActionSpec
+	available func(core.TurnContext) bool // nil: everywhere
+	act       func(context.Context, *core.Call) (core.Result, error)
 }
 
 // Spec implements [core.Action].
-func (a action) Spec() core.ActionSpec { return a.spec }
+func (a namedAction) Spec() core.ActionSpec { return a.spec }
 
-// Offered implements [core.Offerer].
-func (a action) Offered(s core.Scene) bool { return a.offered == nil || a.offered(s) }
+// Available implements [core.Conditional].
+func (a namedAction) Available(s core.TurnContext) bool { return a.available == nil || a.available(s) }
 
 // Act implements [core.Action].
-func (a action) Act(ctx context.Context, c *core.Call) (core.Result, error) { return a.act(ctx, c) }
+func (a namedAction) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+	return a.act(ctx, c)
+}
 
 // object is the schema of parameters with these properties, in JSON.
 func object(properties string, required ...string) json.RawMessage {
@@ -56,7 +58,7 @@ func object(properties string, required ...string) json.RawMessage {
 }
 
 // among says that others may read what is said.
-func among(s core.Scene) bool { return !s.Private }
+func among(s core.TurnContext) bool { return !s.Private }
 
 // named says that the asker is somebody whom the owner knows.
-func named(s core.Scene) bool { return s.Owner || s.Allowed }
+func named(s core.TurnContext) bool { return s.Owner || s.Allowed }

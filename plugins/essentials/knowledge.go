@@ -60,7 +60,7 @@ func (k *knowledge) Spec() core.ProviderSpec {
 }
 
 // Provide implements [core.Provider].
-func (k *knowledge) Provide(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func (k *knowledge) Provide(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	k.once.Do(func() {
 		k.read(s.Agent.Character.Knowledge)
 		close(k.indexed)
@@ -74,10 +74,10 @@ func (k *knowledge) Provide(ctx context.Context, s core.Scene) (core.Fragment, e
 		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
-		return core.Fragment{}, nil
+		return core.ProviderResult{}, nil
 	}
 	text := dashes(lines)
-	return core.Fragment{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
+	return core.ProviderResult{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
 }
 
 func (k *knowledge) read(documents []core.Document) {

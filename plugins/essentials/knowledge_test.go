@@ -29,7 +29,7 @@ func shop() []core.Document {
 // found are the names of the pieces that are told for a question, in order.
 func found(t *testing.T, k core.Provider, known []core.Document, question string) (names []string) {
 	t.Helper()
-	s := core.Scene{Message: core.Memory{Text: question}}
+	s := core.TurnContext{Message: core.Memory{Text: question}}
 	s.Agent.Character.Knowledge = known
 	f, err := k.Provide(t.Context(), s)
 	if err != nil {

@@ -18,12 +18,12 @@ const (
 )
 
 // recentMessages tells what was said, where the conversation has no place of its own.
-func recentMessages(_ context.Context, s core.Scene) (core.Fragment, error) {
+func recentMessages(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	text := s.Transcript()
 	if text == "" {
-		return core.Fragment{}, nil
+		return core.ProviderResult{}, nil
 	}
-	return core.Fragment{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
+	return core.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
 }
 
 // mostDetails is of how many people in a group is told what was noted of them, beside who asks.
@@ -31,11 +31,13 @@ const mostDetails = 10
 
 // people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform, and
 // never from what was noted of them, which is what they said of themselves (SE-08).
-func people(known People) func(context.Context, core.Scene) (core.Fragment, error) {
-	return func(ctx context.Context, s core.Scene) (core.Fragment, error) { return tellPeople(ctx, s, known) }
+func people(known People) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+		return tellPeople(ctx, s, known)
+	}
 }
 
-func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment, error) {
+func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.ProviderResult, error) {
 	asks := core.Label(s.Message.Name)
 	standing := "a guest"
 	switch {
@@ -46,14 +48,14 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 	}
 	if s.Private {
 		if asks == "" {
-			return core.Fragment{}, nil
+			return core.ProviderResult{}, nil
 		}
 		text := fmt.Sprintf("You are talking to %q, who is %s.", asks, standing)
 		noted, err := detailsOf(ctx, known, s.Message.Author)
 		if noted != "" {
 			text += " Saved facts: " + noted + "."
 		}
-		return core.Fragment{Text: text}, err
+		return core.ProviderResult{Text: text}, err
 	}
 	seen, lines := map[core.EntityID]bool{core.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
@@ -69,7 +71,7 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 		if len(lines) < mostDetails || m.Author == s.Message.Author {
 			noted, err := detailsOf(ctx, known, m.Author)
 			if err != nil {
-				return core.Fragment{}, err
+				return core.ProviderResult{}, err
 			}
 			if noted != "" {
 				name += "; saved facts: " + noted
@@ -78,14 +80,14 @@ func tellPeople(ctx context.Context, s core.Scene, known People) (core.Fragment,
 		lines = append(lines, name)
 	}
 	if len(lines) == 0 {
-		return core.Fragment{}, nil
+		return core.ProviderResult{}, nil
 	}
-	return core.Fragment{Text: "# People in this conversation\n" + dashes(lines)}, nil
+	return core.ProviderResult{Text: "# People in this conversation\n" + dashes(lines)}, nil
 }
 
 // surroundings tells what sort of place the conversation is in.
-func surroundings(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
-	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 		text := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
 		if name := core.Label(s.Room.Name); name != "" {
 			text += fmt.Sprintf(" %q", name)
@@ -94,38 +96,38 @@ func surroundings(lore Lore) func(context.Context, core.Scene) (core.Fragment, e
 		if s.Room.World != "" {
 			w, err := lore.World(ctx, s.Room.World)
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
-				return core.Fragment{}, fmt.Errorf("read the world: %w", err)
+				return core.ProviderResult{}, fmt.Errorf("read the world: %w", err)
 			}
 			if name := core.Label(w.Name); name != "" {
 				text += fmt.Sprintf(", in %q", name)
 			}
 		}
 		text = "This is a " + text + "."
-		return core.Fragment{Text: text, Values: map[string]string{"worldContext": text}}, nil
+		return core.ProviderResult{Text: text, Values: map[string]string{"worldContext": text}}, nil
 	}
 }
 
 // settings tells what people chose for the room.
-func settings(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
-	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func settings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 		notes, err := lore.Notes(ctx, s.Room.ID, core.SettingNote, core.MaxNotes)
 		if err != nil || len(notes) == 0 {
-			return core.Fragment{}, err
+			return core.ProviderResult{}, err
 		}
 		var lines []string
 		for _, n := range notes {
 			lines = append(lines, core.Label(n.Key)+": "+n.Text)
 		}
-		return core.Fragment{Text: "# How you answer in this room\n" + dashes(lines)}, nil
+		return core.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 	}
 }
 
 // facts tells what was noted in this room: first of whoever asks and of the place, then of the others.
-func facts(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
-	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func facts(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 		notes, err := lore.Notes(ctx, s.Room.ID, core.FactNote, core.MaxNotes)
 		if err != nil || len(notes) == 0 {
-			return core.Fragment{}, err
+			return core.ProviderResult{}, err
 		}
 		var near, far []string
 		for _, n := range notes {
@@ -138,16 +140,16 @@ func facts(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
 		near = near[max(0, len(near)-lastFacts):]
 		far = far[max(0, len(far)-(lastFacts-len(near))):]
 		text := dashes(append(far, near...))
-		return core.Fragment{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
+		return core.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
 	}
 }
 
 // actionState tells what the agent's actions found and did in its last turns of the room.
-func actionState(lore Lore) func(context.Context, core.Scene) (core.Fragment, error) {
-	return func(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func actionState(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 		results, err := lore.Recent(ctx, s.Room.ID, core.ActionResult, 0, lastResults)
 		if err != nil {
-			return core.Fragment{}, err
+			return core.ProviderResult{}, err
 		}
 		var lines []string
 		for _, m := range results {
@@ -161,14 +163,14 @@ func actionState(lore Lore) func(context.Context, core.Scene) (core.Fragment, er
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, core.Excerpt(m.Text, resultSize)))
 		}
 		if len(lines) == 0 {
-			return core.Fragment{}, nil
+			return core.ProviderResult{}, nil
 		}
-		return core.Fragment{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
+		return core.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
 	}
 }
 
 // attachments tells everything that was read of the files.
-func attachments(_ context.Context, s core.Scene) (core.Fragment, error) {
+func attachments(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	var lines []string
 	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
 		for _, f := range m.Files {
@@ -176,7 +178,7 @@ func attachments(_ context.Context, s core.Scene) (core.Fragment, error) {
 		}
 	}
 	if len(lines) == 0 {
-		return core.Fragment{}, nil
+		return core.ProviderResult{}, nil
 	}
-	return core.Fragment{Text: "# Files\n" + dashes(lines)}, nil
+	return core.ProviderResult{Text: "# Files\n" + dashes(lines)}, nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // character tells who the agent is, always in the same order: prompts that stay the same byte for byte cost less.
-func character(_ context.Context, s core.Scene) (core.Fragment, error) {
+func character(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	c, name := s.Agent.Character, s.Agent.Name
 	var parts []string
 	part := func(title, text string) {
@@ -23,7 +23,7 @@ func character(_ context.Context, s core.Scene) (core.Fragment, error) {
 	part(name+" is: ", strings.Join(c.Adjectives, ", "))
 	part("# How "+name+" writes\n", dashes(append(append([]string(nil), c.Style.All...), c.Style.Chat...)))
 	part("# Examples of how "+name+" talks\n", conversations(c.MessageExamples))
-	return core.Fragment{Text: strings.Join(parts, "\n\n")}, nil
+	return core.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
 }
 
 func conversations(all [][]core.Example) string {
@@ -52,7 +52,7 @@ func dashes(texts []string) string {
 }
 
 // actionList tells what the agent can do, where the model is not told in another way.
-func actionList(_ context.Context, s core.Scene) (core.Fragment, error) {
+func actionList(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	var lines []string
 	for _, a := range s.Actions {
 		line := a.Name + ": " + a.Description
@@ -62,12 +62,12 @@ func actionList(_ context.Context, s core.Scene) (core.Fragment, error) {
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		return core.Fragment{}, nil
+		return core.ProviderResult{}, nil
 	}
-	return core.Fragment{Text: "# Actions\n" + dashes(lines)}, nil
+	return core.ProviderResult{Text: "# Actions\n" + dashes(lines)}, nil
 }
 
 // clock tells the time to the minute.
-func clock(context.Context, core.Scene) (core.Fragment, error) {
-	return core.Fragment{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
+func clock(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return core.ProviderResult{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
 }

@@ -16,14 +16,14 @@ type Lore interface {
 // provider is one made of a function.
 type provider struct {
 	spec    core.ProviderSpec
-	provide func(ctx context.Context, s core.Scene) (core.Fragment, error)
+	provide func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error)
 }
 
 // Spec implements [core.Provider].
 func (p provider) Spec() core.ProviderSpec { return p.spec }
 
 // Provide implements [core.Provider].
-func (p provider) Provide(ctx context.Context, s core.Scene) (core.Fragment, error) {
+func (p provider) Provide(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
 	return p.provide(ctx, s)
 }
 

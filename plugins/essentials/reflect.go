@@ -29,7 +29,7 @@ type reflection struct{ journal Journal }
 func (reflection) Name() string { return "REFLECTION" }
 
 // Evaluate implements [core.Evaluator].
-func (r reflection) Evaluate(ctx context.Context, s core.Scene, _ core.Memory) error {
+func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ core.Memory) error {
 	s.Recent, s.Summary = s.Recent[max(0, len(s.Recent)-lookedAt):], ""
 	if len(s.Recent) == 0 {
 		return nil
@@ -55,7 +55,7 @@ func (r reflection) Evaluate(ctx context.Context, s core.Scene, _ core.Memory) e
 }
 
 // noted reads the facts in an answer: a line each, that begins with the name of somebody who took part, or with "room".
-func noted(s core.Scene, answer string) (facts []core.RoomNote) {
+func noted(s core.TurnContext, answer string) (facts []core.RoomNote) {
 	who := map[string]core.EntityID{"room": ""}
 	for _, m := range s.Recent {
 		if m.Author != core.EntityID(s.Agent.ID) {

@@ -49,8 +49,8 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
-			Turns:  core.Turns{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
-			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Guests: core.Places{Worlds: map[core.WorldID]bool{"fake/house": true}}},
+			Turns:  core.TurnPolicy{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
+			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Guests: core.RoomSet{Worlds: map[core.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})
 		w.must(err)
@@ -75,7 +75,7 @@ func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accep
 	w.Helper()
 	w.said++
 	id := core.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
-	acc, err := w.rt.Submit(w.Context(), core.Message{
+	acc, err := w.rt.ProcessMessage(w.Context(), core.Message{
 		Memory: core.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: text, At: time.Now()},
 		Place:  in, Address: core.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true,
 	})
@@ -145,8 +145,8 @@ type model struct {
 // Generate implements [core.Model].
 func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
 	return func(yield func(core.Chunk, error) bool) {
-		if len(req.Tools) == 0 && len(req.Turns) == 1 && len(m.answers) > 0 {
-			m.short = req.Turns[0].Text
+		if len(req.Tools) == 0 && len(req.Messages) == 1 && len(m.answers) > 0 {
+			m.short = req.Messages[0].Text
 			text := m.answers[0]
 			m.answers = m.answers[1:]
 			yield(core.Chunk{Text: text}, nil)
@@ -154,7 +154,7 @@ func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chu
 		}
 		m.asked++
 		m.last = req
-		if last := req.Turns[len(req.Turns)-1]; last.Role == core.ToolRole {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == core.ToolRole {
 			m.told = last.Text
 		}
 		if len(m.calls) > 0 {

@@ -63,12 +63,12 @@ func (b brew) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 }
 
 // Match implements [core.Matcher]: "tea!" is answered without asking a model.
-func (brew) Match(s core.Scene) (json.RawMessage, bool) {
+func (brew) Match(s core.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage(`{"kind":"assam"}`), strings.EqualFold(strings.TrimSpace(s.Message.Text), "tea!")
 }
 
-// Offered implements [core.Offerer]: nobody makes tea for strangers.
-func (brew) Offered(s core.Scene) bool { return s.Owner || s.Allowed }
+// Available implements [core.Conditional]: nobody makes tea for strangers.
+func (brew) Available(s core.TurnContext) bool { return s.Owner || s.Allowed }
 
 // provider tells the model what is on the shelf.
 type provider []string
@@ -77,8 +77,8 @@ type provider []string
 func (provider) Spec() core.ProviderSpec { return core.ProviderSpec{Name: "TEA_SHELF", Stable: true} }
 
 // Provide implements [core.Provider].
-func (p provider) Provide(context.Context, core.Scene) (core.Fragment, error) {
-	return core.Fragment{Text: "On the tea shelf: " + strings.Join(p, ", ") + "."}, nil
+func (p provider) Provide(context.Context, core.TurnContext) (core.ProviderResult, error) {
+	return core.ProviderResult{Text: "On the tea shelf: " + strings.Join(p, ", ") + "."}, nil
 }
 
 // counter counts the turns that ended.

@@ -15,7 +15,7 @@ import (
 	"parley/core/actiontest"
 )
 
-var friend = core.Scene{Allowed: true}
+var friend = core.TurnContext{Allowed: true}
 
 func TestBrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -64,14 +64,14 @@ func TestRefused(t *testing.T) {
 func TestMatch(t *testing.T) {
 	action := New(0).Actions[0].(core.Matcher)
 	for text, want := range map[string]bool{"tea!": true, " TEA! ": true, "tea": false, "tea! now": false} {
-		if _, ok := action.Match(core.Scene{Message: core.Memory{Text: text}}); ok != want {
+		if _, ok := action.Match(core.TurnContext{Message: core.Memory{Text: text}}); ok != want {
 			t.Errorf("%q: %v", text, ok)
 		}
 	}
 }
 
 func TestShelf(t *testing.T) {
-	f, err := New(0).Providers[0].Provide(context.Background(), core.Scene{})
+	f, err := New(0).Providers[0].Provide(context.Background(), core.TurnContext{})
 	if err != nil || f.Text != "On the tea shelf: assam, sencha." {
 		t.Errorf("%q, %v", f.Text, err)
 	}

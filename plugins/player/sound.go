@@ -31,7 +31,7 @@ func kind(name string) string {
 }
 
 // sound is a track of the folder as people can listen to it: none if it is too large. One that is elsewhere has a link.
-func (p *player) sound(ctx context.Context, t track) ([]core.Blob, error) {
+func (p *player) sound(ctx context.Context, t track) ([]core.File, error) {
 	if t.url != nil {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (p *player) sound(ctx context.Context, t track) ([]core.Blob, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []core.Blob{{Name: path.Base(t.path), Type: kind(t.path), Data: data}}, nil
+	return []core.File{{Name: path.Base(t.path), Type: kind(t.path), Data: data}}, nil
 }
 
 // heeding reads until ctx is done.

@@ -189,15 +189,15 @@ func holdEnds(t *testing.T, g *gates) {
 
 func learned(t *testing.T, g *gates) {
 	g.budget("route", 50, time.Second)
-	g.open(0, progressive.Learned{Scope: "route", Left: 2, After: time.Hour}, "chat", "route")
+	g.open(0, progressive.BudgetHint{Scope: "route", Left: 2, After: time.Hour}, "chat", "route")
 	g.open(1, progressive.ErrUnused, "chat", "route")
 	g.open(1, nil, "chat", "route")
-	g.open(2, progressive.Learned{Scope: "route", Left: 1, After: time.Hour}, "chat", "route")
+	g.open(2, progressive.BudgetHint{Scope: "route", Left: 1, After: time.Hour}, "chat", "route")
 	for i := range g.all {
 		g.shut(i, "the platform has room for no more", "chat", "route")
 		g.open(i, nil, "chat")
 	}
-	g.open(0, errors.Join(errors.New("failed"), progressive.Learned{After: time.Hour}), "narrow", "wide")
+	g.open(0, errors.Join(errors.New("failed"), progressive.BudgetHint{After: time.Hour}), "narrow", "wide")
 	for i := range g.all {
 		g.shut(i, "without a name it is the narrowest", "narrow")
 		g.open(i, nil, "wide")

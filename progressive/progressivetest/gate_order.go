@@ -57,7 +57,7 @@ func (g *gates) queued(wishes []wish) (in []wish) {
 func order(_ *testing.T, g *gates) {
 	for name, chats := range map[string]progressive.Priority{"in one chat": 1, "between chats": 9} {
 		var want []wish
-		for p := progressive.Final; p > progressive.Sign; p-- {
+		for p := progressive.Final; p > progressive.PriorityTyping; p-- {
 			want = append(want, wish{p, 0, progressive.Scope(fmt.Sprint("chat/", p%chats))})
 		}
 		for _, asked := range [][]wish{want, {want[4], want[3], want[2], want[1], want[0]}, {want[2], want[4], want[0], want[3], want[1]}} {
@@ -71,7 +71,7 @@ func order(_ *testing.T, g *gates) {
 // nobodyStarves: what has waited for minutes goes before all that is new, in whatever chat.
 func nobodyStarves(_ *testing.T, g *gates) {
 	var want []wish
-	for i, p := range []progressive.Priority{progressive.Interim, progressive.Status, progressive.First, progressive.Aside} {
+	for i, p := range []progressive.Priority{progressive.Interim, progressive.Status, progressive.First, progressive.PriorityReply} {
 		want = append(want, wish{p, 10*time.Minute - time.Duration(i)*2*time.Minute, progressive.Scope(fmt.Sprint("chat/", i))})
 	}
 	for n := range 3 {

@@ -24,7 +24,7 @@ func reserveIsLeft(t *testing.T, g *gates) {
 	for n := range 6 {
 		g.open(n%len(g.all), nil, "chat")
 	}
-	for n, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.Aside, progressive.Final} {
+	for n, p := range []progressive.Priority{progressive.Status, progressive.First, progressive.PriorityReply, progressive.Final} {
 		for i := range g.all {
 			for below := progressive.Interim; below < p; below++ {
 				if leave, ok := g.try(i, below, "chat"); ok {
