@@ -110,8 +110,8 @@ func (a Access) override(r Room) Override {
 	return Override{}
 }
 
-// stage makes of s what it is there.
-func (o Override) stage(s *TurnContext) {
+// applyOverride makes of s what it is there.
+func applyOverride(o Override, s *TurnContext) {
 	if o.System != "" {
 		s.Agent.System = o.System
 	}

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
-
-const maxResult = 64 << 10 // bytes of a result that the model is given and that are stored (LM-08)
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (x *execution) tools() (specs []ActionSpec) {
@@ -160,23 +157,4 @@ func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
 		return nil, nil, "The parameters are invalid: " + err.Error()
 	}
 	return t, params, ""
-}
-
-// limited cuts a result that would crowd out the conversation.
-func limited(s string) string {
-	if len(s) <= maxResult {
-		return s
-	}
-	return cutAt(s, maxResult) + "\n[truncated: the result was longer]"
-}
-
-// cutAt is s in at most n bytes.
-func cutAt(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

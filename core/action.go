@@ -45,6 +45,11 @@ type ActionSpec struct {
 	Compact func(params map[string]any) string
 }
 
+// Tool returns what a model is told of the action.
+func (s ActionSpec) Tool() ToolSpec {
+	return ToolSpec{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
+}
+
 // Effect says whether an action changes something that outlasts the answer. It decides what is journaled, and what may be
 // carried out that a model wrote as text.
 type Effect uint8

@@ -45,7 +45,7 @@ func (x *execution) askedAgain(ctx context.Context, s TurnContext) (TurnContext,
 	case at < 0: // it was forgotten meanwhile
 		return s, errNothingToSay
 	}
-	return s.retried(at), nil
+	return retried(s, at), nil
 }
 
 // retryLine is what a model reads as the words of a person who retries the question of another.
@@ -53,7 +53,7 @@ const retryLine = "Answer this again."
 
 // retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
 // with the person who retries, whose words only quote the question of another (SE-16).
-func (s TurnContext) retried(at int) TurnContext {
+func retried(s TurnContext, at int) TurnContext {
 	by, asked := s.Message, s.Recent[at]
 	s.Recent = slices.Clone(s.Recent[:at+1])
 	if asked.Author == by.Author {

@@ -92,8 +92,10 @@ const (
 	// AsMessage has the option answered as if its chooser had written it.
 	AsMessage = "message"
 	forget    = "forget"
-	awaited   = "awaited"
 )
+
+// awaited is the chooser of a question that its action waits for.
+const awaited = "awaited"
 
 // asMessage is [AsMessage].
 type asMessage struct{ rt *Runtime }

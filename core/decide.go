@@ -41,14 +41,14 @@ func (c *Config) decide(m Message, a Attention) decision {
 		return contextOnly
 	case c.Models.Transcriber == nil && m.unheard():
 		return contextOnly // there is nothing to judge it by
-	case c.Agent.called(m.Text):
+	case isCalled(c.Agent, m.Text):
 		return yes
 	}
 	return maybe
 }
 
-// called says whether text begins with one of the agent's names, as in "Parley, what is the time?".
-func (a Agent) called(text string) bool {
+// isCalled says whether text begins with one of the agent's names, as in "Parley, what is the time?".
+func isCalled(a Agent, text string) bool {
 	text = strings.TrimLeft(strings.TrimSpace(text), "@")
 	for _, name := range append([]string{a.Name}, a.Names...) {
 		if name != "" && beginsWith(text, name) {

@@ -72,7 +72,7 @@ func TestCalled(t *testing.T) {
 		"Parley": true, "parley: hello": true, "  @PARLEY hello": true, "Parley's turn": true, "ünal bot, hello": true,
 		"": false, "Parleys": false, "Parley2": false, "Hello Parley": false, "Par": false, "Ünal": false, "> Parley said": false,
 	} {
-		if got := a.called(text); got != want {
+		if got := isCalled(a, text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

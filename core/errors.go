@@ -6,22 +6,8 @@ import (
 	"time"
 )
 
-// What the ports answer, and why contexts are cancelled.
-var (
-	ErrSuperseded = errors.New("superseded by a later turn")
-	ErrStopped    = errors.New("stopped")
-	ErrTimeout    = errors.New("the run took too long")
-	ErrStalled    = errors.New("the model stopped sending data")
-	ErrBusy       = errors.New("another run holds the room")        // its holder looks again when that ends
-	ErrLost       = errors.New("another process holds the run")     // finished, or adopted by another
-	ErrNotFound   = errors.New("not found")                         // there is no such room, run or memory
-	ErrShutdown   = errors.New("the gateway is shutting down")      // runs that it cuts off are adopted at the next start
-	ErrCrashed    = errors.New("the process has lost its lease")    // what a dead node's ports answer, in tests
-	ErrUnreached  = errors.New("the conversation no longer exists") // an address that cannot be opened, now or later
-	ErrUnseen     = errors.New("it has not been shown yet")         // the platform takes its time
-	ErrUnanswered = errors.New("no choice was made in time")        // what an action asked
-	ErrTooLarge   = errors.New("larger than this platform accepts") // of text and of addresses
-)
+// ErrStalled is why a call of a model is cancelled that sends nothing any more.
+var ErrStalled = errors.New("the model stopped sending data")
 
 // FailureKind says why there is no answer, in the words that the web API uses. People read its Sentence.
 type FailureKind string

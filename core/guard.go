@@ -129,3 +129,13 @@ func Excerpt(text string, limit int) string {
 	}
 	return text
 }
+
+// unmarked is the [Label] of a name without signs that mark up text.
+func unmarked(name string) string {
+	return Label(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("[]()<>*_~|`\\", r) {
+			return ' '
+		}
+		return r
+	}, name))
+}

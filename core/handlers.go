@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-const (
-	freshFor = 15 * time.Minute // how old a question may be whose edit is answered
-	quoted   = 50               // characters of a message that a reaction quotes
-)
+// freshFor is how old a question can be whose edit is answered.
+const freshFor = 15 * time.Minute
+
+// quoted is how many characters of a message a reaction quotes.
+const quoted = 50
 
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).

@@ -58,8 +58,8 @@ func (s TurnContext) speaker(m Memory) string {
 	return name
 }
 
-// turn is what a model is told of m.
-func (s TurnContext) turn(m Memory) ModelMessage {
+// modelMessage is what a model is told of m.
+func modelMessage(s TurnContext, m Memory) ModelMessage {
 	switch {
 	case m.Author == s.Agent.entity():
 		return ModelMessage{Role: Assistant, Text: m.Text}

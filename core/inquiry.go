@@ -50,10 +50,12 @@ func (q providerTool) Available(s TurnContext) bool {
 }
 
 // tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
-func (st *state) tools() []ActionSpec {
-	all := slices.Clone(st.scene.Actions)
+func (st *state) tools() (all []ToolSpec) {
+	for _, a := range st.scene.Actions {
+		all = append(all, a.Tool())
+	}
 	if q := st.rt.toolbox.find(providerToolName); q != nil && st.rt.offers(q, st.scene) {
-		all = append(all, q.spec)
+		all = append(all, q.spec.Tool())
 	}
 	return all
 }

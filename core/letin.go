@@ -154,16 +154,6 @@ func (d approvalHandler) Chosen(ctx context.Context, q Question) (string, error)
 	return fmt.Sprintf(letInLine, p.label()), nil
 }
 
-// unmarked is the [Label] of a name without signs that mark up text.
-func unmarked(name string) string {
-	return Label(strings.Map(func(r rune) rune {
-		if strings.ContainsRune("[]()<>*_~|`\\", r) {
-			return ' '
-		}
-		return r
-	}, name))
-}
-
 // label names p for people: names are not unique, and anybody can take one, also one that would be a link.
 func (p Person) label() string {
 	name := unmarked(p.Name)

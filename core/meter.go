@@ -12,7 +12,6 @@ const (
 	replyTokens   = 1000 // that a provider may have made of an answer after it was cut off
 	stepTokens    = 4000 // of an answer without a maximum: at first, and each time that it goes on beyond that
 	leastTokens   = 256  // of an answer that is worth beginning, or going on with
-	imageTokens   = 1000 // of a picture that is shown to a model
 	paintTokens   = 4000 // of a picture that is painted
 	bytesPerToken = 3    // of an answer that nobody has counted
 	soundPerToken = 400  // bytes of a recording
@@ -52,7 +51,7 @@ func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
 // Generate implements [Model]. The answer ends with a [*LimitError] where what is left of a limit ends.
 func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
-		b, err := g.meter.open(ctx, cost(req), least(maxTokens(g.Model), req.MaxTokens))
+		b, err := g.meter.open(ctx, EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
 		if err != nil {
 			yield(Chunk{}, err)
 			return

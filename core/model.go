@@ -57,9 +57,16 @@ type Embedder interface {
 type Request struct {
 	System   string
 	Messages []ModelMessage // oldest first
-	Tools    []ActionSpec
+	Tools    []ToolSpec
 	// MaxTokens bounds the answer; 0 leaves it to the model. A lower maximum of the model's own counts.
 	MaxTokens int
+}
+
+// ToolSpec describes a tool that a model can call. Parameters is the JSON schema of an object.
+type ToolSpec struct {
+	Name        string
+	Description string
+	Parameters  json.RawMessage
 }
 
 // Bounded is implemented by a [Model] that has a maximum of its own for each answer. Others write as much as they like.

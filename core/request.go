@@ -15,7 +15,7 @@ func (st *state) request(ctx context.Context) (Request, error) {
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)
-		if over = cost(req) - limit; over <= 0 {
+		if over = EstimateTokens(req) - limit; over <= 0 {
 			return st.shown(req), nil
 		}
 		for over > 0 && history.from < history.to {
@@ -42,40 +42,25 @@ func (st *state) draft(limit int) (Request, span) {
 	if st.scene.Summary != "" {
 		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+cutTo(st.scene.Summary, limit)))
 	}
-	asked := st.scene.asked()
+	asked := askedFrom(st.scene)
 	history := span{from: len(req.Messages)}
 	for _, m := range st.scene.Recent[:asked] {
-		req.Messages = append(req.Messages, st.scene.turn(m))
+		req.Messages = append(req.Messages, modelMessage(st.scene, m))
 	}
 	history.to = len(req.Messages)
 	if now := st.fragments(func(s ProviderSpec) bool { return !s.Stable }, limit); now != "" {
 		req.Messages = append(req.Messages, contextTurn(now))
 	}
 	for _, m := range st.scene.Recent[asked:] {
-		req.Messages = append(req.Messages, st.scene.turn(m))
+		req.Messages = append(req.Messages, modelMessage(st.scene, m))
 	}
 	return req, history
 }
 
-// asked is where in Recent the messages begin that are answered.
-func (s TurnContext) asked() int {
+// askedFrom is where in Recent the messages begin that are answered.
+func askedFrom(s TurnContext) int {
 	if i := slices.IndexFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
 		return i
 	}
 	return len(s.Recent)
-}
-
-// cost estimates what a request has, in tokens.
-func cost(req Request) int {
-	n := tokens(req.System)
-	for _, t := range req.Messages {
-		n += tokens(t.Text) + perTurn + imageTokens*len(t.Images)
-		for _, c := range t.Calls {
-			n += tokens(c.ID + c.Name + string(c.Parameters))
-		}
-	}
-	for _, t := range req.Tools {
-		n += tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
-	}
-	return n
 }

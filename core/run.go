@@ -55,7 +55,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	rt.observe(x.info, a)
 
 	if run.Kind == RunDecide && !run.begun() {
-		if run.hopeless() {
+		if isHopeless(run) {
 			x.setAside()
 			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: SetAside, Withdrawn: true}})
 		}
@@ -122,7 +122,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	if err := <-shown; errors.Is(err, ErrLost) || x.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.life))
 	} else if errors.Is(err, ErrRemoved) {
-		v = v.removed()
+		v = wasRemoved(v)
 	} else if err != nil && settled(err) == nil {
 		x.rt.cfg.Log.Error("the end of the answer could not be shown", "run", x.run.ID, "err", err)
 	}
@@ -169,7 +169,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	case run.Verdict != nil:
 		x.answer.replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
-	case run.hopeless(): // without its text, which could be what ended the processes
+	case isHopeless(run): // without its text, which could be what ended the processes
 		if err == nil {
 			x.setAside()
 			err = errSetAside

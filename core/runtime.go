@@ -114,7 +114,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
 		return nil, err
 	}
-	if err := rt.toolbox.has(cfg.Access); err != nil {
+	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
 		return nil, err
 	}
 	rt.choosers = map[string]ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, awaited: waiter{}, letIn: approvalHandler{rt}}

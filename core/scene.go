@@ -19,7 +19,7 @@ func (x *execution) recall(ctx context.Context) (s TurnContext, err error) {
 		if s.Room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
-		x.rt.cfg.Access.override(s.Room).stage(&s)
+		applyOverride(x.rt.cfg.Access.override(s.Room), &s)
 		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ func (x *execution) trimHistory(ctx context.Context) {
 		}
 	}
 	longest := limits.Prompt / 2 / max(1, len(s.inputs))
-	c := keep(s.Recent, s.asked(), summed, limits.History, longest)
+	c := keep(s.Recent, askedFrom(*s), summed, limits.History, longest)
 	s.Recent, x.lost = c.kept, c.lost && limits.Summaries
 }
 

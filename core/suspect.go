@@ -18,17 +18,17 @@ const (
 
 var errSetAside = &Failure{Kind: SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
-// suspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
+// isSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
 // the same for every answer.
-func (r Run) suspect() bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+func isSuspect(r Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
-// hopeless reports whether the run gets no further attempt.
-func (r Run) hopeless() bool {
+// isHopeless reports whether the run gets no further attempt.
+func isHopeless(r Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
-// pause returns how long a suspect waits after a process first sees it. Other runs of a crash get that time to end.
-func (r Run) pause() time.Duration {
+// suspectPause returns how long a suspect waits after a process first sees it. Other runs of a crash get that time to end.
+func suspectPause(r Run) time.Duration {
 	n := max(r.Deaths, r.Attempts) - suspectDeaths
 	return min(minPause<<min(n, 10), maxPause)
 }
@@ -75,7 +75,7 @@ func (s *suspects) announce(run Run, now time.Time) (ready time.Time) {
 	if s.ready == nil {
 		s.ready = map[RunID]time.Time{}
 	}
-	ready = now.Add(run.pause())
+	ready = now.Add(suspectPause(run))
 	s.ready[run.ID] = ready
 	return ready
 }
@@ -95,7 +95,7 @@ func (s *suspects) leave() (waiting []lane) {
 // enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
 // no model, and needs no turn.
 func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave func(), wait time.Duration) {
-	if !run.suspect() || run.Kind.claims() && rt.unclaimable(ctx, run) {
+	if !isSuspect(run) || run.Kind.claims() && rt.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
 	end, wait := rt.suspects.enter(l, run, time.Now())

@@ -3,7 +3,6 @@ package core
 import "unicode"
 
 const (
-	perTurn = 4 // tokens that a message costs beside its text
 	charsIn = 4 // Latin letters in a token
 	cutMark = "\n[truncated]"
 )

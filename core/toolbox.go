@@ -89,8 +89,8 @@ func loosely(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", ""))
 }
 
-// has says whether all actions that a names are there.
-func (b *toolbox) has(a Access) error {
+// checkTools says whether all actions that a names are there.
+func checkTools(b *toolbox, a Access) error {
 	for _, o := range a.Overrides {
 		for _, name := range o.Tools {
 			if b.find(name) == nil {

@@ -9,7 +9,6 @@ import (
 	"html"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"parley/core/scan"
 )
@@ -168,16 +167,6 @@ func leaves(params json.RawMessage) (all []string) {
 	}
 	walk(value)
 	return all
-}
-
-// plain is text without what differs between the ways to write one thing: case, space, quotation marks, entities, and what has no shape.
-func plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) || strings.ContainsRune("\"'`\\“”„‘’‚«»", r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, html.UnescapeString(text))
 }
 
 var escapes = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|["\\/bfnrt])`)

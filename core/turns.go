@@ -70,14 +70,14 @@ func (t TurnPolicy) rule(m Message, d decision) JoinRule {
 	if m.Place.Kind.Private() {
 		j.Window, j.Most = t.Window, maxWindows*t.Window // IN-13: also who goes on writing is answered
 	}
-	if gap := m.gap(); gap > j.Window {
+	if gap := gapAfter(m); gap > j.Window {
 		j.Window, j.Most = gap, max(j.Most, allParts)
 	}
 	return j
 }
 
-// gap is how soon more that belongs to m would follow; 0 if nothing says that there is more.
-func (m Message) gap() time.Duration {
+// gapAfter is how soon more that belongs to m would follow; 0 if nothing says that there is more.
+func gapAfter(m Message) time.Duration {
 	switch {
 	case m.Group != "":
 		return albumGap

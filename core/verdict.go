@@ -36,8 +36,8 @@ func (x *execution) verdict(err error) Verdict {
 	}
 }
 
-// removed returns v as it ends when people removed the answer before they saw its last word.
-func (v Verdict) removed() Verdict {
+// wasRemoved returns v as it ends when people removed the answer before they saw its last word.
+func wasRemoved(v Verdict) Verdict {
 	if v.Outcome.Status != Completed {
 		return v // it says why already
 	}

@@ -86,7 +86,7 @@ func count(req core.Request, role core.Role) (n int) {
 
 // ask makes a call of an action, or says that there is none.
 func ask(req core.Request, intro, action string, parameters map[string]any) reply {
-	if !slices.ContainsFunc(req.Tools, func(s core.ActionSpec) bool { return s.Name == action }) {
+	if !slices.ContainsFunc(req.Tools, func(s core.ToolSpec) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}
 	}
 	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only

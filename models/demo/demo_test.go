@@ -17,7 +17,7 @@ func assistant(text string) core.ModelMessage {
 	return core.ModelMessage{Role: core.Assistant, Text: text}
 }
 
-var tools = []core.ActionSpec{{Name: playAction}, {Name: diceAction}, {Name: timeAction}}
+var tools = []core.ToolSpec{{Name: playAction}, {Name: diceAction}, {Name: timeAction}}
 
 // later is a conversation in which the model has introduced itself.
 func later(turns ...core.ModelMessage) core.Request {

@@ -34,7 +34,7 @@ func unfold(req core.Request) (core.Request, form) {
 	}
 	talk := core.Request{Messages: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
 	for name := range strings.FieldsFuncSeq(part(text, "<actionNames>\n", "</actionNames>"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
-		talk.Tools = append(talk.Tools, core.ActionSpec{Name: name})
+		talk.Tools = append(talk.Tools, core.ToolSpec{Name: name})
 	}
 	talk.Messages = append(talk.Messages, resultOf(part(text, "<results>\n", "\n</results>"))...)
 	if strings.Contains(text, "<isFinish>") {

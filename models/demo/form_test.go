@@ -19,7 +19,7 @@ func TestUnfold(t *testing.T) {
 		form form
 	}{
 		"an answer": {"<task>Write the next message of Polly in this conversation.</task>\n" + talk + "\n<actionNames>\nREPLY, ROLL_DICE\n</actionNames>" + output,
-			core.Request{Messages: turns, Tools: []core.ActionSpec{{Name: "REPLY"}, {Name: "ROLL_DICE"}}}, tagged},
+			core.Request{Messages: turns, Tools: []core.ToolSpec{{Name: "REPLY"}, {Name: "ROLL_DICE"}}}, tagged},
 		"an answer after an action": {"<task>Write the answer of Polly to the last message.</task>\n" + talk + "\n<results>\nA {}: no\nROLL_DICE {\"n\":\": \"}: 4\n  5\n</results>" + output,
 			core.Request{Messages: append(turns, core.ModelMessage{Role: core.Assistant, Calls: []core.ToolCall{{ID: "demo", Name: "ROLL_DICE"}}},
 				core.ModelMessage{Role: core.ToolRole, Call: "demo", Text: "4\n5"})}, tagged},

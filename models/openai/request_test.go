@@ -31,7 +31,7 @@ func TestRequest(t *testing.T) {
 			{Role: core.User, Text: "Thanks"},
 			{Role: core.User, Text: "Bye"},
 		},
-		Tools: []core.ActionSpec{
+		Tools: []core.ToolSpec{
 			{Name: "time.now", Description: "tells the time", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
 			{Name: "CLOCK"},
 		},
@@ -114,7 +114,7 @@ func TestNames(t *testing.T) {
 	ours := []string{"PLAY_DEMO", "a.b", "a b", "a_b", "wetter für heute", "", long, long + "!"}
 	var req core.Request
 	for _, name := range ours {
-		req.Tools = append(req.Tools, core.ActionSpec{Name: name})
+		req.Tools = append(req.Tools, core.ToolSpec{Name: name})
 	}
 	req.Messages = []core.ModelMessage{{Calls: []core.ToolCall{{Name: "gone since"}}}}
 	n := namesOf(req)

@@ -91,7 +91,7 @@ func TestDeltas(t *testing.T) {
 		"nameless calls":    {events(`{"tool_calls":[{"function":{"name":"F","arguments":"1"}},{"function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, Name: "F", Parameters: "2"})},
 		"translated name":   {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"a_b"}}]}`), pieces(core.CallDelta{ID: "a", Name: "a.b"})},
 	}
-	n := namesOf(core.Request{Tools: []core.ActionSpec{{Name: "a.b"}}})
+	n := namesOf(core.Request{Tools: []core.ToolSpec{{Name: "a.b"}}})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(strings.NewReader(test.stream), n)

@@ -1,0 +1,21 @@
+package core
+
+const (
+	perTurn     = 4    // tokens that a message costs beside its text
+	imageTokens = 1000 // of a picture that is shown to a model
+)
+
+// EstimateTokens estimates how many tokens a request has.
+func EstimateTokens(req Request) int {
+	n := tokens(req.System)
+	for _, t := range req.Messages {
+		n += tokens(t.Text) + perTurn + imageTokens*len(t.Images)
+		for _, c := range t.Calls {
+			n += tokens(c.ID + c.Name + string(c.Parameters))
+		}
+	}
+	for _, t := range req.Tools {
+		n += tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
+	}
+	return n
+}
