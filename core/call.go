@@ -33,6 +33,20 @@ func NewCall(a *Answer, id string, params json.RawMessage, s TurnContext, say fu
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
 }
 
+// Host is what a run does for its calls.
+type Host struct {
+	Say   func(context.Context, Notice) error                      // says something elsewhere
+	Await func(context.Context, Cursor) ([]Shown, error)           // waits until people see the answer up to a place
+	Ask   func(context.Context, Question) (<-chan Question, error) // asks people to choose
+}
+
+// call is what the action is given, which shows what it does in the block. Nothing that it says is shown once ctx is done: a model
+// that is told of a cancelled call has to be able to believe that.
+func (b *block) call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
+	b.heard(ctx)
+	return &Call{ID: b.id, Parameters: params, Scene: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
+}
+
 // Read decodes the parameters into a struct. What they lack stays as it was.
 func (c *Call) Read(into any) error {
 	if err := json.Unmarshal(c.Parameters, into); err != nil {

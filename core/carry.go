@@ -59,13 +59,13 @@ const notDone = "That didn't work. Please try again."
 func (rt *Runtime) questionText(ctx context.Context, q Question) (string, error) {
 	run, err := rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
-		return run.verdictText(), err
+		return verdictText(run), err
 	}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
 	return m.Text, ignore(err, ErrNotFound)
 }
 
-func (r Run) verdictText() string {
+func verdictText(r Run) string {
 	if r.Verdict == nil {
 		return ""
 	}

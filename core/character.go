@@ -31,5 +31,5 @@ type Document struct {
 	Text string
 }
 
-// bio is the whole biography.
-func (c Character) bio() string { return strings.Join(c.Bio, "\n") }
+// bioOf is the whole biography.
+func bioOf(c Character) string { return strings.Join(c.Bio, "\n") }

@@ -165,7 +165,7 @@ func (x *execution) question(ctx context.Context, s TurnContext) (Request, error
 	var end []Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.told() {
-			end = append(end, m.texts(func(t string) string { return Excerpt(t, excerpt) }))
+			end = append(end, withTexts(m, func(t string) string { return Excerpt(t, excerpt) }))
 		}
 	}
 	s.Recent = end

@@ -95,9 +95,9 @@ type (
 	ActionCompleted struct {
 		ActionInfo
 		Duration time.Duration
-		Status   Status // [Completed], [Failed], or why the run was cut off meanwhile
-		Result   Result // of a completed one; do not change
-		Err      string // what the model is told of another
+		Status   Status       // [Completed], [Failed], or why the run was cut off meanwhile
+		Result   ActionOutput // of a completed one; do not change
+		Err      string       // what the model is told of another
 	}
 	// ModelUsed is one call of a model that has come to its end, well or not.
 	ModelUsed struct {
@@ -168,4 +168,12 @@ type RunEnd struct {
 // called by one goroutine at a time. An Observer may be an [AnswerObserver] too.
 type Observer interface {
 	Observe(Event)
+}
+
+// ActionOutput is what a completed action found or did.
+type ActionOutput struct {
+	Text  string // for the model
+	Short string // for people, one line
+	Files []File
+	Last  bool // the model is not asked again
 }

@@ -145,7 +145,7 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 
 // reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
 func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
-	id := MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, r.verb(), r.Author, r.Emoji))
+	id := MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
 	if r.Author == rt.cfg.Agent.entity() {
 		return Accepted{Memory: id}, nil
 	}
@@ -163,7 +163,7 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := Memory{
-		ID: id, Room: r.Room, Author: r.Author, Name: visible(r.Name), Text: visible(r.text(on)), InReplyTo: r.On, At: r.At,
+		ID: id, Room: r.Room, Author: r.Author, Name: visible(r.Name), Text: visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, Message{Memory: m, Place: room}, JoinRule{NoRun: true})
 	if err != nil {
@@ -175,23 +175,23 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 	return acc, nil
 }
 
-func (r Reaction) verb() string {
+func reactionVerb(r Reaction) string {
 	if r.Added {
 		return "Added"
 	}
 	return "Removed"
 }
 
-// text is what a reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
-func (r Reaction) text(on Memory) string {
+// reactionText is what a reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
+func reactionText(r Reaction, on Memory) string {
 	if on.ID == "" {
-		return fmt.Sprintf("*%s %s to a message*", r.verb(), r.Emoji)
+		return fmt.Sprintf("*%s %s to a message*", reactionVerb(r), r.Emoji)
 	}
 	quote := []rune(strings.Join(strings.Fields(on.Text), " "))
 	if len(quote) > quoted {
 		quote = append(quote[:quoted], '…')
 	}
-	return fmt.Sprintf("*%s %s to: \"%s\"*", r.verb(), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
+	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
 }
 
 func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {

@@ -19,8 +19,8 @@ func (m Memory) told() bool {
 	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, accessWord)
 }
 
-// texts is m with each of its texts made shorter.
-func (m Memory) texts(shorter func(string) string) Memory {
+// withTexts is m with each of its texts made shorter.
+func withTexts(m Memory, shorter func(string) string) Memory {
 	m.Text = shorter(m.Text)
 	m.Files = slices.Clone(m.Files)
 	for i, f := range m.Files {
@@ -82,9 +82,9 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 	c := conversation{lost: from == 0 && len(recent) == window}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
-			m = m.texts(func(t string) string { return Excerpt(t, longTurn) })
+			m = withTexts(m, func(t string) string { return Excerpt(t, longTurn) })
 		} else {
-			m = m.texts(func(t string) string { return cutTo(t, longest) })
+			m = withTexts(m, func(t string) string { return cutTo(t, longest) })
 		}
 		if !m.told() {
 			continue

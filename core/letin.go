@@ -61,7 +61,7 @@ func waitsWith(ctx context.Context, people People, code string) (who PairingRequ
 
 // welcome tells k once that they are in, if they can be reached.
 func welcome(ctx context.Context, store Store, agent Agent, k PairingRequest) error {
-	m, err := draft(ctx, store, agent, Notice{To: Address{Room: k.Address.Room}, Text: welcomeLine, Key: k.key("welcome")})
+	m, err := draft(ctx, store, agent, Notice{To: Address{Room: k.Address.Room}, Text: welcomeLine, Key: requestKey(k, "welcome")})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreached) {
 		return nil
 	} else if err != nil {
@@ -71,8 +71,8 @@ func welcome(ctx context.Context, store Store, agent Agent, k PairingRequest) er
 	return err
 }
 
-// key names what is said of k, without its code: keys are seen in logs.
-func (k PairingRequest) key(what string) string {
+// requestKey names what is said of k, without its code: keys are seen in logs.
+func requestKey(k PairingRequest, what string) string {
 	return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano())
 }
 
@@ -85,7 +85,7 @@ func (rt *Runtime) askOwners(ctx context.Context, k PairingRequest) {
 	}
 	for owner, room := range rooms {
 		_, err := rt.Say(ctx, Notice{
-			To: Address{Room: room}, Key: k.key("knock"), Text: fmt.Sprintf(askLine, k.label(), k.Address.Connector),
+			To: Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.label(), k.Address.Connector),
 			Ask: &Question{
 				Options: []string{"Approve", "No"}, For: []EntityID{owner}, Expires: k.Ends,
 				Chooser: letIn, Payload: k.Code + " " + string(k.ID),

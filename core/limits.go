@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -128,28 +127,17 @@ func (m *Meter) message(ctx context.Context) error {
 	return nil
 }
 
-// limitLine is what people read in place of an answer, or below what there is of one.
-const limitLine = "%s. It resets in %s."
-
-// reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
-// other errors on.
-func (x *execution) reportLimit(ctx context.Context, err error) error {
-	var over *LimitError
-	if !errors.As(err, &over) {
-		return err
-	}
-	x.rt.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
-	m := x.rt.cfg.Meter
-	first, werr := m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
-	if werr != nil {
-		return errors.Join(err, werr)
-	}
-	if !first && x.answer.View().Text() == "" {
-		return errNothingToSay
-	}
-	x.answer.Apply(Change{Kind: Text, Step: markStep, Text: fmt.Sprintf(limitLine, over.Whose, about(time.Until(over.Until)))})
-	return nil
+// FirstNotice reports whether the spender of ctx is told of a limit for the first time today.
+func (m *Meter) FirstNotice(ctx context.Context) (bool, error) {
+	return m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
 }
+
+// Sentence is what people read in place of an answer, or below what there is of one.
+func (e *LimitError) Sentence() string {
+	return fmt.Sprintf(limitLine, e.Whose, about(time.Until(e.Until)))
+}
+
+const limitLine = "%s. It resets in %s."
 
 // about is d as people say it.
 func about(d time.Duration) string {

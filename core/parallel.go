@@ -32,9 +32,9 @@ type queued struct {
 	opened time.Time
 }
 
-// waits reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
+// needsSlot reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
 // that only end: because a later turn has taken the room, or because their last word stands.
-func (r Run) waits(taken bool) bool {
+func needsSlot(r Run, taken bool) bool {
 	return r.Kind.claims() && r.Kind != RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 

@@ -159,7 +159,7 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []File {
 	about := x.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
-			if f.Unread == "" && (f.Seen == "" || f.Seen == s.question()) {
+			if f.Unread == "" && (f.Seen == "" || f.Seen == questionText(*s)) {
 				files = append(files, f)
 			}
 		}
@@ -172,7 +172,7 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []File {
 		return nil
 	}
 	for i := range fetched {
-		fetched[i].Seen = s.question()
+		fetched[i].Seen = questionText(*s)
 	}
 	for _, m := range about {
 		x.learn(s, m, fetched)
@@ -180,13 +180,13 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []File {
 	return shown
 }
 
-// question is the message that a turn answers, by its id.
-func (s TurnContext) question() MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
+// questionText is the message that a turn answers, by its id.
+func questionText(s TurnContext) MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
 
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
 func (x *execution) worded(s TurnContext) func(Attachment) bool {
-	return func(f Attachment) bool { return f.Seen != s.question() || x.rt.cfg.Models.Vision != nil }
+	return func(f Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.

@@ -10,8 +10,8 @@ import (
 // Said is the id of the memory that holds what the run said.
 func (r Run) Said() MemoryID { return MemoryID(r.ID) }
 
-// begun says that an earlier holder has left traces.
-func (r Run) begun() bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
+// hasBegun says that an earlier holder has left traces.
+func hasBegun(r Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
 
 // execution is one holder's work on one run.
 type execution struct {
@@ -54,7 +54,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	rt.emit(RunStarted{x.info})
 	rt.observe(x.info, a)
 
-	if run.Kind == RunDecide && !run.begun() {
+	if run.Kind == RunDecide && !hasBegun(run) {
 		if isHopeless(run) {
 			x.setAside()
 			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: SetAside, Withdrawn: true}})
@@ -73,7 +73,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	if refused == nil && len(run.Inputs) == 0 && run.Kind != RunChoiceResult {
 		refused = ErrStopped // what was asked was taken back
 	}
-	if refused != nil && !run.begun() {
+	if refused != nil && !hasBegun(run) {
 		return x.finish(Verdict{Outcome: Outcome{Status: statusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)

@@ -95,7 +95,7 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	if wait > 0 {
 		return wait, nil
 	}
-	if last := latest(open); next.waits(policy == Supersede && last.Response > next.Response) {
+	if last := latest(open); needsSlot(next, policy == Supersede && last.Response > next.Response) {
 		rt.parallel.forget(l, next.Address.BilledTo)
 		if !rt.parallel.enter(l, next) {
 			return 0, errQueued

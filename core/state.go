@@ -62,7 +62,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 	if !ok {
 		return Request{}, fmt.Errorf("there is no template %q", name)
 	}
-	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && spec.feeds(p.Template) })
+	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
 	limit := st.rt.cfg.Recall.filled().Prompt
 	req := Request{}
 	if speaks(name) {
@@ -91,7 +91,7 @@ func speaks(name string) bool {
 }
 
 // feeds says whether a template needs what a provider tells.
-func (s ProviderSpec) feeds(t *template.Template) bool {
+func feeds(s ProviderSpec, t *template.Template) bool {
 	needed := t.Uses("providers")
 	for _, v := range s.Values {
 		needed = needed || t.Uses(v)
@@ -120,8 +120,8 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	s := st.scene
 	c := s.Agent.Character
 	texts := map[string]string{
-		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": c.bio(),
-		"providers": st.fragments(pick, limit), "actionNames": strings.Join(s.actionNames(), ", "),
+		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": bioOf(c),
+		"providers": st.fragments(pick, limit), "actionNames": strings.Join(actionNames(s), ", "),
 		"messageText": Quote(cutTo(s.Message.promptText(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
@@ -162,7 +162,7 @@ func items(texts []string) (all []template.Item) {
 	return all
 }
 
-func (s TurnContext) actionNames() []string {
+func actionNames(s TurnContext) []string {
 	names := []string{"REPLY", "IGNORE"}
 	for _, a := range s.Actions {
 		if a.Name != "REPLY" && a.Name != "IGNORE" {

@@ -161,16 +161,13 @@ func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Sta
 // stage shows how far a call has come.
 func (x *execution) stage(c ToolCall, t Tool, files ...File) { x.block(c, 0).show(t, files...) }
 
-// call is what the action is given of c. Nothing that it says is heard once ctx is done: who is cut off may well believe
-// that it failed.
+// call is what the action is given of c.
 func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMessage) *Call {
 	say := func(ctx context.Context, n Notice) error {
 		_, err := x.rt.Say(ctx, n)
 		return err
 	}
-	b := x.block(c, 0)
-	b.heard(ctx)
-	return &Call{ID: c.ID, Parameters: parameters, Scene: x.scene, Earlier: slices.Clip(x.acted), block: b, say: say, await: x.await, ask: x.ask}
+	return x.block(c, 0).call(ctx, parameters, x.scene, slices.Clip(x.acted), Host{Say: say, Await: x.await, Ask: x.ask})
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

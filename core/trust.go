@@ -74,7 +74,7 @@ func (x *execution) untrusted() corpus {
 	texts := []string{s.Summary, s.Room.Name}
 	for _, memories := range [][]Memory{s.Recent, s.Attached, {s.Message}} {
 		for _, m := range memories {
-			texts = append(texts, m.foreign(s.Message.Author)...)
+			texts = append(texts, isForeign(m, s.Message.Author)...)
 		}
 	}
 	if x.state != nil {
@@ -105,8 +105,8 @@ func (x *execution) untrusted() corpus {
 	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: plain(joined)}
 }
 
-// foreign returns what of m its author did not write, and all of it if that is not asker.
-func (m Memory) foreign(asker EntityID) (texts []string) {
+// isForeign returns what of m its author did not write, and all of it if that is not asker.
+func isForeign(m Memory, asker EntityID) (texts []string) {
 	if m.Author != asker {
 		texts = append(texts, m.Name, m.Text)
 	}

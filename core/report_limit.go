@@ -1,0 +1,25 @@
+package core
+
+import (
+	"context"
+	"errors"
+)
+
+// reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
+// other errors on.
+func (x *execution) reportLimit(ctx context.Context, err error) error {
+	var over *LimitError
+	if !errors.As(err, &over) {
+		return err
+	}
+	x.rt.cfg.Log.Info("a limit is reached", "run", x.run.ID, "limit", over.Bucket, "until", over.Until)
+	first, werr := x.rt.cfg.Meter.FirstNotice(ctx)
+	if werr != nil {
+		return errors.Join(err, werr)
+	}
+	if !first && x.answer.View().Text() == "" {
+		return errNothingToSay
+	}
+	x.answer.Apply(Change{Kind: Text, Step: markStep, Text: over.Sentence()})
+	return nil
+}
