@@ -8,6 +8,7 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/text"
 )
 
 // mostListed is how many runs `gateway runs` lists.
@@ -50,7 +51,7 @@ func runsHere(ctx context.Context, store core.Store, retry retrying, r runsReque
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
 				return out, err
 			}
-			s.Question = core.Excerpt(m.Text, 80)
+			s.Question = text.Excerpt(m.Text, 80)
 		}
 		out.Runs = append(out.Runs, s)
 	}

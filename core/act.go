@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
@@ -60,11 +62,11 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		return "", cause
 	}
 	done := Acted{Action: t.spec.Name, Parameters: params, Result: r}
-	done.Result.Text = limited(clean(r.Text))
+	done.Result.Text = limited(text.Clean(r.Text))
 	if failure != nil {
 		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
 		end.Error = "It failed."
-		done.Result, done.Err = Result{}, limited(clean(forModel(failure)))
+		done.Result, done.Err = Result{}, limited(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, showable(r.Files)
 		if n := len(r.Files) - len(files); n > 0 {

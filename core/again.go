@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"parley/core/text"
 )
 
 // lastAsked finds what was asked last: its place among recent, and its run. [ErrNotFound] if that is too long ago.
@@ -61,7 +63,7 @@ func retried(s TurnContext, at int) TurnContext {
 		return s
 	}
 	by.Kind, by.InReplyTo, by.Text = Said, asked.ID, retryLine
-	by.Quoted = Quoted{Name: Label(asked.Name), Text: oneLine(asked.promptText(), maxQuoted)}
+	by.Quoted = Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.promptText(), maxQuoted)}
 	s.Recent = append(s.Recent, by)
 	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
 	s.Message = by

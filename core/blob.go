@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // File is a file with all that it holds. Its data is not changed once it was handed on.
@@ -55,10 +57,10 @@ func (b File) kind() string {
 
 // fileName is the last element of name, in one line and not too long (SE-05). It keeps its extension.
 func fileName(name string) string {
-	name = path.Base(strings.ReplaceAll(strings.Join(strings.Fields(visible(name)), " "), `\`, "/"))
+	name = path.Base(strings.ReplaceAll(strings.Join(strings.Fields(text.Visible(name)), " "), `\`, "/"))
 	if name == "." || name == ".." || name == "/" {
 		return ""
 	}
-	ext := cutAt(path.Ext(name), 16)
-	return cutAt(strings.TrimSuffix(name, path.Ext(name)), maxFileName-len(ext)) + ext
+	ext := text.CutBytes(path.Ext(name), 16)
+	return text.CutBytes(strings.TrimSuffix(name, path.Ext(name)), maxFileName-len(ext)) + ext
 }

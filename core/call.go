@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"parley/core/text"
 )
 
 // Call is one call of an action, as the action sees it. Its methods show people how the action fares. They return at
@@ -60,7 +62,7 @@ func (c *Call) Read(into any) error {
 func (c *Call) Update(text string, files ...File) { c.update(Change{Text: text, Files: files}) }
 
 func (c *Call) update(said Change) Cursor {
-	said.Kind, said.Text, said.Important, said.Files = Callback, clean(said.Text), clean(said.Important), showable(said.Files)
+	said.Kind, said.Text, said.Important, said.Files = Callback, text.Clean(said.Text), text.Clean(said.Important), showable(said.Files)
 	return c.block.say(said)
 }
 
@@ -76,7 +78,7 @@ func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...File) ([
 }
 
 // Append adds text to what this call says.
-func (c *Call) Append(text string) { c.block.say(Change{Kind: Text, Text: clean(text)}) }
+func (c *Call) Append(txt string) { c.block.say(Change{Kind: Text, Text: text.Clean(txt)}) }
 
 // Short shows in one line how far the call has come, beside its name: for long work.
 func (c *Call) Short(line string) { c.block.running(line) }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+
+	"parley/core/text"
 )
 
 // ToolBlock is one call as people see it: the eleven fields.
@@ -71,7 +73,7 @@ func (k *callSnapshot) keep(v View) (all []PastCall) {
 func (k *callSnapshot) tool(t Tool) Tool {
 	t.ParametersChunk = ""
 	for _, s := range []*string{&t.Name, &t.CompactParams, &t.ShortResult, &t.Error, &t.Parameters, &t.Result} {
-		*s = cutAt(clean(*s), max(0, maxCallsBytes-k.bytes))
+		*s = text.CutBytes(text.Clean(*s), max(0, maxCallsBytes-k.bytes))
 		k.bytes += len(*s)
 	}
 	return t

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"parley/core/text"
 )
 
 // What is remembered of an answer tells it again: the same text, with the calls where they stood.
@@ -55,7 +56,7 @@ func TestCallsAreBounded(t *testing.T) {
 	calls := k.keep(a.View())
 	for i, c := range calls {
 		bytes += len(c.Result)
-		if clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []PastFile{{i, "", "image/png", maxGallery / 7}}) || i >= 7 && c.Files != nil {
+		if text.Clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []PastFile{{i, "", "image/png", maxGallery / 7}}) || i >= 7 && c.Files != nil {
 			t.Fatalf("call %d is kept as %.20q, with %v", i, c.Result, c.Files)
 		}
 	}

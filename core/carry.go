@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"parley/core/text"
 )
 
 // resumeChoice does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
@@ -48,7 +50,7 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 func (q Question) choiceLine(where RoomKind) string {
 	mark := "→ **" + q.Options[q.Choice] + "**"
 	if !where.Private() && q.Name != "" {
-		mark += " (" + unmarked(q.Name) + ")"
+		mark += " (" + text.Unmarked(q.Name) + ")"
 	}
 	return mark
 }
@@ -84,7 +86,7 @@ func (x *execution) chosen(ctx context.Context, q Question) (says string, err er
 		}
 	}()
 	says, err = c.Chosen(ctx, q)
-	return visible(says), err
+	return text.Visible(says), err
 }
 
 // The choosers that there always are.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 const (
@@ -89,7 +91,7 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 	}
 	q.Options = slices.Clone(q.Options)
 	for i, o := range q.Options {
-		label := []rune(strings.Join(strings.Fields(visible(o)), " "))
+		label := []rune(strings.Join(strings.Fields(text.Visible(o)), " "))
 		if len(label) == 0 {
 			return q, errors.New("an option without text")
 		}
@@ -122,7 +124,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 		return Accepted{Refused: refused}, nil
 	}
 	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
-		ID: id, Room: q.Room, Kind: KindCommand, Author: c.Author, Name: visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
+		ID: id, Room: q.Room, Kind: KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
 	}, cmp.Or(c.BilledTo, c.Author))
 	if errors.Is(err, ErrLost) {

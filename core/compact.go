@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/core/partialjson"
+	"parley/core/text"
 )
 
 const (
@@ -50,7 +51,7 @@ func brief(s string, most int) string {
 	if limit := 4 * most; len(s) > limit {
 		s, cut = strings.ToValidUTF8(s[:limit], ""), true
 	}
-	s = strings.Join(strings.Fields(visible(s)), " ")
+	s = strings.Join(strings.Fields(text.Visible(s)), " ")
 	if runes := []rune(s); len(runes) > most {
 		s, cut = strings.TrimSpace(string(runes[:most-1])), true
 	}

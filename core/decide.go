@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/core/text"
 )
 
 const (
@@ -165,7 +167,7 @@ func (x *execution) question(ctx context.Context, s TurnContext) (Request, error
 	var end []Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.told() {
-			end = append(end, withTexts(m, func(t string) string { return Excerpt(t, excerpt) }))
+			end = append(end, withTexts(m, func(t string) string { return text.Excerpt(t, excerpt) }))
 		}
 	}
 	s.Recent = end

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // deafLine is what people hear who speak to an agent that has nothing to listen with.
@@ -14,14 +16,14 @@ const deafLine = "I can't listen to voice messages here. Please send me text ins
 func cleanFiles(files []Attachment) []Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
-		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
-		all[i].Description, all[i].Text, all[i].Unread = visible(f.Description), visible(f.Text), label(f.Unread)
+		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = text.Clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
+		all[i].Description, all[i].Text, all[i].Unread = text.Visible(f.Description), text.Visible(f.Text), label(f.Unread)
 	}
 	return all
 }
 
 // label is what a sender calls a file, in one line.
-func label(text string) string { return oneLine(text, 200) }
+func label(txt string) string { return text.OneLine(txt, 200) }
 
 // checkFiles says whether all refs can be stored.
 func checkFiles(m Memory) error {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // Generation says how the model is asked for an answer.
@@ -173,7 +175,7 @@ type decisionTrace struct {
 const maxThought = 4000
 
 func (t *decisionTrace) add(r *round) {
-	t.Thought = Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
+	t.Thought = text.Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
 	if !r.hidden && !r.blank() {
 		t.Actions = append(t.Actions, replyWord)
 	}

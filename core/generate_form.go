@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"parley/core/text"
 )
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
@@ -109,7 +111,7 @@ func (x *execution) saidSoFar() []ModelMessage {
 func (x *execution) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range x.acted {
-		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, Quote(Excerpt(a.told(), maxTold)))
+		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, text.Quote(text.Excerpt(a.told(), maxTold)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/scan"
+	"parley/core/text"
 )
 
 const (
@@ -178,7 +179,7 @@ func (r *round) piece(d CallDelta) {
 		}
 		i = len(r.calls)
 		r.index[d.Index] = i
-		c := ToolCall{Name: clean(d.Name)}
+		c := ToolCall{Name: text.Clean(d.Name)}
 		if !r.hidden && r.reservedAction(c) == "" {
 			c.ID = r.x.callID(d.ID)
 			r.visible = true

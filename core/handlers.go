@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 // freshFor is how old a question can be whose edit is answered.
@@ -21,7 +23,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	if err := checkFiles(e.Memory); err != nil {
 		return err
 	}
-	e.Text, e.Files = visible(e.Text), cleanFiles(e.Files)
+	e.Text, e.Files = text.Visible(e.Text), cleanFiles(e.Files)
 	old, err := rt.known(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
@@ -163,7 +165,7 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	m := Memory{
-		ID: id, Room: r.Room, Author: r.Author, Name: visible(r.Name), Text: visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
+		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, Message{Memory: m, Place: room}, JoinRule{NoRun: true})
 	if err != nil {

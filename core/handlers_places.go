@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"parley/core/text"
 )
 
 // meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
 func (rt *Runtime) meet(ctx context.Context, m Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
-	world := World{ID: m.Place.World, Connector: m.Place.Connector, Name: visible(m.WorldName)}
+	world := World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
 	author := Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
 	err := rt.enter(ctx, world, false)
 	if err == nil && m.Author != "" {
@@ -23,7 +25,7 @@ func (rt *Runtime) meet(ctx context.Context, m Message) {
 
 // joined remembers who is where. The same said again is nothing new.
 func (rt *Runtime) joined(ctx context.Context, j Joined) error {
-	j.World.Name, j.World.Gone = visible(j.World.Name), false
+	j.World.Name, j.World.Gone = text.Visible(j.World.Name), false
 	if err := rt.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
 		return fmt.Errorf("join %s: %w", j.World.ID, err)
 	}
@@ -36,9 +38,9 @@ func (rt *Runtime) joined(ctx context.Context, j Joined) error {
 		return nil
 	}
 	for i, name := range j.Entity.Names {
-		j.Entity.Names[i] = visible(name)
+		j.Entity.Names[i] = text.Visible(name)
 	}
-	if err := rt.enroll(ctx, j.World.ID, j.Entity, visible(j.Role)); err != nil {
+	if err := rt.enroll(ctx, j.World.ID, j.Entity, text.Visible(j.Role)); err != nil {
 		return fmt.Errorf("%s joins %s: %w", j.Entity.ID, j.World.ID, err)
 	}
 	return nil
@@ -63,7 +65,7 @@ func (rt *Runtime) enter(ctx context.Context, w World, reached bool) error {
 
 // open saves a room in which the agent is.
 func (rt *Runtime) open(ctx context.Context, r Room) error {
-	r.Name, r.Gone = visible(r.Name), false
+	r.Name, r.Gone = text.Visible(r.Name), false
 	old, err := rt.cfg.Store.Room(ctx, r.ID)
 	if ignore(err, ErrNotFound) != nil {
 		return err

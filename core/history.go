@@ -3,6 +3,8 @@ package core
 import (
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 const (
@@ -34,7 +36,7 @@ func withTexts(m Memory, shorter func(string) string) Memory {
 func (s TurnContext) Transcript() string {
 	var b strings.Builder
 	if s.Summary != "" {
-		b.WriteString("(Summary of the conversation so far: " + Quote(s.Summary) + ")\n")
+		b.WriteString("(Summary of the conversation so far: " + text.Quote(s.Summary) + ")\n")
 	}
 	for _, m := range s.Recent {
 		b.WriteString(s.line(m) + "\n")
@@ -43,16 +45,16 @@ func (s TurnContext) Transcript() string {
 }
 
 func (s TurnContext) line(m Memory) string {
-	return s.speaker(m) + ": " + Quote(m.promptText())
+	return s.speaker(m) + ": " + text.Quote(m.promptText())
 }
 
 // speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
 func (s TurnContext) speaker(m Memory) string {
-	name := Label(m.Name)
+	name := text.Label(m.Name)
 	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
 	case name == "":
 		return "somebody"
-	case m.Author != s.Agent.entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(plain(o), plain(name)) }):
+	case m.Author != s.Agent.entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(text.Plain(o), text.Plain(name)) }):
 		return name + " (a person)"
 	}
 	return name
@@ -82,14 +84,14 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 	c := conversation{lost: from == 0 && len(recent) == window}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
-			m = withTexts(m, func(t string) string { return Excerpt(t, longTurn) })
+			m = withTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
 		} else {
-			m = withTexts(m, func(t string) string { return cutTo(t, longest) })
+			m = withTexts(m, func(t string) string { return text.CutTokens(t, longest) })
 		}
 		if !m.told() {
 			continue
 		}
-		if budget -= tokens(m.promptText()) + perTurn; budget < 0 && from+i < asked {
+		if budget -= text.Tokens(m.promptText()) + perTurn; budget < 0 && from+i < asked {
 			c.lost = true
 			break
 		}
@@ -108,8 +110,8 @@ func lastMessages(transcript string, limit int) string {
 			at = lineBefore(transcript, at)
 		}
 		message := transcript[at:from]
-		if cost := tokens(message); cost > limit && from == len(transcript) {
-			return cutTo(message, limit)
+		if cost := text.Tokens(message); cost > limit && from == len(transcript) {
+			return text.CutTokens(message, limit)
 		} else if limit -= cost; limit < 0 {
 			break
 		}

@@ -5,23 +5,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-)
 
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "word": 1, "four words in English": 6, "слово": 3, "日本語": 3, "👍": 1} {
-		if got := tokens(text); got != want {
-			t.Errorf("%q is %d tokens; want %d", text, got, want)
-		}
-	}
-	for _, text := range []string{strings.Repeat("word ", 500), strings.Repeat("слово ", 500), strings.Repeat("語", 500)} {
-		if got := cutTo(text, 100); tokens(got) > 100 || tokens(got) < 80 || !strings.HasSuffix(got, cutMark) {
-			t.Errorf("cut to 100 it has %d tokens", tokens(got))
-		}
-		if cutTo(text, 10_000) != text {
-			t.Error("a text that fits is cut")
-		}
-	}
-}
+	"parley/core/text"
+)
 
 func memories(n int) (all []Memory) {
 	for i := range n {
@@ -62,16 +48,16 @@ func TestKeep(t *testing.T) {
 // A transcript loses its oldest messages, each with all its lines, and never the beginning of the last one.
 func TestLastMessages(t *testing.T) {
 	const a, b, c = "a: one\n  two\n  \n  three\n", "b: four\n", "c: five\n  six\n  seven"
-	last, two := tokens(c), tokens(b)+tokens(c)
+	last, two := text.Tokens(c), text.Tokens(b)+text.Tokens(c)
 	for limit, want := range map[int]string{
-		1000: a + b + c, two + tokens(a): a + b + c, two + tokens(a) - 1: b + c, two: b + c, two - 1: c, last: c,
+		1000: a + b + c, two + text.Tokens(a): a + b + c, two + text.Tokens(a) - 1: b + c, two: b + c, two - 1: c, last: c,
 	} {
 		if got := lastMessages(a+b+c, limit); got != want {
 			t.Errorf("in %d tokens it is %q", limit, got)
 		}
 	}
 	long := "a: one\nb: " + strings.Repeat("long\n  ", 100)
-	if got := lastMessages(long, 20); !strings.HasPrefix(got, "b: long\n") || !strings.HasSuffix(got, cutMark) || tokens(got) > 20 {
+	if got := lastMessages(long, 20); !strings.HasPrefix(got, "b: long\n") || !strings.HasSuffix(got, text.CutMark) || text.Tokens(got) > 20 {
 		t.Errorf("a long message is %q", got)
 	}
 	if got := lastMessages("", 10); got != "" {
@@ -86,21 +72,21 @@ func FuzzGuard(f *testing.F) {
 	wrong := regexp.MustCompile(`(?i)<[\s/]*(?:task|is-it)(?:[^\pL\pN_\-]|$)`)
 	f.Add("a </task> < / TASK > <is-it <tasks> <<task>")
 	f.Add("<t\u200ba\ufe0fsk> <ta\u017f\u212a\u2060>")
-	f.Fuzz(func(t *testing.T, text string) {
-		got := guard(text, tags)
+	f.Fuzz(func(t *testing.T, txt string) {
+		got := guard(txt, tags)
 		if wrong.MatchString(unseen.ReplaceAllString(got, "")) {
-			t.Errorf("%q became %q", text, got)
+			t.Errorf("%q became %q", txt, got)
 		}
-		if strings.ReplaceAll(got, "&lt;", "<") != strings.ReplaceAll(text, "&lt;", "<") {
-			t.Errorf("%q lost something: %q", text, got)
+		if strings.ReplaceAll(got, "&lt;", "<") != strings.ReplaceAll(txt, "&lt;", "<") {
+			t.Errorf("%q lost something: %q", txt, got)
 		}
-		for _, line := range strings.Split("x: "+Quote(text), "\n")[1:] {
+		for _, line := range strings.Split("x: "+text.Quote(txt), "\n")[1:] {
 			if !strings.HasPrefix(line, "  ") {
-				t.Errorf("a line of %q begins at the margin", text)
+				t.Errorf("a line of %q begins at the margin", txt)
 			}
 		}
-		if l := Label(text); strings.ContainsAny(l, "\n\r:") || len([]rune(l)) > maxLabel+1 {
-			t.Errorf("the label of %q is %q", text, l)
+		if l := text.Label(txt); strings.ContainsAny(l, "\n\r:") || len([]rune(l)) > text.MaxLabel+1 {
+			t.Errorf("the label of %q is %q", txt, l)
 		}
 	})
 }

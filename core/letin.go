@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 // What the owner is asked at the door and told of it, and what a newcomer hears.
@@ -156,7 +158,7 @@ func (d approvalHandler) Chosen(ctx context.Context, q Question) (string, error)
 
 // label names p for people: names are not unique, and anybody can take one, also one that would be a link.
 func (p Person) label() string {
-	name := unmarked(p.Name)
+	name := text.Unmarked(p.Name)
 	if name == "" {
 		return string(p.ID)
 	}

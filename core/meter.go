@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 	"time"
+
+	"parley/core/text"
 )
 
 // What is reserved where nobody knows yet, in tokens.
@@ -120,7 +122,7 @@ type meteredImageGenerator struct {
 
 // Paint implements [ImageGenerator].
 func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (File, error) {
-	return metered(ctx, p.meter, tokens(prompt)+paintTokens, func() (File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
+	return metered(ctx, p.meter, text.Tokens(prompt)+paintTokens, func() (File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
 }
 
 type meteredEmbedder struct {
@@ -132,7 +134,7 @@ type meteredEmbedder struct {
 func (e meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	n := 0
 	for _, t := range texts {
-		n += tokens(t)
+		n += text.Tokens(t)
 	}
 	return metered(ctx, e.meter, n, func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

@@ -49,7 +49,7 @@ type ProviderSpec struct {
 
 // ProviderResult is what a provider tells.
 type ProviderResult struct {
-	Text   string            // for the prompt; what people wrote stands there as [Label] and [Quote] make it
+	Text   string            // for the prompt; what people wrote stands there as [text.Label] and [text.Quote] make it
 	Values map[string]string // variables for templates, by the names that the spec lists
 	// Transcript stands below the text, as [TurnContext.Transcript] makes it: where it is too long, the oldest messages are left out.
 	Transcript string

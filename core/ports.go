@@ -1,8 +1,6 @@
 package core
 
-import (
-	"context"
-)
+import "context"
 
 // Tracker knows the latest turn of each room, on all replicas. It hurries; the journal decides. It may forget, and
 // it may be out of reach: then runs end in their own time.

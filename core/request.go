@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
@@ -19,7 +21,7 @@ func (st *state) request(ctx context.Context) (Request, error) {
 			return st.shown(req), nil
 		}
 		for over > 0 && history.from < history.to {
-			over -= tokens(req.Messages[history.from].Text) + perTurn
+			over -= text.Tokens(req.Messages[history.from].Text) + perTurn
 			req.Messages = slices.Delete(req.Messages, history.from, history.from+1)
 			history.to--
 		}
@@ -40,7 +42,7 @@ func (st *state) draft(limit int) (Request, span) {
 	v.Texts["native"] = "yes"
 	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
-		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+cutTo(st.scene.Summary, limit)))
+		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.scene.Summary, limit)))
 	}
 	asked := askedFrom(st.scene)
 	history := span{from: len(req.Messages)}

@@ -1,5 +1,7 @@
 package core
 
+import "parley/core/text"
+
 const (
 	perTurn     = 4    // tokens that a message costs beside its text
 	imageTokens = 1000 // of a picture that is shown to a model
@@ -7,15 +9,15 @@ const (
 
 // EstimateTokens estimates how many tokens a request has.
 func EstimateTokens(req Request) int {
-	n := tokens(req.System)
+	n := text.Tokens(req.System)
 	for _, t := range req.Messages {
-		n += tokens(t.Text) + perTurn + imageTokens*len(t.Images)
+		n += text.Tokens(t.Text) + perTurn + imageTokens*len(t.Images)
 		for _, c := range t.Calls {
-			n += tokens(c.ID + c.Name + string(c.Parameters))
+			n += text.Tokens(c.ID + c.Name + string(c.Parameters))
 		}
 	}
 	for _, t := range req.Tools {
-		n += tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
+		n += text.Tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
 	}
 	return n
 }

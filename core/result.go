@@ -1,5 +1,7 @@
 package core
 
+import "parley/core/text"
+
 const maxResult = 64 << 10 // bytes of a result that the model is given and that are stored (LM-08)
 
 // limited cuts a result that would crowd out the conversation.
@@ -7,5 +9,5 @@ func limited(s string) string {
 	if len(s) <= maxResult {
 		return s
 	}
-	return cutAt(s, maxResult) + "\n[truncated: the result was longer]"
+	return text.CutBytes(s, maxResult) + "\n[truncated: the result was longer]"
 }

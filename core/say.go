@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"parley/core/text"
 )
 
 // Notice is a message of the agent's own: nobody needs to have asked for it.
@@ -53,7 +55,7 @@ func (rt *Runtime) Say(ctx context.Context, n Notice) (Accepted, error) {
 
 // draft is what n of agent is to the journal.
 func draft(ctx context.Context, store Store, agent Agent, n Notice) (Message, error) {
-	text := clean(n.Text)
+	text := text.Clean(n.Text)
 	switch {
 	case strings.TrimSpace(text) == "":
 		return Message{}, errNoText

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"parley/core/text"
 )
 
 // A trail is bounded however much an action says. Where there is more, the first texts and the newest stay, with a mark
@@ -22,15 +24,15 @@ type callbackHistory struct {
 	left  int // so many are left out: then texts[firstSaid] says so
 }
 
-func (s *callbackHistory) add(text string) {
-	text = strings.TrimSpace(text)
-	if len(text) > maxOneSaid {
-		text = cutAt(text, maxOneSaid) + "…"
+func (s *callbackHistory) add(txt string) {
+	txt = strings.TrimSpace(txt)
+	if len(txt) > maxOneSaid {
+		txt = text.CutBytes(txt, maxOneSaid) + "…"
 	}
-	if text == "" || len(s.texts) > 0 && s.texts[len(s.texts)-1] == text {
+	if txt == "" || len(s.texts) > 0 && s.texts[len(s.texts)-1] == txt {
 		return
 	}
-	s.texts, s.bytes = append(s.texts, text), s.bytes+len(text)
+	s.texts, s.bytes = append(s.texts, txt), s.bytes+len(txt)
 	if len(s.texts) > mostSaid || s.bytes > maxSaid {
 		s.shorten()
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/core/template"
+	"parley/core/text"
 )
 
 // Recall bounds what prompts hold, in tokens by an estimate of our own. What is not set has its default.
@@ -71,16 +72,16 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 	for fragments := limit / share; ; fragments /= 2 {
 		v := st.values(p, func(ProviderSpec) bool { return true }, fragments)
 		maps.Copy(v.Texts, more)
-		text := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
+		txt := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
 		if name == ContinueAnswer {
-			text = withBeginning(text, p, more["partialAnswer"])
+			txt = withBeginning(txt, p, more["partialAnswer"])
 		}
-		if tokens(req.System)+tokens(text) <= limit {
-			req.Messages = []ModelMessage{{Role: User, Text: text}}
+		if text.Tokens(req.System)+text.Tokens(txt) <= limit {
+			req.Messages = []ModelMessage{{Role: User, Text: txt}}
 			return st.shown(req), nil
 		}
 		if fragments < limit/share/16 {
-			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, tokens(text), limit)}
+			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, text.Tokens(txt), limit)}
 		}
 	}
 }
@@ -103,7 +104,7 @@ func feeds(s ProviderSpec, t *template.Template) bool {
 func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
 	var texts []string
 	for _, t := range st.outputs {
-		text := cutTo(strings.TrimSpace(t.Text), limit)
+		text := text.CutTokens(strings.TrimSpace(t.Text), limit)
 		if t.Transcript != "" {
 			text += "\n" + lastMessages(t.Transcript, share/2*limit)
 		}
@@ -122,8 +123,8 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": bioOf(c),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(actionNames(s), ", "),
-		"messageText": Quote(cutTo(s.Message.promptText(), share/2*limit)), "userName": Label(s.Message.Name), "summary": cutTo(s.Summary, limit),
-		"roomId": string(s.Room.ID), "roomName": Label(s.Room.Name), "roomKind": string(s.Room.Kind),
+		"messageText": text.Quote(text.CutTokens(s.Message.promptText(), share/2*limit)), "userName": text.Label(s.Message.Name), "summary": text.CutTokens(s.Summary, limit),
+		"roomId": string(s.Room.ID), "roomName": text.Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
 	if !s.Private {
 		texts["group"] = "yes"
@@ -133,7 +134,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, t := range st.outputs {
 		for _, name := range t.spec.Values {
-			texts[name] = cutTo(t.Values[name], limit)
+			texts[name] = text.CutTokens(t.Values[name], limit)
 		}
 	}
 	lists := map[string][]template.Item{
@@ -149,7 +150,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, m := range s.Recent {
 		if p.Uses("messages") {
-			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": Quote(m.promptText())})
+			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": text.Quote(m.promptText())})
 		}
 	}
 	return template.Values{Texts: texts, Lists: lists}

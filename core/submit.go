@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"parley/core/text"
 )
 
 // ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
@@ -45,8 +47,8 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	if err := checkFiles(m.Memory); err != nil {
 		return Accepted{}, err
 	}
-	m.Text, m.Name, m.Place.Name, m.Files = visible(m.Text), visible(m.Name), visible(m.Place.Name), cleanFiles(m.Files)
-	m.Quoted = Quoted{Label(m.Quoted.Name), oneLine(m.Quoted.Text, maxQuoted)}
+	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), cleanFiles(m.Files)
+	m.Quoted = Quoted{text.Label(m.Quoted.Name), text.OneLine(m.Quoted.Text, maxQuoted)}
 	if m.Author == rt.cfg.Agent.entity() || m.empty() {
 		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}

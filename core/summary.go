@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"parley/core/text"
 )
 
 const maxSummary = 4000 // characters
@@ -60,14 +62,14 @@ func (rt *Runtime) summarize(ctx context.Context, run Run) error {
 	note.Last = part[len(part)-1].ID
 	summary := s.Summary
 	s.Summary, s.Recent = "", keep(part, len(part), "", limits.Prompt/4, 0).kept // the summary has a place of its own
-	text, err := s.Ask(ctx, Summary, map[string]string{"summary": summary})
+	txt, err := s.Ask(ctx, Summary, map[string]string{"summary": summary})
 	if err != nil {
 		return fmt.Errorf("summarize %s: %w", run.Room, err)
 	}
-	if text == "" {
+	if txt == "" {
 		return errors.New("the model returned an empty summary")
 	}
-	note.Text = Excerpt(text, maxSummary)
+	note.Text = text.Excerpt(txt, maxSummary)
 	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, ErrNotFound) != nil { // not found: a part of it was just deleted
 		return fmt.Errorf("save the summary of %s: %w", run.Room, err)
 	}
@@ -83,7 +85,7 @@ func older(recent []Memory, summed MemoryID, budget int) []Memory {
 		}
 	}
 	for to > from && len(recent)-to < window/2 {
-		if budget -= tokens(recent[to-1].promptText()) + perTurn; budget < 0 {
+		if budget -= text.Tokens(recent[to-1].promptText()) + perTurn; budget < 0 {
 			break
 		}
 		to--

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"parley/core/partialjson"
+	"parley/core/text"
 )
 
 // block is what people see of one call: from where it appears in what the model says to its end, which comes once, in
@@ -60,7 +61,7 @@ func (b *block) show(t Tool, files ...File) {
 	}
 	switch {
 	case t.Stage == StageStreaming:
-		t.ParametersChunk = clean(t.ParametersChunk)
+		t.ParametersChunk = text.Clean(t.ParametersChunk)
 		b.parameters.Add(t.ParametersChunk)
 		t.CompactParams = b.line()
 	case t.Stage == StageStart:
@@ -75,7 +76,7 @@ func (b *block) show(t Tool, files ...File) {
 
 // complete gives a running or ended block its parameters.
 func (b *block) complete(t *Tool) {
-	if t.Result = limited(clean(t.Result)); t.Parameters == "" {
+	if t.Result = limited(text.Clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
 	if t.CompactParams = b.tool.CompactParams; t.Parameters != b.tool.Parameters {
@@ -93,7 +94,7 @@ func (b *block) running(short string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tool; t.Stage == StageRunning && !b.over() {
-		t.ShortResult = brief(clean(short), maxShort)
+		t.ShortResult = brief(text.Clean(short), maxShort)
 		b.apply(t, nil)
 	}
 }
@@ -134,7 +135,7 @@ func (b *block) line() (line string) {
 	if b.compact == nil || object == nil {
 		return brief(values(&b.parameters), maxCompact)
 	}
-	return brief(clean(b.compact(object)), maxCompact)
+	return brief(text.Clean(b.compact(object)), maxCompact)
 }
 
 // block is the one of c, whose id is unique in the run. It is new if nobody has seen anything of the call.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/core/scan"
+	"parley/core/text"
 )
 
 // permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
@@ -18,7 +19,7 @@ import (
 func (r *round) permits(calls []scan.Call, raw string) bool {
 	x := r.x
 	if len(calls) == 0 {
-		return !strings.Contains(x.untrusted().plain, plain(raw))
+		return !strings.Contains(x.untrusted().plain, text.Plain(raw))
 	}
 	for _, c := range calls {
 		t := x.rt.toolbox.find(c.Name)
@@ -47,7 +48,7 @@ func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params jso
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}
-	shown := strings.ReplaceAll(visible(string(params)), "`", "'")
+	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
 	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), Question{Options: []string{doIt, dont}})
 	switch {
 	case err == nil && q.Choice == 0:
@@ -65,7 +66,7 @@ func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params jso
 // corpus is what the prompts of a turn hold that the asker did not write, in two forms.
 type corpus struct {
 	lower string // in small letters without underscores: for names
-	plain string // as [plain] makes it: for parameters
+	plain string // as [text.Plain] makes it: for parameters
 }
 
 // untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
@@ -102,7 +103,7 @@ func (x *execution) untrusted() corpus {
 		}
 	}
 	joined := strings.Join(forms, "\n\n")
-	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: plain(joined)}
+	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: text.Plain(joined)}
 }
 
 // isForeign returns what of m its author did not write, and all of it if that is not asker.
@@ -136,7 +137,7 @@ func (x *execution) quotes(name string, params json.RawMessage) bool {
 	return regexp.MustCompile(`(^|[^\pL\pN])` + word + `($|[^\pL\pN])`).MatchString(c.lower)
 }
 
-// leaves are the strings and numbers in parameters, in [plain] form.
+// leaves are the strings and numbers in parameters, in [text.Plain] form.
 func leaves(params json.RawMessage) (all []string) {
 	d := json.NewDecoder(bytes.NewReader(params))
 	d.UseNumber()
@@ -146,7 +147,7 @@ func leaves(params json.RawMessage) (all []string) {
 	}
 	var walk func(v any)
 	walk = func(v any) {
-		text := ""
+		txt := ""
 		switch v := v.(type) {
 		case map[string]any:
 			for _, inner := range v {
@@ -157,12 +158,12 @@ func leaves(params json.RawMessage) (all []string) {
 				walk(inner)
 			}
 		case json.Number:
-			text = plain(v.String())
+			txt = text.Plain(v.String())
 		case string:
-			text = plain(v)
+			txt = text.Plain(v)
 		}
-		if text != "" {
-			all = append(all, text)
+		if txt != "" {
+			all = append(all, txt)
 		}
 	}
 	walk(value)

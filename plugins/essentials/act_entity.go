@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 // People is what the agent noted of those who write; a [core.Store] knows it.
@@ -47,21 +48,21 @@ func updateEntity(people People) namedAction {
 				e, err = core.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
 			}
 			if err == nil {
-				e.Details = map[string]string{p.About: core.Label(p.Value)}
+				e.Details = map[string]string{p.About: text.Label(p.Value)}
 				_, err = people.Meet(ctx, e)
 			}
 			if err != nil {
 				return core.Result{}, fmt.Errorf("save the fact: %w", err)
 			}
-			return core.Result{Text: fmt.Sprintf("Saved for %s.", core.Label(who.Name)), Short: "noted"}, nil
+			return core.Result{Text: fmt.Sprintf("Saved for %s.", text.Label(who.Name)), Short: "noted"}, nil
 		},
 	}
 }
 
 // meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
 func meant(s core.TurnContext, name string) (core.Memory, error) {
-	name = core.Label(name)
-	if name == "" || strings.EqualFold(name, core.Label(s.Message.Name)) {
+	name = text.Label(name)
+	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {
 		if s.Several() {
 			return core.Memory{}, errors.New("several people asked at once; the person has to ask in a message of their own")
 		}
@@ -72,7 +73,7 @@ func meant(s core.TurnContext, name string) (core.Memory, error) {
 	}
 	var found core.Memory
 	for _, m := range s.Recent {
-		if m.Author == core.EntityID(s.Agent.ID) || !strings.EqualFold(core.Label(m.Name), name) {
+		if m.Author == core.EntityID(s.Agent.ID) || !strings.EqualFold(text.Label(m.Name), name) {
 			continue
 		}
 		if found.ID != "" && found.Author != m.Author {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 // roomActions set how closely the agent listens in a room.
@@ -107,7 +108,7 @@ func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (co
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
 func label(r core.Room) string {
-	if name := core.Label(r.Name); name != "" {
+	if name := text.Label(r.Name); name != "" {
 		return name
 	}
 	return string(r.ID)

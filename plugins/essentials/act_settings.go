@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 // Settings keeps what was chosen for rooms; a [core.Store] does.
@@ -35,7 +36,7 @@ func updateSettings(settings Settings, rooms Rooms) namedAction {
 			if err != nil {
 				return core.Result{}, err
 			}
-			value := core.Label(p.Value)
+			value := text.Label(p.Value)
 			if p.Setting == "length" && value != "" {
 				words, ok := lengths[value]
 				if !ok {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 const (
@@ -66,7 +67,7 @@ func (k *knowledge) Provide(ctx context.Context, s core.TurnContext) (core.Provi
 		close(k.indexed)
 	})
 	var lines []string
-	for _, i := range k.find(ctx, core.Excerpt(s.Message.Text, questionMax)) {
+	for _, i := range k.find(ctx, text.Excerpt(s.Message.Text, questionMax)) {
 		text := k.texts[i]
 		if k.names[i] != "" {
 			text = "From " + k.names[i] + ":\n" + text

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 const (
@@ -38,7 +39,7 @@ func people(known People) func(context.Context, core.TurnContext) (core.Provider
 }
 
 func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.ProviderResult, error) {
-	asks := core.Label(s.Message.Name)
+	asks := text.Label(s.Message.Name)
 	standing := "a guest"
 	switch {
 	case s.Owner:
@@ -59,7 +60,7 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 	}
 	seen, lines := map[core.EntityID]bool{core.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
-		name := core.Label(m.Name)
+		name := text.Label(m.Name)
 		if seen[m.Author] || name == "" {
 			continue
 		}
@@ -88,22 +89,22 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 // surroundings tells what sort of place the conversation is in.
 func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
 	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
-		text := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
-		if name := core.Label(s.Room.Name); name != "" {
-			text += fmt.Sprintf(" %q", name)
+		txt := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
+		if name := text.Label(s.Room.Name); name != "" {
+			txt += fmt.Sprintf(" %q", name)
 		}
-		text += " on " + s.Room.Connector
+		txt += " on " + s.Room.Connector
 		if s.Room.World != "" {
 			w, err := lore.World(ctx, s.Room.World)
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
 				return core.ProviderResult{}, fmt.Errorf("read the world: %w", err)
 			}
-			if name := core.Label(w.Name); name != "" {
-				text += fmt.Sprintf(", in %q", name)
+			if name := text.Label(w.Name); name != "" {
+				txt += fmt.Sprintf(", in %q", name)
 			}
 		}
-		text = "This is a " + text + "."
-		return core.ProviderResult{Text: text, Values: map[string]string{"worldContext": text}}, nil
+		txt = "This is a " + txt + "."
+		return core.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 	}
 }
 
@@ -116,7 +117,7 @@ func settings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderR
 		}
 		var lines []string
 		for _, n := range notes {
-			lines = append(lines, core.Label(n.Key)+": "+n.Text)
+			lines = append(lines, text.Label(n.Key)+": "+n.Text)
 		}
 		return core.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 	}
@@ -160,7 +161,7 @@ func actionState(lore Lore) func(context.Context, core.TurnContext) (core.Provid
 			if m.Failure != "" {
 				outcome = "failed"
 			}
-			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, core.Excerpt(m.Text, resultSize)))
+			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, text.Excerpt(m.Text, resultSize)))
 		}
 		if len(lines) == 0 {
 			return core.ProviderResult{}, nil
@@ -174,7 +175,7 @@ func attachments(_ context.Context, s core.TurnContext) (core.ProviderResult, er
 	var lines []string
 	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
 		for _, f := range m.Files {
-			lines = append(lines, strings.Join([]string{strconv.Quote(core.Label(f.Name)) + " from " + strconv.Quote(core.Label(m.Name)), f.Title, f.Description, f.Text}, "\n"))
+			lines = append(lines, strings.Join([]string{strconv.Quote(text.Label(f.Name)) + " from " + strconv.Quote(text.Label(m.Name)), f.Title, f.Description, f.Text}, "\n"))
 		}
 	}
 	if len(lines) == 0 {

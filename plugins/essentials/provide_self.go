@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 // character tells who the agent is, always in the same order: prompts that stay the same byte for byte cost less.
@@ -31,7 +32,7 @@ func conversations(all [][]core.Example) string {
 	for _, messages := range all {
 		var lines []string
 		for _, m := range messages {
-			line := m.Name + ": " + core.Quote(m.Text)
+			line := m.Name + ": " + text.Quote(m.Text)
 			if len(m.Actions) > 0 {
 				line += " (" + strings.Join(m.Actions, ", ") + ")"
 			}
@@ -46,7 +47,7 @@ func conversations(all [][]core.Example) string {
 func dashes(texts []string) string {
 	var lines []string
 	for _, t := range texts {
-		lines = append(lines, "- "+core.Quote(t))
+		lines = append(lines, "- "+text.Quote(t))
 	}
 	return strings.Join(lines, "\n")
 }

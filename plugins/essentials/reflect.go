@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/text"
 )
 
 const (
@@ -59,7 +60,7 @@ func noted(s core.TurnContext, answer string) (facts []core.RoomNote) {
 	who := map[string]core.EntityID{"room": ""}
 	for _, m := range s.Recent {
 		if m.Author != core.EntityID(s.Agent.ID) {
-			who[strings.ToLower(core.Label(m.Name))] = m.Author
+			who[strings.ToLower(text.Label(m.Name))] = m.Author
 		}
 	}
 	for _, line := range strings.Split(answer, "\n") {

@@ -1,4 +1,4 @@
-package core
+package text
 
 import "testing"
 
@@ -9,7 +9,7 @@ func TestClean(t *testing.T) {
 		"half \xf0\x9f": "half \uFFFD",
 		"👩‍👩‍👧 ok":      "👩‍👩‍👧 ok",
 	} {
-		if got := clean(in); got != want {
+		if got := Clean(in); got != want {
 			t.Errorf("clean(%q) is %q", in, got)
 		}
 	}
@@ -34,7 +34,7 @@ func TestVisible(t *testing.T) {
 		"bell\x07 escape\x1b[31m \x00\u009b": "bell escape[31m ",
 		"\U000E0001\u202A":                   "",
 	} {
-		if got := visible(in); got != want {
+		if got := Visible(in); got != want {
 			t.Errorf("visible(%q) is %q; want %q", in, got, want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestLabel(t *testing.T) {
 	for range 40 {
 		long += "äö"
 	}
-	if got := []rune(Label(long)); len(got) != maxLabel+1 || got[maxLabel] != '…' {
+	if got := []rune(Label(long)); len(got) != MaxLabel+1 || got[MaxLabel] != '…' {
 		t.Errorf("a long name is %q", string(got))
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package text
 
 import (
 	"html"
@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// plain is text without what differs between the ways to write one thing: case, space, quotation marks, entities, and what has no shape.
-func plain(text string) string {
+// Plain is text without what differs between the ways to write one thing: case, space, quotation marks, entities, and what has no shape.
+func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) || strings.ContainsRune("\"'`\\“”„‘’‚«»", r) {
 			return -1

@@ -1,9 +1,9 @@
-package core
+package text
 
 import "unicode/utf8"
 
-// cutAt is s in at most n bytes.
-func cutAt(s string, n int) string {
+// CutBytes is s in at most n bytes.
+func CutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

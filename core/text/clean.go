@@ -1,4 +1,4 @@
-package core
+package text
 
 import (
 	"strings"
@@ -6,19 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// clean gives text that every store, platform and JSON reader can hold: valid UTF-8 without NUL. A message that
+// Clean gives text that every store, platform and JSON reader can hold: valid UTF-8 without NUL. A message that
 // couldn't be stored would come again for ever (IN-11).
-func clean(s string) string {
+func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// visible is what people wrote, [clean] and without what is read by machines and seen by nobody: controls, tags unless
+// Visible is what people wrote, [Clean] and without what is read by machines and seen by nobody: controls, tags unless
 // they make a flag, and what turns the direction of text (SE-09). Joiners stay: Persian, Hindi and emoji need them.
-func visible(s string) string {
-	s = clean(s)
+func Visible(s string) string {
+	s = Clean(s)
 	if !strings.ContainsFunc(s, hidden) {
 		return s
 	}
@@ -48,7 +48,7 @@ func hidden(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
 
-// joins says of what [visible] leaves whether r has no shape of its own and is still part of words, emoji or flags.
+// joins says of what [Visible] leaves whether r has no shape of its own and is still part of words, emoji or flags.
 func joins(r rune) bool { return r == '\u200C' || r == '\u200D' || r > '\U000E0000' }
 
 // flag is the length of the flag that s begins with: the black one, or a region's, spelled in up to six tags.

@@ -1,15 +1,15 @@
-package core
+package text
 
 import "unicode"
 
 const (
 	charsIn = 4 // Latin letters in a token
-	cutMark = "\n[truncated]"
+	CutMark = "\n[truncated]"
 )
 
-// tokens estimates how many tokens a model makes of text, rather too many than too few: a token for four Latin characters, for
+// Tokens estimates how many tokens a model makes of text, rather too many than too few: a token for four Latin characters, for
 // two of other alphabets, and for each of those that are words by themselves.
-func tokens(text string) int {
+func Tokens(text string) int {
 	quarters := 0
 	for _, r := range text {
 		switch {
@@ -24,12 +24,12 @@ func tokens(text string) int {
 	return (quarters + charsIn - 1) / charsIn
 }
 
-// cutTo is text, or as much of its beginning as limit tokens hold, with a mark.
-func cutTo(text string, limit int) string {
-	if len(text)/charsIn <= limit && tokens(text) <= limit {
+// CutTokens is text, or as much of its beginning as limit tokens hold, with a mark.
+func CutTokens(text string, limit int) string {
+	if len(text)/charsIn <= limit && Tokens(text) <= limit {
 		return text
 	}
-	quarters := charsIn * (limit - tokens(cutMark))
+	quarters := charsIn * (limit - Tokens(CutMark))
 	for i, r := range text {
 		quarters -= charsIn
 		if r < 0x80 {
@@ -38,7 +38,7 @@ func cutTo(text string, limit int) string {
 			quarters += charsIn / 2
 		}
 		if quarters < 0 {
-			return text[:i] + cutMark
+			return text[:i] + CutMark
 		}
 	}
 	return text

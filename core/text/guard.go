@@ -1,0 +1,59 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+)
+
+// MaxLabel is how long a name may be in a prompt, in characters (SE-08).
+const MaxLabel = 64
+
+// Label makes somebody's name fit for a prompt: one line, of limited length, without what can't be seen, and without the
+// colon that ends a name there (SE-08).
+func Label(name string) string { return OneLine(strings.ReplaceAll(name, ":", "꞉"), MaxLabel) }
+
+// OneLine is text without breaks and what can't be seen, in at most longest characters.
+func OneLine(text string, longest int) string {
+	text = Visible(strings.Join(strings.Fields(text), " "))
+	text = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) && !joins(r) {
+			return -1
+		}
+		return r
+	}, text)
+	return Excerpt(text, longest)
+}
+
+// Quote makes a text of several lines stand below the first: no line of it can pass for another heading or speaker (SE-08).
+func Quote(text string) string {
+	return strings.ReplaceAll(breaks(strings.TrimRight(text, " \t\r\n")), "\n", "\n  ")
+}
+
+// breaks gives all ends of lines one form.
+func breaks(s string) string { return lineEnds.Replace(s) }
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
+
+// Excerpt is text, or its first limit characters and a mark that there were more.
+func Excerpt(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for i := range text {
+		if limit == 0 {
+			return text[:i] + "…"
+		}
+		limit--
+	}
+	return text
+}
+
+// Unmarked is the [Label] of a name without signs that mark up text.
+func Unmarked(name string) string {
+	return Label(strings.Map(func(r rune) rune {
+		if strings.ContainsRune("[]()<>*_~|`\\", r) {
+			return ' '
+		}
+		return r
+	}, name))
+}
