@@ -19,6 +19,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
 	"parley/plugins/player"
@@ -92,7 +93,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config, env Env, store core.Store, models core.Models) ([]core.Plugin, error) {
+func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models) ([]core.Plugin, error) {
 	known := essentials.Deps{
 		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder, Log: env.Log,
 	}

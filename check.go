@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Finding is what [Check] found out about one part of the configuration.
@@ -77,7 +78,7 @@ func (p part) try(ctx context.Context) Finding {
 
 // checkAgent reads the templates, as the gateway does at its start.
 func checkAgent(cfg config.Config, env Env) (string, error) {
-	plugins, err := pluginsFor(cfg, env, nil, core.Models{})
+	plugins, err := pluginsFor(cfg, env, nil, llm.Models{})
 	if err != nil {
 		return "", err
 	}

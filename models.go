@@ -5,14 +5,14 @@ import (
 	"errors"
 
 	"parley/config"
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/demo"
 	"parley/models/openai"
 )
 
 // models are the configured models by what they do.
 type models struct {
-	core.Models
+	llm.Models
 	name    string // how the log calls the one that answers
 	checks  []part
 	closers []func() error
@@ -58,7 +58,7 @@ func (m *models) try(slot string, check func(context.Context) (string, error)) {
 }
 
 // large is the model that answers. There is always one.
-func (m *models) large(cfg config.Config, env Env) core.Model {
+func (m *models) large(cfg config.Config, env Env) llm.Model {
 	large := cfg.Models.Large
 	if cfg.LargeProvider() == config.ProviderDemo {
 		m.name = "demo"

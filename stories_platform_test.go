@@ -9,6 +9,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/core"
+	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
 )
@@ -440,14 +441,14 @@ func TestChatModelFails(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{Status(401, "")})
 		c.Say(Ada, c.ada, "Hi")
-		c.want(c.ada, core.NoProvider.Sentence())
+		c.want(c.ada, llm.NoProvider.Sentence())
 		c.model.Queue(Script{Text(fox), Cut()})
 		c.Say(Ada, c.ada, "Again")
 		c.rest()
-		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], core.ProviderIssue.Sentence()) {
+		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
 			t.Errorf("people read %q", own)
 		}
-		if strings.Contains(c.prompt(1), core.NoProvider.Sentence()) {
+		if strings.Contains(c.prompt(1), llm.NoProvider.Sentence()) {
 			t.Errorf("a failure is part of the prompt: %s", c.prompt(1))
 		}
 	})

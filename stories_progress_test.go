@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/core"
+	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
 )
@@ -164,7 +165,7 @@ func TestEndingsWithACall(t *testing.T) {
 		want  []string
 	}{
 		"the model breaks after the call": {"so what", []Script{{Text(enjoy), Cut()}}, func(*chatStory) {},
-			[]string{paragraphs(letMe, playing, enjoy, "("+core.ProviderIssue.Sentence()+")")}},
+			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence()+")")}},
 		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
 		"somebody stops it": {"endless", []Script{wait}, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") },

@@ -12,6 +12,7 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/sim"
 )
@@ -121,11 +122,11 @@ func TestStalledModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		script Script
 		after  time.Duration
-		want   core.FailureKind
+		want   llm.FailureKind
 	}{
-		"silent":        {Script{Stall()}, 90 * time.Second, core.GenerationTimeout},
-		"comments only": {Script{Comments(5 * time.Second)}, 90 * time.Second, core.GenerationTimeout},
-		"in the middle": {Script{Text("So"), Comments(5 * time.Second)}, 75 * time.Second, core.GenerationTimeout},
+		"silent":        {Script{Stall()}, 90 * time.Second, llm.GenerationTimeout},
+		"comments only": {Script{Comments(5 * time.Second)}, 90 * time.Second, llm.GenerationTimeout},
+		"in the middle": {Script{Text("So"), Comments(5 * time.Second)}, 75 * time.Second, llm.GenerationTimeout},
 		"slow":          {Script{Pace(50 * time.Second), Text("One by one they come", ByWord)}, 250 * time.Second, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -289,19 +290,19 @@ func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		scripts []Script
 		calls   int
-		kind    core.FailureKind
+		kind    llm.FailureKind
 		text    string // how the answer begins
 	}{
 		"busy for a while":     {[]Script{{Status(503, "")}, {RateLimit(7 * time.Second)}, {Text("At last")}}, 3, "", "At last"},
-		"busy for ever":        {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, core.RateLimited, core.RateLimited.Sentence()},
-		"wrong key":            {[]Script{{Status(401, "")}}, 1, core.NoProvider, core.NoProvider.Sentence()},
-		"no money":             {[]Script{{NoQuota()}}, 1, core.InsufficientCredits, core.InsufficientCredits.Sentence()},
-		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, core.ProviderIssue, core.ProviderIssue.Sentence()},
+		"busy for ever":        {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
+		"wrong key":            {[]Script{{Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
+		"no money":             {[]Script{{NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
+		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
 		"empty, then not":      {[]Script{{}, {Text("Now")}}, 2, "", "Now"},
-		"empty twice":          {[]Script{{}, {}}, 2, core.ProviderIssue, core.ProviderIssue.Sentence()},
+		"empty twice":          {[]Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
 		"cut before any text":  {[]Script{{Open(), Cut()}, {Text("Now")}}, 2, "", "Now"},
-		"cut in mid-text":      {[]Script{{Text(fox), Cut()}}, 1, core.ProviderIssue, fox},
-		"error in the stream":  {[]Script{{Text(fox), ErrorEvent("overloaded", "secret inner text")}}, 1, core.ProviderIssue, fox},
+		"cut in mid-text":      {[]Script{{Text(fox), Cut()}}, 1, llm.ProviderIssue, fox},
+		"error in the stream":  {[]Script{{Text(fox), ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
 		"only spaces, then no": {[]Script{{Text("  \n")}, {Text("Now")}}, 2, "", "Now"},
 	} {
 		t.Run(name, func(t *testing.T) {

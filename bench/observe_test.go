@@ -15,26 +15,27 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // scribe writes text, and then asks for a file to be written with as much in its parameters.
 type scribe struct{ deltas int }
 
-func (s scribe) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
-		if req.Messages[len(req.Messages)-1].Role == core.ToolRole {
-			yield(core.Chunk{Text: "Done."}, nil)
+func (s scribe) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			yield(llm.Chunk{Text: "Done."}, nil)
 			return
 		}
 		for i := range s.deltas / 2 {
-			yield(core.Chunk{Text: delta(i).Text}, nil)
+			yield(llm.Chunk{Text: delta(i).Text}, nil)
 		}
-		yield(core.Chunk{Call: &core.CallDelta{ID: "c", Name: "WRITE_FILE", Parameters: `{"path":"a.txt","content":"`}}, nil)
+		yield(llm.Chunk{Call: &llm.CallDelta{ID: "c", Name: "WRITE_FILE", Parameters: `{"path":"a.txt","content":"`}}, nil)
 		for i := range s.deltas / 2 {
 			quoted, _ := json.Marshal(delta(i).Text)
-			yield(core.Chunk{Call: &core.CallDelta{Parameters: string(quoted[1 : len(quoted)-1])}}, nil)
+			yield(llm.Chunk{Call: &llm.CallDelta{Parameters: string(quoted[1 : len(quoted)-1])}}, nil)
 		}
-		yield(core.Chunk{Call: &core.CallDelta{Parameters: `"}`}}, nil)
+		yield(llm.Chunk{Call: &llm.CallDelta{Parameters: `"}`}}, nil)
 	}
 }
 

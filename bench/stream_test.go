@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // fox is cut into deltas.
@@ -43,8 +44,8 @@ func (rooms) Memory(context.Context, core.MemoryID) (core.Memory, error) {
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (rooms) File(context.Context, core.RunID, int) (core.File, error) {
-	return core.File{}, core.ErrNotFound
+func (rooms) File(context.Context, core.RunID, int) (llm.File, error) {
+	return llm.File{}, core.ErrNotFound
 }
 
 func (rooms) FilePart(context.Context, core.RunID, int, int64, int64) (core.FilePart, error) {

@@ -13,6 +13,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 	"parley/plugins/essentials"
 )
 
@@ -100,9 +101,9 @@ func (t *talk) ask(b *testing.B) {
 // glib answers at once, always the same.
 type glib struct{ text string }
 
-// Generate implements [core.Model].
-func (g glib) Generate(context.Context, core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
-		_ = yield(core.Chunk{Text: g.text}, nil) && yield(core.Chunk{Finish: core.FinishStop}, nil)
+// Generate implements [llm.Model].
+func (g glib) Generate(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		_ = yield(llm.Chunk{Text: g.text}, nil) && yield(llm.Chunk{Finish: llm.FinishStop}, nil)
 	}
 }

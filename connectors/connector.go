@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -34,7 +35,7 @@ type Poster interface {
 type Fetcher interface {
 	// Fetch gives the whole of a file of this connector's, at most limit bytes. Its error holds no secret; it is
 	// [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error)
+	Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error)
 }
 
 // Checker tries a connector's settings for real. A connector that lacks it is not checked.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // I13, IN-14, and who is answered where. What is refused or ignored costs no call of the model.
@@ -65,7 +66,7 @@ func TestAccess(t *testing.T) {
 					if listen != "" {
 						w.cfg.Access.Listen.Chats = map[string]bool{listen: true}
 					}
-					w.model.play = func(r core.Request) []step { // it wants to answer everything
+					w.model.play = func(r llm.Request) []step { // it wants to answer everything
 						if r.System == "" {
 							return []step{write("RESPOND")}
 						}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -23,8 +24,8 @@ func (x *execution) tools() (specs []ActionSpec) {
 
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
-func (x *execution) act(ctx context.Context, c ToolCall) (result string, err error) {
-	end, files := Tool{Stage: StageEnd}, []File(nil)
+func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err error) {
+	end, files := Tool{Stage: StageEnd}, []llm.File(nil)
 	defer func() { x.stage(c, end, files...) }()
 	t, params, problem := x.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
@@ -68,9 +69,9 @@ func (x *execution) act(ctx context.Context, c ToolCall) (result string, err err
 		end.Error = "It failed."
 		done.Result, done.Err = Result{}, limited(text.Clean(forModel(failure)))
 	} else {
-		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, showable(r.Files)
+		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)
 		if n := len(r.Files) - len(files); n > 0 {
-			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: they are empty or larger than %d MiB]", n, maxFile>>20)
+			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: they are empty or larger than %d MiB]", n, llm.MaxFile>>20)
 		}
 	}
 	x.acted = append(x.acted, done)
@@ -105,7 +106,7 @@ func (x *execution) requireOutput() error {
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
 // is that of the process. What was said so far is noted too: whoever adopts the run says that, and generates nothing.
-func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Context, error) {
+func (x *execution) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
 	if err := settled(x.settle()); err != nil {
 		return nil, err
 	}
@@ -115,14 +116,14 @@ func (x *execution) beginWriting(ctx context.Context, c ToolCall) (context.Conte
 
 // record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
 // forgotten by now; then this is too.
-func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
+func (x *execution) record(c llm.ToolCall, done Acted, wrote bool) error {
 	m := Memory{
 		ID: MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: ActionResult, Room: x.run.Room,
 		Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
-		m.Failure = ActionFailed
+		m.Failure = llm.ActionFailed
 	}
 	t := x.rt.toolbox.find(c.Name)
 	return x.persist(x.life, func() error {
@@ -139,7 +140,7 @@ func (x *execution) record(c ToolCall, done Acted, wrote bool) error {
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (x *execution) resolve(c ToolCall) (*tool, json.RawMessage, string) {
+func (x *execution) resolve(c llm.ToolCall) (*tool, json.RawMessage, string) {
 	t := x.rt.toolbox.find(c.Name)
 	if t == nil || !x.rt.offers(t, x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // I14: what an action says elsewhere is said there once, or not at all where the process died first, and the action is not
@@ -19,7 +20,7 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 				return core.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
 			}}
 			w.plug(a)
-			w.model.play = func(r core.Request) []step {
+			w.model.play = func(r llm.Request) []step {
 				switch r.Messages[len(r.Messages)-1].Text {
 				case "tell them":
 					return []step{write(fox), pause(time.Second), call(0, "a", "SEND", "{}")}

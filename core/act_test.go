@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // likes is a schema with something to get wrong.
@@ -96,7 +97,7 @@ func TestLimits(t *testing.T) {
 			c.Update("too late to be heard")
 			return core.Result{Text: "too late"}, nil
 		}}, &fakeAction{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
-		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*core.Chunk, error) {
+		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*llm.Chunk, error) {
 			close(free)
 			return nil, nil
 		}, pause(time.Second), write("Well.")})
@@ -389,26 +390,26 @@ func TestFilesAreWhatTheyAre(t *testing.T) {
 	png, page := "\x89PNG\r\n\x1a\n", "<html><script>"
 	for name, c := range map[string]struct {
 		name, kind, data string
-		want             []core.File
+		want             []llm.File
 	}{
-		"a picture":           {"a.png", "image/png", png, []core.File{{Name: "a.png", Type: "image/png", Data: []byte(png)}}},
-		"said to be a page":   {"", "text/html", png, []core.File{{Type: "image/png", Data: []byte(png)}}},
-		"a page":              {"", "image/png", page, []core.File{{Type: "text/html; charset=utf-8", Data: []byte(page)}}},
-		"a drawing":           {"", "image/svg+xml", "<svg/>", []core.File{{Type: "text/plain; charset=utf-8", Data: []byte("<svg/>")}}},
-		"a song":              {"a.mp3", "audio/mpeg", "la", []core.File{{Name: "a.mp3", Type: "audio/mpeg", Data: []byte("la")}}},
-		"of no type":          {"a", "nothing of the kind\r\n", "la", []core.File{{Name: "a", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"from a folder":       {"../../etc/a \u202e\n b.txt", "", "la", []core.File{{Name: "a b.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"of another's folder": {`C:\x\a.txt`, "", "la", []core.File{{Name: "a.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"a picture":           {"a.png", "image/png", png, []llm.File{{Name: "a.png", Type: "image/png", Data: []byte(png)}}},
+		"said to be a page":   {"", "text/html", png, []llm.File{{Type: "image/png", Data: []byte(png)}}},
+		"a page":              {"", "image/png", page, []llm.File{{Type: "text/html; charset=utf-8", Data: []byte(page)}}},
+		"a drawing":           {"", "image/svg+xml", "<svg/>", []llm.File{{Type: "text/plain; charset=utf-8", Data: []byte("<svg/>")}}},
+		"a song":              {"a.mp3", "audio/mpeg", "la", []llm.File{{Name: "a.mp3", Type: "audio/mpeg", Data: []byte("la")}}},
+		"of no type":          {"a", "nothing of the kind\r\n", "la", []llm.File{{Name: "a", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"from a folder":       {"../../etc/a \u202e\n b.txt", "", "la", []llm.File{{Name: "a b.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"of another's folder": {`C:\x\a.txt`, "", "la", []llm.File{{Name: "a.txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
 		"with a long name": {strings.Repeat("ä", 100) + ".txt", "", "la",
-			[]core.File{{Name: strings.Repeat("ä", 48) + ".txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
-		"without a name": {"..", "", "la", []core.File{{Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+			[]llm.File{{Name: strings.Repeat("ä", 48) + ".txt", Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
+		"without a name": {"..", "", "la", []llm.File{{Type: "text/plain; charset=utf-8", Data: []byte("la")}}},
 		"a large one":    {"", "image/png", png + strings.Repeat("x", 8<<20), nil},
 		"an empty one":   {"a.txt", "text/plain", "", nil},
 	} {
 		inWorld(t, func(w *world) {
 			w.watched()
 			w.plug(&fakeAction{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
-				return core.Result{Text: "there", Files: []core.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
+				return core.Result{Text: "there", Files: []llm.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
 			}})
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"time"
+
+	"parley/core/llm"
 )
 
 // Action is something that the agent can do. An action may be a [Matcher] and an [Conditional] too. All methods are called
@@ -46,8 +48,8 @@ type ActionSpec struct {
 }
 
 // Tool returns what a model is told of the action.
-func (s ActionSpec) Tool() ToolSpec {
-	return ToolSpec{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
+func (s ActionSpec) Tool() llm.Tool {
+	return llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
 }
 
 // Effect says whether an action changes something that outlasts the answer. It decides what is journaled, and what may be
@@ -67,7 +69,7 @@ type Result struct {
 	Short string // for people, one line
 	// Files are for people: below the answer, pictures as pictures, each at most 8 MiB. They are remembered with it, up to
 	// 24 MiB.
-	Files []File
+	Files []llm.File
 	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
 	// nothing was said at all counts as ignored.
 	Last bool

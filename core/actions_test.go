@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // fakeAction does what a test says, and counts.
@@ -137,7 +138,7 @@ func TestAction(t *testing.T) {
 		}
 		turns := w.model.asked()[1].Messages
 		result := turns[len(turns)-1]
-		if result.Role != core.ToolRole || result.Call != "c1" || result.Text != "it plays" {
+		if result.Role != llm.RoleTool || result.Call != "c1" || result.Text != "it plays" {
 			w.Errorf("the model was told %+v", result)
 		}
 		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
@@ -247,7 +248,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
 		},
 		"stalled in mid-parameters": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, core.Failed},
-		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&core.Failure{Kind: core.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, core.Failed},
+		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&llm.Failure{Kind: llm.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, core.Failed},
 		"panic in mid-parameters":   {[]step{call(0, "a", "DO", `{"x":`), panics()}, nil, core.Failed},
 		"out of time": {
 			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *world, _ *node) {}, core.TimedOut,
@@ -315,7 +316,7 @@ func TestEndlessCalls(t *testing.T) {
 		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {
 			w.Errorf("the model was asked %d times, and %d actions were done", len(asked), a.times())
 		}
-		if v.Outcome.Status != core.Failed || v.Text() != core.ProviderIssue.Sentence() {
+		if v.Outcome.Status != core.Failed || v.Text() != llm.ProviderIssue.Sentence() {
 			w.Errorf("it ended as %+v with %q", v.Outcome, v.Text())
 		}
 	})

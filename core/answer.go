@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/core/llm"
 )
 
 // Answer is what one run says: written by one, read by any number, each at its own pace. The zero Answer is ready
@@ -41,8 +43,8 @@ type segment struct {
 	parameters strings.Builder  // of a call, while they are being written
 	text       *strings.Builder // what it says; a callback begins another one. A string taken from a builder stays good
 	said       string           // with the newest callback
-	brought    []File           // with that
-	files      []File           // that it shows now
+	brought    []llm.File       // with that
+	files      []llm.File       // that it shows now
 	first      Cursor           // the first and the newest callback in the log: the two that a slow reader gets
 	last       Cursor
 }

@@ -8,11 +8,12 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func anyChange(t *rapid.T) core.Change {
 	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
-	files := rapid.SampledFrom([][]core.File{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
+	files := rapid.SampledFrom([][]llm.File{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
 	switch rapid.IntRange(0, 8).Draw(t, "kind") {
 	case 0, 1, 2:
 		return textChange(rapid.IntRange(0, 2).Draw(t, "step"), rapid.StringOfN(rapid.SampledFrom([]rune("abcé😀")), 0, 4, -1).Draw(t, "text"))

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/scan"
 )
 
@@ -14,13 +15,13 @@ import (
 const maxReply = 64 << 10
 
 // small has a short question answered by the small model, in one attempt. What the answer asks to be done is not done.
-func (rt *Runtime) small(ctx context.Context, req Request) (text string, err error) {
+func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text, err = "", fmt.Errorf("the small model panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	model := rt.cfg.Models.small()
+	model := rt.cfg.Models.SmallOrLarge()
 	if model == nil {
 		return "", errors.New("no small model is configured")
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"parley/core/llm"
 )
 
 // reservation is what one call takes.
@@ -17,7 +19,7 @@ type reservation struct {
 	said     int       // bytes of the answer
 	chunks   int       // in which these came
 	alive    int       // signs of life that are not for people, such as thoughts
-	usage    *Usage
+	usage    *llm.Usage
 	ended    bool // it has come to its end: what follows costs nothing more
 	whole    bool // nothing cut it off
 	failed   bool
@@ -62,7 +64,7 @@ func (b *reservation) add(ctx context.Context, least, most int) error {
 	return nil
 }
 
-func (b *reservation) take(c Chunk, err error) {
+func (b *reservation) take(c llm.Chunk, err error) {
 	if n := len(c.Text); n > 0 {
 		b.said += n
 		b.chunks++

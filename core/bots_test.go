@@ -14,6 +14,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // botRelay hands what one gateway says in a group to another, as platforms do.
@@ -117,7 +118,7 @@ func TestWhichBotsAreAnswered(t *testing.T) {
 
 // IN-05: a bot never hears of a failure, which it might answer; a person does.
 func TestNoFailuresForBots(t *testing.T) {
-	broken := &core.Failure{Kind: core.NoProvider, Err: errors.New("401")}
+	broken := &llm.Failure{Kind: llm.NoProvider, Err: errors.New("401")}
 	for name, script := range map[string][]step{
 		"at once": {fails(broken)}, "after words": {write(fox), fails(broken)},
 	} {
@@ -130,7 +131,7 @@ func TestNoFailuresForBots(t *testing.T) {
 					m := w.message(group, author, "Hello")
 					m.Bot, m.Addressed = author == "robot", true
 					o, said := w.ended(n.submit(m))
-					if o.Status != core.Failed || strings.Contains(said, core.NoProvider.Sentence()) != told {
+					if o.Status != core.Failed || strings.Contains(said, llm.NoProvider.Sentence()) != told {
 						w.Errorf("%s: it is %+v and said %q", author, o, said)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -59,17 +60,17 @@ func (c *Call) Read(into any) error {
 
 // Update shows text and files, pictures as pictures, in place of what this call said and showed before, below what is
 // already written. Those of the last update stay, above the files of the result. Files of more than 8 MiB are left out.
-func (c *Call) Update(text string, files ...File) { c.update(Change{Text: text, Files: files}) }
+func (c *Call) Update(text string, files ...llm.File) { c.update(Change{Text: text, Files: files}) }
 
 func (c *Call) update(said Change) Cursor {
-	said.Kind, said.Text, said.Important, said.Files = Callback, text.Clean(said.Text), text.Clean(said.Important), showable(said.Files)
+	said.Kind, said.Text, said.Important, said.Files = Callback, text.Clean(said.Text), text.Clean(said.Important), llm.Showable(said.Files)
 	return c.block.say(said)
 }
 
 // UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
 // [ErrUnseen] when the platform takes too long, and with the cause of ctx.
-func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...File) ([]Shown, error) {
+func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File) ([]Shown, error) {
 	at := c.update(Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)

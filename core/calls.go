@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -16,7 +17,7 @@ type ToolBlock struct {
 }
 
 // toolBlock is a call that shows files.
-func toolBlock(id string, t Tool, files []File) ToolBlock {
+func toolBlock(id string, t Tool, files []llm.File) ToolBlock {
 	b := ToolBlock{ID: id, Tool: t}
 	for _, f := range files {
 		if f.Picture() {
@@ -30,16 +31,8 @@ func toolBlock(id string, t Tool, files []File) ToolBlock {
 type PastCall struct {
 	ID string `json:"id"`
 	Tool
-	At    int        `json:"at,omitempty"` // how many bytes of the answer's text stand above it
-	Files []PastFile `json:"files,omitempty"`
-}
-
-// PastFile is a file that a call has shown. What it holds is read from [Files].
-type PastFile struct {
-	N    int    `json:"n"` // among those of the answer, from 0
-	Name string `json:"name,omitempty"`
-	Type string `json:"type"`
-	Size int    `json:"size"` // bytes
+	At    int            `json:"at,omitempty"` // how many bytes of the answer's text stand above it
+	Files []llm.PastFile `json:"files,omitempty"`
 }
 
 const (
@@ -58,7 +51,7 @@ func (v View) Calls() []PastCall {
 type callSnapshot struct {
 	bytes int // of parameters and results
 	size  int // of files
-	files []File
+	files []llm.File
 }
 
 func (k *callSnapshot) keep(v View) (all []PastCall) {
@@ -79,7 +72,7 @@ func (k *callSnapshot) tool(t Tool) Tool {
 	return t
 }
 
-func (k *callSnapshot) saveFiles(files []File) (kept []PastFile) {
+func (k *callSnapshot) saveFiles(files []llm.File) (kept []llm.PastFile) {
 	for _, b := range files {
 		if b.Past != nil {
 			kept = append(kept, *b.Past)
@@ -88,15 +81,15 @@ func (k *callSnapshot) saveFiles(files []File) (kept []PastFile) {
 		if k.size+len(b.Data) > maxGallery {
 			continue
 		}
-		kept = append(kept, PastFile{len(k.files), b.Name, b.Type, len(b.Data)})
+		kept = append(kept, llm.PastFile{N: len(k.files), Name: b.Name, Type: b.Type, Size: len(b.Data)})
 		k.files, k.size = append(k.files, b), k.size+len(b.Data)
 	}
 	return kept
 }
 
 // filesOf gives what the calls of a run have shown. Files that are gone are left out.
-func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []File {
-	return func(c PastCall) (all []File) {
+func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []llm.File {
+	return func(c PastCall) (all []llm.File) {
 		for _, f := range c.Files {
 			b, err := rt.cfg.Store.File(ctx, run, f.N)
 			if err == nil {
@@ -110,15 +103,15 @@ func (rt *Runtime) filesOf(ctx context.Context, run RunID) func(PastCall) []File
 }
 
 // pastFiles returns what a call has shown without reading it: any number of readers can ask for an answer that has ended.
-func pastFiles(c PastCall) (all []File) {
+func pastFiles(c PastCall) (all []llm.File) {
 	for _, f := range c.Files {
-		all = append(all, File{Name: f.Name, Type: f.Type, Past: &f})
+		all = append(all, llm.File{Name: f.Name, Type: f.Type, Past: &f})
 	}
 	return all
 }
 
 // replay writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
-func (a *Answer) replay(text string, history []string, calls []PastCall, files func(PastCall) []File) {
+func (a *Answer) replay(text string, history []string, calls []PastCall, files func(PastCall) []llm.File) {
 	a.mu.Lock()
 	a.history = callbackHistory{texts: history}
 	a.mu.Unlock()

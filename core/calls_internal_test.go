@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -41,22 +42,22 @@ func TestTellAgain(t *testing.T) {
 	}
 }
 
-func noFiles(PastCall) []File { return nil }
+func noFiles(PastCall) []llm.File { return nil }
 
 // LM-08: what is kept of calls is bounded, and can be stored whatever an action wrote.
 func TestCallsAreBounded(t *testing.T) {
 	var a Answer
-	picture := File{Type: "image/png", Data: make([]byte, maxGallery/7)}
+	picture := llm.File{Type: "image/png", Data: make([]byte, maxGallery/7)}
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []File{picture}})
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []llm.File{picture}})
 	}
 	var k callSnapshot
 	bytes := 0
 	calls := k.keep(a.View())
 	for i, c := range calls {
 		bytes += len(c.Result)
-		if text.Clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []PastFile{{i, "", "image/png", maxGallery / 7}}) || i >= 7 && c.Files != nil {
+		if text.Clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []llm.PastFile{{N: i, Name: "", Type: "image/png", Size: maxGallery / 7}}) || i >= 7 && c.Files != nil {
 			t.Fatalf("call %d is kept as %.20q, with %v", i, c.Result, c.Files)
 		}
 	}

@@ -3,6 +3,8 @@ package core
 import (
 	"iter"
 	"strings"
+
+	"parley/core/llm"
 )
 
 // Cursor is a position in an answer's changes: text and pieces of parameters count their bytes, everything else one. It is the same on every
@@ -20,11 +22,11 @@ type Change struct {
 	Important string `json:"important,omitempty"`
 	// Files are what the call shows beside its text from now on: a Callback without any takes away those before, a ToolStage
 	// without any leaves them.
-	Files   []File   `json:"files,omitempty"`
-	Tool    *Tool    `json:"tool,omitempty"`    // of ToolStage; never changed once applied
-	Choices *Choices `json:"offer,omitempty"`   // of Offered
-	Outcome *Outcome `json:"outcome,omitempty"` // of Ended
-	History []string `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
+	Files   []llm.File `json:"files,omitempty"`
+	Tool    *Tool      `json:"tool,omitempty"`    // of ToolStage; never changed once applied
+	Choices *Choices   `json:"offer,omitempty"`   // of Offered
+	Outcome *Outcome   `json:"outcome,omitempty"` // of Ended
+	History []string   `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
 }
 
 // Kind is the kind of a [Change].
@@ -80,8 +82,8 @@ const (
 
 // Outcome is how an answer ended. The zero Outcome has not.
 type Outcome struct {
-	Status  Status      `json:"status"`
-	Failure FailureKind `json:"failure,omitempty"`
+	Status  Status          `json:"status"`
+	Failure llm.FailureKind `json:"failure,omitempty"`
 	// Withdrawn says that nothing of the answer is to stay in sight: what was shown is deleted.
 	Withdrawn bool `json:"withdrawn,omitempty"`
 	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
@@ -143,11 +145,11 @@ type Segment struct {
 	Tool Tool
 	Text string // of a step it only grows from view to view; of a call it may be replaced
 	// Files are what the call shows beside its text: replaced with it until the call ends. Their data is never changed.
-	Files []File
+	Files []llm.File
 }
 
 // Files are what calls show beside their text, in the order of the calls.
-func (v View) Files() (all []File) {
+func (v View) Files() (all []llm.File) {
 	for _, s := range v.Segments {
 		all = append(all, s.Files...)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
@@ -42,7 +43,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 		w.cfg.Models.Transcriber = deaf{}
 		w.cfg.Access.Group = core.GroupAmbient
 		n := w.start()
-		w.model.play = func(core.Request) []step { return []step{write("IGNORE")} }
+		w.model.play = func(llm.Request) []step { return []step{write("IGNORE")} }
 		for i := range 5 {
 			w.wants(n.submit(with(w.message(group, "ada", "It rains."), spoke(fmt.Sprint(i)))), core.Ignored, "")
 		}
@@ -128,7 +129,7 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 				w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
 				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					if asks {
-						for _, err := range w.cfg.Models.Large.Generate(ctx, core.Request{}) {
+						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
 							if err != nil {
 								return core.Result{}, err
 							}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // crashStory is played once in whole, and then once for each effect at which its process dies.
@@ -97,7 +98,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		}
 		a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
 		w.plug(a)
-		w.model.play = func(r core.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
+		w.model.play = func(r llm.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
 		p, sound := &ports{}, w.cfg
 		p.wrap(&w.cfg)
 		first := w.start()

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -163,7 +164,7 @@ func (x *execution) rememberSilence(v Verdict) error {
 }
 
 // question is what the model is asked, about the end of the conversation.
-func (x *execution) question(ctx context.Context, s TurnContext) (Request, error) {
+func (x *execution) question(ctx context.Context, s TurnContext) (llm.Request, error) {
 	var end []Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.told() {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime/debug"
+
+	"parley/core/llm"
 )
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
@@ -45,7 +47,7 @@ func (x *execution) direct(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	c := ToolCall{ID: x.callID(""), Name: t.spec.Name, Parameters: params}
+	c := llm.ToolCall{ID: x.callID(""), Name: t.spec.Name, Parameters: params}
 	x.stage(c, Tool{Stage: StageStart})
 	if _, err := x.act(ctx, c); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func TestStop(t *testing.T) {
@@ -56,14 +57,14 @@ func TestTimeLimits(t *testing.T) {
 		status core.Status
 		text   string
 	}{
-		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, core.Failed, core.GenerationTimeout.Sentence()},
+		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, core.Failed, llm.GenerationTimeout.Sentence()},
 		"silence after a word": {[]step{write("So"), pause(time.Hour)}, 75 * time.Second, core.Failed,
-			"So\n\n_(" + core.GenerationTimeout.Sentence() + ")_"},
+			"So\n\n_(" + llm.GenerationTimeout.Sentence() + ")_"},
 		"thoughts are life": {[]step{pause(80 * time.Second), alive(), pause(70 * time.Second), alive(), pause(70 * time.Second), write("Done.")},
 			220 * time.Second, core.Completed, "Done."},
-		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, core.TimedOut, core.GenerationTimeout.Sentence()},
-		"a wait that would take too long": {[]step{fails(&core.Failure{Kind: core.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
-			0, core.Failed, core.RateLimited.Sentence()},
+		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, core.TimedOut, llm.GenerationTimeout.Sentence()},
+		"a wait that would take too long": {[]step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
+			0, core.Failed, llm.RateLimited.Sentence()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -87,24 +88,24 @@ func TestTimeLimits(t *testing.T) {
 
 // LM-01, LM-02, LM-06: at most three calls of a round, and only while nothing can be seen.
 func TestRetries(t *testing.T) {
-	busy := fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})
-	final := fails(&core.Failure{Kind: core.NoProvider, Err: errDown})
+	busy := fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errDown})
+	final := fails(&llm.Failure{Kind: llm.NoProvider, Err: errDown})
 	for name, c := range map[string]struct {
 		scripts [][]step
 		calls   int
 		text    string
 	}{
 		"third time lucky":     {[][]step{{busy}, {busy}, {write("Done.")}}, 3, "Done."},
-		"never":                {[][]step{{busy}, {busy}, {busy}, {write("Done.")}}, 3, core.RateLimited.Sentence()},
-		"no use":               {[][]step{{final}, {write("Done.")}}, 1, core.NoProvider.Sentence()},
-		"seen":                 {[][]step{{write("So"), busy}, {write("Done.")}}, 1, "So\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"never":                {[][]step{{busy}, {busy}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence()},
+		"no use":               {[][]step{{final}, {write("Done.")}}, 1, llm.NoProvider.Sentence()},
+		"seen":                 {[][]step{{write("So"), busy}, {write("Done.")}}, 1, "So\n\n_(" + llm.RateLimited.Sentence() + ")_"},
 		"spaces are not seen":  {[][]step{{write(" "), busy}, {write("Done.")}}, 2, "Done."},
 		"empty":                {[][]step{{}, {write("Done.")}}, 2, "Done."},
-		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, core.ProviderIssue.Sentence()},
-		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, core.RateLimited.Sentence()},
-		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, core.ProviderIssue.Sentence()},
-		"filtered":             {[][]step{{write("So"), finish(core.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
-		"filtered from the on": {[][]step{{finish(core.FinishFilter)}}, 1, "_(The answer was stopped by the provider's content filter.)_"},
+		"empty twice":          {[][]step{{}, {alive()}, {write("Done.")}}, 2, llm.ProviderIssue.Sentence()},
+		"busy, empty, busy":    {[][]step{{busy}, {}, {busy}, {write("Done.")}}, 3, llm.RateLimited.Sentence()},
+		"a panic":              {[][]step{{panics()}, {write("Done.")}}, 1, llm.ProviderIssue.Sentence()},
+		"filtered":             {[][]step{{write("So"), finish(llm.FinishFilter)}}, 1, "So\n\n_(The answer was stopped by the provider's content filter.)_"},
+		"filtered from the on": {[][]step{{finish(llm.FinishFilter)}}, 1, "_(The answer was stopped by the provider's content filter.)_"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -114,7 +115,7 @@ func TestRetries(t *testing.T) {
 				if _, said := w.ended(acc); said != c.text || len(w.model.asked()) != c.calls {
 					w.Errorf("after %d calls it said %q", len(w.model.asked()), said)
 				}
-				if c.text == core.RateLimited.Sentence() {
+				if c.text == llm.RateLimited.Sentence() {
 					w.model.forget()
 					w.wants(n.say("B"), core.Completed, "You said: B")
 					calls := w.model.asked()

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+
+	"parley/core/llm"
 )
 
 // Event is something that happened, for those who watch: plugins, metrics, tests. The set is closed: the types of this
@@ -102,7 +104,7 @@ type (
 	// ModelUsed is one call of a model that has come to its end, well or not.
 	ModelUsed struct {
 		RunInfo
-		Usage     Usage
+		Usage     llm.Usage
 		Estimated bool // the provider did not say: Usage is a guess
 		Took      time.Duration
 	}
@@ -174,6 +176,6 @@ type Observer interface {
 type ActionOutput struct {
 	Text  string // for the model
 	Short string // for people, one line
-	Files []File
+	Files []llm.File
 	Last  bool // the model is not asked again
 }

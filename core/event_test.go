@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // diary writes down what it hears.
@@ -60,7 +61,7 @@ func TestRunEvents(t *testing.T) {
 	}{
 		"answered": {func(_ *world, n *node) core.Accepted { return n.say("Hello") }, []string{"started", "completed"}},
 		"failed": {func(w *world, n *node) core.Accepted {
-			w.model.queue([]step{fails(&core.Failure{Kind: core.NoProvider, Err: errors.New("401")})})
+			w.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("401")})})
 			return n.say("Hello")
 		}, []string{"started", "failed"}},
 		"too long": {func(w *world, n *node) core.Accepted {
@@ -134,7 +135,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
 		w.cfg.Observers = []core.Observer{d}
-		w.model.queue([]step{pause(3 * time.Second), fails(&core.Failure{Kind: core.NoProvider, Err: errors.New("the key sk-1 is wrong")})})
+		w.model.queue([]step{pause(3 * time.Second), fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("the key sk-1 is wrong")})})
 		n := w.start()
 		m := w.message(room, "ada", "Hello")
 		begun := time.Now()
@@ -152,7 +153,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("received %+v", e)
 				}
 			case core.MessageSent:
-				if e.RunInfo != info || e.Message.ID != core.MemoryID(acc.Run) || e.Message.Text != core.NoProvider.Sentence() {
+				if e.RunInfo != info || e.Message.ID != core.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence() {
 					w.Errorf("sent %+v", e)
 				}
 			case core.RunStarted:
@@ -165,7 +166,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("used %+v", e)
 				}
 			case core.RunEnded:
-				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: core.Failed, Err: core.NoProvider.Sentence()}
+				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: core.Failed, Err: llm.NoProvider.Sentence()}
 				if e.RunInfo != info || !e.End.Equal(end.End) || e.Duration != end.Duration || e.Status != end.Status || e.Err != end.Err {
 					w.Errorf("ended %+v; want %+v", e, end)
 				}

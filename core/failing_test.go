@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 var errOnce = errors.New("the store failed once")
@@ -88,8 +89,8 @@ func (f *failing) Entity(ctx context.Context, id core.EntityID) (core.Entity, er
 	return getOnce(f, "Entity", func() (core.Entity, error) { return f.Store.Entity(ctx, id) })
 }
 
-func (f *failing) File(ctx context.Context, run core.RunID, n int) (core.File, error) {
-	return getOnce(f, "File", func() (core.File, error) { return f.Store.File(ctx, run, n) })
+func (f *failing) File(ctx context.Context, run core.RunID, n int) (llm.File, error) {
+	return getOnce(f, "File", func() (llm.File, error) { return f.Store.File(ctx, run, n) })
 }
 
 func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // DI-15, I10: a room that somebody floods costs the others nothing, and rooms that are quiet again leave nothing behind.
 func TestHotRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		w.model.play = func(core.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
-		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
+		w.model.play = func(llm.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
+		w.model.where = func(r llm.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		n := w.start()
 		idle := goroutines()
 		var flood sync.WaitGroup

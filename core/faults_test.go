@@ -7,26 +7,27 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // answers are one answer in both modes, piece by piece.
 func answers() map[core.GenerationMode][]step {
 	return map[core.GenerationMode][]step{
-		core.Native: {write("<think>a "), write("secret</think>"), write("One "), write("two "), write("three."), finish(core.FinishStop)},
+		core.Native: {write("<think>a "), write("secret</think>"), write("One "), write("two "), write("three."), finish(llm.FinishStop)},
 		core.XML: {
 			write("<response><thought>a sec"), write("ret</thought><actions>REPLY</act"), write("ions><text>One "), write("two "), write("three.</te"),
-			write("xt></response>"), finish(core.FinishStop),
+			write("xt></response>"), finish(llm.FinishStop),
 		},
 	}
 }
 
 // LM-01, LM-02, LM-13: whatever happens after whichever piece, no text is repeated, and the budget of three calls is for all.
 func TestFaultAtEachPiece(t *testing.T) {
-	busy := &core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown}
-	gone := &core.Failure{Kind: core.NoProvider, Err: errDown}
+	busy := &llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errDown}
+	gone := &llm.Failure{Kind: llm.NoProvider, Err: errDown}
 	for mode, pieces := range answers() {
 		for at := range len(pieces) + 1 {
-			for name, f := range map[string]*core.Failure{"busy": busy, "gone": gone} {
+			for name, f := range map[string]*llm.Failure{"busy": busy, "gone": gone} {
 				t.Run(fmt.Sprintf("%s/%d/%s", mode, at, name), func(t *testing.T) {
 					inWorld(t, func(w *world) {
 						w.cfg.Generation.Mode = mode
@@ -63,9 +64,9 @@ func TestFaultAtEachPiece(t *testing.T) {
 // LM-04: parameters that are cut at any byte, however the answer then ends, are never used.
 func TestCutParameters(t *testing.T) {
 	const whole = `{"path":"/tmp/x","force":{"yes":true}}`
-	for _, end := range []core.FinishReason{core.FinishCalls, core.FinishLength, core.FinishStop, ""} {
+	for _, end := range []llm.FinishReason{llm.FinishCalls, llm.FinishLength, llm.FinishStop, ""} {
 		for cut := range len(whole) + 1 {
-			if end != core.FinishCalls && cut%9 > 0 && cut < len(whole) {
+			if end != llm.FinishCalls && cut%9 > 0 && cut < len(whole) {
 				continue // the others end alike
 			}
 			inWorld(t, func(w *world) {
@@ -75,10 +76,10 @@ func TestCutParameters(t *testing.T) {
 				acc := w.start().say("Delete it")
 				o, said := w.ended(acc)
 				made := remove.times() > 0
-				if want := cut == len(whole) && end != core.FinishLength; made != want || !o.Done() {
+				if want := cut == len(whole) && end != llm.FinishLength; made != want || !o.Done() {
 					t.Errorf("%q, then %q: made %v, said %q", whole[:cut], end, made, said)
 				}
-				if limit := strings.Contains(said, "length limit"); limit != (end == core.FinishLength) {
+				if limit := strings.Contains(said, "length limit"); limit != (end == llm.FinishLength) {
 					t.Errorf("%q, then %q: said %q", whole[:cut], end, said)
 				}
 			})
@@ -128,7 +129,7 @@ func TestOddCalls(t *testing.T) {
 						}
 						owed[c.ID] = true
 					}
-					if turn.Role == core.ToolRole {
+					if turn.Role == llm.RoleTool {
 						delete(owed, turn.Call)
 					}
 				}
@@ -144,9 +145,9 @@ func TestOddCalls(t *testing.T) {
 func TestConversationTooLong(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.model.queue([]step{fails(&core.Failure{Kind: core.ConversationTooLong, Err: errDown})})
+		w.model.queue([]step{fails(&llm.Failure{Kind: llm.ConversationTooLong, Err: errDown})})
 		acc := n.say("A")
-		if o, said := w.ended(acc); o.Failure != core.ConversationTooLong || !strings.Contains(said, "/new") || len(w.model.asked()) != 1 {
+		if o, said := w.ended(acc); o.Failure != llm.ConversationTooLong || !strings.Contains(said, "/new") || len(w.model.asked()) != 1 {
 			t.Errorf("it ended as %+v, said %q", o, said)
 		}
 		w.wants(n.say("B"), core.Completed, "You said: B")

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -62,7 +63,7 @@ func (x *execution) generate(ctx context.Context) error {
 
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
-func (x *execution) generateNative(ctx context.Context, st *state, req Request) error {
+func (x *execution) generateNative(ctx context.Context, st *state, req llm.Request) error {
 	last := x.rt.cfg.Generation.steps() - 1
 	for step := range last + 1 {
 		if step == last {
@@ -85,20 +86,20 @@ func (x *execution) generateNative(ctx context.Context, st *state, req Request) 
 		if x.over() {
 			return x.requireOutput()
 		}
-		req.Messages = append(req.Messages, ModelMessage{Role: Assistant, Text: r.text.String(), Calls: r.calls})
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls})
 		req.Messages = append(req.Messages, results...)
 	}
 	return nil
 }
 
 // actAll makes the calls of a round, one after the other, and returns what the model is told of them.
-func (x *execution) actAll(ctx context.Context, calls []ToolCall) (results []ModelMessage, err error) {
+func (x *execution) actAll(ctx context.Context, calls []llm.ToolCall) (results []llm.Message, err error) {
 	for _, c := range calls {
 		result, err := x.act(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		results = append(results, ModelMessage{Role: ToolRole, Call: c.ID, Text: result})
+		results = append(results, llm.Message{Role: llm.RoleTool, Call: c.ID, Text: result})
 	}
 	return results, nil
 }
@@ -111,7 +112,7 @@ func (x *execution) resolveReservedActions(ctx context.Context, st *state, r *ro
 		return err
 	}
 	ignored := ""
-	var calls []ToolCall
+	var calls []llm.ToolCall
 	for _, c := range r.calls {
 		switch r.reservedAction(c) {
 		case replyWord:
@@ -155,7 +156,7 @@ const (
 )
 
 // reservedAction is which of these words a call is, or "". Natively there may be an action of that name.
-func (r *round) reservedAction(c ToolCall) string {
+func (r *round) reservedAction(c llm.ToolCall) string {
 	word := strings.ToUpper(strings.TrimSpace(c.Name))
 	is := slices.Contains([]string{replyWord, ignoreWord, noneWord, stopWord}, word)
 	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.rt.toolbox.find(c.Name) == nil) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"parley/core/llm"
 )
 
 // continuations is how often the rest is asked for of an answer that was cut off.
@@ -18,7 +20,7 @@ func (r *round) severed() bool {
 			return false
 		}
 	}
-	return r.finish == FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
+	return r.finish == llm.FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
 }
 
 // continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
@@ -26,9 +28,9 @@ func (x *execution) continueText(ctx context.Context, st *state, r *round) error
 	asksForm := r.form || st.set[ContinueAnswer].delimiters.has("response")
 	for n := 0; n < continuations && r.severed(); n++ {
 		rest, err := x.fill(ctx, st, ContinueAnswer, &round{x: x, form: asksForm, rest: true, step: r.step}, nil)
-		var f *Failure
+		var f *llm.Failure
 		switch {
-		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == PromptTooLong:
+		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == llm.PromptTooLong:
 			return nil // it stays cut off, and says so
 		case err != nil:
 			return err

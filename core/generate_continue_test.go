@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // cutMark is what people read where an answer stays cut off.
@@ -12,8 +13,8 @@ const cutMark = "\n\n_(The answer was cut off by the model's length limit.)_"
 
 // An answer that the model's length limit cuts off goes on as if it were of one piece, in both forms, and not for ever.
 func TestCutAnswerGoesOn(t *testing.T) {
-	cut, end := finish(core.FinishLength), finish(core.FinishStop)
-	down := fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})
+	cut, end := finish(llm.FinishLength), finish(llm.FinishStop)
+	down := fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errDown})
 	long := strings.Repeat(" and on", 40)
 	for name, c := range map[string]struct {
 		first string // of the answer
@@ -27,11 +28,11 @@ func TestCutAnswerGoesOn(t *testing.T) {
 		"twice":                {"The", [][]step{{write(" quick"), cut}, {write(" fox."), end}}, 3, "The quick fox."},
 		"for ever":             {"The", [][]step{{write(" quick"), cut}, {write(" brown"), cut}, {write(" fox."), end}}, 3, "The quick brown" + cutMark},
 		"not the first time":   {"The quick", [][]step{{down}, {write(" fox."), end}}, 3, "The quick fox."},
-		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + core.RateLimited.Sentence() + ")_"},
-		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + llm.RateLimited.Sentence() + ")_"},
+		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + llm.RateLimited.Sentence() + ")_"},
 		"nothing more":         {"The quick", [][]step{{end}, {end}}, 3, "The quick" + cutMark},
 		"after thoughts":       {"The qui", [][]step{{write("\n<think>a secret</think>\n\nck fox."), end}}, 2, "The quick fox."},
-		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(core.FinishCalls)}}, 2, "The quick fox."},
+		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(llm.FinishCalls)}}, 2, "The quick fox."},
 	} {
 		for _, mode := range []core.GenerationMode{core.Native, core.XML} {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
@@ -62,8 +63,8 @@ func TestRestInTheForm(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.asForm()
 			w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
-			w.model.queue([]step{write("<response><text>The qui"), finish(core.FinishLength)},
-				[]step{write("<response>\n<thought>a secret</thought>\n<text>ck"), finish(core.FinishLength)},
+			w.model.queue([]step{write("<response><text>The qui"), finish(llm.FinishLength)},
+				[]step{write("<response>\n<thought>a secret</thought>\n<text>ck"), finish(llm.FinishLength)},
 				letters("<response>\n<thought>a secret</thought>\n<text> fox.</text>\n</response>"))
 			w.wants(w.start().say("Tell me"), core.Completed, "The quick fox.")
 			w.noTags()
@@ -77,10 +78,10 @@ func TestCutAnswerStays(t *testing.T) {
 		wrote []step
 		said  string
 	}{
-		"in a call":      {[]step{write("I do it."), call(0, "c", "DO", "{"), finish(core.FinishLength)}, "I do it." + cutMark},
-		"in the actions": {[]step{write("<response><text>I do it.</text><actions>DO, D"), finish(core.FinishLength)}, "I do it." + cutMark},
-		"with actions":   {[]step{write("<response><actions>REPLY, DO</actions><text>I do"), finish(core.FinishLength)}, "I do" + cutMark},
-		"at the end":     {[]step{write("<response><text>I do it.</text></response>"), finish(core.FinishLength)}, "I do it."},
+		"in a call":      {[]step{write("I do it."), call(0, "c", "DO", "{"), finish(llm.FinishLength)}, "I do it." + cutMark},
+		"in the actions": {[]step{write("<response><text>I do it.</text><actions>DO, D"), finish(llm.FinishLength)}, "I do it." + cutMark},
+		"with actions":   {[]step{write("<response><actions>REPLY, DO</actions><text>I do"), finish(llm.FinishLength)}, "I do" + cutMark},
+		"at the end":     {[]step{write("<response><text>I do it.</text></response>"), finish(llm.FinishLength)}, "I do it."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -107,8 +108,8 @@ func TestPromptOfTheRest(t *testing.T) {
 		w.knowing()
 		w.plug(shower("LOOK", "They sell <b>tea</b>. </results>"))
 		w.model.queue(
-			[]step{write("Let me see. "), call(0, "c", "LOOK", "{}"), finish(core.FinishCalls)},
-			[]step{write("There is te"), finish(core.FinishLength)}, []step{write("a.")})
+			[]step{write("Let me see. "), call(0, "c", "LOOK", "{}"), finish(llm.FinishCalls)},
+			[]step{write("There is te"), finish(llm.FinishLength)}, []step{write("a.")})
 		w.wants(w.start().say("What do you have? </beginning>"), core.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
 		got := asRead(w.lastPrompt())
 		golden(t, "continue", got)
@@ -128,7 +129,7 @@ func TestRestWithoutItsBeginning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
-				w.model.queue([]step{write("The qui</beginning>"), finish(core.FinishLength)}, []step{write("ck fox.")})
+				w.model.queue([]step{write("The qui</beginning>"), finish(llm.FinishLength)}, []step{write("ck fox.")})
 				w.wants(w.start().say("Tell me"), core.Completed, "The qui</beginning>ck fox.")
 				got, own := asRead(w.lastPrompt()), 1
 				if name == "named" { // nothing stands between tags

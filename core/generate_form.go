@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -35,8 +36,8 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 	if err != nil {
 		return err
 	}
-	nothing := func(t ModelMessage) bool { return strings.TrimSpace(t.Text) == "" }
-	if x.over() || !slices.ContainsFunc(results, func(t ModelMessage) bool { return !nothing(t) }) {
+	nothing := func(t llm.Message) bool { return strings.TrimSpace(t.Text) == "" }
+	if x.over() || !slices.ContainsFunc(results, func(t llm.Message) bool { return !nothing(t) }) {
 		return x.requireOutput()
 	}
 	return x.conclude(ctx, st, 2)
@@ -76,15 +77,15 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(r.calls, func(c ToolCall) bool { return r.reservedAction(c) == "" }) {
+	if slices.ContainsFunc(r.calls, func(c llm.ToolCall) bool { return r.reservedAction(c) == "" }) {
 		x.rt.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
 	}
-	r.calls = slices.DeleteFunc(r.calls, func(c ToolCall) bool { return r.reservedAction(c) == "" })
+	r.calls = slices.DeleteFunc(r.calls, func(c llm.ToolCall) bool { return r.reservedAction(c) == "" })
 	return x.resolveReservedActions(ctx, st, r)
 }
 
 // fill asks the model to fill a form.
-func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []ModelMessage) (*round, error) {
+func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []llm.Message) (*round, error) {
 	req, err := st.prompt(ctx, name, map[string]string{
 		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.rt.cfg.Generation.steps()),
 	})
@@ -96,14 +97,14 @@ func (x *execution) fill(ctx context.Context, st *state, name string, like *roun
 }
 
 // saidSoFar tells the model what people have read of this answer.
-func (x *execution) saidSoFar() []ModelMessage {
+func (x *execution) saidSoFar() []llm.Message {
 	said := strings.TrimSpace(x.answer.View().Text())
 	if said == "" {
 		return nil
 	}
-	return []ModelMessage{
-		{Role: Assistant, Text: "<response><text>" + said + "</text></response>"},
-		{Role: User, Text: "That has already been sent. Continue from there, in the same format, without repeating anything."},
+	return []llm.Message{
+		{Role: llm.RoleAssistant, Text: "<response><text>" + said + "</text></response>"},
+		{Role: llm.RoleUser, Text: "That has already been sent. Continue from there, in the same format, without repeating anything."},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/scan"
 	"parley/core/text"
 )
@@ -27,14 +28,14 @@ type round struct {
 
 	scan    *scan.Scanner
 	text    strings.Builder
-	calls   []ToolCall
+	calls   []llm.ToolCall
 	index   map[int]int // of a call's pieces → of calls
 	wrote   scan.Result // beside text and calls
 	open    bool        // it ended within its text
 	some    bool        // it wrote something, readable or not
-	finish  FinishReason
+	finish  llm.FinishReason
 	visible bool
-	usage   *Usage
+	usage   *llm.Usage
 }
 
 func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
@@ -42,7 +43,7 @@ func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
 // useless says that nothing can be made of the round. An answer without a thought is good.
 func (r *round) useless() bool {
 	switch {
-	case r.finish == FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
+	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
 		return false
 	case r.hidden && r.form:
 		return !r.wrote.Rooted || r.wrote.Cut
@@ -61,23 +62,23 @@ func (r *round) useless() bool {
 
 // round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
 // a copy of like.
-func (x *execution) round(ctx context.Context, req Request, like *round) (*round, error) {
+func (x *execution) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
 	empty := false
-	req.Messages = normalizeTurns(req.Messages)
+	req.Messages = llm.NormalizeMessages(req.Messages)
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
 		err := r.read(ctx, req)
-		var f *Failure
+		var f *llm.Failure
 		switch {
 		case err == nil && !r.useless():
 			return r, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case err == nil && (empty || try == attempts):
-			return nil, &Failure{Kind: ProviderIssue, Err: errEmpty}
+			return nil, &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
 			x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", x.run.ID, "try", try, "wrote", r.some)
@@ -99,12 +100,12 @@ func (x *execution) round(ctx context.Context, req Request, like *round) (*round
 }
 
 // read follows the model under a watchdog: only what the model produces counts as life (LM-03).
-func (r *round) read(ctx context.Context, req Request) (err error) {
+func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	begun := time.Now()
 	defer func() { r.x.used(req, r, time.Since(begun)) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(ErrStalled) })
+	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(llm.ErrStalled) })
 	defer dog.Stop()
 	defer func() {
 		if p := recover(); p != nil {
@@ -134,15 +135,15 @@ func (r *round) broken(ctx context.Context, err error) error {
 	if cause != nil {
 		err = cause
 	}
-	whole := r.finish != "" && r.finish != FinishLength || r.scan.Whole()
-	if err == nil || !whole || cause != nil && !errors.Is(cause, ErrStalled) {
+	whole := r.finish != "" && r.finish != llm.FinishLength || r.scan.Whole()
+	if err == nil || !whole || cause != nil && !errors.Is(cause, llm.ErrStalled) {
 		return err
 	}
 	r.x.rt.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
 	return nil
 }
 
-func (r *round) take(c Chunk) {
+func (r *round) take(c llm.Chunk) {
 	if c.Text != "" {
 		r.some = true
 		r.say(r.scan.Write(c.Text))
@@ -171,7 +172,7 @@ func (r *round) say(text string) {
 }
 
 // piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
-func (r *round) piece(d CallDelta) {
+func (r *round) piece(d llm.CallDelta) {
 	i, ok := r.index[d.Index]
 	if !ok {
 		if r.index == nil {
@@ -179,7 +180,7 @@ func (r *round) piece(d CallDelta) {
 		}
 		i = len(r.calls)
 		r.index[d.Index] = i
-		c := ToolCall{Name: text.Clean(d.Name)}
+		c := llm.ToolCall{Name: text.Clean(d.Name)}
 		if !r.hidden && r.reservedAction(c) == "" {
 			c.ID = r.x.callID(d.ID)
 			r.visible = true
@@ -211,7 +212,7 @@ func (r *round) close(err error) {
 	r.wrote = wrote
 	r.say(rest)
 	for _, c := range wrote.Calls {
-		r.calls = append(r.calls, ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
+		r.calls = append(r.calls, llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
 	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
 		r.x.rt.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
@@ -223,12 +224,12 @@ func (r *round) close(err error) {
 func (r *round) limit() {
 	why := ""
 	switch r.finish {
-	case FinishLength:
+	case llm.FinishLength:
 		if r.scan.Whole() {
 			return
 		}
 		why = "_(The answer was cut off by the model's length limit.)_"
-	case FinishFilter:
+	case llm.FinishFilter:
 		why = "_(The answer was stopped by the provider's content filter.)_"
 	default:
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // asForm makes the next nodes ask for the form.
@@ -55,13 +56,13 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	dice := `{"sides":6,"note":"a, b"}`
 	modes := map[core.GenerationMode][][]step{
 		core.Native: {
-			append(letters("<think>a secret plan</think>Let me roll."), call(0, "call-0", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(core.FinishCalls)),
-			append(letters("You got 4 & I am glad."), finish(core.FinishStop)),
+			append(letters("<think>a secret plan</think>Let me roll."), call(0, "call-0", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(llm.FinishCalls)),
+			append(letters("You got 4 & I am glad."), finish(llm.FinishStop)),
 		},
 		core.XML: {
 			append(letters("<response><thought>a secret plan</thought><actions>REPLY,<action name=\"ROLL\"><params>"+dice+"</params></action></actions>"+
-				"<providers></providers><text>Let me roll.</text></response>"), finish(core.FinishStop)),
-			append(letters("<response><text>You got 4 & I am glad.</text></response>"), finish(core.FinishStop)),
+				"<providers></providers><text>Let me roll.</text></response>"), finish(llm.FinishStop)),
+			append(letters("<response><text>You got 4 & I am glad.</text></response>"), finish(llm.FinishStop)),
 		},
 	}
 	var memories []core.Memory
@@ -109,13 +110,13 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 		rounds [][]step
 		began  int
 	}{
-		"natively":                         {core.Native, "NONE", [][]step{{call(0, "c", "NONE", "{}"), finish(core.FinishCalls)}, {write("Done."), finish(core.FinishStop)}}, 1},
-		"natively, without such an action": {core.Native, "OTHER", [][]step{{write("Done."), call(0, "c", "NONE", "{}"), finish(core.FinishCalls)}, {write("Again."), finish(core.FinishStop)}}, 0},
+		"natively":                         {core.Native, "NONE", [][]step{{call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Done."), finish(llm.FinishStop)}}, 1},
+		"natively, without such an action": {core.Native, "OTHER", [][]step{{write("Done."), call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Again."), finish(llm.FinishStop)}}, 0},
 		"in the form, with parameters": {core.XML, "REPLY", [][]step{
-			{write(`<response><actions><action name="REPLY"><params>{"to":"ada"}</params></action></actions><text>Wait.</text></response>`), finish(core.FinishStop)},
-			{write("<response><text>Done.</text></response>"), finish(core.FinishStop)}}, 1},
+			{write(`<response><actions><action name="REPLY"><params>{"to":"ada"}</params></action></actions><text>Wait.</text></response>`), finish(llm.FinishStop)},
+			{write("<response><text>Done.</text></response>"), finish(llm.FinishStop)}}, 1},
 		"in the form, without parameters": {core.XML, "REPLY", [][]step{
-			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(core.FinishStop)}}, 0},
+			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(llm.FinishStop)}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -151,7 +152,7 @@ func TestSimpleForm(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.asForm()
-				w.model.queue(append(letters(c.wrote), finish(core.FinishStop)))
+				w.model.queue(append(letters(c.wrote), finish(llm.FinishStop)))
 				acc := w.start().say("A")
 				w.wants(acc, core.Completed, c.text)
 				m := w.remembered(acc)
@@ -174,7 +175,7 @@ func TestFormIgnores(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			w.asForm()
-			w.model.queue([]step{write(wrote), finish(core.FinishStop)})
+			w.model.queue([]step{write(wrote), finish(llm.FinishStop)})
 			acc := w.start().say("A")
 			w.wants(acc, core.Ignored, "")
 			kept, err := w.store.Recent(w.Context(), room, core.IgnoredKind, 0, 5)
@@ -205,18 +206,18 @@ func TestFormRetries(t *testing.T) {
 	thought := []step{write("<response><thought>secret</thought></response>")}
 	cut := []step{write("<response><thought>secret</thought><actions>REPLY, DEL")}
 	reply := []step{write("<response><actions>REPLY</actions></response>")}
-	busy := []step{fails(&core.Failure{Kind: core.RateLimited, Retry: true, Err: errDown})}
+	busy := []step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errDown})}
 	for name, c := range map[string]struct {
 		scripts [][]step
 		calls   int
 		text    string
 	}{
 		"unreadable twice":      {[][]step{thought, cut, good}, 3, "Hi"},
-		"unreadable for ever":   {[][]step{thought, cut, reply, good}, 3, core.ProviderIssue.Sentence()},
+		"unreadable for ever":   {[][]step{thought, cut, reply, good}, 3, llm.ProviderIssue.Sentence()},
 		"empty":                 {[][]step{{}, good}, 2, "Hi"},
-		"empty twice":           {[][]step{{}, {}, good}, 2, core.ProviderIssue.Sentence()},
-		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, core.RateLimited.Sentence()},
-		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + core.RateLimited.Sentence() + ")_"},
+		"empty twice":           {[][]step{{}, {}, good}, 2, llm.ProviderIssue.Sentence()},
+		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, llm.RateLimited.Sentence()},
+		"failed in the text":    {[][]step{{write("<response><text>Half of"), busy[0]}, good}, 1, "Half of\n\n_(" + llm.RateLimited.Sentence() + ")_"},
 		"failed in the thought": {[][]step{{write("<response><thought>secret"), busy[0]}, good}, 2, "Hi"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,7 +377,7 @@ func TestSteps(t *testing.T) {
 		text       string
 		actions    int
 	}{
-		"native":     {core.Generation{MaxSteps: 3}, "A\n\nA\n\n_(" + core.ProviderIssue.Sentence() + ")_", 2},
+		"native":     {core.Generation{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence() + ")_", 2},
 		"multi-step": {core.Generation{Mode: core.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -384,10 +385,10 @@ func TestSteps(t *testing.T) {
 				w.cfg.Generation = c.generation
 				a := shower("A", "more")
 				w.plug(a)
-				w.model.play = func(req core.Request) []step {
+				w.model.play = func(req llm.Request) []step {
 					switch text := req.Messages[0].Text; {
 					case c.generation.Mode == core.Native:
-						return []step{call(0, "", "A", "{}"), finish(core.FinishCalls)}
+						return []step{call(0, "", "A", "{}"), finish(llm.FinishCalls)}
 					case strings.Contains(text, "<isFinish>"):
 						return []step{write("<response><action>A</action><isFinish>false</isFinish></response>")}
 					}

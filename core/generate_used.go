@@ -1,9 +1,13 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"parley/core/llm"
+)
 
 // used tells what one call of the model cost. What the provider does not report is estimated: 4 bytes a token.
-func (x *execution) used(req Request, r *round, took time.Duration) {
+func (x *execution) used(req llm.Request, r *round, took time.Duration) {
 	e := ModelUsed{RunInfo: x.info, Took: took}
 	if r.usage != nil {
 		e.Usage = *r.usage
@@ -13,7 +17,7 @@ func (x *execution) used(req Request, r *round, took time.Duration) {
 	x.rt.emit(e)
 }
 
-func estimate(req Request, r *round) Usage {
+func estimate(req llm.Request, r *round) llm.Usage {
 	asked, said := len(req.System), r.text.Len()+len(r.wrote.Thought)
 	for _, t := range req.Messages {
 		asked += len(t.Text)
@@ -27,5 +31,5 @@ func estimate(req Request, r *round) Usage {
 	for _, c := range r.calls {
 		said += len(c.Name) + len(c.Parameters)
 	}
-	return Usage{Prompt: (asked + 3) / 4, Completion: (said + 3) / 4}
+	return llm.Usage{Prompt: (asked + 3) / 4, Completion: (said + 3) / 4}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -61,14 +62,14 @@ func (s TurnContext) speaker(m Memory) string {
 }
 
 // modelMessage is what a model is told of m.
-func modelMessage(s TurnContext, m Memory) ModelMessage {
+func modelMessage(s TurnContext, m Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.entity():
-		return ModelMessage{Role: Assistant, Text: m.Text}
+		return llm.Message{Role: llm.RoleAssistant, Text: m.Text}
 	case s.Private || m.Name == "":
-		return ModelMessage{Role: User, Text: guard(m.promptText(), contextTag)}
+		return llm.Message{Role: llm.RoleUser, Text: guard(m.promptText(), contextTag)}
 	}
-	return ModelMessage{Role: User, Text: guard(s.line(m), contextTag)}
+	return llm.Message{Role: llm.RoleUser, Text: guard(s.line(m), contextTag)}
 }
 
 // conversation is the part of what was said that prompts hold.
@@ -91,7 +92,7 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 		if !m.told() {
 			continue
 		}
-		if budget -= text.Tokens(m.promptText()) + perTurn; budget < 0 && from+i < asked {
+		if budget -= text.Tokens(m.promptText()) + llm.TokensPerMessage; budget < 0 && from+i < asked {
 			c.lost = true
 			break
 		}

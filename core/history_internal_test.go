@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -39,7 +40,7 @@ func TestKeep(t *testing.T) {
 		}
 	}
 	failed := memories(3)
-	failed[1].Failure = ProviderIssue
+	failed[1].Failure = llm.ProviderIssue
 	if got := keep(failed, 2, "", 1000, 100); len(got.kept) != 2 {
 		t.Error("a failure is part of the conversation")
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"parley/core/llm"
 )
 
 // providerTool is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
@@ -50,7 +52,7 @@ func (q providerTool) Available(s TurnContext) bool {
 }
 
 // tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
-func (st *state) tools() (all []ToolSpec) {
+func (st *state) tools() (all []llm.Tool) {
 	for _, a := range st.scene.Actions {
 		all = append(all, a.Tool())
 	}

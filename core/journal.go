@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"time"
+
+	"parley/core/llm"
 )
 
 // Store is all that is remembered and owed. Its methods are safe for concurrent use, each is one transaction, and
@@ -140,7 +142,7 @@ type Journal interface {
 	// Leave records that owner ends as planned: none of its runs, now or later, counts a death for it. It changes nothing else;
 	// in particular the owner stays alive as long as it beats. It has no effect for an owner that never beat.
 	Leave(ctx context.Context, owner string) error
-	// SetAside returns the runs that ended with the failure [SetAside], newest first, at most limit.
+	// SetAside returns the runs that ended with the failure [llm.SetAside], newest first, at most limit.
 	SetAside(ctx context.Context, limit int) ([]Run, error)
 	// RetryRun lets a run that SetAside returns be answered again, as Reopen does, also if it is not the newest of its room: it
 	// then claims the room as if it were. [ErrNotFound] if there is no such run, [ErrBusy] if another run of its room is under
@@ -152,7 +154,7 @@ type Journal interface {
 type Files interface {
 	// File returns the nth file that was noted with the verdict of a run, from 0. [ErrNotFound] if there is none, or if
 	// nothing that the run said is remembered any more.
-	File(ctx context.Context, run RunID, n int) (File, error)
+	File(ctx context.Context, run RunID, n int) (llm.File, error)
 
 	// FilePart returns at most length bytes of the same file, from the given byte on, with what the whole is. There is no data
 	// at and past the end. Errors are those of File.
@@ -258,7 +260,7 @@ type Note struct {
 	Verdict *Verdict
 	Attempt bool // one more attempt is about to ask a model
 	// Files go with a verdict, in place of those of an earlier one.
-	Files []File
+	Files []llm.File
 }
 
 // Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the

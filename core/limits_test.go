@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // limited plays a story in which so much may be spent. It begins ten minutes before midnight.
@@ -33,7 +34,7 @@ func zoneOf(l core.Limits) *time.Location {
 
 func (w *world) limit(l core.Limits, ledger core.UsageStore) {
 	w.cfg.Meter = core.NewMeter(l, ledger, w.cfg.Log)
-	w.cfg.Models = w.cfg.Meter.Models(core.Models{Large: w.model})
+	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model})
 }
 
 // spent is what a bucket has of today.
@@ -46,8 +47,8 @@ func (w *world) spent(bucket string) core.Cost {
 
 // used is a usage that the model reports.
 func used(prompt, completion int) step {
-	return func(context.Context) (*core.Chunk, error) {
-		return &core.Chunk{Usage: &core.Usage{Prompt: prompt, Completion: completion}}, nil
+	return func(context.Context) (*llm.Chunk, error) {
+		return &llm.Chunk{Usage: &llm.Usage{Prompt: prompt, Completion: completion}}, nil
 	}
 }
 
@@ -113,7 +114,7 @@ func TestLimitsOfRoomAndTotal(t *testing.T) {
 func TestLimitOfTokens(t *testing.T) {
 	limited(t, core.Limits{Person: core.Cost{Tokens: 3000}}, func(w *world, n *node) {
 		var while core.Cost
-		look := func(context.Context) (*core.Chunk, error) { while = w.spent("person/ada"); return nil, nil }
+		look := func(context.Context) (*llm.Chunk, error) { while = w.spent("person/ada"); return nil, nil }
 		w.model.queue([]step{look, write("A word."), used(100, 11)})
 		n.writes("ada", "Hello")
 		if got := w.spent("person/ada").Tokens; got != 111 || while.Tokens < 1000 {
@@ -159,7 +160,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 func TestLimitOfManyAtOnce(t *testing.T) {
 	limited(t, core.Limits{Total: core.Cost{Tokens: 13_000}}, func(w *world, n *node) {
 		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
-		w.model.play = func(core.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
+		w.model.play = func(llm.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
 		var all []core.Accepted
 		for i := range 8 {
 			who := core.EntityID(fmt.Sprint("guest", i))
@@ -180,7 +181,7 @@ func TestLimitOfManyAtOnce(t *testing.T) {
 
 // LM-12: whatever ends a call, what it took is counted; where nobody knows, what was reserved.
 func TestLimitCountsHoweverItEnds(t *testing.T) {
-	failure := &core.Failure{Kind: core.ProviderIssue, Err: errors.New("500")}
+	failure := &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("500")}
 	for name, c := range map[string]struct {
 		script   []step
 		end      func(*node)
@@ -257,7 +258,7 @@ func TestLimitOfOverheard(t *testing.T) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 1500}}, w.store)
 		w.cfg.Access.Group = core.GroupAmbient
 		n := w.start()
-		w.model.play = func(core.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
+		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
 		for range 3 {
 			w.wants(n.submit(w.message(group, "ada", "It rains.")), core.Ignored, "")
 		}

@@ -194,7 +194,7 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
 	return a, nil
 }
 
-// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [File.Past], and not read.
+// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File.Past], and not read.
 func (rt *Runtime) replay(ctx context.Context, run Run) (*Answer, error) {
 	a := &Answer{}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/plugins/essentials"
 )
 
@@ -70,7 +71,7 @@ func TestEvaluators(t *testing.T) {
 // What people say of themselves is noted in their room alone, and told there later.
 func TestReflection(t *testing.T) {
 	inWorld(t, func(w *world) {
-		small := &model{play: func(core.Request) []step {
+		small := &model{play: func(llm.Request) []step {
 			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
 		}}
 		w.cfg.Models.Small = small

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -21,11 +22,11 @@ const (
 )
 
 // Models are models whose calls are held to the limits.
-func (m *Meter) Models(of Models) Models {
+func (m *Meter) Models(of llm.Models) llm.Models {
 	if m == nil {
 		return of
 	}
-	for _, model := range []*Model{&of.Large, &of.Small, &of.Vision} {
+	for _, model := range []*llm.Model{&of.Large, &of.Small, &of.Vision} {
 		if *model != nil {
 			*model = meteredModel{*model, m}
 		}
@@ -43,19 +44,19 @@ func (m *Meter) Models(of Models) Models {
 }
 
 type meteredModel struct {
-	Model
+	llm.Model
 	meter *Meter
 }
 
-// MaxTokens implements [Bounded].
+// MaxTokens implements [llm.Bounded].
 func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
 
-// Generate implements [Model]. The answer ends with a [*LimitError] where what is left of a limit ends.
-func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error] {
-	return func(yield func(Chunk, error) bool) {
-		b, err := g.meter.open(ctx, EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
+// Generate implements [llm.Model]. The answer ends with a [*LimitError] where what is left of a limit ends.
+func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		b, err := g.meter.open(ctx, llm.EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
 		if err != nil {
-			yield(Chunk{}, err)
+			yield(llm.Chunk{}, err)
 			return
 		}
 		defer b.settle(ctx)
@@ -66,7 +67,7 @@ func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk
 				return
 			}
 			if err := b.extend(ctx); err != nil {
-				yield(Chunk{}, err)
+				yield(llm.Chunk{}, err)
 				return
 			}
 		}
@@ -74,8 +75,8 @@ func (g meteredModel) Generate(ctx context.Context, req Request) iter.Seq2[Chunk
 	}
 }
 
-func maxTokens(m Model) int {
-	if b, ok := m.(Bounded); ok {
+func maxTokens(m llm.Model) int {
+	if b, ok := m.(llm.Bounded); ok {
 		return max(0, b.MaxTokens())
 	}
 	return 0
@@ -97,18 +98,18 @@ func metered[T any](ctx context.Context, m *Meter, tokens int, call func() (T, e
 		return none, err
 	}
 	got, err := call()
-	var f *Failure
-	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.unpaid()
+	var f *llm.Failure
+	b.flat, b.refused = true, errors.As(err, &f) && f.Kind.Unpaid()
 	b.settle(ctx)
 	return got, err
 }
 
 type meteredTranscriber struct {
-	Transcriber
+	llm.Transcriber
 	meter *Meter
 }
 
-// Transcribe implements [Transcriber].
+// Transcribe implements [llm.Transcriber].
 func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error) {
 	return metered(ctx, t.meter, len(sound)/soundPerToken, func() (string, error) {
 		return t.Transcriber.Transcribe(ctx, name, mime, sound)
@@ -116,21 +117,21 @@ func (t meteredTranscriber) Transcribe(ctx context.Context, name, mime string, s
 }
 
 type meteredImageGenerator struct {
-	ImageGenerator
+	llm.ImageGenerator
 	meter *Meter
 }
 
-// Paint implements [ImageGenerator].
-func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (File, error) {
-	return metered(ctx, p.meter, text.Tokens(prompt)+paintTokens, func() (File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
+// Paint implements [llm.ImageGenerator].
+func (p meteredImageGenerator) Paint(ctx context.Context, prompt string) (llm.File, error) {
+	return metered(ctx, p.meter, text.Tokens(prompt)+paintTokens, func() (llm.File, error) { return p.ImageGenerator.Paint(ctx, prompt) })
 }
 
 type meteredEmbedder struct {
-	Embedder
+	llm.Embedder
 	meter *Meter
 }
 
-// Embed implements [Embedder].
+// Embed implements [llm.Embedder].
 func (e meteredEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	n := 0
 	for _, t := range texts {

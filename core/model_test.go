@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/sim"
 )
 
@@ -14,48 +15,48 @@ import (
 type model struct {
 	mu      sync.Mutex
 	scripts [][]step
-	play    func(core.Request) []step      // what it says without a script; nil: what it was told
-	where   func(core.Request) core.RoomID // nil: the story asks in one room at a time
+	play    func(llm.Request) []step      // what it says without a script; nil: what it was told
+	where   func(llm.Request) core.RoomID // nil: the story asks in one room at a time
 	calls   []*modelCall
 }
 
 type modelCall struct {
-	core.Request
+	llm.Request
 	From, To time.Time
 	Cause    error // why it was cut off
 }
 
 // step is one piece; nil says nothing.
-type step func(ctx context.Context) (*core.Chunk, error)
+type step func(ctx context.Context) (*llm.Chunk, error)
 
 func write(s string) step {
-	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Text: s}, nil }
+	return func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Text: s}, nil }
 }
 
-func finish(f core.FinishReason) step {
-	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Finish: f}, nil }
+func finish(f llm.FinishReason) step {
+	return func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Finish: f}, nil }
 }
 
 func call(index int, id, name, parameters string) step {
-	return func(context.Context) (*core.Chunk, error) {
-		return &core.Chunk{Call: &core.CallDelta{Index: index, ID: id, Name: name, Parameters: parameters}}, nil
+	return func(context.Context) (*llm.Chunk, error) {
+		return &llm.Chunk{Call: &llm.CallDelta{Index: index, ID: id, Name: name, Parameters: parameters}}, nil
 	}
 }
 
 func alive() step {
-	return func(context.Context) (*core.Chunk, error) { return &core.Chunk{Alive: true}, nil }
+	return func(context.Context) (*llm.Chunk, error) { return &llm.Chunk{Alive: true}, nil }
 }
 
 func fails(err error) step {
-	return func(context.Context) (*core.Chunk, error) { return nil, err }
+	return func(context.Context) (*llm.Chunk, error) { return nil, err }
 }
 
 func panics() step {
-	return func(context.Context) (*core.Chunk, error) { panic("the model's reader is broken") }
+	return func(context.Context) (*llm.Chunk, error) { panic("the model's reader is broken") }
 }
 
 func pause(d time.Duration) step {
-	return func(ctx context.Context) (*core.Chunk, error) {
+	return func(ctx context.Context) (*llm.Chunk, error) {
 		select {
 		case <-time.After(d):
 			return nil, nil
@@ -78,15 +79,15 @@ func (m *model) forget() {
 	m.scripts = nil
 }
 
-// Generate implements [core.Model].
-func (m *model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+// Generate implements [llm.Model].
+func (m *model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		script, c := m.begin(req)
 		defer m.end(ctx, c)
 		for _, s := range script {
 			switch chunk, err := s(ctx); {
 			case err != nil:
-				yield(core.Chunk{}, err)
+				yield(llm.Chunk{}, err)
 				return
 			case chunk != nil && !yield(*chunk, nil):
 				return
@@ -95,7 +96,7 @@ func (m *model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.C
 	}
 }
 
-func (m *model) begin(req core.Request) ([]step, *modelCall) {
+func (m *model) begin(req llm.Request) ([]step, *modelCall) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := &modelCall{Request: req, From: time.Now()}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // reader hears how answers grow, in words, at its own pace.
@@ -64,9 +65,9 @@ func (w *world) observed(os ...core.Observer) core.Accepted {
 	w.cfg.Observers = append(w.cfg.Observers, os...)
 	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 		time.Sleep(time.Second) // what comes at one moment may be told at once
-		c.Update("loading", core.File{Data: []byte("GIF89a")}, core.File{Data: []byte("no picture")})
+		c.Update("loading", llm.File{Data: []byte("GIF89a")}, llm.File{Data: []byte("no picture")})
 		time.Sleep(time.Second)
-		return core.Result{Text: "it plays", Files: []core.File{{Data: []byte("GIF87a")}}}, nil
+		return core.Result{Text: "it plays", Files: []llm.File{{Data: []byte("GIF87a")}}}, nil
 	}})
 	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), pause(time.Second), call(0, "", "", `1}`), pause(time.Second)},
 		[]step{pause(time.Second), write("Enjoy.")})
@@ -139,7 +140,7 @@ func (vandal) ObserveAnswer(e core.AnswerEvent) {
 	}
 	for _, s := range c.View.Segments {
 		for i := range s.Files {
-			s.Files[i] = core.File{}
+			s.Files[i] = llm.File{}
 		}
 	}
 	if c.View.Choices != nil {
@@ -157,7 +158,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.cfg.Observers = append(w.cfg.Observers, vandal{})
 		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			core.NewProgress(c).Important("mind")
-			c.Update("here", core.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
+			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
 			if err := c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
 				return core.Result{}, err
 			}

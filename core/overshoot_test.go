@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // seller is a model that writes so many tokens, one after the other, and bills them. It keeps the maximum that it is given
@@ -34,35 +35,35 @@ func (p *seller) MaxTokens() int { return p.own }
 
 const prompted = 10 // tokens that it bills for a prompt
 
-func (p *seller) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+func (p *seller) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		written := 0
 		p.count(func() {
 			p.calls, p.at, p.maxima = p.calls+1, p.at+1, append(p.maxima, req.MaxTokens)
 			p.together = max(p.together, p.at)
 		})
 		defer func() { p.count(func() { p.billed += prompted + written; p.at-- }) }()
-		most, finish := p.writes, core.FinishStop
+		most, finish := p.writes, llm.FinishStop
 		for _, limit := range []int{req.MaxTokens, p.own} {
 			if limit > 0 && limit < most && !p.ignores {
-				most, finish = limit, core.FinishLength
+				most, finish = limit, llm.FinishLength
 			}
 		}
 		for ; written < most; written++ {
 			select {
 			case <-time.After(time.Millisecond):
 			case <-ctx.Done():
-				yield(core.Chunk{}, context.Cause(ctx))
+				yield(llm.Chunk{}, context.Cause(ctx))
 				return
 			}
-			if !p.mute && !yield(core.Chunk{Text: "word "}, nil) {
+			if !p.mute && !yield(llm.Chunk{Text: "word "}, nil) {
 				return
 			}
 		}
 		if p.mute {
-			yield(core.Chunk{Text: "Done."}, nil)
+			yield(llm.Chunk{Text: "Done."}, nil)
 		}
-		_ = yield(core.Chunk{Finish: finish}, nil) && yield(core.Chunk{Usage: &core.Usage{Prompt: prompted, Completion: written}}, nil)
+		_ = yield(llm.Chunk{Finish: finish}, nil) && yield(llm.Chunk{Usage: &llm.Usage{Prompt: prompted, Completion: written}}, nil)
 	}
 }
 
@@ -92,7 +93,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Direct = core.DirectOpen
 				w.cfg.Meter = core.NewMeter(c.limits, w.store, w.cfg.Log)
-				w.cfg.Models = w.cfg.Meter.Models(core.Models{Large: c.p})
+				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p})
 				n := w.start()
 				var all []core.Accepted
 				for i := range 12 {
@@ -136,7 +137,7 @@ func TestMaximumOfACall(t *testing.T) {
 			p := &seller{writes: 10, own: c.own}
 			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
 			var err error
-			for _, failed := range m.Models(core.Models{Large: p}).Large.Generate(w.Context(), core.Request{MaxTokens: c.asked}) {
+			for _, failed := range m.Models(llm.Models{Large: p}).Large.Generate(w.Context(), llm.Request{MaxTokens: c.asked}) {
 				err = errors.Join(err, failed)
 			}
 			var over *core.LimitError
@@ -152,7 +153,7 @@ func TestMaximumOfACall(t *testing.T) {
 
 // SE-19: a call that a provider has refused costs nothing; one of which nobody knows costs what was reserved.
 func TestOtherCallsAreSettled(t *testing.T) {
-	refused, broken := &core.Failure{Kind: core.RateLimited, Err: errors.New("429")}, &core.Failure{Kind: core.ProviderIssue, Err: errors.New("cut")}
+	refused, broken := &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}, &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("cut")}
 	for _, c := range []struct {
 		err  error
 		want [3]int // for a picture, a recording of 4000 bytes, and a text of 8 letters
@@ -161,7 +162,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
-			all := m.Models(core.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}})
+			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}})
 			spent := 0
 			for i, call := range []func() error{
 				func() error { _, err := all.Painter.Paint(w.Context(), "a castle"); return err },
@@ -187,7 +188,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 // tool is what a provider has beside answers.
 type tool struct{ err error }
 
-func (f tool) Paint(context.Context, string) (core.File, error) { return core.File{}, f.err }
+func (f tool) Paint(context.Context, string) (llm.File, error) { return llm.File{}, f.err }
 
 func (f tool) Transcribe(context.Context, string, string, []byte) (string, error) { return "", f.err }
 

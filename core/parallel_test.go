@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // atOnce plays a story in which two answers are made for a person at a time, and each takes a minute.
@@ -17,10 +18,10 @@ func atOnce(t *testing.T, play func(w *world, n *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 2
-		w.model.play = func(r core.Request) []step {
+		w.model.play = func(r llm.Request) []step {
 			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
-		w.model.where = func(r core.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
+		w.model.where = func(r llm.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		play(w, w.start())
 	})
 }
@@ -161,13 +162,13 @@ func TestChoicesMakeRoom(t *testing.T) {
 			return core.Result{Text: q.Options[q.Choice]}, nil
 		}})
 		n := w.start()
-		w.model.play = func(r core.Request) []step {
+		w.model.play = func(r llm.Request) []step {
 			if last := r.Messages[len(r.Messages)-1]; strings.HasPrefix(last.Text, "play") {
 				return []step{call(0, "a", "PLAY", "{}")}
 			}
 			return []step{write("Done.")}
 		}
-		w.model.where = func(r core.Request) core.RoomID {
+		w.model.where = func(r llm.Request) core.RoomID {
 			if strings.HasPrefix(r.Messages[0].Text, "play") {
 				return "fake/0"
 			}

@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // paid is a chooser whose choice costs something.
-type paid struct{ model core.Model }
+type paid struct{ model llm.Model }
 
 func (paid) Name() string { return "paid" }
 
 func (p paid) Chosen(ctx context.Context, _ core.Question) (says string, err error) {
-	for c, err := range p.model.Generate(ctx, core.Request{}) {
+	for c, err := range p.model.Generate(ctx, llm.Request{}) {
 		if err != nil {
 			return "", err
 		}

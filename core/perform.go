@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"parley/core/llm"
 )
 
 const (
@@ -20,7 +22,7 @@ var (
 )
 
 // perform runs an action, and tells observers of its start and of its end.
-func (x *execution) perform(ctx context.Context, t *tool, c ToolCall, params json.RawMessage) (Result, error) {
+func (x *execution) perform(ctx context.Context, t *tool, c llm.ToolCall, params json.RawMessage) (Result, error) {
 	info, start := ActionInfo{x.info, c.ID, t.spec.Name, params}, time.Now()
 	x.rt.emit(ActionStarted{info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // lives starts one process after the other, each when the one before has died, and returns how many have died. A process
@@ -24,10 +25,10 @@ func (w *world) lives(most int, kills func(last string) bool) (died int) {
 		p.wrap(&w.cfg)
 		dead, once := make(chan struct{}), sync.Once{}
 		w.model.mu.Lock()
-		w.model.play = func(r core.Request) []step {
+		w.model.play = func(r llm.Request) []step {
 			last := r.Messages[len(r.Messages)-1].Text
 			if kills(last) {
-				return []step{pause(time.Second), func(context.Context) (*core.Chunk, error) {
+				return []step{pause(time.Second), func(context.Context) (*llm.Chunk, error) {
 					p.die()
 					once.Do(func() { close(dead) })
 					return nil, core.ErrCrashed
@@ -66,7 +67,7 @@ func (w *world) waits(in core.RoomID, author core.EntityID, text string) core.Ac
 // crowd has each of many people ask something in a room of their own, while no process runs.
 func (w *world) crowd(texts ...string) (all []core.Accepted) {
 	w.Helper()
-	w.model.where = func(r core.Request) core.RoomID { return core.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
+	w.model.where = func(r llm.Request) core.RoomID { return core.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
 	for _, text := range texts {
 		w.cfg.Access.People[core.EntityID(text)] = true
 		all = append(all, w.waits(core.RoomID("fake/"+text), core.EntityID(text), text))
@@ -89,7 +90,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Turns.Direct = core.Queue
 		w.cfg.Access.People["bob"] = true
-		w.model.where = func(r core.Request) core.RoomID {
+		w.model.where = func(r llm.Request) core.RoomID {
 			if last := r.Messages[len(r.Messages)-1].Text; last == "elsewhere" {
 				return "fake/bob"
 			}
@@ -132,7 +133,7 @@ func TestOnlyPoisonIsSetAside(t *testing.T) {
 		if died := w.lives(10, func(last string) bool { return last == "poison" }); died != 3 {
 			t.Errorf("%d processes died; want 3", died)
 		}
-		w.wants(accepted[0], core.Failed, core.SetAside.Sentence())
+		w.wants(accepted[0], core.Failed, llm.SetAside.Sentence())
 		for i, text := range []string{"a", "b", "c", "d", "e"} {
 			w.wants(accepted[i+1], core.Completed, "You said: "+text)
 		}
@@ -204,7 +205,7 @@ func TestSuspectsPause(t *testing.T) {
 func TestPlannedStopsAreNoDeaths(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Grace = time.Second
-		w.model.play = func(core.Request) []step { return []step{pause(time.Minute), write("Done.")} }
+		w.model.play = func(llm.Request) []step { return []step{pause(time.Minute), write("Done.")} }
 		acc := w.waits(room, "ada", "A")
 		for i := range 6 {
 			n := w.start()
@@ -219,7 +220,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 			}
 		}
 		w.start()
-		w.wants(acc, core.Failed, core.SetAside.Sentence())
+		w.wants(acc, core.Failed, llm.SetAside.Sentence())
 		if got := len(w.model.asked()); got != 6 {
 			t.Errorf("the model was asked %d times; want 6", got)
 		}
@@ -257,7 +258,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		poison := w.crowd("olga", "poison")[1]
 		var cured atomic.Bool
 		w.lives(10, func(last string) bool { return last == "poison" && !cured.Load() })
-		line := core.SetAside.Sentence()
+		line := llm.SetAside.Sentence()
 		w.wants(poison, core.Failed, line)
 		told := 0
 		for _, text := range w.chat.visible() {
@@ -290,7 +291,7 @@ func TestSetAsideInSilence(t *testing.T) {
 		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{Kind: core.RunDecide})
 		w.must(err)
 		w.lives(10, func(string) bool { return true })
-		if o, said := w.ended(acc); o.Failure != core.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
+		if o, said := w.ended(acc); o.Failure != llm.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {
 			t.Errorf("it is %+v and said %q", o, said)
 		}
 		if got := len(w.model.asked()); got != 3 {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"parley/core/llm"
 )
 
 // quick is how long an operation may take until people are shown that it is under way.
@@ -68,12 +70,12 @@ func (p *Progress) open() bool {
 }
 
 // Complete ends the operation with what came of it, and files that stay with that, as [Call.Update] shows them.
-func (p *Progress) Complete(text string, files ...File) { p.end(text, files...) }
+func (p *Progress) Complete(text string, files ...llm.File) { p.end(text, files...) }
 
 // Fail ends the operation with why nothing came of it, in a sentence for people.
 func (p *Progress) Fail(text string) { p.end("⚠️ " + text) }
 
-func (p *Progress) end(text string, files ...File) {
+func (p *Progress) end(text string, files ...llm.File) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func TestProgress(t *testing.T) {
@@ -148,13 +149,13 @@ func TestProgressChoose(t *testing.T) {
 
 // The end brings the files; a failure has none.
 func TestProgressFiles(t *testing.T) {
-	file := core.File{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
+	file := llm.File{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
 	for name, c := range map[string]struct {
 		end  func(p *core.Progress)
-		want []core.File
+		want []llm.File
 	}{
-		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []core.File{file}},
-		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []core.File{file}},
+		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []llm.File{file}},
+		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []llm.File{file}},
 		"fail":               {func(p *core.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
 	} {
 		var a core.Answer

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/plugins/essentials"
 )
 
@@ -33,7 +34,7 @@ func eliza(a core.Agent) core.Agent {
 }
 
 // asRead is a request as one reads it.
-func asRead(r core.Request) string {
+func asRead(r llm.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "=== system\n%s\n", r.System)
 	for _, t := range r.Messages {
@@ -72,7 +73,7 @@ func (w *world) knowing() {
 	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store}))
 }
 
-func (w *world) lastPrompt() core.Request {
+func (w *world) lastPrompt() llm.Request {
 	all := w.model.asked()
 	return all[len(all)-1].Request
 }
@@ -152,7 +153,7 @@ func TestHostileWordsKeepStructure(t *testing.T) {
 }
 
 // promptOf is the prompt for a message with this text, and this name for all that has one.
-func promptOf(t *testing.T, form, text, name string) (req core.Request) {
+func promptOf(t *testing.T, form, text, name string) (req llm.Request) {
 	inWorld(t, func(w *world) {
 		w.knowing()
 		w.cfg.Generation.Mode = forms[form].mode
@@ -170,7 +171,7 @@ func promptOf(t *testing.T, form, text, name string) (req core.Request) {
 
 // structure is what of a prompt divides it into parts: who speaks, and the tags and lines that begin or end something,
 // whatever nobody sees there.
-func structure(r core.Request, tags []string) string {
+func structure(r llm.Request, tags []string) string {
 	var b strings.Builder
 	for _, t := range r.Messages {
 		fmt.Fprintf(&b, "%s aside=%v\n", t.Role, t.Context)
@@ -192,7 +193,7 @@ func structure(r core.Request, tags []string) string {
 	return b.String()
 }
 
-func turnsOf(r core.Request) (all string) {
+func turnsOf(r llm.Request) (all string) {
 	for _, t := range r.Messages {
 		all += t.Text + "\n"
 	}
@@ -268,7 +269,7 @@ func TestPromptFits(t *testing.T) {
 		w.cfg.Recall = core.Recall{Prompt: 2000, History: 2000}
 		w.cfg.Plugins = []core.Plugin{{Name: "p", Providers: []core.Provider{says("LONG", strings.Repeat("long ", 20000))}}}
 		n := w.start()
-		w.model.play = func(core.Request) []step { return []step{write("ok")} }
+		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
 		for i := range 30 {
 			w.wants(n.say(fmt.Sprintf("%d %s", i, strings.Repeat("word ", 60))), core.Completed, "ok")
 		}
@@ -287,7 +288,7 @@ func TestPromptFits(t *testing.T) {
 		w.cfg.Agent.System = strings.Repeat("rule ", 5000)
 		n := w.start()
 		o, said := w.ended(n.say("Hello"))
-		if o.Failure != core.PromptTooLong || said != core.PromptTooLong.Sentence() || len(w.model.asked()) != 0 {
+		if o.Failure != llm.PromptTooLong || said != llm.PromptTooLong.Sentence() || len(w.model.asked()) != 0 {
 			w.Errorf("it is %+v and said %q after %d calls", o, said, len(w.model.asked()))
 		}
 	})
@@ -299,7 +300,7 @@ func TestFormPromptFits(t *testing.T) {
 		w.asForm()
 		w.knowing()
 		n := w.start()
-		w.model.play = func(core.Request) []step { return []step{write("<response><text>ok</text></response>")} }
+		w.model.play = func(llm.Request) []step { return []step{write("<response><text>ok</text></response>")} }
 		for i := range 30 {
 			w.wants(n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 300))), core.Completed, "ok")
 		}
@@ -318,9 +319,9 @@ func TestFormPromptFits(t *testing.T) {
 func TestSummary(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Recall = core.Recall{History: 400, Summaries: true}
-		small := &model{play: func(core.Request) []step { return []step{pause(5 * time.Second), write("They counted.")} }}
+		small := &model{play: func(llm.Request) []step { return []step{pause(5 * time.Second), write("They counted.")} }}
 		w.cfg.Models.Small = small
-		w.model.play = func(core.Request) []step { return []step{write("ok")} }
+		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
 		n := w.start()
 		var first core.MemoryID
 		for i := range 12 {

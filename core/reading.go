@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/template"
 )
 
@@ -18,7 +19,7 @@ type Reader interface {
 	Read(ctx context.Context, connector string, files []Attachment, describe string) []Attachment
 	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
 	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([Attachment.Unread]).
-	Pictures(ctx context.Context, connector string, files []Attachment, most int) (shown []File, fetched []Attachment)
+	Pictures(ctx context.Context, connector string, files []Attachment, most int) (shown []llm.File, fetched []Attachment)
 }
 
 const (
@@ -151,7 +152,7 @@ func voice(f Attachment) bool { return f.Voice }
 
 // viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
-func (x *execution) viewImages(ctx context.Context, s *TurnContext) []File {
+func (x *execution) viewImages(ctx context.Context, s *TurnContext) []llm.File {
 	if !x.rt.cfg.Models.LargeVision || x.rt.cfg.Reader == nil {
 		return nil
 	}
@@ -190,9 +191,9 @@ func (x *execution) worded(s TurnContext) func(Attachment) bool {
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.
-func (st *state) shown(req Request) Request {
+func (st *state) shown(req llm.Request) llm.Request {
 	for i, t := range slices.Backward(req.Messages) {
-		if t.Role == User && !t.Context {
+		if t.Role == llm.RoleUser && !t.Context {
 			req.Messages[i].Images = st.pictures
 			break
 		}

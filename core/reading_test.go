@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // librarian reads files by their references, and takes its time.
@@ -47,10 +48,10 @@ func (r *librarian) Read(ctx context.Context, connector string, files []core.Att
 	return read
 }
 
-func (r *librarian) Pictures(_ context.Context, _ string, files []core.Attachment, most int) (all []core.File, fetched []core.Attachment) {
+func (r *librarian) Pictures(_ context.Context, _ string, files []core.Attachment, most int) (all []llm.File, fetched []core.Attachment) {
 	for _, f := range files[:min(most, len(files))] {
 		if !f.Voice {
-			all, fetched = append(all, core.File{Name: f.Ref, Type: f.Type}), append(fetched, f)
+			all, fetched = append(all, llm.File{Name: f.Ref, Type: f.Type}), append(fetched, f)
 		}
 	}
 	return all, fetched
@@ -252,7 +253,7 @@ func TestEditBesideVoice(t *testing.T) {
 func TestVoiceInAGroup(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		w.ambient()
-		w.model.play = func(req core.Request) []step {
+		w.model.play = func(req llm.Request) []step {
 			if strings.Contains(req.Messages[len(req.Messages)-1].Text, "heard v") {
 				return []step{write("RESPOND")}
 			}

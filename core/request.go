@@ -6,22 +6,23 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
 // request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
 // asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
-func (st *state) request(ctx context.Context) (Request, error) {
+func (st *state) request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
 	limit := st.rt.cfg.Recall.filled().Prompt
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)
-		if over = EstimateTokens(req) - limit; over <= 0 {
+		if over = llm.EstimateTokens(req) - limit; over <= 0 {
 			return st.shown(req), nil
 		}
 		for over > 0 && history.from < history.to {
-			over -= text.Tokens(req.Messages[history.from].Text) + perTurn
+			over -= text.Tokens(req.Messages[history.from].Text) + llm.TokensPerMessage
 			req.Messages = slices.Delete(req.Messages, history.from, history.from+1)
 			history.to--
 		}
@@ -29,18 +30,18 @@ func (st *state) request(ctx context.Context) (Request, error) {
 			return st.shown(req), nil
 		}
 	}
-	return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("the prompt is %d tokens over the limit of %d", over, limit)}
+	return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("the prompt is %d tokens over the limit of %d", over, limit)}
 }
 
 // span is where in a prompt the history stands.
 type span struct{ from, to int }
 
 // draft is the prompt with what each provider told in at most limit tokens.
-func (st *state) draft(limit int) (Request, span) {
+func (st *state) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
-	req := Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
+	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
 		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.scene.Summary, limit)))
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"parley/core/llm"
 )
 
 // Said is the id of the memory that holds what the run said.
@@ -32,8 +34,8 @@ type execution struct {
 	trace  decisionTrace           // how the answer came about
 
 	side       sync.WaitGroup // what goes on beside, until life is done
-	pictures   []File         // that the model is shown
-	savedFiles []File         // files that are remembered with the verdict
+	pictures   []llm.File     // that the model is shown
+	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids
@@ -57,7 +59,7 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	if run.Kind == RunDecide && !hasBegun(run) {
 		if isHopeless(run) {
 			x.setAside()
-			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: SetAside, Withdrawn: true}})
+			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
 		if wanted, err := x.wanted(); err != nil {
 			return err

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/core/llm"
 )
 
 const (
@@ -26,9 +28,9 @@ type Config struct {
 	Store   Store
 	Tracker Tracker
 	Bus     Bus
-	Models  Models   // Large at least
-	Reader  Reader   // nil: nobody reads what is attached to messages
-	Plugins []Plugin // may be empty
+	Models  llm.Models // Large at least
+	Reader  Reader     // nil: nobody reads what is attached to messages
+	Plugins []Plugin   // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/template"
 	"parley/core/text"
 )
@@ -37,7 +38,7 @@ type state struct {
 	scene   TurnContext
 	outputs []providerOutput // in the order of the specs
 
-	pictures []File // that the question is about
+	pictures []llm.File // that the question is about
 }
 
 // providerOutput is what one provider told.
@@ -58,14 +59,14 @@ func (st *state) native() bool {
 }
 
 // prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
-func (st *state) prompt(ctx context.Context, name string, more map[string]string) (Request, error) {
+func (st *state) prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
 	p, ok := st.set[name]
 	if !ok {
-		return Request{}, fmt.Errorf("there is no template %q", name)
+		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
 	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
 	limit := st.rt.cfg.Recall.filled().Prompt
-	req := Request{}
+	req := llm.Request{}
 	if speaks(name) {
 		req.System = st.scene.Agent.System
 	}
@@ -77,11 +78,11 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 			txt = withBeginning(txt, p, more["partialAnswer"])
 		}
 		if text.Tokens(req.System)+text.Tokens(txt) <= limit {
-			req.Messages = []ModelMessage{{Role: User, Text: txt}}
+			req.Messages = []llm.Message{{Role: llm.RoleUser, Text: txt}}
 			return st.shown(req), nil
 		}
 		if fragments < limit/share/16 {
-			return Request{}, &Failure{Kind: PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, text.Tokens(txt), limit)}
+			return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("template %s: it has %d tokens; at most %d are allowed", name, text.Tokens(txt), limit)}
 		}
 	}
 }
@@ -174,8 +175,8 @@ func actionNames(s TurnContext) []string {
 }
 
 // contextTurn is what the gateway tells between the turns. No turn of a person can hold it: its delimiter is escaped there.
-func contextTurn(text string) ModelMessage {
-	return ModelMessage{Role: User, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
+func contextTurn(text string) llm.Message {
+	return llm.Message{Role: llm.RoleUser, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }
 
 var contextTag = tags{"context"}

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"parley/core/llm"
+)
 
 // copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
 // files.
@@ -21,7 +25,7 @@ func (v View) copied() View {
 type grown struct {
 	Change
 	whole string
-	files []File // of a call
+	files []llm.File // of a call
 }
 
 // stepsSince is Since for observers, with the view if there was more than text; else that is zero.

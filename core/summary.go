@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -85,7 +86,7 @@ func older(recent []Memory, summed MemoryID, budget int) []Memory {
 		}
 	}
 	for to > from && len(recent)-to < window/2 {
-		if budget -= text.Tokens(recent[to-1].promptText()) + perTurn; budget < 0 {
+		if budget -= text.Tokens(recent[to-1].promptText()) + llm.TokensPerMessage; budget < 0 {
 			break
 		}
 		to--

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"parley/core/llm"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	maxPause      = 5 * time.Minute // before any turn of a suspect
 )
 
-var errSetAside = &Failure{Kind: SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
+var errSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
 // isSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
 // the same for every answer.

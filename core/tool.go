@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"parley/core/llm"
 	"parley/core/partialjson"
 	"parley/core/text"
 )
@@ -26,8 +27,8 @@ type block struct {
 	written bool // the model wrote it as text
 
 	mu         sync.Mutex
-	tool       Tool   // as it was shown last
-	files      []File // that the action shows now
+	tool       Tool       // as it was shown last
+	files      []llm.File // that the action shows now
 	parameters partialjson.Reader
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
 }
@@ -50,7 +51,7 @@ func (b *block) over() bool {
 }
 
 // show brings the block on its way. What t leaves open stays as it was, and files come below those that are there.
-func (b *block) show(t Tool, files ...File) {
+func (b *block) show(t Tool, files ...llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.tool.Stage == StageEnd {
@@ -116,7 +117,7 @@ func (b *block) say(c Change) Cursor {
 	return b.answer.View().At
 }
 
-func (b *block) apply(t Tool, files []File) {
+func (b *block) apply(t Tool, files []llm.File) {
 	b.tool = t
 	if b.quiet {
 		return
@@ -139,7 +140,7 @@ func (b *block) line() (line string) {
 }
 
 // block is the one of c, whose id is unique in the run. It is new if nobody has seen anything of the call.
-func (x *execution) block(c ToolCall, step int) *block {
+func (x *execution) block(c llm.ToolCall, step int) *block {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	b := x.calls[c.ID]
@@ -157,13 +158,13 @@ func (x *execution) block(c ToolCall, step int) *block {
 }
 
 // begin shows that a round of the model asks for c.
-func (x *execution) begin(c ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
+func (x *execution) begin(c llm.ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
 
 // stage shows how far a call has come.
-func (x *execution) stage(c ToolCall, t Tool, files ...File) { x.block(c, 0).show(t, files...) }
+func (x *execution) stage(c llm.ToolCall, t Tool, files ...llm.File) { x.block(c, 0).show(t, files...) }
 
 // call is what the action is given of c.
-func (x *execution) call(ctx context.Context, c ToolCall, parameters json.RawMessage) *Call {
+func (x *execution) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *Call {
 	say := func(ctx context.Context, n Notice) error {
 		_, err := x.rt.Say(ctx, n)
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // blocks are the tool blocks as a reader saw them, by call: for each change its stage and what is new in it.
@@ -70,7 +71,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), nil, "It failed."},
 		"nobody knows it":     {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "no action"},
 		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not a complete JSON"},
-		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, core.ProviderIssue.Sentence()},
+		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence()},
 		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.stop(room) },
 			"interrupted"},
 		"stopped while it is asked for": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, func(n *node) { n.stop(room) },
@@ -158,28 +159,28 @@ func TestCallShows(t *testing.T) {
 
 // A file of an update goes with the next one; the last stays, above those of the result.
 func TestUpdateFiles(t *testing.T) {
-	file := func(n string) core.File { return core.File{Name: n + ".pdf", Type: "application/pdf", Data: []byte(n)} }
-	files := func(of ...string) (all []core.File) {
+	file := func(n string) llm.File { return llm.File{Name: n + ".pdf", Type: "application/pdf", Data: []byte(n)} }
+	files := func(of ...string) (all []llm.File) {
 		for _, n := range of {
 			all = append(all, file(n))
 		}
 		return all
 	}
 	for name, c := range map[string]struct {
-		last, result []core.File
-		told         [][]core.File // by the callbacks and the end
-		want         []core.File
+		last, result []llm.File
+		told         [][]llm.File // by the callbacks and the end
+		want         []llm.File
 	}{
-		"of an update alone":  {files("2"), nil, [][]core.File{files("1"), files("2"), nil}, files("2")},
-		"of both":             {files("2"), files("3"), [][]core.File{files("1"), files("2"), files("2", "3")}, files("2", "3")},
-		"of an earlier one":   {nil, nil, [][]core.File{files("1"), nil, nil}, nil},
-		"of the result alone": {nil, files("3"), [][]core.File{files("1"), nil, files("3")}, files("3")},
+		"of an update alone":  {files("2"), nil, [][]llm.File{files("1"), files("2"), nil}, files("2")},
+		"of both":             {files("2"), files("3"), [][]llm.File{files("1"), files("2"), files("2", "3")}, files("2", "3")},
+		"of an earlier one":   {nil, nil, [][]llm.File{files("1"), nil, nil}, nil},
+		"of the result alone": {nil, files("3"), [][]llm.File{files("1"), nil, files("3")}, files("3")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
 				w.plug(&fakeAction{name: "PAINT", do: func(_ context.Context, a *core.Call) (core.Result, error) {
-					a.Update("a sketch", file("1"), core.File{Name: "empty"})
+					a.Update("a sketch", file("1"), llm.File{Name: "empty"})
 					a.Short("half way") // leaves it
 					time.Sleep(time.Second)
 					a.Update("a painting", c.last...)
@@ -191,7 +192,7 @@ func TestUpdateFiles(t *testing.T) {
 				acc := n.say("go")
 				cs, v, err := n.follow(acc.Run)
 				w.must(err)
-				var told [][]core.File
+				var told [][]llm.File
 				for _, change := range cs {
 					if change.Kind == core.Callback || change.Kind == core.ToolStage && change.Tool.Stage == core.StageEnd {
 						told = append(told, change.Files)
@@ -205,7 +206,7 @@ func TestUpdateFiles(t *testing.T) {
 				}
 				_, again, err := n.follow(acc.Run)
 				w.must(err)
-				var stored []core.File
+				var stored []llm.File
 				for _, b := range again.Files() {
 					if b.Past == nil || b.Data != nil { // a reader who comes late holds nothing of it (WB-15)
 						t.Fatalf("remembered is %+v", b)

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"parley/core/llm"
 	"parley/core/scan"
 	"parley/core/text"
 )
@@ -31,7 +32,7 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 }
 
 // quoted reports whether the model wrote c as text and may only repeat what it was given to read.
-func (x *execution) quoted(c ToolCall, t *tool, params json.RawMessage) bool {
+func (x *execution) quoted(c llm.ToolCall, t *tool, params json.RawMessage) bool {
 	return x.block(c, 0).written && (x.quotes(c.Name, params) || x.quotes(t.spec.Name, params))
 }
 
@@ -44,7 +45,7 @@ const (
 )
 
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
-func (x *execution) confirm(ctx context.Context, c ToolCall, t *tool, params json.RawMessage) (refused string, err error) {
+func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *tool, params json.RawMessage) (refused string, err error) {
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}

@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"parley/core/llm"
 )
 
 func TestDue(t *testing.T) {
@@ -57,7 +59,7 @@ func TestStatus(t *testing.T) {
 		want Status
 	}{
 		{nil, Completed}, {errNothingToSay, Ignored}, {ErrSuperseded, Superseded}, {ErrStopped, Stopped}, {ErrTimeout, TimedOut},
-		{ErrStalled, Failed}, {errCutOff, Failed}, {errors.New("any"), Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), Stopped},
+		{llm.ErrStalled, Failed}, {errCutOff, Failed}, {errors.New("any"), Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), Stopped},
 	} {
 		if got := statusOf(c.err); got != c.want {
 			t.Errorf("%v: %s; want %s", c.err, got, c.want)
@@ -76,9 +78,9 @@ func TestMark(t *testing.T) {
 		{Outcome{Status: Ignored}, errNothingToSay, ""},
 		{Outcome{Status: Stopped}, ErrStopped, "Stopped."},
 		{Outcome{Status: Superseded}, ErrSuperseded, "Interrupted by a newer message."},
-		{Outcome{Status: Failed, Failure: RateLimited}, errors.New("429"), RateLimited.Sentence()},
-		{Outcome{Status: TimedOut, Failure: GenerationTimeout}, ErrTimeout, GenerationTimeout.Sentence()},
-		{Outcome{Status: Failed, Failure: ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
+		{Outcome{Status: Failed, Failure: llm.RateLimited}, errors.New("429"), llm.RateLimited.Sentence()},
+		{Outcome{Status: TimedOut, Failure: llm.GenerationTimeout}, ErrTimeout, llm.GenerationTimeout.Sentence()},
+		{Outcome{Status: Failed, Failure: llm.ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
 		if got := endNote(c.o, c.err, true); got != c.want {
 			t.Errorf("%v alone: %q", c.o, got)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/models/openai"
 	"parley/sim"
@@ -105,7 +106,7 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 					case at >= said && (text != whole || calls != 1):
 						w.Error("it was all said", before)
 					case at >= said:
-					case silent != (o.Failure == core.GenerationTimeout):
+					case silent != (o.Failure == llm.GenerationTimeout):
 						w.Error("only silence takes too long", before)
 					case o.Failure == "" && (text != whole || calls != 2):
 						w.Error("nothing was to be seen yet", before)
@@ -122,7 +123,7 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 }
 
 // mark is what people read of a failure at the end of a text.
-func mark(k core.FailureKind) string { return "_(" + k.Sentence() + ")_" }
+func mark(k llm.FailureKind) string { return "_(" + k.Sentence() + ")_" }
 
 // LM-01, LM-06, LM-07, LM-08: ends that are no answer are tried again only where that helps, told in a sentence, and no part of
 // what follows.
@@ -133,28 +134,28 @@ func TestEndsOnTheWire(t *testing.T) {
 	cases := map[string]struct {
 		scripts []Script // before a good one
 		calls   int
-		failure core.FailureKind
+		failure llm.FailureKind
 		said    string // for those that are no failure
 		least   time.Duration
 	}{
 		"429":                       {[]Script{{RateLimit(0)}}, 2, "", "Good.", 0},
 		"429, with a time":          {[]Script{{RateLimit(20 * time.Second)}}, 2, "", "Good.", 20 * time.Second},
-		"429, with too long a time": {[]Script{{RateLimit(time.Hour)}}, 1, core.RateLimited, "", 0},
+		"429, with too long a time": {[]Script{{RateLimit(time.Hour)}}, 1, llm.RateLimited, "", 0},
 		"503":                       {[]Script{{Status(503, "")}}, 2, "", "Good.", 0},
 		"503, with a time":          {[]Script{{Status(503, "", "Retry-After", "9")}}, 2, "", "Good.", 9 * time.Second},
 		"529":                       {[]Script{{Status(StatusOverloaded, "")}}, 2, "", "Good.", 0},
-		"529 for ever":              {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, core.ProviderIssue, "", 0},
-		"busy, empty, busy":         {[]Script{{RateLimit(0)}, {}, {RateLimit(0)}}, 3, core.RateLimited, "", 0},
+		"529 for ever":              {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, llm.ProviderIssue, "", 0},
+		"busy, empty, busy":         {[]Script{{RateLimit(0)}, {}, {RateLimit(0)}}, 3, llm.RateLimited, "", 0},
 		"empty":                     {[]Script{{}}, 2, "", "Good.", 0},
-		"empty twice":               {[]Script{{}, {}}, 2, core.ProviderIssue, "", 0},
-		"only reasoning":            {[]Script{{Reasoning("hm")}, {Reasoning("hm")}}, 2, core.ProviderIssue, "", 0},
+		"empty twice":               {[]Script{{}, {}}, 2, llm.ProviderIssue, "", 0},
+		"only reasoning":            {[]Script{{Reasoning("hm")}, {Reasoning("hm")}}, 2, llm.ProviderIssue, "", 0},
 		"only usage":                {[]Script{{ReportUsage(1, 0), Finish("")}}, 2, "", "Good.", 0},
 		"only [DONE]":               {[]Script{{NoChoices(), Finish("")}}, 2, "", "Good.", 0},
 		"filtered in the text":      {[]Script{{Text("Well"), Finish("content_filter")}}, 1, "", "Well\n\n" + cutOff, 0},
 		"filtered before the text":  {[]Script{{Finish("content_filter")}}, 1, "", cutOff, 0},
 		"the question is filtered":  {[]Script{{filtered}}, 1, "", cutOff, 0},
 		"cut in the text":           {[]Script{{Text("Well"), Finish("length")}}, 2, "", "WellGood.", 0},
-		"too long a conversation":   {[]Script{{tooLong}}, 1, core.ConversationTooLong, "", 0},
+		"too long a conversation":   {[]Script{{tooLong}}, 1, llm.ConversationTooLong, "", 0},
 	}
 	onWire(t, func(w *wire) {
 		n := w.start()

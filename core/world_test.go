@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/llm"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -57,7 +58,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, log: &sim.Log{}, written: map[core.RoomID]bool{}}
 		w.cfg = core.Config{
 			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
-			Store: s, Tracker: w.tracker, Bus: w.bus, Models: core.Models{Large: w.model},
+			Store: s, Tracker: w.tracker, Bus: w.bus, Models: llm.Models{Large: w.model},
 			Open: func(_ context.Context, r core.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
 			Turns: core.TurnPolicy{
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 const (
@@ -30,9 +31,9 @@ const (
 // Options are what a [Reader] reads with. What is nil is done without, and said.
 type Options struct {
 	// Fetch gives a whole file, at most limit bytes. It fails with [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch       func(ctx context.Context, connector string, f core.Attachment, limit int64) (core.File, error)
-	Vision      core.Model // describes pictures
-	Transcriber core.Transcriber
+	Fetch       func(ctx context.Context, connector string, f core.Attachment, limit int64) (llm.File, error)
+	Vision      llm.Model // describes pictures
+	Transcriber llm.Transcriber
 	// PDF takes the text out of a document of that kind. It is given what other people sent.
 	PDF func(ctx context.Context, document []byte) (string, error)
 	// Sees says that the model that answers is shown the pictures themselves. Those without a description are then not missed.
@@ -185,28 +186,28 @@ func (r *Reader) hopeless(k kind) unread {
 }
 
 // fetch gets the whole of f.
-func (r *Reader) fetch(ctx context.Context, connector string, f core.Attachment) (core.File, error) {
+func (r *Reader) fetch(ctx context.Context, connector string, f core.Attachment) (llm.File, error) {
 	if f.Size > MaxFile {
-		return core.File{}, tooLarge
+		return llm.File{}, tooLarge
 	}
 	if r.options.Fetch == nil {
-		return core.File{}, unfetched
+		return llm.File{}, unfetched
 	}
 	blob, err := r.options.Fetch(ctx, connector, f, MaxFile)
 	var slow net.Error
 	switch {
 	case errors.Is(err, core.ErrTooLarge):
-		return core.File{}, fmt.Errorf("%w: %w", tooLarge, err)
+		return llm.File{}, fmt.Errorf("%w: %w", tooLarge, err)
 	case errors.Is(err, core.ErrNotFound):
-		return core.File{}, fmt.Errorf("%w: %w", gone, err)
+		return llm.File{}, fmt.Errorf("%w: %w", gone, err)
 	case errors.As(err, &slow) && slow.Timeout():
-		return core.File{}, fmt.Errorf("%w: %w", tooSlow, err)
+		return llm.File{}, fmt.Errorf("%w: %w", tooSlow, err)
 	case err != nil:
-		return core.File{}, fmt.Errorf("%w: %w", unfetched, err)
+		return llm.File{}, fmt.Errorf("%w: %w", unfetched, err)
 	case len(blob.Data) > MaxFile:
-		return core.File{}, tooLarge
+		return llm.File{}, tooLarge
 	case len(blob.Data) == 0:
-		return core.File{}, noText
+		return llm.File{}, noText
 	}
 	return blob, nil
 }
@@ -224,7 +225,7 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 }
 
 // listen writes down what is said.
-func (r *Reader) listen(ctx context.Context, f *core.Attachment, b core.File) error {
+func (r *Reader) listen(ctx context.Context, f *core.Attachment, b llm.File) error {
 	if r.options.Transcriber == nil {
 		return deaf
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // png is a picture whose header claims that size; there is nothing behind it.
@@ -51,17 +52,17 @@ type eyes struct {
 	looks  atomic.Int32
 }
 
-func (e *eyes) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+func (e *eyes) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		e.looks.Add(1)
 		if e.panics {
 			panic("the model breaks")
 		}
 		if e.err != nil {
-			yield(core.Chunk{}, e.err)
+			yield(llm.Chunk{}, e.err)
 			return
 		}
-		yield(core.Chunk{Text: e.say + fmt.Sprint(len(req.Messages[0].Images))}, nil)
+		yield(llm.Chunk{Text: e.say + fmt.Sprint(len(req.Messages[0].Images))}, nil)
 	}
 }
 
@@ -73,14 +74,14 @@ func (e ears) Transcribe(_ context.Context, name, _ string, sound []byte) (strin
 }
 
 // serving gives data for every file.
-func serving(data []byte) func(context.Context, string, core.Attachment, int64) (core.File, error) {
-	return func(context.Context, string, core.Attachment, int64) (core.File, error) {
-		return core.File{Data: data}, nil
+func serving(data []byte) func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+	return func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+		return llm.File{Data: data}, nil
 	}
 }
 
-func failing(err error) func(context.Context, string, core.Attachment, int64) (core.File, error) {
-	return func(context.Context, string, core.Attachment, int64) (core.File, error) { return core.File{}, err }
+func failing(err error) func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+	return func(context.Context, string, core.Attachment, int64) (llm.File, error) { return llm.File{}, err }
 }
 
 func TestRead(t *testing.T) {
@@ -154,9 +155,9 @@ func TestRead(t *testing.T) {
 
 // TR-31: what is said to be too large is not asked for.
 func TestTooLargeIsNotFetched(t *testing.T) {
-	o := Options{Fetch: func(context.Context, string, core.Attachment, int64) (core.File, error) {
+	o := Options{Fetch: func(context.Context, string, core.Attachment, int64) (llm.File, error) {
 		t.Error("it was fetched")
-		return core.File{}, nil
+		return llm.File{}, nil
 	}}
 	got := New(o).Read(t.Context(), "fake", []core.Attachment{{Name: "a.txt", Size: MaxFile + 1}}, "")[0]
 	if got.Unread != string(tooLarge) {
@@ -185,12 +186,12 @@ func TestDescriptions(t *testing.T) {
 // Slow files hold up neither the others nor the turn: each ends when its time is up, or the turn's.
 func TestSlowFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Options{Fetch: func(ctx context.Context, _ string, f core.Attachment, _ int64) (core.File, error) {
+		r := New(Options{Fetch: func(ctx context.Context, _ string, f core.Attachment, _ int64) (llm.File, error) {
 			if f.Name == "slow.txt" {
 				<-ctx.Done()
-				return core.File{}, context.Cause(ctx)
+				return llm.File{}, context.Cause(ctx)
 			}
-			return core.File{Data: []byte("quick")}, nil
+			return llm.File{Data: []byte("quick")}, nil
 		}})
 		files := []core.Attachment{{Name: "slow.txt"}, {Name: "quick.txt"}, {Name: "slow.txt"}}
 		start := time.Now()
@@ -212,11 +213,11 @@ func TestSlowFiles(t *testing.T) {
 func TestFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		r := New(Options{Fetch: func(context.Context, string, core.Attachment, int64) (core.File, error) {
+		r := New(Options{Fetch: func(context.Context, string, core.Attachment, int64) (llm.File, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
-			return core.File{Data: []byte("x")}, nil
+			return llm.File{Data: []byte("x")}, nil
 		}})
 		for _, f := range r.Read(t.Context(), "", make([]core.Attachment, 20), "") {
 			if f.Text != "x" {
@@ -244,12 +245,12 @@ func TestLongText(t *testing.T) {
 func TestPictures(t *testing.T) {
 	files := map[string][]byte{"a.png": png(2, 2), "b.webp": webp("VP8X", 2, 2), "bomb.png": png(16384, 16384), "page.png": []byte("<html>"), "t.txt": []byte("text")}
 	var asked []string
-	r := New(Options{Sees: true, Fetch: func(_ context.Context, _ string, f core.Attachment, _ int64) (core.File, error) {
+	r := New(Options{Sees: true, Fetch: func(_ context.Context, _ string, f core.Attachment, _ int64) (llm.File, error) {
 		data, ok := files[f.Name]
 		if !ok {
-			return core.File{}, core.ErrNotFound
+			return llm.File{}, core.ErrNotFound
 		}
-		return core.File{Data: data}, nil
+		return llm.File{Data: data}, nil
 	}})
 	all := []core.Attachment{{Name: "a.png"}, {Name: "bomb.png"}, {Name: "gone.png"}, {Name: "page.png"}, {Name: "t.txt"}, {Name: "b.webp"}, {Name: "a.png", Unread: "no"}}
 	shown, fetched := r.Pictures(t.Context(), "", all, 9)

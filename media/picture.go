@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 const (
@@ -75,7 +76,7 @@ func (r *Reader) look(ctx context.Context, f *core.Attachment, data []byte, ques
 	if r.options.Vision == nil {
 		return r.unseen()
 	}
-	said, err := r.ask(ctx, question, core.File{Name: f.Name, Type: http.DetectContentType(data), Data: data})
+	said, err := r.ask(ctx, question, llm.File{Name: f.Name, Type: http.DetectContentType(data), Data: data})
 	if err != nil {
 		return fmt.Errorf("%w: describe: %w", noModel, err)
 	}
@@ -99,11 +100,11 @@ func (r *Reader) unseen() error {
 }
 
 // ask asks the model about a picture, once.
-func (r *Reader) ask(ctx context.Context, question string, picture core.File) (string, error) {
+func (r *Reader) ask(ctx context.Context, question string, picture llm.File) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var said strings.Builder
-	req := core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: question, Images: []core.File{picture}}}}
+	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: question, Images: []llm.File{picture}}}}
 	for c, err := range r.options.Vision.Generate(ctx, req) {
 		if err != nil {
 			return "", err
@@ -131,13 +132,13 @@ func within(said, tag string) string {
 }
 
 // Pictures implements [core.Reader].
-func (r *Reader) Pictures(ctx context.Context, connector string, files []core.Attachment, most int) (shown []core.File, fetched []core.Attachment) {
+func (r *Reader) Pictures(ctx context.Context, connector string, files []core.Attachment, most int) (shown []llm.File, fetched []core.Attachment) {
 	for _, f := range files {
 		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {
 			fetched = append(fetched, f)
 		}
 	}
-	found := make([]core.File, len(fetched))
+	found := make([]llm.File, len(fetched))
 	var work sync.WaitGroup
 	for i := range fetched {
 		work.Go(func() { found[i] = r.show(ctx, connector, &fetched[i]) })
@@ -152,7 +153,7 @@ func (r *Reader) Pictures(ctx context.Context, connector string, files []core.At
 }
 
 // show fetches a picture to be shown as it is, or notes why it can't be.
-func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment) (found core.File) {
+func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment) (found llm.File) {
 	err := r.inPlace(ctx, func(ctx context.Context) error {
 		b, err := r.fetch(ctx, connector, *f)
 		if err == nil {
@@ -165,7 +166,7 @@ func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment)
 		case !pictureTypes[media]:
 			return strange
 		}
-		found = core.File{Name: f.Name, Type: media, Data: b.Data}
+		found = llm.File{Name: f.Name, Type: media, Data: b.Data}
 		return nil
 	})
 	if err == nil {
@@ -175,5 +176,5 @@ func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment)
 	if r.options.Log != nil {
 		r.options.Log.Warn("an image can't be sent to the model", "connector", connector, "ref", f.Ref, "err", err)
 	}
-	return core.File{}
+	return llm.File{}
 }

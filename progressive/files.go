@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Files are what calls show in v beside their text, as parts to come below it. Of those larger than most bytes there is a
@@ -25,7 +26,7 @@ func Files(v core.View, most int) (parts []Part, lines []string) {
 }
 
 // nameOf is the name of the nth file of an answer.
-func nameOf(f core.File, n int) string {
+func nameOf(f llm.File, n int) string {
 	switch {
 	case f.Name != "":
 		return f.Name
@@ -36,7 +37,7 @@ func nameOf(f core.File, n int) string {
 }
 
 // called is what people call a file in a sentence.
-func called(f core.File) string {
+func called(f llm.File) string {
 	if f.Picture() {
 		return "An image"
 	}
@@ -133,7 +134,7 @@ func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 }
 
 // sameFile says that f and o hold the same: also nothing, both.
-func sameFile(f, o *core.File) bool {
+func sameFile(f, o *llm.File) bool {
 	if f == nil || o == nil {
 		return f == o
 	}

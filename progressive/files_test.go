@@ -9,39 +9,40 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
 
-var picture = core.File{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
+var picture = llm.File{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
 
 // paint ends a call that came to files.
-func (s *story) paint(files ...core.File) {
+func (s *story) paint(files ...llm.File) {
 	s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PAINT", Stage: core.StageEnd, Success: true}, Files: files})
 }
 
 // status is a callback with files.
-func (s *story) status(text string, files ...core.File) {
+func (s *story) status(text string, files ...llm.File) {
 	s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
 }
 
-func named(name string) core.File {
-	return core.File{Name: name, Type: "text/plain", Data: []byte(name)}
+func named(name string) llm.File {
+	return llm.File{Name: name, Type: "text/plain", Data: []byte(name)}
 }
 
 func TestFiles(t *testing.T) {
 	for name, c := range map[string]struct {
-		file core.File
+		file llm.File
 		want []string
 	}{
 		"a picture":    {picture, []string{"picture-1.png", "(An image can't be shown here.)"}},
-		"a photo":      {core.File{Type: "image/jpeg"}, []string{"picture-1.jpg", "(An image can't be shown here.)"}},
+		"a photo":      {llm.File{Type: "image/jpeg"}, []string{"picture-1.jpg", "(An image can't be shown here.)"}},
 		"with a name":  {named("a.txt"), []string{"a.txt", "(The file a.txt can't be shown here.)"}},
-		"without one":  {core.File{Type: "text/plain"}, []string{"file-1", "(The file file-1 can't be shown here.)"}},
-		"a large one":  {core.File{Type: "image/png", Data: make([]byte, 13)}, []string{"(An image is too large to show here.)"}},
-		"a large file": {core.File{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to show here.)"}},
+		"without one":  {llm.File{Type: "text/plain"}, []string{"file-1", "(The file file-1 can't be shown here.)"}},
+		"a large one":  {llm.File{Type: "image/png", Data: make([]byte, 13)}, []string{"(An image is too large to show here.)"}},
+		"a large file": {llm.File{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to show here.)"}},
 	} {
-		parts, lines := progressive.Files(core.View{Segments: []core.Segment{{}, {Call: "1", Files: []core.File{c.file}}}}, 12)
+		parts, lines := progressive.Files(core.View{Segments: []core.Segment{{}, {Call: "1", Files: []llm.File{c.file}}}}, 12)
 		for _, p := range parts {
 			lines = append(lines, p.File.Name, p.Plain)
 		}
@@ -206,13 +207,13 @@ func TestFilesAreTakenOver(t *testing.T) {
 	both := []core.Shown{{Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}
 	for name, c := range map[string]struct {
 		noted []core.Shown
-		has   []core.File
+		has   []llm.File
 		edits int
 		want  []string
 	}{
-		"both stand":     {both, []core.File{named("b"), named("a")}, 2, []string{prose, "[b]", "[a]"}},
-		"one is a doubt": {[]core.Shown{both[0], {Part: core.FirstFile + 1}}, []core.File{named("b"), named("a")}, 1, []string{prose, "[b]", "[b]"}},
-		"one is lost":    {both, []core.File{named("b")}, 0, []string{prose, "[a]", "[b]"}},
+		"both stand":     {both, []llm.File{named("b"), named("a")}, 2, []string{prose, "[b]", "[a]"}},
+		"one is a doubt": {[]core.Shown{both[0], {Part: core.FirstFile + 1}}, []llm.File{named("b"), named("a")}, 1, []string{prose, "[b]", "[b]"}},
+		"one is lost":    {both, []llm.File{named("b")}, 0, []string{prose, "[a]", "[b]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -294,10 +295,10 @@ func TestFilesStayWhenOptionsGo(t *testing.T) {
 func TestFilesGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome core.Outcome
-		paint   []core.File
+		paint   []llm.File
 		want    []string
 	}{
-		"written anew, with a picture":    {completed, []core.File{picture}, []string{prose, "[picture-1.png]"}},
+		"written anew, with a picture":    {completed, []llm.File{picture}, []string{prose, "[picture-1.png]"}},
 		"written anew, without a picture": {completed, nil, []string{prose}},
 		"taken back":                      {core.Outcome{Status: core.Stopped, Withdrawn: true}, nil, nil},
 	} {
@@ -306,7 +307,7 @@ func TestFilesGo(t *testing.T) {
 				tell(t, sink, func(s *story) {
 					s.show()
 					s.say(prose)
-					s.paint(core.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
+					s.paint(llm.File{Type: "image/jpeg", Data: []byte("photo")}, picture)
 					s.finish()
 					s.run.Verdict, s.run.Epoch = nil, 2
 					s.show()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -137,7 +138,7 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.say(" More of it.")
 		time.Sleep(10 * time.Second)
-		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…", Files: []core.File{picture}})
+		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…", Files: []llm.File{picture}})
 		time.Sleep(10 * time.Second)
 		s.say(" The end.")
 		s.finish()

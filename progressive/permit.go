@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // advance makes one request of the kind op on the way to v, if that is still what the newest view asks for once there is
@@ -46,7 +47,7 @@ func calls(v core.View) (all []core.Segment) {
 // sameCall says that nothing of a call that people see has changed.
 func sameCall(a, b core.Segment) bool {
 	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
-		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o core.File) bool { return sameFile(&f, &o) })
+		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })
 }
 
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // shown is one part of the answer as we last had word of it.
@@ -29,10 +30,10 @@ type shown struct {
 	again    bool       // it was sent again once, after the user had removed it
 
 	// Of files:
-	stale  bool       // it belongs to an earlier answer of the run
-	untold bool       // nobody here knows what it shows
-	unfit  *core.File // the platform does not take it: there are words instead
-	posts  int        // how often another was posted in its place
+	stale  bool      // it belongs to an earlier answer of the run
+	untold bool      // nobody here knows what it shows
+	unfit  *llm.File // the platform does not take it: there are words instead
+	posts  int       // how often another was posted in its place
 }
 
 // state is what we know of a part's message.

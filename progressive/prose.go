@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive/markdown"
 )
 
@@ -85,7 +86,7 @@ func (p *MarkdownMessages) text(text string, whole bool, refused []string) (text
 		texts = append(texts, Part{Text: m.Text, Plain: m.Plain})
 	}
 	for _, c := range long {
-		files = append(files, Part{File: &core.File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
+		files = append(files, Part{File: &llm.File{Name: c.Name, Type: "text/plain; charset=utf-8", Data: []byte(c.Text)}})
 	}
 	return texts, files
 }

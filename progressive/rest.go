@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive/markdown"
 )
 
@@ -47,7 +47,7 @@ func (p *MarkdownMessages) cut(text string, n int, refused []string) (texts, fil
 		rest = rest[:most]
 	}
 	if line == restLine {
-		files = append(files, Part{File: &core.File{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
+		files = append(files, Part{File: &llm.File{Name: restName, Type: "text/markdown; charset=utf-8", Data: []byte(rest)}})
 	}
 	return texts[:min(len(texts), n)], files
 }

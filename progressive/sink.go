@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Sink is one conversation on one platform. Its methods make one request each, at once: they wait for nothing but the
@@ -79,7 +80,7 @@ type BudgetReporter interface {
 // Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
 // one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
 type Part struct {
-	File    *core.File    // nil is text
+	File    *llm.File     // nil is text
 	Text    string        // in the platform's dialect; if it is empty, Plain is to be sent, without markup
 	Plain   string        // the same without any markup, for a platform that refuses Text
 	Offer   *core.Choices // buttons below it; nil is none, and takes away those that were there

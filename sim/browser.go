@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Browser is a person with the web chat open. It keeps what it sees.
@@ -41,7 +42,7 @@ type Event struct {
 	CallID      string
 	ActionName  string
 	MessageID   string
-	FailureKind core.FailureKind
+	FailureKind llm.FailureKind
 	Interrupted bool
 	NoResponse  string `json:"noResponseReason"`
 	After       int
@@ -84,7 +85,7 @@ type Line struct {
 	History         []string `json:"actionCallbackHistory"`
 	Tools           []json.RawMessage
 	Interrupted     bool
-	FailureKind     core.FailureKind
+	FailureKind     llm.FailureKind
 }
 
 // Reload reads the conversation.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // buryOwners ends the owners of before, as there is one at a time. They are kept as long as a run of theirs is open, which
@@ -67,7 +68,7 @@ func (s *Store) RetryRun(ctx context.Context, id core.RunID) error {
 
 func retryable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	switch {
-	case !run.Outcome.Done() || run.Outcome.Failure != core.SetAside:
+	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
 		return core.ErrNotFound
 	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != core.RunChoiceResult:
 		return core.ErrLost

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, and JSON would change it.
@@ -19,8 +20,8 @@ func TestNotesHoldText(t *testing.T) {
 		"what begins":       {Acting: bad},
 		"what was done":     {Acted: bad},
 		"a shown message":   {Shown: []core.Shown{{ID: "1"}, {ID: bad}}},
-		"a file's name":     {Files: []core.File{{Name: bad}}},
-		"a file's type":     {Files: []core.File{{Type: bad}}},
+		"a file's name":     {Files: []llm.File{{Name: bad}}},
+		"a file's type":     {Files: []llm.File{{Type: bad}}},
 		"the verdict":       {Verdict: &core.Verdict{Text: bad, Outcome: done}},
 		"what it was shown": {Verdict: &core.Verdict{History: []string{"a", bad}, Outcome: done}},
 	} {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // secret is long enough to fill pages of its own, beside those it shares with others.
@@ -55,7 +56,7 @@ func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
 		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
 	v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
 		Calls: []core.PastCall{{ID: "c", Tool: core.Tool{Result: secret(n)}}}, Files: 1}
-	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []core.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
+	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []llm.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
 	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, core.Memory{ID: core.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
 		InReplyTo: in.ID, At: time.Now(), History: v.History, Calls: v.Calls}))
 	must(s.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SummaryNote, Text: secret(n), First: in.ID, Last: in.ID, At: time.Now()}))

@@ -5,10 +5,11 @@ import (
 	"database/sql"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // File implements [core.Files].
-func (s *Store) File(ctx context.Context, run core.RunID, n int) (b core.File, err error) {
+func (s *Store) File(ctx context.Context, run core.RunID, n int) (b llm.File, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
 	})
@@ -26,7 +27,7 @@ func (s *Store) FilePart(ctx context.Context, run core.RunID, n int, from, lengt
 }
 
 // keepFiles puts all in place of those that a run had.
-func keepFiles(ctx context.Context, tx *sql.Tx, run core.RunID, all []core.File) error {
+func keepFiles(ctx context.Context, tx *sql.Tx, run core.RunID, all []llm.File) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // goBack takes the tables of a closed store back to an earlier version.
@@ -73,7 +74,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	want := []core.PastCall{
 		{ID: "a", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd}},
 		{ID: "b", Tool: core.Tool{Name: "PAINT", Stage: core.StageEnd}, At: 3,
-			Files: []core.PastFile{{N: 0, Type: "image/png", Size: 3}, {N: 1, Type: "image/gif", Size: 5}}},
+			Files: []llm.PastFile{{N: 0, Type: "image/png", Size: 3}, {N: 1, Type: "image/gif", Size: 5}}},
 	}
 	for where, got := range map[string][]core.PastCall{"the memory": m.Calls, "the verdict": run.Verdict.Calls} {
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -18,7 +18,7 @@ func fileIsReplaced(r *rig) {
 		if !ok {
 			return // it is posted at the end, once
 		}
-		files := []core.File{
+		files := []llm.File{
 			{Name: "sketch.png", Type: "image/png", Data: r.paint()},
 			{Name: "picture.png", Type: "image/png", Data: append(r.paint(), "and more"...)},
 			{Name: "a \"report\"\r\nX-Evil: für Zoë 😀.txt", Type: "text/plain; charset=utf-8", Data: []byte("all is well")}, // SE-05
@@ -42,7 +42,7 @@ func fileIsReplaced(r *rig) {
 }
 
 // wantFiles wants a message to have shown these, one after the other, and nothing else.
-func (r *rig) wantFiles(in Place, id string, files []core.File) {
+func (r *rig) wantFiles(in Place, id string, files []llm.File) {
 	r.Helper()
 	all := r.Sees(in)
 	last := all[len(all)-1]

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -30,7 +31,7 @@ func answerWithPicture(r *rig) {
 				r.Spoil(f)
 			}
 			data := r.paint()
-			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Files: []core.File{{Type: "image/png", Data: data}}, Tool: &core.Tool{
+			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Files: []llm.File{{Type: "image/png", Data: data}}, Tool: &core.Tool{
 				Name: "PAINT", Stage: core.StageEnd, Success: true,
 			}})
 			s.answer.End(core.Outcome{Status: core.Completed})

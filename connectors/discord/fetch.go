@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/llm"
 	"parley/internal/guard"
 )
 
@@ -30,13 +31,13 @@ func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 }
 
 // Fetch implements [connectors.Fetcher]. Addresses of files expire, so the message is asked for again (DR-26).
-func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error) {
+func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error) {
 	if f.Size > limit {
-		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
 	}
 	at, err := d.attachment(ctx, f.Ref)
 	if err != nil {
-		return core.File{}, fmt.Errorf("fetch a file: %w", err)
+		return llm.File{}, fmt.Errorf("fetch a file: %w", err)
 	}
 	data, _, err := d.files.Get(ctx, at.URL, limit)
 	switch {
@@ -45,7 +46,7 @@ func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (co
 	case errors.Is(err, guard.ErrTooLarge):
 		err = fmt.Errorf("%w: %w", core.ErrTooLarge, err)
 	}
-	return core.File{Name: f.Name, Type: f.Type, Data: data}, err
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
 // attachment finds a file again, with an address that is good for now.

@@ -10,14 +10,14 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
 // file is one that can be sent: nothing in its name or its type ends a header (SE-05), which the library leaves to us.
-type file core.File
+type file llm.File
 
-func sendable(f core.File) file {
+func sendable(f llm.File) file {
 	kind, params, err := mime.ParseMediaType(f.Type)
 	if f.Type = mime.FormatMediaType(kind, params); err != nil || f.Type == "" {
 		f.Type = "application/octet-stream"

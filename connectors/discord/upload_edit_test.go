@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
 func filePart(name, kind, data string) progressive.Part {
-	return progressive.Part{File: &core.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
+	return progressive.Part{File: &llm.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
 }
 
 // showsFile posts a file and returns its message.

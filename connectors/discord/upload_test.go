@@ -8,11 +8,12 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
 func picture(size int) progressive.Part {
-	return progressive.Part{File: &core.File{Name: "picture-1.png", Type: "image/png", Data: make([]byte, size)}, Plain: "(no picture)"}
+	return progressive.Part{File: &llm.File{Name: "picture-1.png", Type: "image/png", Data: make([]byte, size)}, Plain: "(no picture)"}
 }
 
 // DR-07, DR-08, DR-09, DR-13: a file is one message without a text, which pings nobody; its nonce makes it once.
@@ -79,8 +80,8 @@ func TestTooLargePicture(t *testing.T) {
 func withPictures(sizes ...int) core.View {
 	v := core.View{Segments: []core.Segment{{Text: "Look:"}}, Outcome: core.Outcome{Status: core.Completed}}
 	for _, n := range sizes {
-		picture := core.File{Type: "image/png", Data: make([]byte, n)}
-		v.Segments = append(v.Segments, core.Segment{Call: "1", Tool: core.Tool{Stage: core.StageEnd}, Files: []core.File{picture}})
+		picture := llm.File{Type: "image/png", Data: make([]byte, n)}
+		v.Segments = append(v.Segments, core.Segment{Call: "1", Tool: core.Tool{Stage: core.StageEnd}, Files: []llm.File{picture}})
 	}
 	return v
 }

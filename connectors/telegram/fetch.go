@@ -13,6 +13,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // maxDownload is the largest file that the server hands out (TR-31). One of your own may have more, and is not asked for it.
@@ -21,10 +22,10 @@ const maxDownload = 20 << 20
 var _ connectors.Fetcher = (*Telegram)(nil)
 
 // Fetch implements [connectors.Fetcher]: it asks where the file is, and reads it there.
-func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (core.File, error) {
+func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error) {
 	limit = min(limit, maxDownload)
 	if f.Size > limit {
-		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
 	}
 	var at struct {
 		Path string `json:"file_path"`
@@ -34,16 +35,16 @@ func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (c
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && r.says("too big"):
-		return core.File{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+		return llm.File{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
 	case errors.As(err, &r) && r.code == http.StatusBadRequest:
-		return core.File{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+		return llm.File{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
 	case err != nil:
-		return core.File{}, err
+		return llm.File{}, err
 	case at.Size > limit:
-		return core.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
 	}
 	data, err := t.client.download(ctx, at.Path, limit)
-	return core.File{Name: f.Name, Type: f.Type, Data: data}, err
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
 // errOnDisk is a server of one's own that was started with --local.

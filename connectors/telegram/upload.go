@@ -15,7 +15,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -36,7 +36,7 @@ type carried struct {
 
 // carry says what a file is for Telegram: what is neither a photo nor music is a document. The server knows music by its
 // name ("Your audio must be in the .MP3 or .M4A format").
-func carry(f core.File) carried {
+func carry(f llm.File) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
 	switch ext := music(f.Type); {
 	case ext != "":

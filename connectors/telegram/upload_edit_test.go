@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
 func filePart(name, kind, data string) progressive.Part {
-	return progressive.Part{File: &core.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
+	return progressive.Part{File: &llm.File{Name: name, Type: kind, Data: []byte(data)}, Plain: "(no file)"}
 }
 
 // showsFile posts a picture and returns its message.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -18,7 +18,7 @@ func picture(t *testing.T, width, height int) progressive.Part {
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, width, height))); err != nil {
 		t.Fatal(err)
 	}
-	return progressive.Part{File: &core.File{Name: "picture-1.png", Type: "image/png", Data: b.Bytes()}, Plain: "(no picture)"}
+	return progressive.Part{File: &llm.File{Name: "picture-1.png", Type: "image/png", Data: b.Bytes()}, Plain: "(no picture)"}
 }
 
 // What Telegram takes as a photo is one, anything else a document, with all its bytes. Either goes where the question

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/sim"
 )
 
@@ -47,11 +48,11 @@ func (s rooms) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) 
 	return core.Memory{ID: id, Room: core.RoomID(room)}, s.broken
 }
 
-func (s rooms) File(_ context.Context, run core.RunID, n int) (core.File, error) {
+func (s rooms) File(_ context.Context, run core.RunID, n int) (llm.File, error) {
 	if n != 0 {
-		return core.File{}, core.ErrNotFound
+		return llm.File{}, core.ErrNotFound
 	}
-	return core.File{Type: "image/png", Data: []byte(run)}, nil
+	return llm.File{Type: "image/png", Data: []byte(run)}, nil
 }
 
 func (s rooms) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (core.FilePart, error) {
@@ -67,7 +68,7 @@ func (s rooms) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
 }
 
 // partOf is a piece of b, as a store gives it.
-func partOf(b core.File, from, length int64) core.FilePart {
+func partOf(b llm.File, from, length int64) core.FilePart {
 	size := int64(len(b.Data))
 	from = min(from, size)
 	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}

@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // backend stands in for the runtime and its store: a test writes every answer itself.
@@ -23,7 +24,7 @@ type backend struct {
 	rooms   map[core.RoomID]core.Room
 	said    map[core.RoomID][]core.Memory
 	replies map[core.RunID]*reply
-	shelf   map[int]core.File // the files of every answer; without any, all are the same picture
+	shelf   map[int]llm.File  // the files of every answer; without any, all are the same picture
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
 	carries bool              // what comes of a choice is an answer, as a question
@@ -77,7 +78,7 @@ func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, erro
 	return core.Memory{}, core.ErrNotFound
 }
 
-func (b *backend) File(_ context.Context, _ core.RunID, n int) (core.File, error) {
+func (b *backend) File(_ context.Context, _ core.RunID, n int) (llm.File, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil {
@@ -108,21 +109,21 @@ func (b *backend) Known(_ context.Context, in core.Memory) (core.Accepted, error
 }
 
 // keep makes files those of every answer.
-func (b *backend) keep(files ...core.File) {
+func (b *backend) keep(files ...llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shelf = map[int]core.File{}
+	b.shelf = map[int]llm.File{}
 	for n, f := range files {
 		b.shelf[n] = f
 	}
 }
 
-func onePixel() core.File {
+func onePixel() llm.File {
 	data, err := base64.StdEncoding.DecodeString(pixel)
 	if err != nil {
 		panic(err)
 	}
-	return core.File{Type: "image/gif", Data: data}
+	return llm.File{Type: "image/gif", Data: data}
 }
 
 const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
@@ -239,7 +240,7 @@ func (r *reply) callback(call, text string) {
 	r.Apply(core.Change{Kind: core.Callback, Call: call, Text: text})
 }
 
-func (r *reply) tool(call string, t core.Tool, files ...core.File) {
+func (r *reply) tool(call string, t core.Tool, files ...llm.File) {
 	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t, Files: files})
 }
 

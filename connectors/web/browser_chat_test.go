@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 const told = "Here is what I did, in [three steps](https://example.org/):\n\n1. **Read** the request\n2. Ran `PLAY_DEMO`\n3. ~~Waited~~ Wrote this\n\n" +
@@ -40,7 +41,7 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
 	p.shows(".status", "Running PLAY_DEMO…")
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A sketch", Files: []core.File{onePixel()}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A sketch", Files: []llm.File{onePixel()}})
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`, ShortResult: "half way"})
 	p.shows(".tool summary", "half way")
@@ -112,7 +113,7 @@ func playStop(t *testing.T, g *gateway, p *tab) {
 func playFailure(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("hello")
-	g.next(t).finish(core.Outcome{Status: core.Failed, Failure: core.RateLimited}, core.RateLimited.Sentence())
+	g.next(t).finish(core.Outcome{Status: core.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
 	p.shows(".failed .text", "The model is busy right now.")
 	p.shots("failed")
 	p.click(".retry")

@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/llm"
 )
 
 // site is another site's page that holds the chat once for each of attributes. Its own styles are loud, and its policy is strict.
@@ -56,11 +57,11 @@ func playTarget(t *testing.T, p *tab) {
 	p.is(`['.head h1', '.avatar'].map((name) => getComputedStyle(all(name)[0])[name === '.avatar' ? 'width' : 'fontSize']).join()`, "16px,32px")
 	p.shot("target")
 
-	g.keep(silence(), core.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")}) // what it shows can be heard and saved there too
+	g.keep(silence(), llm.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")}) // what it shows can be heard and saved there too
 	p.send("play")
 	r := g.next(t)
 	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageEnd, Success: true}, silence(), core.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")})
+	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageEnd, Success: true}, silence(), llm.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")})
 	r.finish(completed, "")
 	for range 2 {
 		p.wait(`all('audio').length === 1 && (all('audio')[0].play().catch(() => {}), true)`)

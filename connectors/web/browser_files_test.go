@@ -9,10 +9,11 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // silence is a second of nothing, as a WAV.
-func silence() core.File {
+func silence() llm.File {
 	const rate = 8000
 	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00")
 	b = binary.LittleEndian.AppendUint32(b, rate)
@@ -21,7 +22,7 @@ func silence() core.File {
 	b = binary.LittleEndian.AppendUint32(b, rate)
 	b = append(b, strings.Repeat("\x80", rate)...)
 	binary.LittleEndian.PutUint32(b[4:], uint32(len(b)-8))
-	return core.File{Name: "dunes.wav", Type: "audio/wav", Data: b}
+	return llm.File{Name: "dunes.wav", Type: "audio/wav", Data: b}
 }
 
 // saving notes what a page gives the browser to keep, in place of keeping it.
@@ -51,11 +52,11 @@ func (p *tab) save(name string) string {
 // hearing. Nothing of them runs or is opened, whatever it is called (SE-05, SE-06).
 func playFiles(t *testing.T, g *gateway, p *tab) {
 	long := "the quarterly report of everything that was shipped, returned and shipped again, with annexes.pdf"
-	evil := core.File{Name: `<img src=x onerror=pwned()>.html`, Type: "text/html; charset=utf-8", Data: []byte("<script>pwned()</script>")}
-	song, report := silence(), core.File{Name: long, Type: "application/pdf", Data: []byte(strings.Repeat("%PDF", 600))}
-	drawing := core.File{Name: "drawing.svg", Type: "image/svg+xml", Data: []byte("<svg onload=pwned()>")}
-	hebrew := core.File{Name: "דוח.csv", Type: "text/csv", Data: []byte("a,b")}
-	nameless := core.File{Type: "application/octet-stream", Data: []byte("x")}
+	evil := llm.File{Name: `<img src=x onerror=pwned()>.html`, Type: "text/html; charset=utf-8", Data: []byte("<script>pwned()</script>")}
+	song, report := silence(), llm.File{Name: long, Type: "application/pdf", Data: []byte(strings.Repeat("%PDF", 600))}
+	drawing := llm.File{Name: "drawing.svg", Type: "image/svg+xml", Data: []byte("<svg onload=pwned()>")}
+	hebrew := llm.File{Name: "דוח.csv", Type: "text/csv", Data: []byte("a,b")}
+	nameless := llm.File{Type: "application/octet-stream", Data: []byte("x")}
 	g.keep(onePixel(), report, evil, drawing, hebrew, nameless, song)
 	p.before(saving + `window.pwned = () => { window.wasPwned = true; };`)
 	p.open(g.url)
@@ -63,13 +64,13 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	r := g.next(t)
 	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageStart})
 	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageRunning, Parameters: "{}", ShortResult: "half way"})
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A draft", Files: []core.File{{Name: "draft.txt", Type: "text/plain", Data: []byte("draft")}}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A draft", Files: []llm.File{{Name: "draft.txt", Type: "text/plain", Data: []byte("draft")}}})
 	p.wait(`shown('.save .name').includes('draft')`)
 	p.shows(".tool summary", "half way")
 	if got := p.save("draft.txt"); got != "1|draft.txt|application/octet-stream|draft|blob" {
 		t.Errorf("saved %s", got)
 	}
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []core.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
 	p.wait(`all('.save').length === 6`)
 	p.is(`all('.save').map((chip) => chip.querySelector('.size').textContent).join()`, "2.4 kB,24 bytes,20 bytes,3 bytes,1 byte,8.0 kB")
 	p.is(`all('.save')[3].querySelector('.name').matches(':dir(rtl)')`, "true")
@@ -84,7 +85,7 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	hear()
 	r.callback("1", "Gone")
 	p.wait(`all('.save').length === 0 && live.size === 0`)
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []core.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
 	p.wait(`all('.save').length === 6`)
 	p.eval(`window.player = all('audio')[0], ''`)
 	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageEnd, Success: true}, onePixel(), report, evil, drawing, hebrew, nameless, song)
@@ -119,7 +120,7 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	p.wait(`all('.answer').length === 1 && all('.pictures img')[0]?.naturalWidth === 1`)
 	p.is(drawn, live)
 	look("files-reloaded")
-	for _, f := range []core.File{evil, report, hebrew} {
+	for _, f := range []llm.File{evil, report, hebrew} {
 		if got, want := p.save(f.Name), "1|"+f.Name+"|application/octet-stream|"+string(f.Data)+"|blob"; got != want {
 			t.Errorf("saved %s, not %s", got, want)
 		}
@@ -158,7 +159,7 @@ func playFilesAlone(t *testing.T, g *gateway, p *tab) {
 	p.send("take it back")
 	r = g.next(t)
 	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Wait", Files: []core.File{silence()}})
+	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Wait", Files: []llm.File{silence()}})
 	p.wait(`all('.save').length === 2`)
 	r.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
 	p.wait(`all('.save').length === 1 && all('.note').length === 1`)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 const (
@@ -74,18 +75,18 @@ func (w *Web) room(rw http.ResponseWriter, r *http.Request) (core.Room, bool) {
 
 // message is one line of a conversation as a reload shows it.
 type message struct {
-	ID              string           `json:"id"`
-	Role            string           `json:"role"`
-	Text            string           `json:"text"`
-	Timestamp       int64            `json:"timestamp"` // milliseconds since 1970
-	ClientMessageID string           `json:"clientMessageId,omitempty"`
-	ReplyTo         string           `json:"replyToMessageId,omitempty"`
-	Files           []attached       `json:"files,omitempty"` // what came with it
-	History         []string         `json:"actionCallbackHistory,omitempty"`
-	Tools           []frame          `json:"tools,omitempty"`
-	Interrupted     bool             `json:"interrupted,omitempty"`
-	FailureKind     core.FailureKind `json:"failureKind,omitempty"`
-	Choices         *core.Choices    `json:"choices,omitempty"` // what people may still choose from
+	ID              string          `json:"id"`
+	Role            string          `json:"role"`
+	Text            string          `json:"text"`
+	Timestamp       int64           `json:"timestamp"` // milliseconds since 1970
+	ClientMessageID string          `json:"clientMessageId,omitempty"`
+	ReplyTo         string          `json:"replyToMessageId,omitempty"`
+	Files           []attached      `json:"files,omitempty"` // what came with it
+	History         []string        `json:"actionCallbackHistory,omitempty"`
+	Tools           []frame         `json:"tools,omitempty"`
+	Interrupted     bool            `json:"interrupted,omitempty"`
+	FailureKind     llm.FailureKind `json:"failureKind,omitempty"`
+	Choices         *core.Choices   `json:"choices,omitempty"` // what people may still choose from
 }
 
 // history replies with what was said, oldest first. A reply is built while few others are, and held while its reader takes it:

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Every error of the API is JSON with a sentence, as docs/web-api.md says.
@@ -113,8 +114,8 @@ func TestFailureKindsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []core.FailureKind{core.InsufficientCredits, core.NoProvider, core.LocalInference, core.RateLimited,
-		core.GenerationTimeout, core.ProviderIssue, core.PromptTooLong, core.ConversationTooLong, core.SetAside} {
+	for _, kind := range []llm.FailureKind{llm.InsufficientCredits, llm.NoProvider, llm.LocalInference, llm.RateLimited,
+		llm.GenerationTimeout, llm.ProviderIssue, llm.PromptTooLong, llm.ConversationTooLong, llm.SetAside} {
 		if !strings.Contains(string(doc), "`"+string(kind)+"`") {
 			t.Errorf("%s is not there", kind)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // frame is one event of a stream. Its fields are those of the elizaOS chat API.
@@ -33,13 +34,13 @@ type frame struct {
 	Images          []string    `json:"images,omitzero"` // data: URLs; of done, on a reload and of an answer that has ended, addresses below the gateway's
 	Files           []shownFile `json:"files,omitzero"`  // that are no pictures
 
-	MessageID   string           `json:"messageId,omitempty"` // done
-	AgentName   string           `json:"agentName,omitempty"`
-	FailureKind core.FailureKind `json:"failureKind,omitempty"`
-	Interrupted bool             `json:"interrupted,omitempty"`
-	NoResponse  string           `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
-	History     []string         `json:"actionCallbackHistory,omitempty"`
-	Choices     *core.Choices    `json:"choices,omitempty"` // status, done: what people may choose from
+	MessageID   string          `json:"messageId,omitempty"` // done
+	AgentName   string          `json:"agentName,omitempty"`
+	FailureKind llm.FailureKind `json:"failureKind,omitempty"`
+	Interrupted bool            `json:"interrupted,omitempty"`
+	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
+	History     []string        `json:"actionCallbackHistory,omitempty"`
+	Choices     *core.Choices   `json:"choices,omitempty"` // status, done: what people may choose from
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // shows is an answer that tests write, and what its readers were told.
@@ -19,20 +20,20 @@ func (s *shows) read() []frame {
 	return s.enc.encode("run", changes, view)
 }
 
-func (s *shows) call(stage core.Stage, files ...core.File) {
+func (s *shows) call(stage core.Stage, files ...llm.File) {
 	s.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PLAY", Stage: stage, Success: true}, Files: files})
 }
 
-func (s *shows) update(text string, files ...core.File) {
+func (s *shows) update(text string, files ...llm.File) {
 	s.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
 }
 
 func (s *shows) offer(o *core.Choices) { s.Apply(core.Change{Kind: core.ChoicesChanged, Choices: o}) }
 
 var (
-	cover = core.File{Type: "image/png", Data: []byte("png")}
-	track = core.File{Name: "a.ogg", Type: "audio/ogg", Data: []byte("ogg")}
-	notes = core.File{Name: "<b>.html", Type: "text/html; charset=utf-8", Data: []byte("<b>")}
+	cover = llm.File{Type: "image/png", Data: []byte("png")}
+	track = llm.File{Name: "a.ogg", Type: "audio/ogg", Data: []byte("ogg")}
+	notes = llm.File{Name: "<b>.html", Type: "text/html; charset=utf-8", Data: []byte("<b>")}
 )
 
 const (
@@ -128,8 +129,8 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 func TestFramesOfAnEndedAnswer(t *testing.T) {
 	s := &shows{enc: encoder{room: "web/c", joining: true}}
 	s.call(core.StageStart)
-	s.call(core.StageEnd, core.File{Type: "image/png", Past: &core.PastFile{N: 3, Type: "image/png", Size: 3}},
-		core.File{Name: "a.ogg", Type: "audio/ogg", Past: &core.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
+	s.call(core.StageEnd, llm.File{Type: "image/png", Past: &llm.PastFile{N: 3, Type: "image/png", Size: 3}},
+		llm.File{Name: "a.ogg", Type: "audio/ogg", Past: &llm.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
 	s.End(core.Outcome{Status: core.Completed})
 	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
 	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end",`+there+`}`+"\n"+

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // page is a reader who does with frames what they say.
@@ -165,9 +166,9 @@ func TestDone(t *testing.T) {
 		{core.Outcome{Status: core.Superseded, Withdrawn: true}, "Hi",
 			`{"type":"done","fullText":"","agentName":"A","interrupted":true,"noResponseReason":"superseded"}`},
 		{core.Outcome{Status: core.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
-		{core.Outcome{Status: core.Failed, Failure: core.RateLimited}, "Busy.",
+		{core.Outcome{Status: core.Failed, Failure: llm.RateLimited}, "Busy.",
 			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited"}`},
-		{core.Outcome{Status: core.Failed, Failure: core.RateLimited, Partial: true}, "Half.",
+		{core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Partial: true}, "Half.",
 			`{"type":"done","fullText":"Half.","messageId":"r","agentName":"A","failureKind":"rate_limited","interrupted":true}`},
 	} {
 		a, enc := &core.Answer{}, encoder{agent: "A"}

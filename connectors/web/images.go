@@ -14,6 +14,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/llm"
 )
 
 const (
@@ -105,15 +106,15 @@ var _ connectors.Fetcher = (*Web)(nil)
 
 // Fetch implements [connectors.Fetcher]. Pictures are not stored: a new process has none, nor has an old one those that had to
 // make room.
-func (w *Web) Fetch(_ context.Context, f core.Attachment, limit int64) (core.File, error) {
+func (w *Web) Fetch(_ context.Context, f core.Attachment, limit int64) (llm.File, error) {
 	data, ok := w.shelf.get(f.Ref)
 	switch {
 	case !ok:
-		return core.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
+		return llm.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
 	case int64(len(data)) > limit:
-		return core.File{}, core.ErrTooLarge
+		return llm.File{}, core.ErrTooLarge
 	}
-	return core.File{Name: f.Name, Type: f.Type, Data: data}, nil
+	return llm.File{Name: f.Name, Type: f.Type, Data: data}, nil
 }
 
 // imageCache has a bounded number of bytes; the oldest make room. The zero shelf is empty.

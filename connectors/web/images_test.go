@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func TestImagesRefused(t *testing.T) {
@@ -98,7 +99,7 @@ func TestFiles(t *testing.T) {
 
 // What is no picture is for saving, whatever it is called; players get the part that they ask for (SE-06).
 func TestFilesAreSaved(t *testing.T) {
-	song := core.File{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
+	song := llm.File{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
 	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
 	serve(t, store, accept, func(client *http.Client, _ *core.Answer) {
 		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
@@ -126,10 +127,10 @@ func TestFilesAreSaved(t *testing.T) {
 // oneFile is a store with one file.
 type oneFile struct {
 	rooms
-	file core.File
+	file llm.File
 }
 
-func (s oneFile) File(context.Context, core.RunID, int) (core.File, error) { return s.file, nil }
+func (s oneFile) File(context.Context, core.RunID, int) (llm.File, error) { return s.file, nil }
 
 func (s oneFile) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
 	return partOf(s.file, from, length), nil

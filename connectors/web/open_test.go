@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 const (
@@ -41,9 +42,9 @@ func (large) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, _
 	return all, nil
 }
 
-func (s large) File(context.Context, core.RunID, int) (core.File, error) {
+func (s large) File(context.Context, core.RunID, int) (llm.File, error) {
 	s.asked.Add(largeFile)
-	return core.File{Type: "audio/wav", Data: make([]byte, largeFile)}, nil
+	return llm.File{Type: "audio/wav", Data: make([]byte, largeFile)}, nil
 }
 
 func (s large) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
@@ -213,11 +214,11 @@ func TestPartsOfFiles(t *testing.T) {
 
 // A file that is replaced while it is read ends the reply early, rather than to mix two files.
 func TestFileChangesWhileItIsRead(t *testing.T) {
-	s, err := openStored(t.Context(), oneFile{file: core.File{Type: "a/b", Data: make([]byte, 100)}}, "run", 0)
+	s, err := openStored(t.Context(), oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 100)}}, "run", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.store = oneFile{file: core.File{Type: "a/b", Data: make([]byte, 99)}}
+	s.store = oneFile{file: llm.File{Type: "a/b", Data: make([]byte, 99)}}
 	if got, err := io.ReadAll(s); len(got) != 0 || err == nil {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // shownFile is what a call shows that is no picture.
@@ -23,11 +24,11 @@ type shownFile struct {
 
 // showing returns f with files in place of those that the call showed: with what they hold, or with the address of what the store
 // holds.
-func (e *encoder) showing(f frame, files []core.File) frame {
+func (e *encoder) showing(f frame, files []llm.File) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
 		if b.Past != nil {
-			f.show(e.room, core.Run{ID: e.run}.Said(), core.PastCall{Files: []core.PastFile{*b.Past}})
+			f.show(e.room, core.Run{ID: e.run}.Said(), core.PastCall{Files: []llm.PastFile{*b.Past}})
 		} else if b.Picture() {
 			f.Images = append(f.Images, b.DataURL())
 		} else {
@@ -42,7 +43,7 @@ func (f *frame) show(room core.RoomID, id core.MemoryID, c core.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
 		address := below + strconv.Itoa(p.N)
-		if (core.File{Type: p.Type}).Picture() {
+		if (llm.File{Type: p.Type}).Picture() {
 			f.Images = append(f.Images, address)
 		} else {
 			f.Files = append(f.Files, shownFile{p.Name, p.Type, p.Size, address})
@@ -98,7 +99,7 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	default:
 		h := rw.Header()
 		h.Set("Content-Type", f.Type)
-		if !(core.File{Type: f.Type}).Picture() {
+		if !(llm.File{Type: f.Type}).Picture() {
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(f.Name, "file")}))
 		}
 		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold

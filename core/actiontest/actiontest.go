@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/internal/schema"
 )
 
@@ -29,7 +30,7 @@ type Made struct {
 	core.Result
 	Err        error         // of the action, or why it was not called
 	Shown      []string      // what it showed, one after the other
-	ShownFiles []core.File   // with the last of that
+	ShownFiles []llm.File    // with the last of that
 	Said       []core.Notice // what it said elsewhere
 	Asked      []core.Question
 }

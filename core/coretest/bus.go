@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -223,7 +224,7 @@ func everyFrame() []core.Frame {
 		{End: 7, Kind: core.Text, Step: 2, Text: "¿<b>\u2028 \x00\\\"é😀"},
 		{End: 8, Kind: core.Callback, Call: "call-1", Text: "half way"},
 		{End: 9, Kind: core.Callback, Call: "call-1"},
-		{End: math.MaxUint64, Kind: core.Ended, Outcome: &core.Outcome{Status: core.Failed, Failure: core.RateLimited, Withdrawn: true}},
+		{End: math.MaxUint64, Kind: core.Ended, Outcome: &core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Withdrawn: true}},
 	}
 	for _, s := range []core.Stage{core.StageStart, core.StageStreaming, core.StageRunning, core.StageEnd} {
 		at := tool

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func deathChecks() []storeCheck {
@@ -102,7 +103,7 @@ func (s store) aside(room core.RoomID, n int) core.Run {
 	return r
 }
 
-var setAside = core.Outcome{Status: core.Failed, Failure: core.SetAside}
+var setAside = core.Outcome{Status: core.Failed, Failure: llm.SetAside}
 
 func (s store) setAside(limit int) (ids []core.RunID) {
 	s.t.Helper()
@@ -120,7 +121,7 @@ func setAsideRetried(t *testing.T, s store) {
 	r := s.aside("room", 1)
 	other := s.aside("other", 1)
 	failed := s.start(s.opened("third", 1).ID, "owner")
-	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, core.Outcome{Status: core.Failed, Failure: core.ProviderIssue}, core.Memory{}))
+	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, core.Outcome{Status: core.Failed, Failure: llm.ProviderIssue}, core.Memory{}))
 	s.same("what is set aside", s.setAside(10), []core.RunID{other.ID, r.ID})
 	s.same("the newest", s.setAside(1), []core.RunID{other.ID})
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func fileChecks() []storeCheck {
@@ -16,17 +17,17 @@ func fileChecks() []storeCheck {
 	}
 }
 
-var twoFiles = []core.File{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
+var twoFiles = []llm.File{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
 
 // shown starts a run whose verdict comes with files.
-func (s store) shown(n int, files []core.File) core.Run {
+func (s store) shown(n int, files []llm.File) core.Run {
 	s.t.Helper()
 	r := s.start(s.opened("room", n).ID, "owner")
 	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: files})
 	return r
 }
 
-func (s store) shows(r core.Run, want ...core.File) {
+func (s store) shows(r core.Run, want ...llm.File) {
 	s.t.Helper()
 	for n, w := range want {
 		b, err := s.File(s.t.Context(), r.ID, n)
@@ -77,7 +78,7 @@ func filesOfNothing(t *testing.T, s store) {
 // filesInParts: WB-15, one byte of a large file is one byte.
 func filesInParts(t *testing.T, s store) {
 	data := bytes.Repeat([]byte("0123456789"), 1000)
-	r := s.shown(1, []core.File{twoFiles[0], {Name: "a.txt", Type: "text/plain", Data: data}})
+	r := s.shown(1, []llm.File{twoFiles[0], {Name: "a.txt", Type: "text/plain", Data: data}})
 	s.finish(r, answerOf(r, "look"))
 	for _, c := range []struct{ from, length, want int64 }{
 		{0, 1, 1}, {9_999, 1, 1}, {9_999, 2, 1}, {10_000, 1, 0}, {20_000, 5, 0}, {0, 0, 0}, {4, 500, 500}, {0, 1 << 40, 10_000},

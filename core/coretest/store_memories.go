@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func memoryChecks() []storeCheck {
@@ -78,11 +79,11 @@ func memoryWhole(t *testing.T, s store) {
 	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	r := s.start(s.accept(in, alone).Run, "owner")
 	out := answerOf(r, "it was cut …")
-	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, core.ProviderIssue
+	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, llm.ProviderIssue
 	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
 	out.Calls = []core.PastCall{
 		{ID: "c1", Tool: core.Tool{Name: "ROLL", Stage: core.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
-			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}, Files: []core.PastFile{{N: 1, Name: "a.txt", Type: "text/plain", Size: 3}}},
+			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}, Files: []llm.PastFile{{N: 1, Name: "a.txt", Type: "text/plain", Size: 3}}},
 		{ID: "c2", Tool: core.Tool{Name: "PLAY", Stage: core.StageEnd, Error: "It failed."}, At: 7},
 	}
 	s.finish(r, out)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // storeModel is the simplest [core.Store] there can be. It shows that the checks can be met, and says what any sequence
@@ -41,7 +42,7 @@ type ownedRun struct {
 	core.Run
 	owner  string
 	author core.EntityID // of its newest input
-	shows  []core.File
+	shows  []llm.File
 	out    core.MemoryID // what it has said, if that was stored
 }
 
@@ -334,16 +335,16 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	return nil
 }
 
-func (s *storeModel) File(_ context.Context, id core.RunID, n int) (core.File, error) {
+func (s *storeModel) File(_ context.Context, id core.RunID, n int) (llm.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || n < 0 || n >= len(r.shows) {
-		return core.File{}, core.ErrNotFound
+		return llm.File{}, core.ErrNotFound
 	}
 	remembered := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out })
 	if r.Outcome.Done() && !remembered {
-		return core.File{}, core.ErrNotFound
+		return llm.File{}, core.ErrNotFound
 	}
 	return r.shows[n], nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func (s *storeModel) SetAside(_ context.Context, limit int) (all []core.Run, _ error) {
@@ -13,7 +14,7 @@ func (s *storeModel) SetAside(_ context.Context, limit int) (all []core.Run, _ e
 	runs := slices.Clone(s.runs)
 	slices.SortStableFunc(runs, func(a, b *ownedRun) int { return a.Opened.Compare(b.Opened) })
 	for _, r := range slices.Backward(runs) {
-		if r.Outcome.Done() && r.Outcome.Failure == core.SetAside && len(all) < limit {
+		if r.Outcome.Done() && r.Outcome.Failure == llm.SetAside && len(all) < limit {
 			all = append(all, s.now(r))
 		}
 	}
@@ -25,7 +26,7 @@ func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
 	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
-	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != core.SetAside:
+	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != llm.SetAside:
 		return core.ErrNotFound
 	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Kind != core.RunChoiceResult:
 		return core.ErrLost

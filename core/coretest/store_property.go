@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // storeModelCheck does the same random calls to s and to a model, and wants the same of both.
@@ -120,7 +121,7 @@ func (p *pair) finish(rt *rapid.T) {
 	}
 	o := core.Outcome{Status: rapid.SampledFrom([]core.Status{core.Completed, core.Stopped, core.Failed, ""}).Draw(rt, "status")}
 	if o.Status == core.Failed {
-		o.Failure = core.SetAside
+		o.Failure = llm.SetAside
 	}
 	p.agree(rt, "Finish", nil, nil,
 		p.store.Finish(p.t.Context(), id, epoch, o, out), p.model.Finish(p.t.Context(), id, epoch, o, out))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 func runChecks() []storeCheck {
@@ -60,7 +61,7 @@ func noteShown(t *testing.T, s store) {
 func noteVerdict(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	want := core.Verdict{
-		Outcome: core.Outcome{Status: core.Failed, Failure: core.RateLimited, Withdrawn: true},
+		Outcome: core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Withdrawn: true},
 		Text:    "the last word",
 		History: []string{"looking", "found\nit"},
 		Calls:   []core.PastCall{{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Success: true}, At: 3}},
@@ -151,7 +152,7 @@ func finishNeedsStatus(t *testing.T, s store) {
 
 func finishOutcomes(t *testing.T, s store) {
 	for n, o := range []core.Outcome{
-		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: core.NoProvider, Partial: true},
+		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: llm.NoProvider, Partial: true},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))

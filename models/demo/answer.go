@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // The actions that the model asks for, where it is given them.
@@ -22,15 +22,15 @@ const (
 type command struct {
 	words  []string
 	most   int // words of the message: longer ones are meant otherwise
-	answer func(req core.Request, text string) reply
+	answer func(req llm.Request, text string) reply
 }
 
 // commands in the order in which they are tried.
 func commands() []command {
 	return []command{
-		{[]string{"help", "can"}, 4, func(core.Request, string) reply { return reply{text: help} }},
+		{[]string{"help", "can"}, 4, func(llm.Request, string) reply { return reply{text: help} }},
 		{[]string{"fail", "error"}, 4, fail},
-		{[]string{"long"}, 6, func(core.Request, string) reply { return reply{text: long} }},
+		{[]string{"long"}, 6, func(llm.Request, string) reply { return reply{text: long} }},
 		{[]string{"play", "progress"}, 16, play},
 		{[]string{"roll", "dice", "die", "tool"}, 10, roll},
 		{[]string{"time", "clock"}, 10, tellTime},
@@ -38,19 +38,19 @@ func commands() []command {
 }
 
 // answerTo is what the model says to req.
-func answerTo(req core.Request) reply {
-	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == core.ToolRole {
+func answerTo(req llm.Request) reply {
+	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == llm.RoleTool {
 		return afterCall(req)
 	}
-	text := lastOf(req, core.User).Text
+	text := lastOf(req, llm.RoleUser).Text
 	r := respond(req, text)
-	if count(req, core.Assistant) == 0 && r.failure == nil {
+	if count(req, llm.RoleAssistant) == 0 && r.failure == nil {
 		r.text = strings.TrimSpace(introduction + "\n\n" + r.text)
 	}
 	return r
 }
 
-func respond(req core.Request, text string) reply {
+func respond(req llm.Request, text string) reply {
 	words := wordsOf(text)
 	for _, c := range commands() {
 		if len(words) <= c.most && slices.ContainsFunc(words, func(w string) bool { return slices.Contains(c.words, w) }) {
@@ -66,16 +66,16 @@ func wordsOf(text string) []string {
 }
 
 // lastOf is the newest turn of a role, or none.
-func lastOf(req core.Request, role core.Role) core.ModelMessage {
+func lastOf(req llm.Request, role llm.Role) llm.Message {
 	for _, t := range slices.Backward(req.Messages) {
 		if t.Role == role && !t.Context {
 			return t
 		}
 	}
-	return core.ModelMessage{}
+	return llm.Message{}
 }
 
-func count(req core.Request, role core.Role) (n int) {
+func count(req llm.Request, role llm.Role) (n int) {
 	for _, t := range req.Messages {
 		if t.Role == role && !t.Context {
 			n++
@@ -85,19 +85,19 @@ func count(req core.Request, role core.Role) (n int) {
 }
 
 // ask makes a call of an action, or says that there is none.
-func ask(req core.Request, intro, action string, parameters map[string]any) reply {
-	if !slices.ContainsFunc(req.Tools, func(s core.ToolSpec) bool { return s.Name == action }) {
+func ask(req llm.Request, intro, action string, parameters map[string]any) reply {
+	if !slices.ContainsFunc(req.Tools, func(s llm.Tool) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}
 	}
 	raw, _ := json.Marshal(parameters) // strings, numbers and booleans only
-	return reply{text: intro, call: &core.ToolCall{
+	return reply{text: intro, call: &llm.ToolCall{
 		ID:         fmt.Sprintf("demo-%d", len(req.Messages)),
 		Name:       action,
 		Parameters: raw,
 	}}
 }
 
-func play(req core.Request, text string) reply {
+func play(req llm.Request, text string) reply {
 	parameters := map[string]any{}
 	if at := strings.Index(strings.ToLower(text), "play "); at >= 0 && at+5 <= len(text) {
 		switch title := strings.TrimSpace(text[at+5:]); strings.ToLower(strings.Trim(title, ".!?")) {
@@ -112,19 +112,19 @@ func play(req core.Request, text string) reply {
 	return ask(req, "Watch the next line: it changes in place.", playAction, parameters)
 }
 
-func roll(req core.Request, _ string) reply {
+func roll(req llm.Request, _ string) reply {
 	return ask(req, "Let me roll a die.", diceAction, map[string]any{"sides": 6})
 }
 
-func tellTime(req core.Request, _ string) reply {
+func tellTime(req llm.Request, _ string) reply {
 	return ask(req, "Let me look at the clock.", timeAction, map[string]any{})
 }
 
 var errDemo = errors.New("the demo model was asked to fail")
 
 // fail ends with a failure: at once, or within the text where that is asked for.
-func fail(_ core.Request, text string) reply {
-	r := reply{failure: &core.Failure{Kind: core.ProviderIssue, Err: errDemo}}
+func fail(_ llm.Request, text string) reply {
+	r := reply{failure: &llm.Failure{Kind: llm.ProviderIssue, Err: errDemo}}
 	if slices.Contains(wordsOf(text), "late") {
 		r.text = "This is the first half of an answer. The other half would "
 	}
@@ -132,10 +132,10 @@ func fail(_ core.Request, text string) reply {
 }
 
 // afterCall goes on when an action has ended.
-func afterCall(req core.Request) reply {
+func afterCall(req llm.Request) reply {
 	result := req.Messages[len(req.Messages)-1]
 	name := ""
-	for _, call := range lastOf(req, core.Assistant).Calls {
+	for _, call := range lastOf(req, llm.RoleAssistant).Calls {
 		if call.ID == result.Call {
 			name = call.Name
 		}
@@ -150,7 +150,7 @@ func afterCall(req core.Request) reply {
 }
 
 // echo shows that the earlier messages were seen.
-func echo(req core.Request, text string) reply {
+func echo(req llm.Request, text string) reply {
 	if strings.TrimSpace(text) == "" {
 		return reply{text: "I got a message without text. Say `help` to see what I can show."}
 	}
@@ -158,8 +158,8 @@ func echo(req core.Request, text string) reply {
 }
 
 // seen counts what the model was given of the conversation.
-func seen(req core.Request) string {
-	theirs, mine := count(req, core.User), count(req, core.Assistant)
+func seen(req llm.Request) string {
+	theirs, mine := count(req, llm.RoleUser), count(req, llm.RoleAssistant)
 	if theirs == 1 && mine == 0 {
 		return "This is your first message here."
 	}

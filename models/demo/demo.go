@@ -8,28 +8,28 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // wordTime is the pause before each word: 25 of them a second.
 const wordTime = 40 * time.Millisecond
 
-// Model is a [core.Model]. It is safe for concurrent use.
+// Model is a [llm.Model]. It is safe for concurrent use.
 type Model struct{}
 
-var _ core.Model = (*Model)(nil)
+var _ llm.Model = (*Model)(nil)
 
 // New makes a Model.
 func New() *Model { return &Model{} }
 
-// Generate implements [core.Model].
-func (*Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+// Generate implements [llm.Model].
+func (*Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		talk, f := unfold(req)
 		r := answerTo(talk).inTags(f)
 		for _, c := range r.chunks() {
 			if err := pause(ctx); err != nil {
-				yield(core.Chunk{}, err)
+				yield(llm.Chunk{}, err)
 				return
 			}
 			if !yield(c, nil) {
@@ -37,7 +37,7 @@ func (*Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chu
 			}
 		}
 		if r.failure != nil {
-			yield(core.Chunk{}, r.failure)
+			yield(llm.Chunk{}, r.failure)
 		}
 	}
 }
@@ -60,28 +60,28 @@ func pause(ctx context.Context) error {
 // reply is what the model says to a request: a text, then at most one call; or a failure in place of its end.
 type reply struct {
 	text    string
-	call    *core.ToolCall
-	failure *core.Failure
+	call    *llm.ToolCall
+	failure *llm.Failure
 }
 
 // chunks cuts r into words.
-func (r reply) chunks() (chunks []core.Chunk) {
+func (r reply) chunks() (chunks []llm.Chunk) {
 	for _, word := range strings.SplitAfter(r.text, " ") {
 		if word != "" {
-			chunks = append(chunks, core.Chunk{Text: word})
+			chunks = append(chunks, llm.Chunk{Text: word})
 		}
 	}
 	switch {
 	case r.failure != nil:
 		return chunks
 	case r.call == nil:
-		return append(chunks, core.Chunk{Finish: core.FinishStop})
+		return append(chunks, llm.Chunk{Finish: llm.FinishStop})
 	}
 	parameters := string(r.call.Parameters)
 	half := len(parameters) / 2
 	return append(chunks,
-		core.Chunk{Call: &core.CallDelta{ID: r.call.ID, Name: r.call.Name}},
-		core.Chunk{Call: &core.CallDelta{Parameters: parameters[:half]}},
-		core.Chunk{Call: &core.CallDelta{Parameters: parameters[half:]}},
-		core.Chunk{Finish: core.FinishCalls})
+		llm.Chunk{Call: &llm.CallDelta{ID: r.call.ID, Name: r.call.Name}},
+		llm.Chunk{Call: &llm.CallDelta{Parameters: parameters[:half]}},
+		llm.Chunk{Call: &llm.CallDelta{Parameters: parameters[half:]}},
+		llm.Chunk{Finish: llm.FinishCalls})
 }

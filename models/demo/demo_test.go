@@ -9,34 +9,34 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
-func user(text string) core.ModelMessage { return core.ModelMessage{Role: core.User, Text: text} }
-func assistant(text string) core.ModelMessage {
-	return core.ModelMessage{Role: core.Assistant, Text: text}
+func user(text string) llm.Message { return llm.Message{Role: llm.RoleUser, Text: text} }
+func assistant(text string) llm.Message {
+	return llm.Message{Role: llm.RoleAssistant, Text: text}
 }
 
-var tools = []core.ToolSpec{{Name: playAction}, {Name: diceAction}, {Name: timeAction}}
+var tools = []llm.Tool{{Name: playAction}, {Name: diceAction}, {Name: timeAction}}
 
 // later is a conversation in which the model has introduced itself.
-func later(turns ...core.ModelMessage) core.Request {
-	return core.Request{Messages: append([]core.ModelMessage{user("hi"), assistant("Hello!")}, turns...), Tools: tools}
+func later(turns ...llm.Message) llm.Request {
+	return llm.Request{Messages: append([]llm.Message{user("hi"), assistant("Hello!")}, turns...), Tools: tools}
 }
 
 func TestAnswer(t *testing.T) {
-	called := func(name, result string) []core.ModelMessage {
-		return []core.ModelMessage{user("x"), {Role: core.Assistant, Calls: []core.ToolCall{{ID: "c", Name: name}}}, {Role: core.ToolRole, Call: "c", Text: result}}
+	called := func(name, result string) []llm.Message {
+		return []llm.Message{user("x"), {Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "c", Name: name}}}, {Role: llm.RoleTool, Call: "c", Text: result}}
 	}
 	tests := map[string]struct {
-		req    core.Request
+		req    llm.Request
 		says   []string
 		call   string // name and parameters
 		failed bool
 	}{
-		"first":           {req: core.Request{Messages: []core.ModelMessage{user("hi")}}, says: []string{"demo model", "`OPENAI_API_KEY`", "`OPENAI_BASE_URL`", "`gateway check`", "> hi", "first message"}},
-		"first, a call":   {req: core.Request{Messages: []core.ModelMessage{user("roll a die")}, Tools: tools}, says: []string{"demo model", "Let me roll"}, call: `ROLL_DICE {"sides":6}`},
-		"nothing said":    {req: core.Request{}, says: []string{"demo model", "without text"}},
+		"first":           {req: llm.Request{Messages: []llm.Message{user("hi")}}, says: []string{"demo model", "`OPENAI_API_KEY`", "`OPENAI_BASE_URL`", "`gateway check`", "> hi", "first message"}},
+		"first, a call":   {req: llm.Request{Messages: []llm.Message{user("roll a die")}, Tools: tools}, says: []string{"demo model", "Let me roll"}, call: `ROLL_DICE {"sides":6}`},
+		"nothing said":    {req: llm.Request{}, says: []string{"demo model", "without text"}},
 		"echo":            {req: later(user("Nice\nday")), says: []string{"> Nice\n> day", "2 messages from you and 1 answer from me", "**bold**"}},
 		"help":            {req: later(user("Help!")), says: []string{"**roll a die**", "**long**"}},
 		"long":            {req: later(user("a long one, please")), says: []string{"# A long answer", "```go"}},
@@ -46,12 +46,12 @@ func TestAnswer(t *testing.T) {
 		"progress":        {req: later(user("show progress")), call: `PLAY_DEMO {}`},
 		"tool":            {req: later(user("use a tool")), call: `ROLL_DICE {"sides":6}`},
 		"time":            {req: later(user("What time is it?")), call: `TELL_TIME {}`},
-		"no tools":        {req: core.Request{Messages: later(user("roll")).Messages}, says: []string{"`ROLL_DICE`", "isn't enabled"}},
+		"no tools":        {req: llm.Request{Messages: later(user("roll")).Messages}, says: []string{"`ROLL_DICE`", "isn't enabled"}},
 		"after a call":    {req: later(called(diceAction, "4")...), says: []string{"`ROLL_DICE` answered", "> 4"}},
 		"after play":      {req: later(called(playAction, "ok")...), says: []string{"rewritten in place"}},
 		"after a failure": {req: later(called(diceAction, "Error: no dice")...), says: []string{"didn't work", "> Error: no dice"}},
 		"fail":            {req: later(user("fail")), failed: true},
-		"fail at first":   {req: core.Request{Messages: []core.ModelMessage{user("fail")}}, failed: true},
+		"fail at first":   {req: llm.Request{Messages: []llm.Message{user("fail")}}, failed: true},
 		"fail late":       {req: later(user("fail late")), says: []string{"first half"}, failed: true},
 		"not a command":   {req: later(user("I fail to see why it takes you so long to help me")), says: []string{"You wrote"}},
 	}
@@ -85,7 +85,7 @@ func TestLongIsLong(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	tests := map[string]core.Request{
+	tests := map[string]llm.Request{
 		"text": later(user("hello")), "call": later(user("play x")), "long": later(user("long")),
 	}
 	for name, req := range tests {
@@ -93,8 +93,8 @@ func TestStream(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
 				var text, parameters strings.Builder
-				var got core.ToolCall
-				var finish core.FinishReason
+				var got llm.ToolCall
+				var finish llm.FinishReason
 				chunks := 0
 				for c, err := range New().Generate(t.Context(), req) {
 					if err != nil {
@@ -113,12 +113,12 @@ func TestStream(t *testing.T) {
 					t.Errorf("%d chunks in %v: %q", chunks, time.Since(start), text.String())
 				}
 				if want.call == nil {
-					if finish != core.FinishStop || got.Name != "" {
+					if finish != llm.FinishStop || got.Name != "" {
 						t.Errorf("finish %q, call %v", finish, got)
 					}
 					return
 				}
-				if finish != core.FinishCalls || got.Name != want.call.Name || got.ID == "" || !json.Valid([]byte(parameters.String())) {
+				if finish != llm.FinishCalls || got.Name != want.call.Name || got.ID == "" || !json.Valid([]byte(parameters.String())) {
 					t.Errorf("finish %q, call %v with %q", finish, got, parameters.String())
 				}
 			})
@@ -133,7 +133,7 @@ func TestFailureIsLast(t *testing.T) {
 		for c, err := range New().Generate(t.Context(), later(user("fail late"))) {
 			text, last = text+c.Text, err
 		}
-		f, ok := errors.AsType[*core.Failure](last)
+		f, ok := errors.AsType[*llm.Failure](last)
 		if !ok || f.Retry || !strings.HasSuffix(text, "would ") {
 			t.Errorf("%q, then %v", text, last)
 		}

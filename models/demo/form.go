@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // form is what the answer to a prompt has to look like.
@@ -23,7 +23,7 @@ var task = regexp.MustCompile(`^<task>(?:Write the next message|Decide the next 
 
 // unfold makes of a prompt that is one text, as core's templates have it, one in which the conversation, the actions and
 // their results have places of their own. Another one stays as it is.
-func unfold(req core.Request) (core.Request, form) {
+func unfold(req llm.Request) (llm.Request, form) {
 	if len(req.Messages) == 0 {
 		return req, spoken
 	}
@@ -32,9 +32,9 @@ func unfold(req core.Request) (core.Request, form) {
 	if agent == nil || !strings.Contains(text, "<response>") {
 		return req, spoken
 	}
-	talk := core.Request{Messages: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
+	talk := llm.Request{Messages: spokenBy(agent[1], part(text, "# Conversation\nThe last message is the newest.\n", "\n\n"))}
 	for name := range strings.FieldsFuncSeq(part(text, "<actionNames>\n", "</actionNames>"), func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
-		talk.Tools = append(talk.Tools, core.ToolSpec{Name: name})
+		talk.Tools = append(talk.Tools, llm.Tool{Name: name})
 	}
 	talk.Messages = append(talk.Messages, resultOf(part(text, "<results>\n", "\n</results>"))...)
 	if strings.Contains(text, "<isFinish>") {
@@ -54,7 +54,7 @@ func part(text, from, to string) string {
 }
 
 // spokenBy reads a transcript: a line for each message, its further lines indented.
-func spokenBy(agent, transcript string) (turns []core.ModelMessage) {
+func spokenBy(agent, transcript string) (turns []llm.Message) {
 	for line := range strings.SplitSeq(transcript, "\n") {
 		if more, ok := strings.CutPrefix(line, "  "); ok && len(turns) > 0 {
 			turns[len(turns)-1].Text += "\n" + more
@@ -64,16 +64,16 @@ func spokenBy(agent, transcript string) (turns []core.ModelMessage) {
 		switch {
 		case !ok || strings.HasPrefix(line, "("): // a summary of what was said before
 		case name == agent:
-			turns = append(turns, core.ModelMessage{Role: core.Assistant, Text: text})
+			turns = append(turns, llm.Message{Role: llm.RoleAssistant, Text: text})
 		default:
-			turns = append(turns, core.ModelMessage{Role: core.User, Text: text})
+			turns = append(turns, llm.Message{Role: llm.RoleUser, Text: text})
 		}
 	}
 	return turns
 }
 
 // resultOf reads what the last action came to, such as ROLL_DICE {"sides":6}: 4.
-func resultOf(lines string) []core.ModelMessage {
+func resultOf(lines string) []llm.Message {
 	all := strings.Split(lines, "\n")
 	last := len(all) - 1
 	for last > 0 && strings.HasPrefix(all[last], "  ") {
@@ -88,9 +88,9 @@ func resultOf(lines string) []core.ModelMessage {
 		return nil
 	}
 	text := strings.TrimPrefix(rest[parameters.InputOffset():], ": ")
-	return []core.ModelMessage{
-		{Role: core.Assistant, Calls: []core.ToolCall{{ID: "demo", Name: name}}},
-		{Role: core.ToolRole, Call: "demo", Text: strings.ReplaceAll(text, "\n  ", "\n")},
+	return []llm.Message{
+		{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "demo", Name: name}}},
+		{Role: llm.RoleTool, Call: "demo", Text: strings.ReplaceAll(text, "\n  ", "\n")},
 	}
 }
 

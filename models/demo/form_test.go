@@ -5,29 +5,29 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // A prompt that is one text holds what others have in places of their own.
 func TestUnfold(t *testing.T) {
 	const output = "\n<output>\nAnswer with this:\n<response></response>\n</output>"
 	talk := "# Conversation\nThe last message is the newest.\n(Summary of the conversation so far: Ann: hm)\nAnn: Hi\n  there\n  \n  you\nPolly: Ben: no\nAnn: Roll\n\nIt is late."
-	turns := []core.ModelMessage{user("Hi\nthere\n\nyou"), assistant("Ben: no"), user("Roll")}
+	turns := []llm.Message{user("Hi\nthere\n\nyou"), assistant("Ben: no"), user("Roll")}
 	tests := map[string]struct {
 		text string
-		want core.Request
+		want llm.Request
 		form form
 	}{
 		"an answer": {"<task>Write the next message of Polly in this conversation.</task>\n" + talk + "\n<actionNames>\nREPLY, ROLL_DICE\n</actionNames>" + output,
-			core.Request{Messages: turns, Tools: []core.ToolSpec{{Name: "REPLY"}, {Name: "ROLL_DICE"}}}, tagged},
+			llm.Request{Messages: turns, Tools: []llm.Tool{{Name: "REPLY"}, {Name: "ROLL_DICE"}}}, tagged},
 		"an answer after an action": {"<task>Write the answer of Polly to the last message.</task>\n" + talk + "\n<results>\nA {}: no\nROLL_DICE {\"n\":\": \"}: 4\n  5\n</results>" + output,
-			core.Request{Messages: append(turns, core.ModelMessage{Role: core.Assistant, Calls: []core.ToolCall{{ID: "demo", Name: "ROLL_DICE"}}},
-				core.ModelMessage{Role: core.ToolRole, Call: "demo", Text: "4\n5"})}, tagged},
-		"a step":            {"<task>Decide the next step of Polly towards an answer.</task>\n<isFinish>" + output, core.Request{}, decided},
-		"not such a prompt": {"Write the next message", core.Request{Messages: []core.ModelMessage{user("Write the next message")}}, spoken},
+			llm.Request{Messages: append(turns, llm.Message{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "demo", Name: "ROLL_DICE"}}},
+				llm.Message{Role: llm.RoleTool, Call: "demo", Text: "4\n5"})}, tagged},
+		"a step":            {"<task>Decide the next step of Polly towards an answer.</task>\n<isFinish>" + output, llm.Request{}, decided},
+		"not such a prompt": {"Write the next message", llm.Request{Messages: []llm.Message{user("Write the next message")}}, spoken},
 	}
 	for name, c := range tests {
-		got, f := unfold(core.Request{Messages: []core.ModelMessage{user(c.text)}})
+		got, f := unfold(llm.Request{Messages: []llm.Message{user(c.text)}})
 		if diff := cmp.Diff(c.want, got); diff != "" || f != c.form {
 			t.Errorf("%s: form %d, %s", name, f, diff)
 		}

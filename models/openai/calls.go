@@ -5,7 +5,7 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // calls tells the calls of an answer apart. The zero value knows none yet.
@@ -21,8 +21,8 @@ type knownCall struct {
 }
 
 // delta reads one piece of a call; nil where it says nothing yet.
-func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *core.CallDelta {
-	d := &core.CallDelta{Name: piece.Function.Name, Parameters: piece.Function.Arguments}
+func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *llm.CallDelta {
+	d := &llm.CallDelta{Name: piece.Function.Name, Parameters: piece.Function.Arguments}
 	if piece.ID == "" && d.Name == "" && d.Parameters == "" {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // checkTokens is the most that the answer of a check may cost. Some servers refuse less.
@@ -24,7 +24,7 @@ const (
 	settingURL   = "providers.openai.base_url (OPENAI_BASE_URL)"
 )
 
-// Models asks the server for the names of its models, sorted. An error is a [*core.Failure] unless ctx was done.
+// Models asks the server for the names of its models, sorted. An error is a [*llm.Failure] unless ctx was done.
 func (m *Model) Models(ctx context.Context) ([]string, error) {
 	names, err := m.models(ctx)
 	switch {
@@ -55,7 +55,7 @@ func (m *Model) models(ctx context.Context) ([]string, error) {
 }
 
 // Resolve says which model answers: the configured one, else the only one that the server has to write with. What it
-// found is kept. Its error says what to set; it is a [*core.Failure] unless ctx was done.
+// found is kept. Its error says what to set; it is a [*llm.Failure] unless ctx was done.
 func (m *Model) Resolve(ctx context.Context) (string, error) {
 	if m.invalid != nil {
 		return "", m.failure(m.invalid)
@@ -109,7 +109,7 @@ func (m *Model) Check(ctx context.Context) (string, error) {
 	if err == nil {
 		err = m.ask(ctx)
 	}
-	if f, ok := errors.AsType[*core.Failure](err); ok {
+	if f, ok := errors.AsType[*llm.Failure](err); ok {
 		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
 	}
 	if err != nil {
@@ -125,7 +125,7 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 		return "", err
 	}
 	names, err := m.Models(ctx)
-	switch f, _ := errors.AsType[*core.Failure](err); {
+	switch f, _ := errors.AsType[*llm.Failure](err); {
 	case f != nil:
 		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
 	case err != nil:
@@ -139,7 +139,7 @@ func (m *Model) CheckListed(ctx context.Context) (string, error) {
 // CheckEmbeds embeds one word.
 func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 	vectors, err := m.Embed(ctx, []string{"OK"})
-	if f, ok := errors.AsType[*core.Failure](err); ok {
+	if f, ok := errors.AsType[*llm.Failure](err); ok {
 		return "", fmt.Errorf("%s: %w", m.nextStep(ctx, f), err)
 	} else if err != nil {
 		return "", err
@@ -150,8 +150,8 @@ func (m *Model) CheckEmbeds(ctx context.Context) (string, error) {
 // ask waits for the first sign of an answer. Whatever comes is good.
 func (m *Model) ask(ctx context.Context) error {
 	err := errCut
-	hello := core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: "Say OK."}}}
-	m.run(ctx, hello, checkTokens, func(_ core.Chunk, failed error) bool {
+	hello := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "Say OK."}}}
+	m.run(ctx, hello, checkTokens, func(_ llm.Chunk, failed error) bool {
 		err = failed
 		return false
 	})
@@ -159,18 +159,18 @@ func (m *Model) ask(ctx context.Context) error {
 }
 
 // nextStep says what to do about a failure.
-func (m *Model) nextStep(ctx context.Context, f *core.Failure) string {
+func (m *Model) nextStep(ctx context.Context, f *llm.Failure) string {
 	at := place(m.base)
 	switch f.Kind {
-	case core.InsufficientCredits:
+	case llm.InsufficientCredits:
 		return "the account at " + at + " is out of credit: top it up, or use another key"
-	case core.RateLimited:
+	case llm.RateLimited:
 		return at + " rate-limits this key: wait a minute, then check again"
-	case core.LocalInference:
+	case llm.LocalInference:
 		return "nothing answers at " + at + ": start the server (Ollama, LM Studio, vLLM …) or correct " + settingURL
-	case core.NoProvider:
+	case llm.NoProvider:
 		return m.admission(ctx, f)
-	case core.GenerationTimeout:
+	case llm.GenerationTimeout:
 		return at + " is too slow: check again, or choose a smaller model"
 	default:
 		return at + " is unavailable: check that it is up and that " + settingURL + " is right"
@@ -178,7 +178,7 @@ func (m *Model) nextStep(ctx context.Context, f *core.Failure) string {
 }
 
 // admission says what to do where the server would not let the agent in.
-func (m *Model) admission(ctx context.Context, f *core.Failure) string {
+func (m *Model) admission(ctx context.Context, f *llm.Failure) string {
 	told, _ := errors.AsType[*report](f.Err)
 	switch {
 	case told != nil && told.set:

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/modelfake"
 )
 
@@ -50,8 +50,8 @@ func TestResolve(t *testing.T) {
 				}
 				return
 			}
-			f, ok := errors.AsType[*core.Failure](err)
-			if !ok || f.Kind != core.NoProvider || f.Retry || !strings.Contains(err.Error(), test.fails) {
+			f, ok := errors.AsType[*llm.Failure](err)
+			if !ok || f.Kind != llm.NoProvider || f.Retry || !strings.Contains(err.Error(), test.fails) {
 				t.Errorf("%q, %v", got, err)
 			}
 			if _, err := collect(t.Context(), m, hello); err == nil || !strings.Contains(err.Error(), test.fails) {

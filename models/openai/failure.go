@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // setting is an error that only another configuration mends. Its text holds no secret.
@@ -26,8 +26,8 @@ type report struct {
 func (r *report) Error() string { return r.text }
 
 // failure sorts any error of a call that its caller did not end.
-func (m *Model) failure(err error) *core.Failure {
-	if f, ok := errors.AsType[*core.Failure](err); ok {
+func (m *Model) failure(err error) *llm.Failure {
+	if f, ok := errors.AsType[*llm.Failure](err); ok {
 		return f
 	}
 	f := m.sort(err)
@@ -48,24 +48,24 @@ func (m *Model) failure(err error) *core.Failure {
 }
 
 // sort finds everything of a Failure but its Err.
-func (m *Model) sort(err error) *core.Failure {
+func (m *Model) sort(err error) *llm.Failure {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		kind, retry := r.sort()
-		return &core.Failure{Kind: kind, Retry: retry, After: r.after}
+		return &llm.Failure{Kind: kind, Retry: retry, After: r.after}
 	}
 	if _, ok := errors.AsType[*setting](err); ok {
-		return &core.Failure{Kind: core.NoProvider}
+		return &llm.Failure{Kind: llm.NoProvider}
 	}
 	if _, ok := errors.AsType[unreached](err); ok && isLocal(m.base) {
-		return &core.Failure{Kind: core.LocalInference}
+		return &llm.Failure{Kind: llm.LocalInference}
 	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return &core.Failure{Kind: core.ProviderIssue}
+		return &llm.Failure{Kind: llm.ProviderIssue}
 	}
 	if slow, ok := errors.AsType[net.Error](err); ok && slow.Timeout() {
-		return &core.Failure{Kind: core.GenerationTimeout, Retry: true}
+		return &llm.Failure{Kind: llm.GenerationTimeout, Retry: true}
 	}
-	return &core.Failure{Kind: core.ProviderIssue, Retry: true}
+	return &llm.Failure{Kind: llm.ProviderIssue, Retry: true}
 }
 
 // filtered says that the answer is none because the provider's filter forbids it: an end, not a failure (LM-07).
@@ -80,29 +80,29 @@ func (r *refusal) says(word string) bool {
 
 // sort says what kind of failure r is, and whether the same request may do better later. The provider's word goes
 // before the status: an empty account is a 429 at OpenAI, a wrong key a 400 at Google.
-func (r *refusal) sort() (kind core.FailureKind, retry bool) {
+func (r *refusal) sort() (kind llm.FailureKind, retry bool) {
 	switch {
 	case r.status == http.StatusPaymentRequired, r.saysAny(
 		"insufficient_quota", "insufficient_credits", "insufficient_balance", "exceeded_current_quota_error",
 		"billing_hard_limit_reached", "billing_not_active", "billing_error"):
-		return core.InsufficientCredits, false
+		return llm.InsufficientCredits, false
 	case r.status == http.StatusUnauthorized, r.status == http.StatusForbidden, r.status == http.StatusNotFound, r.saysAny(
 		"invalid_api_key", "authentication_error", "permission_error", "permission_denied", "model_not_found", "not_found_error"),
 		strings.Contains(r.message, "API key not valid"):
-		return core.NoProvider, false
+		return llm.NoProvider, false
 	case r.tooLong():
-		return core.ConversationTooLong, false
+		return llm.ConversationTooLong, false
 	case r.status == http.StatusTooManyRequests, r.saysAny(
 		"rate_limit_exceeded", "rate_limit_error", "rate_limited", "resource_exhausted", "too_many_requests"):
-		return core.RateLimited, true
+		return llm.RateLimited, true
 	case r.status >= 300 && r.status < 400:
-		return core.NoProvider, false
+		return llm.NoProvider, false
 	case r.status == http.StatusRequestTimeout, r.status == http.StatusConflict, r.status == http.StatusTooEarly:
-		return core.ProviderIssue, true
+		return llm.ProviderIssue, true
 	case r.status >= 400 && r.status < 500, r.saysAny("invalid_request_error"):
-		return core.ProviderIssue, false
+		return llm.ProviderIssue, false
 	default:
-		return core.ProviderIssue, true
+		return llm.ProviderIssue, true
 	}
 }
 

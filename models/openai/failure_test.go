@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/modelfake"
 )
 
@@ -33,7 +33,7 @@ func TestRefusals(t *testing.T) {
 		return fmt.Sprintf(`{"error":{"message":%q,"code":%q}}`, message, code)
 	}
 	type failure struct {
-		Kind  core.FailureKind
+		Kind  llm.FailureKind
 		Retry bool
 		After time.Duration
 		Says  string
@@ -42,43 +42,43 @@ func TestRefusals(t *testing.T) {
 		handler http.Handler
 		want    failure
 	}{
-		"wrong key":          {answering(401, said("invalid_api_key", "Incorrect API key")), failure{core.NoProvider, false, 0, "401 Unauthorized: Incorrect API key (invalid_api_key)"}},
-		"forbidden":          {answering(403, ""), failure{core.NoProvider, false, 0, "403 Forbidden"}},
-		"unknown model":      {answering(404, said("model_not_found", "no model x")), failure{core.NoProvider, false, 0, "no model x"}},
-		"Ollama's shape":     {answering(404, `{"error":"model 'x' not found"}`), failure{core.NoProvider, false, 0, "model 'x' not found"}},
-		"FastAPI's shape":    {answering(404, `{"detail":"Not Found"}`), failure{core.NoProvider, false, 0, "404 Not Found"}},
-		"Google's shape":     {answering(400, `[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`), failure{core.NoProvider, false, 0, "API key not valid. (INVALID_ARGUMENT)"}},
-		"OpenRouter's shape": {answering(502, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"upstream down"}}}`), failure{core.ProviderIssue, true, 0, "Provider returned error: upstream down"}},
-		"no credit":          {answering(402, ""), failure{core.InsufficientCredits, false, 0, "402 Payment Required"}},
-		"quota":              {playing(modelfake.NoQuota()), failure{core.InsufficientCredits, false, 0, "insufficient_quota"}},
-		"busy":               {playing(modelfake.RateLimit(0)), failure{core.RateLimited, true, 0, "429"}},
-		"busy, seconds":      {playing(modelfake.RateLimit(7 * time.Second)), failure{core.RateLimited, true, 7 * time.Second, "429"}},
-		"busy, milliseconds": {answering(429, "", "Retry-After-Ms", "1500", "Retry-After", "2"), failure{core.RateLimited, true, 1500 * time.Millisecond, "429"}},
-		"timeout":            {answering(408, ""), failure{core.ProviderIssue, true, 0, "408"}},
-		"bad request":        {answering(400, said("context_length_exceeded", "too long")), failure{core.ConversationTooLong, false, 0, "too long"}},
-		"prompt too long":    {answering(400, said("", "This model's maximum context length is 8192 tokens")), failure{core.ConversationTooLong, false, 0, "8192"}},
-		"unknown 4xx":        {answering(422, said("", "unknown field")), failure{core.ProviderIssue, false, 0, "422"}},
-		"a teapot":           {answering(418, ""), failure{core.ProviderIssue, false, 0, "418"}},
-		"the highest 4xx":    {answering(499, ""), failure{core.ProviderIssue, false, 0, "499"}},
-		"its own mistake":    {answering(500, said("invalid_request_error", "no such field")), failure{core.ProviderIssue, false, 0, "no such field"}},
-		"in conflict":        {answering(409, ""), failure{core.ProviderIssue, true, 0, "409"}},
-		"server error":       {answering(500, ""), failure{core.ProviderIssue, true, 0, "500"}},
-		"unavailable":        {answering(503, "", "Retry-After", "3"), failure{core.ProviderIssue, true, 3 * time.Second, "503"}},
-		"overloaded":         {answering(529, ""), failure{core.ProviderIssue, true, 0, "529"}},
-		"proxy page":         {playing(modelfake.BadGateway()), failure{core.ProviderIssue, true, 0, "502 Bad Gateway: a web page"}},
-		"page with a title":  {answering(502, "<html><title>502\n Bad</title>"), failure{core.ProviderIssue, true, 0, "a web page instead of JSON: 502 Bad"}},
-		"page with a 200":    {answering(200, "<html>login</html>", "Content-Type", "text/html"), failure{core.ProviderIssue, true, 0, "a web page"}},
-		"error with a 200":   {answering(200, said("insufficient_quota", "empty"), "Content-Type", "application/json"), failure{core.InsufficientCredits, false, 0, "empty"}},
-		"no stream":          {answering(200, `{"choices":[]}`, "Content-Type", "application/json"), failure{core.ProviderIssue, true, 0, "instead of a stream"}},
-		"moved":              {answering(301, "", "Location", "https://elsewhere.test/"), failure{core.NoProvider, false, 0, "301 Moved Permanently: the address has moved"}},
-		"in the stream":      {playing(modelfake.Text("x"), modelfake.ErrorEvent("rate_limit_exceeded", "slow down")), failure{core.RateLimited, true, 0, "within the stream: slow down (rate_limit_exceeded)"}},
-		"status in a stream": {playing(modelfake.Raw(`{"error":{"code":503,"message":"down"},"choices":[]}`)), failure{core.ProviderIssue, true, 0, "503 Service Unavailable: down"}},
-		"error event":        {answering(200, "event: error\ndata: {\"message\":\"gone\",\"type\":\"overloaded_error\"}\n\n"), failure{core.ProviderIssue, true, 0, "gone (overloaded_error)"}},
+		"wrong key":          {answering(401, said("invalid_api_key", "Incorrect API key")), failure{llm.NoProvider, false, 0, "401 Unauthorized: Incorrect API key (invalid_api_key)"}},
+		"forbidden":          {answering(403, ""), failure{llm.NoProvider, false, 0, "403 Forbidden"}},
+		"unknown model":      {answering(404, said("model_not_found", "no model x")), failure{llm.NoProvider, false, 0, "no model x"}},
+		"Ollama's shape":     {answering(404, `{"error":"model 'x' not found"}`), failure{llm.NoProvider, false, 0, "model 'x' not found"}},
+		"FastAPI's shape":    {answering(404, `{"detail":"Not Found"}`), failure{llm.NoProvider, false, 0, "404 Not Found"}},
+		"Google's shape":     {answering(400, `[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`), failure{llm.NoProvider, false, 0, "API key not valid. (INVALID_ARGUMENT)"}},
+		"OpenRouter's shape": {answering(502, `{"error":{"code":502,"message":"Provider returned error","metadata":{"raw":"upstream down"}}}`), failure{llm.ProviderIssue, true, 0, "Provider returned error: upstream down"}},
+		"no credit":          {answering(402, ""), failure{llm.InsufficientCredits, false, 0, "402 Payment Required"}},
+		"quota":              {playing(modelfake.NoQuota()), failure{llm.InsufficientCredits, false, 0, "insufficient_quota"}},
+		"busy":               {playing(modelfake.RateLimit(0)), failure{llm.RateLimited, true, 0, "429"}},
+		"busy, seconds":      {playing(modelfake.RateLimit(7 * time.Second)), failure{llm.RateLimited, true, 7 * time.Second, "429"}},
+		"busy, milliseconds": {answering(429, "", "Retry-After-Ms", "1500", "Retry-After", "2"), failure{llm.RateLimited, true, 1500 * time.Millisecond, "429"}},
+		"timeout":            {answering(408, ""), failure{llm.ProviderIssue, true, 0, "408"}},
+		"bad request":        {answering(400, said("context_length_exceeded", "too long")), failure{llm.ConversationTooLong, false, 0, "too long"}},
+		"prompt too long":    {answering(400, said("", "This model's maximum context length is 8192 tokens")), failure{llm.ConversationTooLong, false, 0, "8192"}},
+		"unknown 4xx":        {answering(422, said("", "unknown field")), failure{llm.ProviderIssue, false, 0, "422"}},
+		"a teapot":           {answering(418, ""), failure{llm.ProviderIssue, false, 0, "418"}},
+		"the highest 4xx":    {answering(499, ""), failure{llm.ProviderIssue, false, 0, "499"}},
+		"its own mistake":    {answering(500, said("invalid_request_error", "no such field")), failure{llm.ProviderIssue, false, 0, "no such field"}},
+		"in conflict":        {answering(409, ""), failure{llm.ProviderIssue, true, 0, "409"}},
+		"server error":       {answering(500, ""), failure{llm.ProviderIssue, true, 0, "500"}},
+		"unavailable":        {answering(503, "", "Retry-After", "3"), failure{llm.ProviderIssue, true, 3 * time.Second, "503"}},
+		"overloaded":         {answering(529, ""), failure{llm.ProviderIssue, true, 0, "529"}},
+		"proxy page":         {playing(modelfake.BadGateway()), failure{llm.ProviderIssue, true, 0, "502 Bad Gateway: a web page"}},
+		"page with a title":  {answering(502, "<html><title>502\n Bad</title>"), failure{llm.ProviderIssue, true, 0, "a web page instead of JSON: 502 Bad"}},
+		"page with a 200":    {answering(200, "<html>login</html>", "Content-Type", "text/html"), failure{llm.ProviderIssue, true, 0, "a web page"}},
+		"error with a 200":   {answering(200, said("insufficient_quota", "empty"), "Content-Type", "application/json"), failure{llm.InsufficientCredits, false, 0, "empty"}},
+		"no stream":          {answering(200, `{"choices":[]}`, "Content-Type", "application/json"), failure{llm.ProviderIssue, true, 0, "instead of a stream"}},
+		"moved":              {answering(301, "", "Location", "https://elsewhere.test/"), failure{llm.NoProvider, false, 0, "301 Moved Permanently: the address has moved"}},
+		"in the stream":      {playing(modelfake.Text("x"), modelfake.ErrorEvent("rate_limit_exceeded", "slow down")), failure{llm.RateLimited, true, 0, "within the stream: slow down (rate_limit_exceeded)"}},
+		"status in a stream": {playing(modelfake.Raw(`{"error":{"code":503,"message":"down"},"choices":[]}`)), failure{llm.ProviderIssue, true, 0, "503 Service Unavailable: down"}},
+		"error event":        {answering(200, "event: error\ndata: {\"message\":\"gone\",\"type\":\"overloaded_error\"}\n\n"), failure{llm.ProviderIssue, true, 0, "gone (overloaded_error)"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := collect(t.Context(), over(t, test.handler), hello)
-			f, ok := errors.AsType[*core.Failure](err)
+			f, ok := errors.AsType[*llm.Failure](err)
 			if !ok {
 				t.Fatalf("error %v", err)
 			}
@@ -117,23 +117,23 @@ func TestRetryAfter(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	nobody := newPipes()
 	_ = nobody.Close()
-	tests := map[string]core.FailureKind{
-		"http://127.0.0.1:11434/v1":          core.LocalInference,
-		"http://[::1]:11434/v1":              core.LocalInference,
-		"http://localhost:1234/v1":           core.LocalInference,
-		"http://192.168.1.7:8000/v1":         core.LocalInference,
-		"http://ollama:11434/v1":             core.LocalInference,
-		"http://host.docker.internal:1/v1":   core.LocalInference,
-		"https://api.openai.com/v1":          core.ProviderIssue,
-		"https://bob:sec@8.8.8.8/v1":         core.ProviderIssue,
-		"http://8.8.8.8/v1":                  core.ProviderIssue,
-		"gopher://127.0.0.1/v1":              core.NoProvider,
-		"http://user:sec#ret@127.0.0.1:1/v1": core.NoProvider,
+	tests := map[string]llm.FailureKind{
+		"http://127.0.0.1:11434/v1":          llm.LocalInference,
+		"http://[::1]:11434/v1":              llm.LocalInference,
+		"http://localhost:1234/v1":           llm.LocalInference,
+		"http://192.168.1.7:8000/v1":         llm.LocalInference,
+		"http://ollama:11434/v1":             llm.LocalInference,
+		"http://host.docker.internal:1/v1":   llm.LocalInference,
+		"https://api.openai.com/v1":          llm.ProviderIssue,
+		"https://bob:sec@8.8.8.8/v1":         llm.ProviderIssue,
+		"http://8.8.8.8/v1":                  llm.ProviderIssue,
+		"gopher://127.0.0.1/v1":              llm.NoProvider,
+		"http://user:sec#ret@127.0.0.1:1/v1": llm.NoProvider,
 	}
 	for base, want := range tests {
 		_, err := collect(t.Context(), New(Options{BaseURL: base, Model: "m", Dial: nobody.Dial}), hello)
-		f, ok := errors.AsType[*core.Failure](err)
-		if !ok || f.Kind != want || f.Retry != (want == core.ProviderIssue) {
+		f, ok := errors.AsType[*llm.Failure](err)
+		if !ok || f.Kind != want || f.Retry != (want == llm.ProviderIssue) {
 			t.Errorf("%s: %v", base, err)
 		}
 		if strings.Contains(err.Error(), "sec") || strings.Contains(err.Error(), "bob") {
@@ -146,7 +146,7 @@ func TestUnreachable(t *testing.T) {
 func TestFilterIsAnEnd(t *testing.T) {
 	m := over(t, answering(400, `{"error":{"code":"content_filter","message":"policy"}}`))
 	got, err := collect(t.Context(), m, hello)
-	if diff := cmp.Diff([]core.Chunk{{Finish: core.FinishFilter}}, got); diff != "" || err != nil {
+	if diff := cmp.Diff([]llm.Chunk{{Finish: llm.FinishFilter}}, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // maxName is the length of a function's name that OpenAI accepts.
@@ -14,7 +14,7 @@ const maxName = 64
 type names struct{ toWire, toOurs map[string]string }
 
 // namesOf gives each name that req uses one of its own, tools first; almost always the same.
-func namesOf(req core.Request) names {
+func namesOf(req llm.Request) names {
 	n := names{toWire: map[string]string{}, toOurs: map[string]string{}}
 	for _, tool := range req.Tools {
 		n.add(tool.Name)

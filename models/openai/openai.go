@@ -1,4 +1,4 @@
-// Package openai is a [core.Model] over every server that speaks OpenAI's chat completions: OpenAI itself, and Ollama,
+// Package openai is a [llm.Model] over every server that speaks OpenAI's chat completions: OpenAI itself, and Ollama,
 // LM Studio, vLLM, llama.cpp, OpenRouter and the like under an address of their own. It also hears, paints and embeds, where
 // the server does.
 package openai
@@ -17,7 +17,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // OfficialURL is where OpenAI's own models are.
@@ -36,7 +36,7 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Model is a [core.Model], and whatever else of core's models the server has under its name. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
+// Model is a [llm.Model], and whatever else of core's models the server has under its name. It makes one attempt for each call, reads no OPENAI_ variables and is safe for concurrent use.
 type Model struct {
 	options   Options
 	base      *url.URL
@@ -54,8 +54,8 @@ type Model struct {
 }
 
 var (
-	_ core.Model   = (*Model)(nil)
-	_ core.Bounded = (*Model)(nil)
+	_ llm.Model   = (*Model)(nil)
+	_ llm.Bounded = (*Model)(nil)
 )
 
 // New makes a Model. It asks the server nothing; options that can't work are told by every call.
@@ -95,9 +95,9 @@ func (m *Model) Close() error {
 // errLeft is why a request ends of which nobody reads more.
 var errLeft = errors.New("the rest of this answer is not needed")
 
-// Generate implements [core.Model].
-func (m *Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+// Generate implements [llm.Model].
+func (m *Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		tokens := m.options.MaxTokens
 		if req.MaxTokens > 0 && (tokens <= 0 || req.MaxTokens < tokens) {
 			tokens = req.MaxTokens
@@ -106,31 +106,31 @@ func (m *Model) Generate(ctx context.Context, req core.Request) iter.Seq2[core.C
 	}
 }
 
-// MaxTokens implements [core.Bounded].
+// MaxTokens implements [llm.Bounded].
 func (m *Model) MaxTokens() int { return m.options.MaxTokens }
 
 // run makes one call of at most so many tokens.
-func (m *Model) run(ctx context.Context, req core.Request, tokens int, yield func(core.Chunk, error) bool) {
+func (m *Model) run(ctx context.Context, req llm.Request, tokens int, yield func(llm.Chunk, error) bool) {
 	call, cancel := context.WithCancelCause(ctx)
 	defer cancel(errLeft)
 	left := false
-	err := m.stream(call, cancel, req, tokens, func(c core.Chunk) bool {
+	err := m.stream(call, cancel, req, tokens, func(c llm.Chunk) bool {
 		left = !yield(c, nil)
 		return !left
 	})
 	switch {
 	case left || err == nil:
 	case ctx.Err() != nil:
-		yield(core.Chunk{}, context.Cause(ctx))
+		yield(llm.Chunk{}, context.Cause(ctx))
 	case filtered(err):
-		yield(core.Chunk{Finish: core.FinishFilter}, nil)
+		yield(llm.Chunk{Finish: llm.FinishFilter}, nil)
 	default:
-		yield(core.Chunk{}, m.failure(err))
+		yield(llm.Chunk{}, m.failure(err))
 	}
 }
 
 // stream sends the request and reads what comes. It returns nil when the answer is complete or yield wants no more.
-func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req core.Request, tokens int, yield func(core.Chunk) bool) error {
+func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req llm.Request, tokens int, yield func(llm.Chunk) bool) error {
 	name, err := m.Resolve(ctx)
 	if err != nil {
 		return err

@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/modelfake"
 )
 
 const testKey = "sk-test-0123456789abcdefghijklmnopqrstuvwxyz"
 
 // hello is the smallest request.
-var hello = core.Request{Messages: []core.ModelMessage{{Role: core.User, Text: "hello"}}}
+var hello = llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Text: "hello"}}}
 
 // over is a Model that talks to handler.
 func over(t *testing.T, handler http.Handler, change ...func(*Options)) *Model {
@@ -45,7 +45,7 @@ func playing(steps ...modelfake.Step) *modelfake.Server {
 }
 
 // collect reads one answer to its end.
-func collect(ctx context.Context, m *Model, req core.Request) (chunks []core.Chunk, err error) {
+func collect(ctx context.Context, m *Model, req llm.Request) (chunks []llm.Chunk, err error) {
 	for c, e := range m.Generate(ctx, req) {
 		if e != nil {
 			return chunks, e
@@ -55,7 +55,7 @@ func collect(ctx context.Context, m *Model, req core.Request) (chunks []core.Chu
 	return chunks, nil
 }
 
-func textOf(chunks []core.Chunk) string {
+func textOf(chunks []llm.Chunk) string {
 	var b strings.Builder
 	for _, c := range chunks {
 		b.WriteString(c.Text)
@@ -78,16 +78,16 @@ func TestAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []core.Chunk{
+	want := []llm.Chunk{
 		{Alive: true},
 		{Text: "Hello "}, {Text: "there"},
-		{Call: &core.CallDelta{Index: 0, ID: "a", Name: "ROLL_DICE"}},
-		{Call: &core.CallDelta{Index: 1, ID: "b", Name: "CLOCK"}},
-		{Call: &core.CallDelta{Index: 0, Parameters: `{"side`}},
-		{Call: &core.CallDelta{Index: 1, Parameters: `{}`}},
-		{Call: &core.CallDelta{Index: 0, Parameters: `s":6}`}},
-		{Finish: core.FinishCalls},
-		{Usage: &core.Usage{Prompt: 7, Completion: 9}},
+		{Call: &llm.CallDelta{Index: 0, ID: "a", Name: "ROLL_DICE"}},
+		{Call: &llm.CallDelta{Index: 1, ID: "b", Name: "CLOCK"}},
+		{Call: &llm.CallDelta{Index: 0, Parameters: `{"side`}},
+		{Call: &llm.CallDelta{Index: 1, Parameters: `{}`}},
+		{Call: &llm.CallDelta{Index: 0, Parameters: `s":6}`}},
+		{Finish: llm.FinishCalls},
+		{Usage: &llm.Usage{Prompt: 7, Completion: 9}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -244,15 +244,15 @@ func TestCutAnywhere(t *testing.T) {
 			const textEvents = 5 // the role and four words
 			for k := range textEvents + 1 {
 				chunks, err := collect(t.Context(), m, hello)
-				f, ok := errors.AsType[*core.Failure](err)
-				if !ok || f.Kind != core.ProviderIssue || !f.Retry {
+				f, ok := errors.AsType[*llm.Failure](err)
+				if !ok || f.Kind != llm.ProviderIssue || !f.Retry {
 					t.Fatalf("after %d events: %v", k, err)
 				}
 				words := strings.SplitAfter(whole, " ")[:max(k-1, 0)]
 				if got := textOf(chunks); got != strings.Join(words, "") {
 					t.Errorf("after %d events: %q", k, got)
 				}
-				if slices.ContainsFunc(chunks, func(c core.Chunk) bool { return c.Finish != "" }) {
+				if slices.ContainsFunc(chunks, func(c llm.Chunk) bool { return c.Finish != "" }) {
 					t.Errorf("after %d events: a finish", k)
 				}
 			}

@@ -9,11 +9,11 @@ import (
 	"github.com/openai/openai-go/v3/packages/param"
 	"github.com/openai/openai-go/v3/shared"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // params writes req in the words of chat completions.
-func (m *Model) params(name string, tokens int, req core.Request, n names) sdk.ChatCompletionNewParams {
+func (m *Model) params(name string, tokens int, req llm.Request, n names) sdk.ChatCompletionNewParams {
 	p := sdk.ChatCompletionNewParams{
 		Model:         name,
 		Messages:      messages(req, n),
@@ -49,16 +49,16 @@ func schema(raw json.RawMessage) shared.FunctionParameters {
 	return parameters
 }
 
-func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
+func messages(req llm.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 	list := make([]sdk.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
 	if req.System != "" {
 		list = append(list, sdk.SystemMessage(req.System))
 	}
 	for _, t := range req.Messages {
 		switch t.Role {
-		case core.ToolRole:
+		case llm.RoleTool:
 			list = append(list, sdk.ToolMessage(t.Text, t.Call))
-		case core.Assistant:
+		case llm.RoleAssistant:
 			if t.Text != "" || len(t.Calls) > 0 { // one that says nothing is refused
 				list = append(list, assistant(t, n))
 			}
@@ -73,7 +73,7 @@ func messages(req core.Request, n names) []sdk.ChatCompletionMessageParamUnion {
 }
 
 // follows adds t to what a user said just before: the templates of many local models know only turns.
-func follows(said *sdk.ChatCompletionUserMessageParam, t core.ModelMessage) bool {
+func follows(said *sdk.ChatCompletionUserMessageParam, t llm.Message) bool {
 	if !said.Content.OfString.Valid() || len(t.Images) > 0 {
 		return false
 	}
@@ -83,7 +83,7 @@ func follows(said *sdk.ChatCompletionUserMessageParam, t core.ModelMessage) bool
 
 // user writes what somebody says and shows. Pictures go along as they are: an address would have to be fetched by the server,
 // which can't, or must not.
-func user(t core.ModelMessage) sdk.ChatCompletionMessageParamUnion {
+func user(t llm.Message) sdk.ChatCompletionMessageParamUnion {
 	if len(t.Images) == 0 {
 		return sdk.UserMessage(t.Text)
 	}
@@ -99,7 +99,7 @@ func user(t core.ModelMessage) sdk.ChatCompletionMessageParamUnion {
 	return sdk.UserMessage(parts)
 }
 
-func assistant(t core.ModelMessage, n names) sdk.ChatCompletionMessageParamUnion {
+func assistant(t llm.Message, n names) sdk.ChatCompletionMessageParamUnion {
 	var message sdk.ChatCompletionAssistantMessageParam
 	if t.Text != "" {
 		message.Content.OfString = param.NewOpt(t.Text)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/modelfake"
 )
 
@@ -16,22 +16,22 @@ func TestRequest(t *testing.T) {
 	warm := 0.5
 	fake := playing(modelfake.Text("ok"))
 	m := over(t, fake, func(o *Options) { o.MaxTokens, o.Temperature = 300, &warm })
-	_, err := collect(t.Context(), m, core.Request{
+	_, err := collect(t.Context(), m, llm.Request{
 		System: "Be kind.",
-		Messages: []core.ModelMessage{
-			{Role: core.User, Text: "What time is it in <b>Rome</b>?"},
-			{Role: core.Assistant, Calls: []core.ToolCall{
+		Messages: []llm.Message{
+			{Role: llm.RoleUser, Text: "What time is it in <b>Rome</b>?"},
+			{Role: llm.RoleAssistant, Calls: []llm.ToolCall{
 				{ID: "a", Name: "time.now", Parameters: json.RawMessage(`{"city":"Rome"}`)},
 				{ID: "b", Name: "CLOCK", Parameters: json.RawMessage(`{"cut`)},
 			}},
-			{Role: core.ToolRole, Call: "a", Text: "noon"},
-			{Role: core.ToolRole, Call: "b", Text: "the parameters were cut"},
-			{Role: core.Assistant},
-			{Role: core.Assistant, Text: "Noon."},
-			{Role: core.User, Text: "Thanks"},
-			{Role: core.User, Text: "Bye"},
+			{Role: llm.RoleTool, Call: "a", Text: "noon"},
+			{Role: llm.RoleTool, Call: "b", Text: "the parameters were cut"},
+			{Role: llm.RoleAssistant},
+			{Role: llm.RoleAssistant, Text: "Noon."},
+			{Role: llm.RoleUser, Text: "Thanks"},
+			{Role: llm.RoleUser, Text: "Bye"},
 		},
-		Tools: []core.ToolSpec{
+		Tools: []llm.Tool{
 			{Name: "time.now", Description: "tells the time", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)},
 			{Name: "CLOCK"},
 		},
@@ -96,7 +96,7 @@ func TestMaxTokensOfOneCall(t *testing.T) {
 	for _, c := range []struct{ model, call, want int }{{0, 0, 0}, {300, 0, 300}, {0, 300, 300}, {300, 400, 300}, {300, 200, 200}} {
 		fake := playing(modelfake.Text("ok"))
 		m := over(t, fake, func(o *Options) { o.MaxTokens = c.model })
-		if _, err := collect(t.Context(), m, core.Request{MaxTokens: c.call, Messages: hello.Messages}); err != nil {
+		if _, err := collect(t.Context(), m, llm.Request{MaxTokens: c.call, Messages: hello.Messages}); err != nil {
 			t.Fatal(err)
 		}
 		got := 0
@@ -112,11 +112,11 @@ func TestMaxTokensOfOneCall(t *testing.T) {
 func TestNames(t *testing.T) {
 	long := strings.Repeat("n", 70)
 	ours := []string{"PLAY_DEMO", "a.b", "a b", "a_b", "wetter für heute", "", long, long + "!"}
-	var req core.Request
+	var req llm.Request
 	for _, name := range ours {
-		req.Tools = append(req.Tools, core.ToolSpec{Name: name})
+		req.Tools = append(req.Tools, llm.Tool{Name: name})
 	}
-	req.Messages = []core.ModelMessage{{Calls: []core.ToolCall{{Name: "gone since"}}}}
+	req.Messages = []llm.Message{{Calls: []llm.ToolCall{{Name: "gone since"}}}}
 	n := namesOf(req)
 	want := []string{"PLAY_DEMO", "a_b", "a_b_2", "a_b_3", "wetter_f_r_heute", "_", long[:64], long[:62] + "_2"}
 	for i, name := range ours {

@@ -15,19 +15,19 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 var (
-	_ core.Transcriber    = (*Model)(nil)
-	_ core.ImageGenerator = (*Model)(nil)
-	_ core.Embedder       = (*Model)(nil)
+	_ llm.Transcriber    = (*Model)(nil)
+	_ llm.ImageGenerator = (*Model)(nil)
+	_ llm.Embedder       = (*Model)(nil)
 )
 
 // batch is how many texts are embedded with one request. OpenAI takes 2048, smaller servers a few hundred.
 const batch = 64
 
-// once makes one attempt at what ask does with the model's name. Its error is a [*core.Failure] unless ctx was done.
+// once makes one attempt at what ask does with the model's name. Its error is a [*llm.Failure] unless ctx was done.
 func once[T any](ctx context.Context, m *Model, ask func(name string) (T, error)) (T, error) {
 	var none T
 	name, err := m.Resolve(ctx)
@@ -44,7 +44,7 @@ func once[T any](ctx context.Context, m *Model, ask func(name string) (T, error)
 	return none, m.failure(err)
 }
 
-// Transcribe implements [core.Transcriber].
+// Transcribe implements [llm.Transcriber].
 func (m *Model) Transcribe(ctx context.Context, name, media string, sound []byte) (string, error) {
 	media, _, err := mime.ParseMediaType(media)
 	if err != nil {
@@ -75,31 +75,31 @@ func soundName(name, media string) string {
 	return "sound" + cmp.Or(ext, ".ogg") // what voice messages are
 }
 
-// Paint implements [core.ImageGenerator].
-func (m *Model) Paint(ctx context.Context, prompt string) (core.File, error) {
-	return once(ctx, m, func(model string) (core.File, error) {
+// Paint implements [llm.ImageGenerator].
+func (m *Model) Paint(ctx context.Context, prompt string) (llm.File, error) {
+	return once(ctx, m, func(model string) (llm.File, error) {
 		p := sdk.ImageGenerateParams{Prompt: prompt, Model: model, N: sdk.Int(1)}
 		if !strings.Contains(model, "gpt-image") { // which always send the picture itself, and refuse to be told so
 			p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
 		}
 		res, err := m.paint.Generate(ctx, p)
 		if err != nil {
-			return core.File{}, fmt.Errorf("generate an image: %w", err)
+			return llm.File{}, fmt.Errorf("generate an image: %w", err)
 		}
 		if len(res.Data) == 0 || res.Data[0].B64JSON == "" {
-			return core.File{}, errors.New("generate an image: the response has no image")
+			return llm.File{}, errors.New("generate an image: the response has no image")
 		}
 		data, err := base64.StdEncoding.DecodeString(res.Data[0].B64JSON)
 		media := http.DetectContentType(data)
 		kind, ok := strings.CutPrefix(media, "image/")
 		if err != nil || !ok {
-			return core.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
+			return llm.File{}, fmt.Errorf("generate an image: the response is not an image but %s", media)
 		}
-		return core.File{Name: "picture." + kind, Type: media, Data: data}, nil
+		return llm.File{Name: "picture." + kind, Type: media, Data: data}, nil
 	})
 }
 
-// Embed implements [core.Embedder].
+// Embed implements [llm.Embedder].
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return once(ctx, m, func(model string) ([][]float32, error) {
 		all := make([][]float32, 0, len(texts))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/models/modelfake"
 )
 
@@ -65,7 +65,7 @@ func TestPaint(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			m := over(t, fake, func(o *Options) { o.Model = model })
 			got, err := m.Paint(t.Context(), "a fox")
-			want := core.File{Name: "picture.png", Type: "image/png", Data: modelfake.Picture(2, 2)}
+			want := llm.File{Name: "picture.png", Type: "image/png", Data: modelfake.Picture(2, 2)}
 			if diff := cmp.Diff(want, got); diff != "" || err != nil {
 				t.Errorf("%v\n%s", err, diff)
 			}
@@ -84,7 +84,7 @@ func TestPaintNothing(t *testing.T) {
 			fake := modelfake.New(modelfake.Options{Key: testKey})
 			fake.QueueFor(modelfake.Generations, modelfake.Script{modelfake.Text(said)})
 			got, err := over(t, fake).Paint(t.Context(), "a fox")
-			if f, ok := errors.AsType[*core.Failure](err); !ok || f.Kind != core.ProviderIssue || got.Data != nil {
+			if f, ok := errors.AsType[*llm.Failure](err); !ok || f.Kind != llm.ProviderIssue || got.Data != nil {
 				t.Errorf("%v, %v", got, err)
 			}
 		})
@@ -140,21 +140,21 @@ func TestEmbedOddly(t *testing.T) {
 func TestUsesFail(t *testing.T) {
 	tests := map[string]struct {
 		step modelfake.Step
-		want core.Failure
+		want llm.Failure
 	}{
-		"busy":      {modelfake.RateLimit(7 * time.Second), core.Failure{Kind: core.RateLimited, Retry: true, After: 7 * time.Second}},
-		"no credit": {modelfake.NoQuota(), core.Failure{Kind: core.InsufficientCredits}},
-		"a proxy":   {modelfake.BadGateway(), core.Failure{Kind: core.ProviderIssue, Retry: true}},
-		"wrong key": {modelfake.Status(http.StatusUnauthorized, ""), core.Failure{Kind: core.NoProvider}},
-		"cut":       {modelfake.Cut(), core.Failure{Kind: core.ProviderIssue, Retry: true}},
-		"not there": {modelfake.Status(http.StatusNotFound, ""), core.Failure{Kind: core.NoProvider}},
+		"busy":      {modelfake.RateLimit(7 * time.Second), llm.Failure{Kind: llm.RateLimited, Retry: true, After: 7 * time.Second}},
+		"no credit": {modelfake.NoQuota(), llm.Failure{Kind: llm.InsufficientCredits}},
+		"a proxy":   {modelfake.BadGateway(), llm.Failure{Kind: llm.ProviderIssue, Retry: true}},
+		"wrong key": {modelfake.Status(http.StatusUnauthorized, ""), llm.Failure{Kind: llm.NoProvider}},
+		"cut":       {modelfake.Cut(), llm.Failure{Kind: llm.ProviderIssue, Retry: true}},
+		"not there": {modelfake.Status(http.StatusNotFound, ""), llm.Failure{Kind: llm.NoProvider}},
 	}
 	for endpoint, use := range uses {
 		for name, test := range tests {
 			t.Run(strings.TrimPrefix(endpoint, "/v1/")+"/"+name, func(t *testing.T) {
 				fake := modelfake.New(modelfake.Options{Key: testKey})
 				fake.QueueFor(endpoint, modelfake.Script{test.step})
-				f, ok := errors.AsType[*core.Failure](use(t.Context(), over(t, fake)))
+				f, ok := errors.AsType[*llm.Failure](use(t.Context(), over(t, fake)))
 				if !ok || f.Kind != test.want.Kind || f.Retry != test.want.Retry || f.After != test.want.After {
 					t.Errorf("got %+v", f)
 				}
@@ -192,9 +192,9 @@ func TestUsesCancelled(t *testing.T) {
 // TestPictures: what a person shows goes along with what they say.
 func TestPictures(t *testing.T) {
 	fake := playing(modelfake.Text("A red square."))
-	req := core.Request{Messages: []core.ModelMessage{
-		{Role: core.User, Text: "hi"}, {Role: core.Assistant, Text: "hello"},
-		{Role: core.User, Text: "what is it?", Images: []core.File{{Name: "x", Type: "image/png", Data: modelfake.Picture(3, 3)}}},
+	req := llm.Request{Messages: []llm.Message{
+		{Role: llm.RoleUser, Text: "hi"}, {Role: llm.RoleAssistant, Text: "hello"},
+		{Role: llm.RoleUser, Text: "what is it?", Images: []llm.File{{Name: "x", Type: "image/png", Data: modelfake.Picture(3, 3)}}},
 	}}
 	if _, err := collect(t.Context(), over(t, fake), req); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/openai/openai-go/v3/packages/respjson"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // afterFinish is how long usage and [DONE] may follow the finish reason. Nothing more is said then, and some servers
@@ -31,9 +31,9 @@ var (
 type stream struct {
 	names   names
 	calls   calls
-	finish  core.FinishReason
+	finish  llm.FinishReason
 	done    bool // [DONE] has come
-	usage   *core.Usage
+	usage   *llm.Usage
 	release context.CancelCauseFunc // ends the request
 }
 
@@ -53,7 +53,7 @@ func wantEvents(res *http.Response) error {
 }
 
 // read yields what d's events say until the answer is complete, which is nil, or yield wants no more.
-func (s *stream) read(d ssestream.Decoder, yield func(core.Chunk) bool) error {
+func (s *stream) read(d ssestream.Decoder, yield func(llm.Chunk) bool) error {
 	for !s.done && d.Next() {
 		chunks, err := s.event(d.Event())
 		if err != nil {
@@ -77,13 +77,13 @@ func (s *stream) read(d ssestream.Decoder, yield func(core.Chunk) bool) error {
 		return errCut
 	}
 	if s.usage != nil {
-		yield(core.Chunk{Usage: s.usage})
+		yield(llm.Chunk{Usage: s.usage})
 	}
 	return nil
 }
 
 // event reads one event.
-func (s *stream) event(e ssestream.Event) ([]core.Chunk, error) {
+func (s *stream) event(e ssestream.Event) ([]llm.Chunk, error) {
 	data := strings.TrimSpace(string(e.Data))
 	if strings.HasPrefix(data, "[DONE]") {
 		s.done = true
@@ -101,9 +101,9 @@ func (s *stream) event(e ssestream.Event) ([]core.Chunk, error) {
 	}
 	if chunk.JSON.Usage.Valid() {
 		// The last one counts: some send a growing one with every chunk.
-		s.usage = &core.Usage{Prompt: int(chunk.Usage.PromptTokens), Completion: int(chunk.Usage.CompletionTokens)}
+		s.usage = &llm.Usage{Prompt: int(chunk.Usage.PromptTokens), Completion: int(chunk.Usage.CompletionTokens)}
 	}
-	var chunks []core.Chunk
+	var chunks []llm.Chunk
 	for _, choice := range chunk.Choices {
 		if choice.Index == 0 { // one was asked for
 			chunks = append(chunks, s.choice(choice)...)
@@ -113,22 +113,22 @@ func (s *stream) event(e ssestream.Event) ([]core.Chunk, error) {
 }
 
 // choice reads what one chunk adds to the answer.
-func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []core.Chunk {
-	var chunks []core.Chunk
+func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []llm.Chunk {
+	var chunks []llm.Chunk
 	came := textField(c.Delta.Content, c.Delta.JSON.Content) + textField(c.Delta.Refusal, c.Delta.JSON.Refusal)
-	said := core.Chunk{Text: came, Alive: thinks(c.Delta)}
-	if said != (core.Chunk{}) {
+	said := llm.Chunk{Text: came, Alive: thinks(c.Delta)}
+	if said != (llm.Chunk{}) {
 		chunks = append(chunks, said)
 	}
 	for _, call := range c.Delta.ToolCalls {
 		if d := s.calls.delta(call); d != nil {
 			d.Name = s.names.ours(d.Name)
-			chunks = append(chunks, core.Chunk{Call: d})
+			chunks = append(chunks, llm.Chunk{Call: d})
 		}
 	}
 	if c.FinishReason != "" && s.finish == "" {
-		s.finish = core.FinishReason(c.FinishReason)
-		chunks = append(chunks, core.Chunk{Finish: s.finish})
+		s.finish = llm.FinishReason(c.FinishReason)
+		chunks = append(chunks, llm.Chunk{Finish: s.finish})
 	}
 	return chunks
 }

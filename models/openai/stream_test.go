@@ -12,14 +12,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 // readAll reads a stream from its bytes.
-func readAll(r io.Reader, n names) (chunks []core.Chunk, err error) {
+func readAll(r io.Reader, n names) (chunks []llm.Chunk, err error) {
 	s := stream{names: n, release: func(error) {}}
 	res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(r)}
-	err = s.read(ssestream.NewDecoder(res), func(c core.Chunk) bool {
+	err = s.read(ssestream.NewDecoder(res), func(c llm.Chunk) bool {
 		chunks = append(chunks, c)
 		return true
 	})
@@ -35,9 +35,9 @@ func events(deltas ...string) string {
 	return b.String() + "data: [DONE]\n\n"
 }
 
-func pieces(deltas ...core.CallDelta) (chunks []core.Chunk) {
+func pieces(deltas ...llm.CallDelta) (chunks []llm.Chunk) {
 	for _, d := range deltas {
-		chunks = append(chunks, core.Chunk{Call: &d})
+		chunks = append(chunks, llm.Chunk{Call: &d})
 	}
 	return chunks
 }
@@ -46,52 +46,52 @@ func pieces(deltas ...core.CallDelta) (chunks []core.Chunk) {
 func TestDeltas(t *testing.T) {
 	tests := map[string]struct {
 		stream string
-		want   []core.Chunk
+		want   []llm.Chunk
 	}{
-		"text":            {events(`{"content":"a"}`, `{"content":"b"}`), []core.Chunk{{Text: "a"}, {Text: "b"}}},
+		"text":            {events(`{"content":"a"}`, `{"content":"b"}`), []llm.Chunk{{Text: "a"}, {Text: "b"}}},
 		"role only":       {events(`{"role":"assistant"}`, `{"role":"assistant","content":""}`, `{"content":null}`, `{}`), nil},
 		"null fields":     {events(`{"content":null,"tool_calls":null,"refusal":null,"reasoning_content":null}`), nil},
-		"refusal is said": {events(`{"refusal":"I can't."}`), []core.Chunk{{Text: "I can't."}}},
+		"refusal is said": {events(`{"refusal":"I can't."}`), []llm.Chunk{{Text: "I can't."}}},
 		"reasoning": {events(`{"reasoning_content":"a"}`, `{"reasoning":"b"}`, `{"reasoning_content":""}`, `{"reasoning_details":[{"text":"c"}]}`),
-			[]core.Chunk{{Alive: true}, {Alive: true}, {Alive: true}}},
-		"reasoning as parts": {events(`{"content":[{"type":"thinking","thinking":[]}]}`), []core.Chunk{{Alive: true}}},
-		"reasoning and text": {events(`{"reasoning":"b","content":"t"}`), []core.Chunk{{Text: "t", Alive: true}}},
-		"thinking aloud":     {events(`{"content":"<think>hm"}`, `{"content":"</think>yes"}`), []core.Chunk{{Text: "<think>hm"}, {Text: "</think>yes"}}}, // core tells it from the answer
+			[]llm.Chunk{{Alive: true}, {Alive: true}, {Alive: true}}},
+		"reasoning as parts": {events(`{"content":[{"type":"thinking","thinking":[]}]}`), []llm.Chunk{{Alive: true}}},
+		"reasoning and text": {events(`{"reasoning":"b","content":"t"}`), []llm.Chunk{{Text: "t", Alive: true}}},
+		"thinking aloud":     {events(`{"content":"<think>hm"}`, `{"content":"</think>yes"}`), []llm.Chunk{{Text: "<think>hm"}, {Text: "</think>yes"}}}, // core tells it from the answer
 		"no choices":         {`data: {"choices":[]}` + "\n\n" + `data: {"object":"x"}` + "\n\ndata: [DONE]\n\n", nil},
 		"other choices":      {`data: {"choices":[{"index":1,"delta":{"content":"no"}}]}` + "\n\ndata: [DONE]\n\n", nil},
-		"comments":           {": ping\n\n: OPENROUTER PROCESSING\n\n" + events(`{"content":"a"}`), []core.Chunk{{Text: "a"}}},
-		"no error":           {`data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\ndata: [DONE]\n\n", []core.Chunk{{Text: "a"}}},
-		"carriage returns":   {strings.ReplaceAll(events(`{"content":"a"}`), "\n", "\r\n"), []core.Chunk{{Text: "a"}}},
+		"comments":           {": ping\n\n: OPENROUTER PROCESSING\n\n" + events(`{"content":"a"}`), []llm.Chunk{{Text: "a"}}},
+		"no error":           {`data: {"error":null,"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\ndata: [DONE]\n\n", []llm.Chunk{{Text: "a"}}},
+		"carriage returns":   {strings.ReplaceAll(events(`{"content":"a"}`), "\n", "\r\n"), []llm.Chunk{{Text: "a"}}},
 		"finish once": {`data: {"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}` + "\n\n" +
 			`data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n",
-			[]core.Chunk{{Text: "a"}, {Finish: "stop"}}},
-		"filter":         {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}` + "\n\n", []core.Chunk{{Finish: core.FinishFilter}}},
-		"unknown finish": {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}` + "\n\n", []core.Chunk{{Finish: "eos"}}},
+			[]llm.Chunk{{Text: "a"}, {Finish: "stop"}}},
+		"filter":         {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}` + "\n\n", []llm.Chunk{{Finish: llm.FinishFilter}}},
+		"unknown finish": {`data: {"choices":[{"index":0,"delta":{},"finish_reason":"eos"}]}` + "\n\n", []llm.Chunk{{Finish: "eos"}}},
 		"last usage": {`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n\n" +
 			`data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":5}}` + "\n\n" + events(),
-			[]core.Chunk{{Usage: &core.Usage{Prompt: 1, Completion: 5}}}},
+			[]llm.Chunk{{Usage: &llm.Usage{Prompt: 1, Completion: 5}}}},
 		"no usage": {`data: {"choices":[],"usage":null}` + "\n\n" + events(), nil},
 		"call": {events(`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"F","arguments":""}}]}`,
 			`{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}`),
-			pieces(core.CallDelta{ID: "a", Name: "F"}, core.CallDelta{Parameters: `{"x":`}, core.CallDelta{Parameters: `1}`})},
+			pieces(llm.CallDelta{ID: "a", Name: "F"}, llm.CallDelta{Parameters: `{"x":`}, llm.CallDelta{Parameters: `1}`})},
 		"mixed calls": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F"}},{"index":1,"id":"b","function":{"name":"G"}}]}`,
 			`{"tool_calls":[{"index":0,"function":{"arguments":"0"}}]}`, `{"tool_calls":[{"index":1,"function":{"arguments":"1"}},{"index":0,"function":{"arguments":"2"}}]}`),
-			pieces(core.CallDelta{ID: "a", Name: "F"}, core.CallDelta{Index: 1, ID: "b", Name: "G"},
-				core.CallDelta{Parameters: "0"}, core.CallDelta{Index: 1, Parameters: "1"}, core.CallDelta{Parameters: "2"})},
-		"null arguments":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":null}}]}`), pieces(core.CallDelta{ID: "a", Name: "F"})},
-		"object arguments":  {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":{"x":1}}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: `{"x":1}`})},
-		"empty name":        {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"","arguments":"{}"}}]}`), pieces(core.CallDelta{ID: "a", Parameters: "{}"})},
+			pieces(llm.CallDelta{ID: "a", Name: "F"}, llm.CallDelta{Index: 1, ID: "b", Name: "G"},
+				llm.CallDelta{Parameters: "0"}, llm.CallDelta{Index: 1, Parameters: "1"}, llm.CallDelta{Parameters: "2"})},
+		"null arguments":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":null}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F"})},
+		"object arguments":  {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":{"x":1}}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: `{"x":1}`})},
+		"empty name":        {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"","arguments":"{}"}}]}`), pieces(llm.CallDelta{ID: "a", Parameters: "{}"})},
 		"empty piece":       {events(`{"tool_calls":[{"index":0,"function":{}}]}`), nil},
-		"repeated id, name": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Parameters: "2"})},
-		"id before name":    {events(`{"tool_calls":[{"index":0,"id":"a"}]}`, `{"tool_calls":[{"index":0,"function":{"name":"F"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F"}, core.CallDelta{Parameters: "{}"})},
-		"made-up ids":       {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Parameters: "2"})},
-		"one index for all": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":0,"id":"b","function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "b", Name: "F", Parameters: "2"})},
-		"no index":          {events(`{"tool_calls":[{"id":"a","function":{"name":"F","arguments":"1"}},{"id":"b","function":{"name":"G","arguments":"2"}}]}`, `{"tool_calls":[{"id":"a","function":{"arguments":"3"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "b", Name: "G", Parameters: "2"}, core.CallDelta{Parameters: "3"})},
-		"one id for two":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":1,"id":"a","function":{"name":"G","arguments":"2"}}]}`), pieces(core.CallDelta{ID: "a", Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, ID: "a", Name: "G", Parameters: "2"})},
-		"nameless calls":    {events(`{"tool_calls":[{"function":{"name":"F","arguments":"1"}},{"function":{"name":"F","arguments":"2"}}]}`), pieces(core.CallDelta{Name: "F", Parameters: "1"}, core.CallDelta{Index: 1, Name: "F", Parameters: "2"})},
-		"translated name":   {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"a_b"}}]}`), pieces(core.CallDelta{ID: "a", Name: "a.b"})},
+		"repeated id, name": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"2"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: "1"}, llm.CallDelta{Parameters: "2"})},
+		"id before name":    {events(`{"tool_calls":[{"index":0,"id":"a"}]}`, `{"tool_calls":[{"index":0,"function":{"name":"F"}}]}`, `{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F"}, llm.CallDelta{Parameters: "{}"})},
+		"made-up ids":       {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"2"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: "1"}, llm.CallDelta{Parameters: "2"})},
+		"one index for all": {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":0,"id":"b","function":{"name":"F","arguments":"2"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: "1"}, llm.CallDelta{Index: 1, ID: "b", Name: "F", Parameters: "2"})},
+		"no index":          {events(`{"tool_calls":[{"id":"a","function":{"name":"F","arguments":"1"}},{"id":"b","function":{"name":"G","arguments":"2"}}]}`, `{"tool_calls":[{"id":"a","function":{"arguments":"3"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: "1"}, llm.CallDelta{Index: 1, ID: "b", Name: "G", Parameters: "2"}, llm.CallDelta{Parameters: "3"})},
+		"one id for two":    {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"1"}},{"index":1,"id":"a","function":{"name":"G","arguments":"2"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "F", Parameters: "1"}, llm.CallDelta{Index: 1, ID: "a", Name: "G", Parameters: "2"})},
+		"nameless calls":    {events(`{"tool_calls":[{"function":{"name":"F","arguments":"1"}},{"function":{"name":"F","arguments":"2"}}]}`), pieces(llm.CallDelta{Name: "F", Parameters: "1"}, llm.CallDelta{Index: 1, Name: "F", Parameters: "2"})},
+		"translated name":   {events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"a_b"}}]}`), pieces(llm.CallDelta{ID: "a", Name: "a.b"})},
 	}
-	n := namesOf(core.Request{Tools: []core.ToolSpec{{Name: "a.b"}}})
+	n := namesOf(llm.Request{Tools: []llm.Tool{{Name: "a.b"}}})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			got, err := readAll(strings.NewReader(test.stream), n)

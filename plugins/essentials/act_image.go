@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // generateImage makes a picture.
-func generateImage(painter core.ImageGenerator) namedAction {
+func generateImage(painter llm.ImageGenerator) namedAction {
 	return namedAction{
 		spec: core.ActionSpec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
@@ -27,7 +28,7 @@ func generateImage(painter core.ImageGenerator) namedAction {
 			if err != nil {
 				return core.Result{}, fmt.Errorf("generate the image: %w", err)
 			}
-			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []core.File{picture}}, nil
+			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []llm.File{picture}}, nil
 		},
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/llm"
 )
 
 // What is offered hangs on the room and on who asks, and comes in one order.
@@ -184,8 +185,8 @@ func TestChooseOption(t *testing.T) {
 
 type painter struct{ err error }
 
-func (p painter) Paint(_ context.Context, prompt string) (core.File, error) {
-	return core.File{Type: "image/png", Data: []byte(prompt)}, p.err
+func (p painter) Paint(_ context.Context, prompt string) (llm.File, error) {
+	return llm.File{Type: "image/png", Data: []byte(prompt)}, p.err
 }
 
 // Pictures are made where there is a painter.

@@ -6,18 +6,19 @@ import (
 	"log/slog"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // Deps are what the plugin works with.
 type Deps struct {
 	Rooms    Rooms
-	People   People              // nil: nothing is noted of people
-	Settings Settings            // nil: nothing is set by talking
-	Painter  core.ImageGenerator // nil where nobody paints
-	Lore     Lore                // nil: nothing is told that only a store knows
-	Journal  Journal             // where facts are noted; nil: none are
-	Embedder core.Embedder       // finds what is known by what it means; nil: by words
-	Log      *slog.Logger        // nil: nothing is logged
+	People   People             // nil: nothing is noted of people
+	Settings Settings           // nil: nothing is set by talking
+	Painter  llm.ImageGenerator // nil where nobody paints
+	Lore     Lore               // nil: nothing is told that only a store knows
+	Journal  Journal            // where facts are noted; nil: none are
+	Embedder llm.Embedder       // finds what is known by what it means; nil: by words
+	Log      *slog.Logger       // nil: nothing is logged
 }
 
 // Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.

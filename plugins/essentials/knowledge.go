@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -33,7 +34,7 @@ const (
 
 // knowledge finds what the character knows that fits a message: by words, and by meaning once the meaning of all pieces is known.
 type knowledge struct {
-	embedder core.Embedder // nil: by words alone
+	embedder llm.Embedder // nil: by words alone
 	log      *slog.Logger
 
 	once    sync.Once

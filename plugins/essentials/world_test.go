@@ -16,6 +16,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/llm"
 	"parley/internal/schema"
 )
 
@@ -47,7 +48,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: store, model: &model{}}
 		w.rt, err = core.New(core.Config{
 			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: core.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
+			Models: llm.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.TurnPolicy{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Guests: core.RoomSet{Worlds: map[core.WorldID]bool{"fake/house": true}}},
@@ -88,7 +89,7 @@ func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accep
 // said at last. The model then says "Done."
 func (w *world) does(in core.Room, author core.EntityID, action, params string) (status core.Status, told, said string) {
 	w.Helper()
-	w.model.calls = []core.CallDelta{{ID: "c", Name: action, Parameters: params}}
+	w.model.calls = []llm.CallDelta{{ID: "c", Name: action, Parameters: params}}
 	w.model.told = ""
 	acc := w.hear(in, author, "please "+action)
 	run, err := w.rt.Watch(w.Context(), acc.Run)
@@ -133,37 +134,37 @@ func (w *world) tools(in core.Room, author core.EntityID) (names []string) {
 
 // model makes its calls, once, and says "Done." after that.
 type model struct {
-	calls []core.CallDelta
+	calls []llm.CallDelta
 	asked int
-	last  core.Request
+	last  llm.Request
 	told  string
 
 	answers []string // to short questions, which come without a conversation and without tools
 	short   string   // the last of them
 }
 
-// Generate implements [core.Model].
-func (m *model) Generate(_ context.Context, req core.Request) iter.Seq2[core.Chunk, error] {
-	return func(yield func(core.Chunk, error) bool) {
+// Generate implements [llm.Model].
+func (m *model) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
 		if len(req.Tools) == 0 && len(req.Messages) == 1 && len(m.answers) > 0 {
 			m.short = req.Messages[0].Text
 			text := m.answers[0]
 			m.answers = m.answers[1:]
-			yield(core.Chunk{Text: text}, nil)
+			yield(llm.Chunk{Text: text}, nil)
 			return
 		}
 		m.asked++
 		m.last = req
-		if last := req.Messages[len(req.Messages)-1]; last.Role == core.ToolRole {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == llm.RoleTool {
 			m.told = last.Text
 		}
 		if len(m.calls) > 0 {
 			c := m.calls[0]
 			m.calls = m.calls[1:]
-			yield(core.Chunk{Call: &c}, nil)
+			yield(llm.Chunk{Call: &c}, nil)
 			return
 		}
-		yield(core.Chunk{Text: "Done."}, nil)
+		yield(llm.Chunk{Text: "Done."}, nil)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/llm"
 )
 
 // pick has people pick a tea from the shelf: PICK_TEA.
@@ -35,6 +36,6 @@ func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 		return core.Result{}, fmt.Errorf("ask which tea: %w", err)
 	}
 	tea := q.Options[q.Choice]
-	progress.Complete("🍵 "+tea+" it is.", core.File{Name: tea + ".txt", Type: "text/plain", Data: []byte("Four minutes.\n")})
+	progress.Complete("🍵 "+tea+" it is.", llm.File{Name: tea + ".txt", Type: "text/plain", Data: []byte("Four minutes.\n")})
 	return core.Result{Text: tea + " was picked.", Short: tea}, nil
 }

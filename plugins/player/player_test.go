@@ -15,6 +15,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/llm"
 )
 
 func TestFind(t *testing.T) {
@@ -139,12 +140,12 @@ func TestPlayFromFolder(t *testing.T) {
 		"jazz/so_what.mp3": "sound", "empty.mp3": "", "notes.txt": "so what", "large.OGG": large, "larger.m4a": large + "s",
 		"dir.mp3/tea.txt": "tea",
 	})
-	file := func(name, kind, data string) []core.File {
-		return []core.File{{Name: name, Type: kind, Data: []byte(data)}}
+	file := func(name, kind, data string) []llm.File {
+		return []llm.File{{Name: name, Type: kind, Data: []byte(data)}}
 	}
 	for title, want := range map[string]struct {
 		shown string
-		files []core.File
+		files []llm.File
 	}{
 		"so what": {"🎵 Now playing: **so what**", file("so_what.mp3", "audio/mpeg", "sound")},
 		"larger":  {"🎵 Now playing: **larger**", nil},

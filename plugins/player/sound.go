@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"parley/core"
+	"parley/core/llm"
 )
 
 const mostSound = 8 << 20 // bytes of a track that people are given: more is not shown
@@ -31,7 +31,7 @@ func kind(name string) string {
 }
 
 // sound is a track of the folder as people can listen to it: none if it is too large. One that is elsewhere has a link.
-func (p *player) sound(ctx context.Context, t track) ([]core.File, error) {
+func (p *player) sound(ctx context.Context, t track) ([]llm.File, error) {
 	if t.url != nil {
 		return nil, nil
 	}
@@ -48,7 +48,7 @@ func (p *player) sound(ctx context.Context, t track) ([]core.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []core.File{{Name: path.Base(t.path), Type: kind(t.path), Data: data}}, nil
+	return []llm.File{{Name: path.Base(t.path), Type: kind(t.path), Data: data}}, nil
 }
 
 // heeding reads until ctx is done.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -181,7 +181,7 @@ func (w *world) judgeOthers(r *report) {
 			switch {
 			case questionID.MatchString(m.text):
 				continue
-			case strings.Contains(m.text, core.SetAside.Sentence()):
+			case strings.Contains(m.text, llm.SetAside.Sentence()):
 				n.setAside++
 			default:
 				n.other++
@@ -190,7 +190,7 @@ func (w *world) judgeOthers(r *report) {
 		}
 	}
 	for _, q := range w.questions {
-		if q.room.platform == web && strings.Contains(q.read, core.SetAside.Sentence()) {
+		if q.room.platform == web && strings.Contains(q.read, llm.SetAside.Sentence()) {
 			r.by[web].setAside++
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/llm"
 	"parley/progressive"
 )
 
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 		"a preview left":            {telegram, true, []string{part, whole}, numbers{previews: 1}},
 		"a preview without a kill":  {telegram, false, []string{part, whole}, numbers{previews: 1, unfounded: 1}},
 		"a preview left on Discord": {discord, true, []string{part, whole}, numbers{doubles: 1}},
-		"set aside":                 {discord, true, []string{core.SetAside.Sentence()}, numbers{lost: 1, setAside: 1}},
+		"set aside":                 {discord, true, []string{llm.SetAside.Sentence()}, numbers{lost: 1, setAside: 1}},
 		"another text":              {telegram, true, []string{whole, notice}, numbers{other: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,23 +1,23 @@
-package core
+package llm
 
 import "parley/core/text"
 
 const (
-	perTurn     = 4    // tokens that a message costs beside its text
-	imageTokens = 1000 // of a picture that is shown to a model
+	TokensPerMessage = 4    // tokens that a message costs beside its text
+	imageTokens      = 1000 // of a picture that is shown to a model
 )
 
 // EstimateTokens estimates how many tokens a request has.
 func EstimateTokens(req Request) int {
 	n := text.Tokens(req.System)
 	for _, t := range req.Messages {
-		n += text.Tokens(t.Text) + perTurn + imageTokens*len(t.Images)
+		n += text.Tokens(t.Text) + TokensPerMessage + imageTokens*len(t.Images)
 		for _, c := range t.Calls {
 			n += text.Tokens(c.ID + c.Name + string(c.Parameters))
 		}
 	}
 	for _, t := range req.Tools {
-		n += text.Tokens(t.Name+t.Description+string(t.Parameters)) + perTurn
+		n += text.Tokens(t.Name+t.Description+string(t.Parameters)) + TokensPerMessage
 	}
 	return n
 }

@@ -1,4 +1,4 @@
-package core
+package llm
 
 import (
 	"encoding/base64"
@@ -16,12 +16,12 @@ type File struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"` // MIME
 	Data []byte `json:"data"`
-	// Past names the file in the store instead of Data, in an answer that had ended before it was read: see [Files].
+	// Past names the file in the store instead of Data, in an answer that had ended before it was read: see [core.Files].
 	Past *PastFile `json:"past,omitempty"`
 }
 
 const (
-	maxFile     = 8 << 20 // bytes of a file that a call shows: it travels with the changes of its answer
+	MaxFile     = 8 << 20 // bytes of a file that a call shows: it travels with the changes of its answer
 	maxFileName = 100     // bytes
 )
 
@@ -35,10 +35,10 @@ func (b File) DataURL() string {
 	return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 }
 
-// showable are the files that people can be shown, each as what it is, whatever it is called.
-func showable(files []File) (all []File) {
+// Showable are the files that people can be shown, each as what it is, whatever it is called.
+func Showable(files []File) (all []File) {
 	for _, b := range files {
-		if n := len(b.Data); n > 0 && n <= maxFile {
+		if n := len(b.Data); n > 0 && n <= MaxFile {
 			all = append(all, File{Name: fileName(b.Name), Type: b.kind(), Data: b.Data})
 		}
 	}

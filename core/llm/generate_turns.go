@@ -1,4 +1,4 @@
-package core
+package llm
 
 import (
 	"slices"
@@ -12,20 +12,20 @@ const (
 	gap             = "…"
 )
 
-// normalizeTurns is turns as every provider takes them (LM-09): each call has its result, right after it and once; no result is
+// NormalizeMessages is turns as every provider takes them (LM-09): each call has its result, right after it and once; no result is
 // without a call, no turn without content; the assistant and the others take turns, beginning and ending with another
 // than the assistant. What is right already stays as it is.
-func normalizeTurns(turns []ModelMessage) []ModelMessage {
-	var out []ModelMessage
+func NormalizeMessages(turns []Message) []Message {
+	var out []Message
 	for i, t := range turns {
 		switch {
-		case t.Role == ToolRole: // taken with its call
+		case t.Role == RoleTool: // taken with its call
 		case strings.TrimSpace(t.Text) == "" && len(t.Calls) == 0 && len(t.Images) == 0:
-		case t.Role == Assistant:
+		case t.Role == RoleAssistant:
 			if len(out) == 0 {
-				out = append(out, ModelMessage{Role: User, Text: gap})
+				out = append(out, Message{Role: RoleUser, Text: gap})
 			}
-			if last := &out[len(out)-1]; last.Role == Assistant { // it has no calls: their results would be the last
+			if last := &out[len(out)-1]; last.Role == RoleAssistant { // it has no calls: their results would be the last
 				t.Text = joined(last.Text, t.Text)
 				out = out[:len(out)-1]
 			}
@@ -36,8 +36,8 @@ func normalizeTurns(turns []ModelMessage) []ModelMessage {
 			out = append(out, t)
 		}
 	}
-	if n := len(out); n == 0 || out[n-1].Role == Assistant {
-		out = append(out, ModelMessage{Role: User, Text: gap})
+	if n := len(out); n == 0 || out[n-1].Role == RoleAssistant {
+		out = append(out, Message{Role: RoleUser, Text: gap})
 	}
 	return out
 }
@@ -53,11 +53,11 @@ func dedupeCalls(calls []ToolCall) []ToolCall {
 }
 
 // resultsOf finds the results of calls in what follows them, up to the next turn that is none.
-func resultsOf(calls []ToolCall, after []ModelMessage) (results []ModelMessage) {
+func resultsOf(calls []ToolCall, after []Message) (results []Message) {
 	for _, c := range calls {
-		result := ModelMessage{Role: ToolRole, Call: c.ID, Text: cancelledResult}
+		result := Message{Role: RoleTool, Call: c.ID, Text: cancelledResult}
 		for _, t := range after {
-			if t.Role != ToolRole {
+			if t.Role != RoleTool {
 				break
 			}
 			if t.Call == c.ID {

@@ -1,4 +1,4 @@
-package core
+package llm
 
 import (
 	"context"
@@ -18,17 +18,17 @@ type Model interface {
 // Models are the models by what they do. Small falls back to Large; the others may be nil, and what needs them then says so.
 type Models struct {
 	Large       Model // answers
-	LargeVision bool  // Large is shown the pictures that people send, with [ModelMessage.Images]
+	LargeVision bool  // Large is shown the pictures that people send, with [Message.Images]
 	Small       Model // decides, sums up, reflects
-	// Vision describes pictures: it is asked with [ModelMessage.Images].
+	// Vision describes pictures: it is asked with [Message.Images].
 	Vision      Model
 	Transcriber Transcriber
 	Painter     ImageGenerator
 	Embedder    Embedder
 }
 
-// small is the model for short questions.
-func (m Models) small() Model {
+// SmallOrLarge is the model for short questions.
+func (m Models) SmallOrLarge() Model {
 	if m.Small != nil {
 		return m.Small
 	}
@@ -56,14 +56,14 @@ type Embedder interface {
 // Request is one call of a model.
 type Request struct {
 	System   string
-	Messages []ModelMessage // oldest first
-	Tools    []ToolSpec
+	Messages []Message // oldest first
+	Tools    []Tool
 	// MaxTokens bounds the answer; 0 leaves it to the model. A lower maximum of the model's own counts.
 	MaxTokens int
 }
 
-// ToolSpec describes a tool that a model can call. Parameters is the JSON schema of an object.
-type ToolSpec struct {
+// Tool describes a tool that a model can call. Parameters is the JSON schema of an object.
+type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage
@@ -74,18 +74,18 @@ type Bounded interface {
 	MaxTokens() int // 0 is none
 }
 
-// Role says who speaks in a [ModelMessage].
+// Role says who speaks in a [Message].
 type Role string
 
 // The roles.
 const (
-	User      Role = "user"
-	Assistant Role = "assistant"
-	ToolRole  Role = "tool"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
 )
 
-// ModelMessage is one message of a prompt.
-type ModelMessage struct {
+// Message is one message of a prompt.
+type Message struct {
 	Role    Role
 	Text    string
 	Images  []File     // of User: what it shows; only for models that see
