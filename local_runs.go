@@ -8,6 +8,7 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -65,7 +66,7 @@ func retryError(id core.RunID, err error) error {
 		return fmt.Errorf("run %s is not set aside; `gateway runs` lists the runs that are", id)
 	case errors.Is(err, core.ErrBusy):
 		return fmt.Errorf("another message in the room of %s is being answered; try again when it is done", id)
-	case errors.Is(err, core.ErrLost):
+	case errors.Is(err, answer.ErrLost):
 		return fmt.Errorf("%s can't be retried: its message was deleted, or one of its actions had started and would run twice", id)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/core"
+	"parley/core/answer"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -257,7 +258,7 @@ func (c *chatStory) sights(e *sim.Evidence, run core.Run, standing map[string]Li
 	switch {
 	case o.Withdrawn && len(texts) > 0:
 		wrong = append(wrong, fmt.Sprintf("run %s was withdrawn, but %q stands", run.ID, texts))
-	case !o.Done() || o.Withdrawn || o.Status == core.Ignored || c.vague(run):
+	case !o.Done() || o.Withdrawn || o.Status == answer.Ignored || c.vague(run):
 	case len(texts) == 0:
 		wrong = append(wrong, fmt.Sprintf("I2: nobody sees anything of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:

@@ -8,6 +8,7 @@ import (
 
 	. "parley/connectors/connectortest"
 	"parley/core"
+	"parley/core/answer"
 )
 
 // events are what observers have heard.
@@ -58,7 +59,7 @@ func (s *story) wantsEvents(source string) {
 	if !slices.Equal(names, want) || len(ends) != 1 {
 		s.Fatalf("heard was %q", names)
 	}
-	if e := ends[0]; e.Status != core.Completed || e.Source != source || e.Run == "" || e.Message == "" || e.Room == "" || e.Entity == "" || e.End.Before(e.Start) {
+	if e := ends[0]; e.Status != answer.Completed || e.Source != source || e.Run == "" || e.Message == "" || e.Room == "" || e.Entity == "" || e.End.Before(e.Start) {
 		s.Errorf("the end is %+v", e)
 	}
 }

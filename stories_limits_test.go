@@ -11,6 +11,7 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/answer"
 	. "parley/models/modelfake"
 	"parley/sim"
 )
@@ -139,7 +140,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		for range 12 {
 			s.model.Queue(Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which?","options":["red","blue"]}`)})
 		}
-		offers := map[string]core.Choices{}
+		offers := map[string]answer.Choices{}
 		for range 3 {
 			conversation := s.open()
 			offers[conversation] = s.lastOffer(s.send(conversation, "m", "Hi"))
@@ -172,13 +173,13 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 }
 
 // lastOffer reads an answer to its end, and returns the last thing that it offers to choose from.
-func (s *story) lastOffer(st *sim.Stream) (offer core.Choices) {
+func (s *story) lastOffer(st *sim.Stream) (offer answer.Choices) {
 	s.Helper()
 	frames, err := st.All()
 	s.must(err)
 	for _, e := range frames {
 		var f struct {
-			Choices *core.Choices `json:"choices"`
+			Choices *answer.Choices `json:"choices"`
 		}
 		if json.Unmarshal([]byte(e.Raw), &f) == nil && f.Choices != nil {
 			offer = *f.Choices

@@ -9,6 +9,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
@@ -402,7 +403,7 @@ func TestChatRemoved(t *testing.T) {
 				c.must(err)
 				said, err := c.node.store.Memory(c.Context(), run.Said())
 				c.must(err)
-				if run.Outcome.Status != core.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
+				if run.Outcome.Status != answer.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
 					t.Errorf("it ended %+v, remembered is %+v", run.Outcome, said)
 				}
 				c.forgotten = map[string]bool{run.Shown[0].ID: true}

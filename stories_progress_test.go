@@ -12,6 +12,7 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
@@ -235,7 +236,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				c.must(err)
 				m := said[0]
 				if !m.Interrupted || !strings.HasPrefix(m.Text, letMe) || !strings.HasSuffix(m.Text, "_(Stopped.)_") || len(m.Calls) != 1 ||
-					m.Calls[0].Stage != core.StageEnd || m.Calls[0].Error != "It was interrupted." {
+					m.Calls[0].Stage != answer.StageEnd || m.Calls[0].Error != "It was interrupted." {
 					c.Errorf("remembered is %+v", m)
 				}
 				before := len(c.Requests())
@@ -272,7 +273,7 @@ func TestCallsEndOnThePage(t *testing.T) {
 				s.must(err)
 				ends := 0
 				for i, e := range rest {
-					if e.Type == "tool" && e.Stage == core.StageEnd {
+					if e.Type == "tool" && e.Stage == answer.StageEnd {
 						ends++
 						if e.CallID != "c1" || e.Phase != "error" || i == len(rest)-1 {
 							t.Errorf("it ended with %s", e.Raw)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/config"
-	"parley/core"
+	"parley/core/answer"
 	. "parley/models/modelfake"
 	"parley/sim"
 )
@@ -17,14 +17,14 @@ import (
 // The page is asked which of two tracks is meant while the answer goes on, says so by a press or in writing, and gets the track
 // as a file: in the same stream, also when it joined late, and after a reload.
 func TestChooseAndHearOnThePage(t *testing.T) {
-	for name, choose := range map[string]func(*story, string, core.Choices) *sim.Stream{
-		"pressed": func(s *story, id string, o core.Choices) *sim.Stream {
+	for name, choose := range map[string]func(*story, string, answer.Choices) *sim.Stream{
+		"pressed": func(s *story, id string, o answer.Choices) *sim.Stream {
 			st, err := s.browser.Choose(s.Context(), id, o, 1)
 			s.must(err)
 			return st
 		},
-		"written":  func(s *story, id string, o core.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
-		"numbered": func(s *story, id string, _ core.Choices) *sim.Stream { return s.send(id, "k2", "2") },
+		"written":  func(s *story, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
+		"numbered": func(s *story, id string, _ answer.Choices) *sim.Stream { return s.send(id, "k2", "2") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -64,7 +64,7 @@ func TestChooseAndHearOnThePage(t *testing.T) {
 }
 
 // offered reads a stream until there is something to choose.
-func (s *story) offered(st *sim.Stream) core.Choices {
+func (s *story) offered(st *sim.Stream) answer.Choices {
 	s.Helper()
 	for {
 		e, err := st.Next()

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/config"
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/sim"
@@ -353,10 +353,10 @@ func TestWrongCalls(t *testing.T) {
 				s.must(err)
 				starts, ends := map[string]int{}, map[string]int{}
 				for _, e := range events {
-					if e.Type == "tool" && e.Stage == core.StageStart {
+					if e.Type == "tool" && e.Stage == answer.StageStart {
 						starts[e.CallID]++
 					}
-					if e.Type == "tool" && e.Stage == core.StageEnd {
+					if e.Type == "tool" && e.Stage == answer.StageEnd {
 						ends[e.CallID]++
 					}
 				}

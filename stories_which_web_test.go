@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/sim"
 )
 
@@ -24,7 +24,7 @@ func (s *story) wondering(id string) (stream *sim.Stream, question string, befor
 		e, err := stream.Next()
 		s.must(err)
 		if e.Kind == "choices" {
-			var f struct{ Choices core.Choices }
+			var f struct{ Choices answer.Choices }
 			s.must(json.Unmarshal([]byte(e.Raw), &f))
 			if !slices.Equal(f.Choices.Options, []string{"blue monk", "blue train"}) || stream.Text() != letMe+"\n\n"+which {
 				s.Fatalf("below %q it offers %q", stream.Text(), f.Choices.Options)

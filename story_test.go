@@ -24,6 +24,7 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/core"
+	"parley/core/answer"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -367,7 +368,7 @@ func (w *witness) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.
 	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
 }
 
-func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o core.Outcome, m core.Memory) error {
+func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o answer.Outcome, m core.Memory) error {
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 

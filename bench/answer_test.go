@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	. "parley/models/modelfake"
 )
 
@@ -24,13 +25,13 @@ func BenchmarkAnswer(b *testing.B) {
 			reader := visitor{w.client(), base}
 			m := begin(b)
 			for b.Loop() {
-				a := &core.Answer{}
+				a := &answer.Answer{}
 				all["c"] = a
 				go func() {
 					for i := range deltas {
 						a.Apply(delta(i))
 					}
-					a.End(core.Outcome{Status: core.Completed})
+					a.End(answer.Outcome{Status: answer.Completed})
 				}()
 				if _, err := reader.ask("c", "?"); err != nil {
 					b.Fatal(err)
@@ -59,8 +60,8 @@ func BenchmarkSlowStream(b *testing.B) {
 				var readers sync.WaitGroup
 				for s := range streams {
 					name := core.RunID(fmt.Sprint(n, "-", s))
-					all[name] = &core.Answer{}
-					all[name].Apply(core.Change{Kind: core.Text, Text: strings.Repeat("x", before+1)})
+					all[name] = &answer.Answer{}
+					all[name].Apply(answer.Change{Kind: answer.Text, Text: strings.Repeat("x", before+1)})
 				}
 				for name := range all {
 					readers.Go(func() {
@@ -81,7 +82,7 @@ func BenchmarkSlowStream(b *testing.B) {
 				time.Sleep(every)
 				m.report(b, streams*deltas)
 				for _, a := range all {
-					a.End(core.Outcome{Status: core.Completed})
+					a.End(answer.Outcome{Status: answer.Completed})
 				}
 				readers.Wait()
 				clear(all)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/sim"
 )
 
@@ -62,7 +62,7 @@ func spend(t *testing.T, deltas int, every time.Duration) (c cost) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &core.Answer{}
+		a := &answer.Answer{}
 		stop := serve(t, l, answers{"c": a})
 		w := wire{dial: n.Dial}
 		reader := w.client()
@@ -74,7 +74,7 @@ func spend(t *testing.T, deltas int, every time.Duration) (c cost) {
 				time.Sleep(every)
 				a.Apply(delta(i))
 			}
-			a.End(core.Outcome{Status: core.Completed})
+			a.End(answer.Outcome{Status: answer.Completed})
 		}()
 		r, err := visitor{reader, fmt.Sprint("http://", l.Addr())}.ask("c", "?")
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -20,9 +21,9 @@ const fox = "The quick brown fox jumps over the lazy dog, again and again, until
 const deltaSize = 4 // bytes
 
 // delta is the i-th of an answer.
-func delta(i int) core.Change {
+func delta(i int) answer.Change {
 	at := i * deltaSize % (len(fox) - deltaSize)
-	return core.Change{Kind: core.Text, Text: fox[at : at+deltaSize]}
+	return answer.Change{Kind: answer.Text, Text: fox[at : at+deltaSize]}
 }
 
 // rooms is a store that knows every conversation.
@@ -57,9 +58,9 @@ func (rooms) Known(context.Context, core.Memory) (core.Accepted, error) {
 }
 
 // answers are those of the conversations, by their names.
-type answers map[core.RunID]*core.Answer
+type answers map[core.RunID]*answer.Answer
 
-func (a answers) Watch(_ context.Context, id core.RunID) (*core.Answer, error) { return a[id], nil }
+func (a answers) Watch(_ context.Context, id core.RunID) (*answer.Answer, error) { return a[id], nil }
 
 func (a answers) accept(_ context.Context, in core.Inbound) (core.Accepted, error) {
 	_, name, _ := strings.Cut(string(in.(core.Message).Room), "/")

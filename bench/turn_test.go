@@ -13,6 +13,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -51,7 +52,7 @@ func BenchmarkTurn(b *testing.B) {
 type talk struct {
 	*core.Runtime
 	asked int
-	ended chan core.Status
+	ended chan answer.Status
 }
 
 // newTalk runs an agent over the database at path.
@@ -61,7 +62,7 @@ func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = store.Close() })
-	t := &talk{ended: make(chan core.Status, 1)}
+	t := &talk{ended: make(chan answer.Status, 1)}
 	t.Runtime = agent(b, store, func(c *core.Config) {
 		c.Models.Large = glib{text: map[core.GenerationMode]string{
 			core.Native: "Yes.", core.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
@@ -93,7 +94,7 @@ func (t *talk) ask(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if s := <-t.ended; s != core.Completed {
+	if s := <-t.ended; s != answer.Completed {
 		b.Fatalf("the run is %s", s)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -146,7 +147,7 @@ func TestGroupIsRemembered(t *testing.T) {
 		m.Addressed = true
 		acc := n.submit(m)
 		n.submit(w.message(group, "eve", "Later."))
-		w.wants(acc, core.Completed, "You said: ada: Is it so?")
+		w.wants(acc, answer.Completed, "You said: ada: Is it so?")
 		if got := w.model.asked()[0].texts(); !slices.Equal(got, []string{"eve: It rains.", "ada: Is it so?"}) {
 			w.Errorf("the prompt holds %q", got)
 		}
@@ -159,11 +160,11 @@ func TestStranger(t *testing.T) {
 		n := w.start()
 		first := n.submit(w.message(room, "eve", "Hello"))
 		o, said := w.ended(first)
-		if o.Status != core.Completed || !strings.HasPrefix(said, "Sorry, ") {
+		if o.Status != answer.Completed || !strings.HasPrefix(said, "Sorry, ") {
 			w.Errorf("a stranger is told %q (%s)", said, o.Status)
 		}
 		for range 40 {
-			w.wants(n.submit(w.message(room, "eve", "Hello?")), core.Ignored, "")
+			w.wants(n.submit(w.message(room, "eve", "Hello?")), answer.Ignored, "")
 		}
 		synctest.Wait()
 		if got := w.chat.visible(); !slices.Equal(got, []string{said}) {
@@ -189,7 +190,7 @@ func TestStopIsForTheInvited(t *testing.T) {
 				w.Error(err)
 			}
 		}
-		w.wants(acc, core.Completed, "An answer that takes its time. The end.")
+		w.wants(acc, answer.Completed, "An answer that takes its time. The end.")
 	})
 }
 
@@ -199,7 +200,7 @@ func TestOpenConnector(t *testing.T) {
 		w.cfg.Access.Direct = core.DirectOff // which is about others
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n := w.start()
-		w.wants(n.submit(w.message(room, "anybody", "Hello")), core.Completed, "You said: Hello")
+		w.wants(n.submit(w.message(room, "anybody", "Hello")), answer.Completed, "You said: Hello")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -25,7 +26,7 @@ func (x *execution) tools() (specs []ActionSpec) {
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
 func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err error) {
-	end, files := Tool{Stage: StageEnd}, []llm.File(nil)
+	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
 	defer func() { x.stage(c, end, files...) }()
 	t, params, problem := x.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
@@ -56,18 +57,18 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 			return "", err
 		}
 	}
-	x.stage(c, Tool{Stage: StageRunning, Parameters: string(params)})
+	x.stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := x.perform(ctx, t, c, params)
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
 	}
 	done := Acted{Action: t.spec.Name, Parameters: params, Result: r}
-	done.Result.Text = limited(text.Clean(r.Text))
+	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
 	if failure != nil {
 		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
 		end.Error = "It failed."
-		done.Result, done.Err = Result{}, limited(text.Clean(forModel(failure)))
+		done.Result, done.Err = Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)
 		if n := len(r.Files) - len(files); n > 0 {

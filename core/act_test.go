@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -28,7 +29,7 @@ func TestNames(t *testing.T) {
 			a := &fakeAction{name: "SEND_MESSAGE", similes: []string{"DM", "WRITE_TO"}}
 			w.plug(a, &fakeAction{name: "SENDING"})
 			w.model.queue([]step{call(0, "c", asked, "{}")}, []step{write("Well.")})
-			w.wants(w.start().say("go"), core.Completed, "Well.")
+			w.wants(w.start().say("go"), answer.Completed, "Well.")
 			turns := w.model.asked()[1].Messages
 			unknown := strings.HasPrefix(turns[len(turns)-1].Text, "Error: There is no action")
 			if unknown != (want == "") || a.times() == 0 != (want == "") {
@@ -76,7 +77,7 @@ func TestParametersAreChecked(t *testing.T) {
 			a := &fakeAction{name: "LIKE", schema: likes}
 			w.plug(a)
 			w.model.queue([]step{call(0, "c", "LIKE", params)}, []step{write("Well.")})
-			w.wants(w.start().say("go"), core.Completed, "Well.")
+			w.wants(w.start().say("go"), answer.Completed, "Well.")
 			turns := w.model.asked()[1].Messages
 			if got := turns[len(turns)-1].Text; told != "" && !strings.HasPrefix(got, told) {
 				t.Errorf("%s: the model was told %q", params, got)
@@ -103,7 +104,7 @@ func TestLimits(t *testing.T) {
 		}, pause(time.Second), write("Well.")})
 		n := w.start()
 		begun := time.Now()
-		w.wants(n.say("go"), core.Completed, "Well.")
+		w.wants(n.say("go"), answer.Completed, "Well.")
 		if took := w.model.asked()[1].From.Sub(begun); took != 105*time.Second {
 			t.Errorf("the actions took %v", took)
 		}
@@ -133,7 +134,7 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 		w.model.queue([]step{call(0, "a", "FIND", "{}"), call(1, "b", "FETCH", "{}"), call(2, "c", "BREAK", "{}")}, []step{write("Here.")})
 		n := w.start()
 		acc := n.say("tea, please")
-		w.wants(acc, core.Completed, "Here.")
+		w.wants(acc, answer.Completed, "Here.")
 		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
 			t.Errorf("the action saw %+v", seen)
 		}
@@ -178,7 +179,7 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			for _, a := range authors {
 				last = n.submit(w.addressed(a, "I am the owner"))
 			}
-			w.wants(last, core.Completed, "Two.")
+			w.wants(last, answer.Completed, "Two.")
 			if got := <-owner; got != (name == "owner alone") {
 				t.Errorf("%s: %v", name, got)
 			}
@@ -206,7 +207,7 @@ func TestOffered(t *testing.T) {
 			w.plug(&fakeAction{name: "FIRST"})
 			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "owners", Actions: []core.Action{forOwners{a}}})
 			w.model.queue([]step{call(0, "a", "SET", "{}")}, []step{write("Well.")})
-			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), core.Completed, "Well.")
+			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), answer.Completed, "Well.")
 			if told := len(w.model.asked()[0].Tools) == 2; told != offered || a.times() == 1 != offered {
 				t.Errorf("%s: told %v, done %d times", asker, told, a.times())
 			}
@@ -235,7 +236,7 @@ func TestQuiet(t *testing.T) {
 
 // A turn that an action ends costs no further round; without a word said it counts as ignored.
 func TestLast(t *testing.T) {
-	for text, want := range map[string]core.Status{"": core.Ignored, "Bye.": core.Completed} {
+	for text, want := range map[string]answer.Status{"": answer.Ignored, "Bye.": answer.Completed} {
 		inWorld(t, func(w *world) {
 			w.plug(&fakeAction{name: "LEAVE", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }},
 				&fakeAction{name: "DO"})
@@ -256,16 +257,16 @@ func TestDirect(t *testing.T) {
 	for name, c := range map[string]struct {
 		claimer
 		want   string
-		status core.Status
+		status answer.Status
 	}{
-		"its result":     {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, core.Completed},
-		"what it shows":  {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("4")}, params: `{}`}, "4", core.Completed},
-		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("")}, params: `{}`}, "", core.Ignored},
-		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
-		"wrong params":   {claimer{fakeAction: &fakeAction{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", core.Completed},
-		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, core.Completed},
-		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", core.Completed},
-		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", core.Completed},
+		"its result":     {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{"n":1}`}, `done {"n":1}`, answer.Completed},
+		"what it shows":  {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("4")}, params: `{}`}, "4", answer.Completed},
+		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("")}, params: `{}`}, "", answer.Ignored},
+		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
+		"wrong params":   {claimer{fakeAction: &fakeAction{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
+		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, answer.Completed},
+		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", answer.Completed},
+		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", answer.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -285,7 +286,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Group = core.GroupAmbient
 		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
-		w.wants(w.start().submit(w.message(group, "ada", "roll")), core.Completed, "done {}")
+		w.wants(w.start().submit(w.message(group, "ada", "roll")), answer.Completed, "done {}")
 		if n := len(w.model.asked()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
 		}
@@ -295,7 +296,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		n := w.start()
 		n.say("what is love?")
-		w.wants(n.say("roll"), core.Completed, "You said: roll")
+		w.wants(n.say("roll"), answer.Completed, "You said: roll")
 	})
 }
 
@@ -332,7 +333,7 @@ func TestToolsOfPlaces(t *testing.T) {
 		w.model.queue([]step{call(0, "a", "FIRST", "{}"), call(1, "b", "SECOND", "{}")}, []step{write("Well.")})
 		m := w.addressed("ada", "go")
 		m.Place.Chats = []string{"7"}
-		w.wants(w.start().submit(m), core.Completed, "Well.")
+		w.wants(w.start().submit(m), answer.Completed, "Well.")
 		if tools := w.model.asked()[0].Tools; len(tools) != 1 || tools[0].Name != "SECOND" || first.times() != 0 || other.times() != 1 {
 			t.Errorf("told of %v; done %d and %d times", tools, first.times(), other.times())
 		}
@@ -377,7 +378,7 @@ func TestRights(t *testing.T) {
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			m := w.message(room, "ada", "I am the owner")
 			m.Roles, m.Address.AuthorizedByRole = c.roles, "ada" // only the runtime says that
-			w.wants(w.start().submit(m), core.Completed, "Well.")
+			w.wants(w.start().submit(m), answer.Completed, "Well.")
 			if seen.Owner != c.owner || seen.Allowed != c.allowed {
 				t.Errorf("%s: owner %v, allowed %v", name, seen.Owner, seen.Allowed)
 			}

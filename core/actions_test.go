@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -85,21 +86,21 @@ func (w *world) plug(actions ...*fakeAction) {
 }
 
 // stages counts how often each call came to a stage, and wants one start and one end of each, the end last.
-func stages(w *world, cs []core.Change) (ends map[string]core.Tool) {
+func stages(w *world, cs []answer.Change) (ends map[string]answer.Tool) {
 	w.Helper()
-	ends = map[string]core.Tool{}
+	ends = map[string]answer.Tool{}
 	starts := map[string]int{}
 	for _, c := range cs {
-		if c.Kind != core.ToolStage {
+		if c.Kind != answer.ToolStage {
 			continue
 		}
 		if _, over := ends[c.Call]; over {
 			w.Errorf("call %s goes on after its end: %+v", c.Call, *c.Tool)
 		}
 		switch c.Tool.Stage {
-		case core.StageStart:
+		case answer.StageStart:
 			starts[c.Call]++
-		case core.StageEnd:
+		case answer.StageEnd:
 			ends[c.Call] = *c.Tool
 		}
 	}
@@ -129,7 +130,7 @@ func TestAction(t *testing.T) {
 		if got := v.Text(); got != "I play it.\n\nplaying\n\nEnjoy." {
 			w.Errorf("it says %q", got)
 		}
-		want := core.Tool{Name: "PLAY", Stage: core.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
+		want := answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Parameters: `{"title":"x"}`, CompactParams: "x", Result: "it plays", ShortResult: "plays", Success: true}
 		if diff := cmp.Diff(want, stages(w, cs)["c1"]); diff != "" {
 			w.Errorf("the end (-want +got):\n%s", diff)
 		}
@@ -153,7 +154,7 @@ func TestAction(t *testing.T) {
 func TestUpdateIsSeenAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		var a *core.Answer
+		var a *answer.Answer
 		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			before := a.View().At
 			c.Update("loading")
@@ -170,7 +171,7 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 		var err error
 		a, err = n.Watch(ctx, acc.Run)
 		w.must(err)
-		w.wants(acc, core.Completed, "loading\n\nEnjoy.")
+		w.wants(acc, answer.Completed, "loading\n\nEnjoy.")
 	})
 }
 
@@ -233,31 +234,31 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		script []step
 		ends   func(w *world, n *node) // 5 s later
-		want   core.Status
+		want   answer.Status
 	}{
 		"stopped in the first of three": {
-			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "WRITE", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
 		},
 		"superseded in the first of three": {
-			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.must(second(n)) }, core.Superseded,
+			[]step{call(0, "a", "DO", "{}"), call(1, "b", "DO", "{}"), call(2, "c", "NOPE", "{}")}, func(w *world, n *node) { w.must(second(n)) }, answer.Superseded,
 		},
 		"stopped while a writing one runs": {
-			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}"), call(2, "c", "DO", "{}")}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
 		},
 		"stopped in mid-parameters": {
-			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *world, n *node) { n.stop(room) }, core.Stopped,
+			[]step{call(0, "a", "DO", `{"x":`), call(1, "b", "DO", "{"), pause(time.Hour)}, func(_ *world, n *node) { n.stop(room) }, answer.Stopped,
 		},
-		"stalled in mid-parameters": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, core.Failed},
-		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&llm.Failure{Kind: llm.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, core.Failed},
-		"panic in mid-parameters":   {[]step{call(0, "a", "DO", `{"x":`), panics()}, nil, core.Failed},
+		"stalled in mid-parameters": {[]step{call(0, "a", "DO", `{"x":`), pause(time.Hour)}, nil, answer.Failed},
+		"broken in mid-parameters":  {[]step{call(0, "a", "DO", `{"x":`), fails(&llm.Failure{Kind: llm.ProviderIssue, Retry: true, Err: errors.New("cut")})}, nil, answer.Failed},
+		"panic in mid-parameters":   {[]step{call(0, "a", "DO", `{"x":`), panics()}, nil, answer.Failed},
 		"out of time": {
-			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *world, _ *node) {}, core.TimedOut,
+			[]step{call(0, "a", "WRITE", "{}"), call(1, "b", "WRITE", "{}")}, func(w *world, _ *node) {}, answer.TimedOut,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
-				if c.want == core.TimedOut {
+				if c.want == answer.TimedOut {
 					w.cfg.Turns.Limit = 10 * time.Second
 				}
 				reads, writes := &fakeAction{name: "DO", do: lasts(20 * time.Second)}, &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
@@ -291,7 +292,7 @@ func TestHugeResult(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
-		w.wants(n.say("do it"), core.Completed, "Well.")
+		w.wants(n.say("do it"), answer.Completed, "Well.")
 		turns := w.model.asked()[1].Messages
 		if n := len(turns[len(turns)-1].Text); n > 65<<10 {
 			w.Errorf("the model was given %d bytes", n)
@@ -316,7 +317,7 @@ func TestEndlessCalls(t *testing.T) {
 		if len(asked) != 6 || len(asked[4].Tools) != 1 || asked[5].Tools != nil || a.times() != 5 {
 			w.Errorf("the model was asked %d times, and %d actions were done", len(asked), a.times())
 		}
-		if v.Outcome.Status != core.Failed || v.Text() != llm.ProviderIssue.Sentence() {
+		if v.Outcome.Status != answer.Failed || v.Text() != llm.ProviderIssue.Sentence() {
 			w.Errorf("it ended as %+v with %q", v.Outcome, v.Text())
 		}
 	})
@@ -336,8 +337,8 @@ func TestWritingActionIsFinished(t *testing.T) {
 		if r := w.run(first); r.Acting != "a" || r.Acted != "" || r.Outcome.Done() {
 			w.Errorf("while it writes, the journal knows %+v", r)
 		}
-		w.wants(second, core.Completed, "B's answer")
-		if r := w.run(first); r.Acted != "a" || r.Outcome.Status != core.Superseded || a.times() != 1 {
+		w.wants(second, answer.Completed, "B's answer")
+		if r := w.run(first); r.Acted != "a" || r.Outcome.Status != answer.Superseded || a.times() != 1 {
 			w.Errorf("afterwards it knows %+v", r)
 		}
 		if got := len(w.model.asked()); got != 2 {
@@ -360,7 +361,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 				n.shutdown()
 				w.start()
 				want := fox + "\n\n_(Interrupted by a restart. The action in progress was not repeated.)_"
-				w.wants(acc, core.Failed, want)
+				w.wants(acc, answer.Failed, want)
 				if a.times() != 1 {
 					w.Errorf("it was done %d times", a.times())
 				}
@@ -381,7 +382,7 @@ func TestBrokenText(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("half \xf0\x9f")})
 		n := w.start()
-		w.wants(n.say("do it"), core.Completed, "caf\ufffd\n\nhalf \ufffd")
+		w.wants(n.say("do it"), answer.Completed, "caf\ufffd\n\nhalf \ufffd")
 		synctest.Wait()
 		if got := w.chat.visible(); len(got) != 1 || got[0] != "caf\ufffd\n\nhalf \ufffd" {
 			w.Errorf("the chat shows %q", got)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -19,7 +20,7 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run 
 		switch {
 		case ignore(err, ErrNotFound) != nil:
 			return 0, Run{}, fmt.Errorf("find the last question: %w", err)
-		case err == nil && run.Outcome.Status != Ignored:
+		case err == nil && run.Outcome.Status != answer.Ignored:
 			return at, run, nil
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // SE-16: who retries a question of somebody else acts with their own name, rooms and rights, and is asked what there is to choose;
@@ -43,7 +44,7 @@ func TestRetryOfAnother(t *testing.T) {
 				says("ada", "Nice weather.", false)
 				w.ended(says(c.asks, "Which day?", true))
 				again := says(c.retries, "/retry", true)
-				w.wants(again, core.Completed, "Monday?")
+				w.wants(again, answer.Completed, "Monday?")
 				s := scenes[len(scenes)-1]
 				if len(scenes) != 2 || s.Message.Author != c.retries || s.Message.Name != string(c.retries) || s.Message.Text != "Which day?" {
 					w.Fatalf("%d scenes, the last is of %+v", len(scenes), s.Message)
@@ -70,7 +71,7 @@ func TestRetryOfLongQuestion(t *testing.T) {
 		long := strings.Repeat("word ", 2000) + "end"
 		w.ended(n.say(long))
 		w.model.queue([]step{write("Second.")})
-		w.wants(n.say("/retry"), core.Completed, "Second.")
+		w.wants(n.say("/retry"), answer.Completed, "Second.")
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{long}) {
 			w.Errorf("the model was asked %d texts, of %d characters", len(got), len(got[0]))
 		}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // The cost of a piece of text must not grow with the answer, with or without somebody who reads along.
@@ -17,10 +17,10 @@ func BenchmarkDelta(b *testing.B) {
 			b.Run(name+"/"+strconv.Itoa(n), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					var a core.Answer
-					var at core.Cursor
+					var a answer.Answer
+					var at answer.Cursor
 					for i := range n {
-						a.Apply(core.Change{Kind: core.Text, Text: "four"})
+						a.Apply(answer.Change{Kind: answer.Text, Text: "four"})
 						if i%every == 0 {
 							_, at = a.Since(at)
 							_ = a.View()
@@ -39,9 +39,9 @@ func BenchmarkCallback(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				var a core.Answer
+				var a answer.Answer
 				for range n {
-					a.Apply(core.Change{Kind: core.Callback, Call: "c", Text: "same"})
+					a.Apply(answer.Change{Kind: answer.Callback, Call: "c", Text: "same"})
 				}
 				if cs, _ := a.Since(0); len(cs) != 2 {
 					b.Fatal(len(cs), "are kept")
@@ -54,11 +54,11 @@ func BenchmarkCallback(b *testing.B) {
 
 // One writes, some read in different ways, at once: for the race detector.
 func TestReadersInParallel(t *testing.T) {
-	var a core.Answer
+	var a answer.Answer
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			var at core.Cursor
+			var at answer.Cursor
 			var got int
 			for {
 				if err := a.Wait(t.Context(), at); errors.Is(err, io.EOF) {
@@ -69,12 +69,12 @@ func TestReadersInParallel(t *testing.T) {
 				}
 				cs, next := a.Since(at)
 				if i%2 == 0 {
-					var v core.View
+					var v answer.View
 					cs, v = a.Read(at)
 					next = v.At
 				}
 				for _, c := range cs {
-					if c.Kind == core.Text {
+					if c.Kind == answer.Text {
 						got += len(c.Text)
 					}
 				}

@@ -7,11 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
-func anyChange(t *rapid.T) core.Change {
+func anyChange(t *rapid.T) answer.Change {
 	call := rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "call")
 	files := rapid.SampledFrom([][]llm.File{nil, {{Name: "a"}}, {{Name: "a"}, {Name: "b"}}}).Draw(t, "files")
 	switch rapid.IntRange(0, 8).Draw(t, "kind") {
@@ -27,25 +27,25 @@ func anyChange(t *rapid.T) core.Change {
 	case 6:
 		return streams(call, rapid.StringN(0, 3, -1).Draw(t, "chunk"))
 	case 7:
-		return core.Change{Kind: core.ChoicesChanged, Choices: rapid.SampledFrom([]*core.Choices{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
+		return answer.Change{Kind: answer.ChoicesChanged, Choices: rapid.SampledFrom([]*answer.Choices{nil, {ID: "1"}, {ID: "2"}}).Draw(t, "offer")}
 	}
-	c := stage(call, rapid.SampledFrom([]core.Stage{core.StageStart, core.StageRunning, core.StageEnd}).Draw(t, "stage"))
+	c := stage(call, rapid.SampledFrom([]answer.Stage{answer.StageStart, answer.StageRunning, answer.StageEnd}).Draw(t, "stage"))
 	c.Files = files
 	return c
 }
 
 // page is a reader that trusts what it is given: it adds text, replaces what calls say, and holds nothing but a cursor.
 type page struct {
-	at    core.Cursor
-	segs  []core.Segment
+	at    answer.Cursor
+	segs  []answer.Segment
 	index map[string]int
 	chunk map[string]string // by call
 	tools int
-	offer *core.Choices
-	ends  []core.Outcome
+	offer *answer.Choices
+	ends  []answer.Outcome
 }
 
-func (p *page) read(t *rapid.T, a *core.Answer) {
+func (p *page) read(t *rapid.T, a *answer.Answer) {
 	cs, next := a.Since(p.at)
 	for _, c := range cs {
 		if len(p.ends) > 0 {
@@ -56,17 +56,17 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 		}
 		p.at = c.End
 		switch s := p.segment(c); c.Kind {
-		case core.Text:
+		case answer.Text:
 			s.Text += c.Text
-		case core.Callback:
+		case answer.Callback:
 			s.Text, s.Files = c.Text, c.Files
-		case core.ChoicesChanged:
+		case answer.ChoicesChanged:
 			p.offer = c.Choices
-		case core.ToolStage:
+		case answer.ToolStage:
 			if c.Files != nil {
 				s.Files = c.Files
 			}
-			if s.Tool = *c.Tool; s.Tool.Stage != core.StageStreaming {
+			if s.Tool = *c.Tool; s.Tool.Stage != answer.StageStreaming {
 				p.tools++
 				continue
 			}
@@ -75,7 +75,7 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 			}
 			p.chunk[c.Call] += s.Tool.ParametersChunk
 			s.Tool.Parameters, s.Tool.ParametersChunk = p.chunk[c.Call], ""
-		case core.Ended:
+		case answer.Ended:
 			p.ends = append(p.ends, *c.Outcome)
 		}
 	}
@@ -84,8 +84,8 @@ func (p *page) read(t *rapid.T, a *core.Answer) {
 	}
 }
 
-func (p *page) segment(c core.Change) *core.Segment {
-	if c.Kind == core.Ended || c.Kind == core.ChoicesChanged {
+func (p *page) segment(c answer.Change) *answer.Segment {
+	if c.Kind == answer.Ended || c.Kind == answer.ChoicesChanged {
 		return nil
 	}
 	if p.index == nil {
@@ -94,7 +94,7 @@ func (p *page) segment(c core.Change) *core.Segment {
 	key := c.Call + "/" + strings.Repeat("i", c.Step)
 	if _, ok := p.index[key]; !ok {
 		p.index[key] = len(p.segs)
-		p.segs = append(p.segs, core.Segment{Call: c.Call})
+		p.segs = append(p.segs, answer.Segment{Call: c.Call})
 	}
 	return &p.segs[p.index[key]]
 }
@@ -103,7 +103,7 @@ func (p *page) segment(c core.Change) *core.Segment {
 // at last: also those that change from one replica to another with nothing but their cursor.
 func TestEveryReaderSeesTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		answers := []*core.Answer{{}, {}, {}} // the first is written, the others are mirrors
+		answers := []*answer.Answer{{}, {}, {}} // the first is written, the others are mirrors
 		pages := []*page{{}, {}, {}}
 		tools := 0
 		for range rapid.IntRange(0, 60).Draw(t, "length") {
@@ -111,11 +111,11 @@ func TestEveryReaderSeesTheSame(t *testing.T) {
 			case 0, 1:
 				c := anyChange(t)
 				answers[0].Apply(c)
-				if c.Kind == core.ToolStage && c.Tool.Stage != core.StageStreaming {
+				if c.Kind == answer.ToolStage && c.Tool.Stage != answer.StageStreaming {
 					tools++
 				}
 			case 2:
-				hear(answers[1+i%2], answers[(2*i+2)%3], core.Cursor(rapid.IntRange(0, 9).Draw(t, "again")), rapid.IntRange(0, 9).Draw(t, "lost"))
+				hear(answers[1+i%2], answers[(2*i+2)%3], answer.Cursor(rapid.IntRange(0, 9).Draw(t, "again")), rapid.IntRange(0, 9).Draw(t, "lost"))
 			case 3:
 				pages[i].read(t, answers[rapid.IntRange(0, 2).Draw(t, "from")])
 			}
@@ -147,7 +147,7 @@ func TestEveryReaderSeesTheSame(t *testing.T) {
 }
 
 // hear gives a mirror what another answer has, again from a little before, and sometimes loses the rest.
-func hear(to, from *core.Answer, again core.Cursor, lost int) {
+func hear(to, from *answer.Answer, again answer.Cursor, lost int) {
 	at := to.View().At
 	cs, _ := from.Since(at - min(at, again))
 	for i, c := range cs {
@@ -160,7 +160,7 @@ func hear(to, from *core.Answer, again core.Cursor, lost int) {
 
 // Read is one moment: the changes lead to the view.
 func TestReadIsAtomic(t *testing.T) {
-	var a core.Answer
+	var a answer.Answer
 	go func() {
 		for range 2000 {
 			a.Apply(textChange(0, "ab"))
@@ -168,7 +168,7 @@ func TestReadIsAtomic(t *testing.T) {
 		}
 		a.End(done)
 	}()
-	var at core.Cursor
+	var at answer.Cursor
 	for {
 		if err := a.Wait(t.Context(), at); err != nil {
 			return

@@ -10,35 +10,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // Short ways to write changes.
-func textChange(step int, s string) core.Change {
-	return core.Change{Kind: core.Text, Step: step, Text: s}
+func textChange(step int, s string) answer.Change {
+	return answer.Change{Kind: answer.Text, Step: step, Text: s}
 }
 
-func said(call, s string) core.Change { return core.Change{Kind: core.Callback, Call: call, Text: s} }
-
-func adds(call, s string) core.Change { return core.Change{Kind: core.Text, Call: call, Text: s} }
-
-func streams(call, chunk string) core.Change {
-	return core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "T", Stage: core.StageStreaming, ParametersChunk: chunk}}
+func said(call, s string) answer.Change {
+	return answer.Change{Kind: answer.Callback, Call: call, Text: s}
 }
 
-func stage(call string, s core.Stage) core.Change {
-	return core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "T", Stage: s}}
+func adds(call, s string) answer.Change { return answer.Change{Kind: answer.Text, Call: call, Text: s} }
+
+func streams(call, chunk string) answer.Change {
+	return answer.Change{Kind: answer.ToolStage, Call: call, Tool: &answer.Tool{Name: "T", Stage: answer.StageStreaming, ParametersChunk: chunk}}
 }
 
-func at(end core.Cursor, c core.Change) core.Change {
+func stage(call string, s answer.Stage) answer.Change {
+	return answer.Change{Kind: answer.ToolStage, Call: call, Tool: &answer.Tool{Name: "T", Stage: s}}
+}
+
+func at(end answer.Cursor, c answer.Change) answer.Change {
 	c.End = end
 	return c
 }
 
-var done = core.Outcome{Status: core.Completed}
+var done = answer.Outcome{Status: answer.Completed}
 
-func answerOf(cs ...core.Change) *core.Answer {
-	a := &core.Answer{}
+func answerOf(cs ...answer.Change) *answer.Answer {
+	a := &answer.Answer{}
 	for _, c := range cs {
 		a.Apply(c)
 	}
@@ -46,46 +48,46 @@ func answerOf(cs ...core.Change) *core.Answer {
 }
 
 func TestSince(t *testing.T) {
-	ended := core.Change{Kind: core.Ended, Outcome: &done}
+	ended := answer.Change{Kind: answer.Ended, Outcome: &done}
 	for name, c := range map[string]struct {
-		changes []core.Change
-		since   core.Cursor
-		want    []core.Change
+		changes []answer.Change
+		since   answer.Cursor
+		want    []answer.Change
 	}{
 		"nothing":                    {nil, 0, nil},
-		"text joins":                 {[]core.Change{textChange(0, "ab"), textChange(0, "cd"), textChange(0, "e")}, 0, []core.Change{at(5, textChange(0, "abcde"))}},
-		"from the middle of a text":  {[]core.Change{textChange(0, "ab"), textChange(0, "cd")}, 3, []core.Change{at(4, textChange(0, "d"))}},
-		"texts of steps do not join": {[]core.Change{textChange(0, "a"), textChange(1, "b")}, 0, []core.Change{at(1, textChange(0, "a")), at(2, textChange(1, "b"))}},
-		"empty text is nothing":      {[]core.Change{textChange(0, ""), textChange(0, "a")}, 0, []core.Change{at(1, textChange(0, "a"))}},
+		"text joins":                 {[]answer.Change{textChange(0, "ab"), textChange(0, "cd"), textChange(0, "e")}, 0, []answer.Change{at(5, textChange(0, "abcde"))}},
+		"from the middle of a text":  {[]answer.Change{textChange(0, "ab"), textChange(0, "cd")}, 3, []answer.Change{at(4, textChange(0, "d"))}},
+		"texts of steps do not join": {[]answer.Change{textChange(0, "a"), textChange(1, "b")}, 0, []answer.Change{at(1, textChange(0, "a")), at(2, textChange(1, "b"))}},
+		"empty text is nothing":      {[]answer.Change{textChange(0, ""), textChange(0, "a")}, 0, []answer.Change{at(1, textChange(0, "a"))}},
 		"of a call its place and the newest": {
-			[]core.Change{said("c", "1"), textChange(0, "a"), said("c", "2"), said("c", "3")}, 0,
-			[]core.Change{at(1, said("c", "3")), at(2, textChange(0, "a")), at(4, said("c", "3"))},
+			[]answer.Change{said("c", "1"), textChange(0, "a"), said("c", "2"), said("c", "3")}, 0,
+			[]answer.Change{at(1, said("c", "3")), at(2, textChange(0, "a")), at(4, said("c", "3"))},
 		},
 		"a text goes on around a callback that is gone": {
-			[]core.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 2,
-			[]core.Change{at(3, textChange(0, "b")), at(6, textChange(0, "cd")), at(7, said("c", "3"))},
+			[]answer.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 2,
+			[]answer.Change{at(3, textChange(0, "b")), at(6, textChange(0, "cd")), at(7, said("c", "3"))},
 		},
 		"a callback that is gone leaves its cursor usable": {
-			[]core.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 4,
-			[]core.Change{at(6, textChange(0, "cd")), at(7, said("c", "3"))},
+			[]answer.Change{said("c", "1"), textChange(0, "ab"), said("c", "2"), textChange(0, "cd"), said("c", "3")}, 4,
+			[]answer.Change{at(6, textChange(0, "cd")), at(7, said("c", "3"))},
 		},
 		"what a call adds joins": {
-			[]core.Change{said("c", "1"), adds("c", "a"), adds("c", "b")}, 0, []core.Change{at(1, said("c", "1")), at(3, adds("c", "ab"))},
+			[]answer.Change{said("c", "1"), adds("c", "a"), adds("c", "b")}, 0, []answer.Change{at(1, said("c", "1")), at(3, adds("c", "ab"))},
 		},
 		"what was added goes with its callback": {
-			[]core.Change{said("c", "1"), adds("c", "ab"), textChange(0, "x"), said("c", "2"), adds("c", "cd"), said("c", "3"), adds("c", "e")}, 0,
-			[]core.Change{at(1, said("c", "3")), at(4, textChange(0, "x")), at(8, said("c", "3")), at(9, adds("c", "e"))},
+			[]answer.Change{said("c", "1"), adds("c", "ab"), textChange(0, "x"), said("c", "2"), adds("c", "cd"), said("c", "3"), adds("c", "e")}, 0,
+			[]answer.Change{at(1, said("c", "3")), at(4, textChange(0, "x")), at(8, said("c", "3")), at(9, adds("c", "e"))},
 		},
 		"pieces of parameters join": {
-			[]core.Change{streams("c", `{"a`), streams("c", `":1`), streams("d", "{"), streams("c", "}")}, 2,
-			[]core.Change{at(6, streams("c", `a":1`)), at(7, streams("d", "{")), at(8, streams("c", "}"))},
+			[]answer.Change{streams("c", `{"a`), streams("c", `":1`), streams("d", "{"), streams("c", "}")}, 2,
+			[]answer.Change{at(6, streams("c", `a":1`)), at(7, streams("d", "{")), at(8, streams("c", "}"))},
 		},
 		"every stage and the end": {
-			[]core.Change{stage("c", core.StageStart), stage("c", core.StageRunning), stage("c", core.StageRunning), stage("c", core.StageEnd), ended}, 1,
-			[]core.Change{at(2, stage("c", core.StageRunning)), at(3, stage("c", core.StageRunning)), at(4, stage("c", core.StageEnd)), at(5, ended)},
+			[]answer.Change{stage("c", answer.StageStart), stage("c", answer.StageRunning), stage("c", answer.StageRunning), stage("c", answer.StageEnd), ended}, 1,
+			[]answer.Change{at(2, stage("c", answer.StageRunning)), at(3, stage("c", answer.StageRunning)), at(4, stage("c", answer.StageEnd)), at(5, ended)},
 		},
-		"nothing after the end": {[]core.Change{textChange(0, "a"), ended, textChange(0, "b"), ended}, 1, []core.Change{at(2, ended)}},
-		"beyond all":            {[]core.Change{textChange(0, "abc")}, ^core.Cursor(0), nil},
+		"nothing after the end": {[]answer.Change{textChange(0, "a"), ended, textChange(0, "b"), ended}, 1, []answer.Change{at(2, ended)}},
+		"beyond all":            {[]answer.Change{textChange(0, "abc")}, ^answer.Cursor(0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := answerOf(c.changes...)
@@ -103,18 +105,18 @@ func TestSince(t *testing.T) {
 // Mirrors may hear a change twice, or a part of it again.
 func TestApplyIgnoresWhatItHas(t *testing.T) {
 	a := answerOf(at(4, textChange(0, "abcd")), at(2, textChange(0, "ab")), at(6, textChange(0, "bcdef")), at(6, said("c", "old")), at(7, said("c", "1")))
-	want := []core.Segment{{Text: "abcdef"}, {Call: "c", Text: "1"}}
+	want := []answer.Segment{{Text: "abcdef"}, {Call: "c", Text: "1"}}
 	if diff := cmp.Diff(want, a.View().Segments); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 func TestViewText(t *testing.T) {
-	for want, cs := range map[string][]core.Change{
-		"":              {stage("c", core.StageStart)},
+	for want, cs := range map[string][]answer.Change{
+		"":              {stage("c", answer.StageStart)},
 		"a":             {textChange(0, "a")},
 		"a\n\nplaying":  {textChange(0, "a"), said("c", "loading"), said("c", "playing")},
-		"a\n\nx\n\nb":   {textChange(0, "a"), stage("c", core.StageStart), said("c", "x"), textChange(1, "b")},
+		"a\n\nx\n\nb":   {textChange(0, "a"), stage("c", answer.StageStart), said("c", "x"), textChange(1, "b")},
 		"a more\n\nx":   {textChange(0, "a"), said("c", "x"), textChange(0, " more")},
 		"a\n\nb":        {textChange(0, "a"), said("c", "x"), said("c", ""), textChange(1, "b")},
 		"first\n\nlast": {said("d", "first"), said("c", "last")},
@@ -140,19 +142,19 @@ func TestHistory(t *testing.T) {
 func TestWait(t *testing.T) {
 	gone := errors.New("gone")
 	for name, c := range map[string]struct {
-		before []core.Change
-		at     core.Cursor
-		later  func(*core.Answer, context.CancelCauseFunc) // a second later
+		before []answer.Change
+		at     answer.Cursor
+		later  func(*answer.Answer, context.CancelCauseFunc) // a second later
 		want   error
 		waits  bool
 	}{
-		"something newer":          {[]core.Change{textChange(0, "ab")}, 1, nil, nil, false},
-		"nothing, then text":       {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Apply(textChange(0, "x")) }, nil, true},
-		"nothing, then the end":    {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.End(done) }, nil, true},
-		"ended and read":           {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 1, nil, io.EOF, false},
-		"ended and not read":       {[]core.Change{{Kind: core.Ended, Outcome: &done}}, 0, nil, nil, false},
-		"nothing, then abandoned":  {nil, 0, func(a *core.Answer, _ context.CancelCauseFunc) { a.Abandon() }, core.ErrLost, true},
-		"nothing, then no context": {nil, 0, func(_ *core.Answer, cancel context.CancelCauseFunc) { cancel(gone) }, gone, true},
+		"something newer":          {[]answer.Change{textChange(0, "ab")}, 1, nil, nil, false},
+		"nothing, then text":       {nil, 0, func(a *answer.Answer, _ context.CancelCauseFunc) { a.Apply(textChange(0, "x")) }, nil, true},
+		"nothing, then the end":    {nil, 0, func(a *answer.Answer, _ context.CancelCauseFunc) { a.End(done) }, nil, true},
+		"ended and read":           {[]answer.Change{{Kind: answer.Ended, Outcome: &done}}, 1, nil, io.EOF, false},
+		"ended and not read":       {[]answer.Change{{Kind: answer.Ended, Outcome: &done}}, 0, nil, nil, false},
+		"nothing, then abandoned":  {nil, 0, func(a *answer.Answer, _ context.CancelCauseFunc) { a.Abandon() }, answer.ErrLost, true},
+		"nothing, then no context": {nil, 0, func(_ *answer.Answer, cancel context.CancelCauseFunc) { cancel(gone) }, gone, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -179,7 +181,7 @@ func TestAbandon(t *testing.T) {
 	a.Abandon()
 	a.Apply(textChange(0, "b"))
 	a.End(done)
-	if err := a.Wait(t.Context(), 0); !errors.Is(err, core.ErrLost) {
+	if err := a.Wait(t.Context(), 0); !errors.Is(err, answer.ErrLost) {
 		t.Errorf("waiting gave %v", err)
 	}
 	if v := a.View(); v.Text() != "a" || v.Outcome.Done() {
@@ -202,7 +204,7 @@ func TestEnded(t *testing.T) {
 	default:
 	}
 	a.End(done)
-	a.End(core.Outcome{Status: core.Failed})
+	a.End(answer.Outcome{Status: answer.Failed})
 	<-early
 	<-a.Ended()
 	if v := a.View(); v.Outcome != done || v.At != 2 {

@@ -14,6 +14,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -131,7 +132,7 @@ func TestNoFailuresForBots(t *testing.T) {
 					m := w.message(group, author, "Hello")
 					m.Bot, m.Addressed = author == "robot", true
 					o, said := w.ended(n.submit(m))
-					if o.Status != core.Failed || strings.Contains(said, llm.NoProvider.Sentence()) != told {
+					if o.Status != answer.Failed || strings.Contains(said, llm.NoProvider.Sentence()) != told {
 						w.Errorf("%s: it is %+v and said %q", author, o, said)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -24,22 +25,22 @@ type Call struct {
 	block *block
 	say   func(context.Context, Notice) error
 	said  atomic.Int64
-	await func(context.Context, Cursor) ([]Shown, error)
+	await func(context.Context, answer.Cursor) ([]Shown, error)
 	ask   func(context.Context, Question) (<-chan Question, error)
 }
 
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
 // actions. What comes from the channel that ask returns is what was chosen.
-func NewCall(a *Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
+func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
 	b := &block{answer: a, id: id, name: id}
-	b.show(Tool{Stage: StageRunning, Parameters: string(params)})
+	b.show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
 }
 
 // Host is what a run does for its calls.
 type Host struct {
 	Say   func(context.Context, Notice) error                      // says something elsewhere
-	Await func(context.Context, Cursor) ([]Shown, error)           // waits until people see the answer up to a place
+	Await func(context.Context, answer.Cursor) ([]Shown, error)    // waits until people see the answer up to a place
 	Ask   func(context.Context, Question) (<-chan Question, error) // asks people to choose
 }
 
@@ -60,10 +61,12 @@ func (c *Call) Read(into any) error {
 
 // Update shows text and files, pictures as pictures, in place of what this call said and showed before, below what is
 // already written. Those of the last update stay, above the files of the result. Files of more than 8 MiB are left out.
-func (c *Call) Update(text string, files ...llm.File) { c.update(Change{Text: text, Files: files}) }
+func (c *Call) Update(text string, files ...llm.File) {
+	c.update(answer.Change{Text: text, Files: files})
+}
 
-func (c *Call) update(said Change) Cursor {
-	said.Kind, said.Text, said.Important, said.Files = Callback, text.Clean(said.Text), text.Clean(said.Important), llm.Showable(said.Files)
+func (c *Call) update(said answer.Change) answer.Cursor {
+	said.Kind, said.Text, said.Important, said.Files = answer.Callback, text.Clean(said.Text), text.Clean(said.Important), llm.Showable(said.Files)
 	return c.block.say(said)
 }
 
@@ -71,7 +74,7 @@ func (c *Call) update(said Change) Cursor {
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
 // [ErrUnseen] when the platform takes too long, and with the cause of ctx.
 func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File) ([]Shown, error) {
-	at := c.update(Change{Text: text, Files: files})
+	at := c.update(answer.Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)
 	}
@@ -79,7 +82,9 @@ func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File
 }
 
 // Append adds text to what this call says.
-func (c *Call) Append(txt string) { c.block.say(Change{Kind: Text, Text: text.Clean(txt)}) }
+func (c *Call) Append(txt string) {
+	c.block.say(answer.Change{Kind: answer.Text, Text: text.Clean(txt)})
+}
 
 // Short shows in one line how far the call has come, beside its name: for long work.
 func (c *Call) Short(line string) { c.block.running(line) }
@@ -107,7 +112,7 @@ func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, e
 	select {
 	case chosen, ok := <-answered:
 		switch {
-		case !ok && c.block.answer.hidden():
+		case !ok && c.block.answer.Hidden():
 			return q, ErrUnseen
 		case !ok:
 			return q, cmp.Or(context.Cause(ctx), ErrUnanswered)

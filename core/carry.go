@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -29,7 +30,7 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 		return errNothingToSay // who asked goes on
 	}
 	if x.posts && took && asked != "" {
-		x.answer.Apply(Change{Kind: Text, Text: asked})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
 	if q.By == "" || q.Chooser == awaited {
 		return x.requireOutput()
@@ -39,9 +40,9 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 		x.rt.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
-	x.answer.Apply(Change{Kind: Text, Step: 1, Text: q.choiceLine(x.run.RoomKind)})
+	x.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.choiceLine(x.run.RoomKind)})
 	if says != "" {
-		x.answer.Apply(Change{Kind: Text, Step: 2, Text: says})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
 	}
 	return nil
 }

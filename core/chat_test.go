@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/sim"
 )
 
@@ -132,14 +133,14 @@ type poster struct {
 }
 
 // Show implements [core.Surface].
-func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
+func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(core.Shown) error) error {
 	if len(p.run.Shown) > 0 {
 		p.silent, p.hides, p.id = true, true, p.run.Shown[0].ID
 	}
 	if err := p.learn(note); err != nil {
 		return err
 	}
-	var at core.Cursor
+	var at answer.Cursor
 	for {
 		err := a.Wait(ctx, at)
 		v := a.View()
@@ -155,7 +156,7 @@ func (p *poster) Show(ctx context.Context, a *core.Answer, note func(core.Shown)
 			err = p.show(v.Text(), note)
 		}
 		if p.hides {
-			a.Seen(^core.Cursor(0))
+			a.Seen(^answer.Cursor(0))
 		} else if !p.silent {
 			a.Seen(v.At)
 		}

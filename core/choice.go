@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -46,12 +46,6 @@ type Question struct {
 
 // Open says that an answer is awaited.
 func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
-
-// Choices is what of a question can be seen.
-type Choices struct {
-	ID      string   `json:"id"`
-	Options []string `json:"options"`
-}
 
 // ChoiceHandler goes on with what somebody has chosen. Plugins bring theirs.
 type ChoiceHandler interface {
@@ -127,7 +121,7 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 		ID: id, Room: q.Room, Kind: KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
 	}, cmp.Or(c.BilledTo, c.Author))
-	if errors.Is(err, ErrLost) {
+	if errors.Is(err, answer.ErrLost) {
 		return Accepted{Refused: overNow}, nil
 	} else if err != nil {
 		return Accepted{}, fmt.Errorf("choose: %w", err)
@@ -179,11 +173,11 @@ func (rt *Runtime) retire(ctx context.Context, q Question) error {
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != Completed || len(asker.Shown) == 0 || asked == "" || rt.botRemoved(ctx, asker) {
+	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || rt.botRemoved(ctx, asker) {
 		return rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := rt.cfg.Store.Retire(ctx, q.ID); err != nil {
-		return ignore(err, ErrLost) // somebody was faster
+		return ignore(err, answer.ErrLost) // somebody was faster
 	}
 	rt.wakeLane(lane{q.Room, true})
 	return nil
@@ -223,7 +217,7 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		if !slices.Contains(q.For, m.Author) {
 			continue
 		}
-		i, ok := Choices{Options: q.Options}.Named(m.Text)
+		i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 		if !ok {
 			return Accepted{}, false, nil
 		}
@@ -238,27 +232,4 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		return acc, err == nil && acc.Refused == "", err
 	}
 	return Accepted{}, false, nil
-}
-
-// Named finds the option, from 0, that text is, or is the number of, also behind a call of the agent. What an option says goes
-// first: whoever presses "2" means that one.
-func (o Choices) Named(text string) (option int, ok bool) {
-	text = strings.TrimSpace(text)
-	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {
-		return i, true
-	}
-	if called, rest, more := strings.Cut(text, " "); more && strings.HasPrefix(called, "@") {
-		return o.Named(rest)
-	}
-	n, err := strconv.Atoi(strings.TrimRight(text, ".)"))
-	return n - 1, err == nil && n >= 1 && n <= len(o.Options)
-}
-
-// Numbered is the offer as a list, for places without buttons.
-func (o Choices) Numbered() string {
-	var b strings.Builder
-	for i, option := range o.Options {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, option)
-	}
-	return strings.TrimSpace(b.String())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // chooser remembers what was chosen.
@@ -40,7 +41,7 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Ques
 		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "Let Eve in?", Ask: &core.Question{
 			Options: []string{"Yes", " No,\nnever "}, For: []core.EntityID{"ada"}, Chooser: "test", Payload: "eve",
 		}})
-		w.wants(acc, core.Completed, "Let Eve in?")
+		w.wants(acc, answer.Completed, "Let Eve in?")
 		play(w, n, c, w.question(acc))
 		w.chat.forget() // the message of the question says more after its run has ended
 	})
@@ -72,14 +73,14 @@ func TestChoice(t *testing.T) {
 			w.Errorf("asked is %+v", q)
 		}
 		acc := n.tell(core.Choice(pressed(q, 1)))
-		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
+		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
 		if len(c.chosen) != 1 || c.chosen[0].Choice != 1 || c.chosen[0].By != "ada" || c.chosen[0].Payload != "eve" {
 			w.Errorf("chosen was %+v", c.chosen)
 		}
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?\n\n→ **No, never**\n\nLet in."}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "You said: A\n\nLet Eve in?", "B"}) {
 			w.Errorf("the model was asked %q", got)
 		}
@@ -141,7 +142,7 @@ func TestChoiceIsMadeOnce(t *testing.T) {
 				w.Errorf("again: %+v", acc)
 			}
 		}
-		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if len(c.chosen) != 1 {
 			w.Errorf("chosen was %+v", c.chosen)
 		}
@@ -156,7 +157,7 @@ func TestChoiceSurvives(t *testing.T) {
 		acc := n.tell(core.Choice(pressed(q, 0)))
 		n.shutdown()
 		w.start()
-		w.wants(acc, core.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
+		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
 		if got := w.chat.visible(); len(got) != 2 {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -196,7 +197,7 @@ func TestChooserFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
 				c.err, c.panics = broken.err, broken.panics
-				w.wants(n.tell(core.Choice(pressed(q, 0))), core.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
+				w.wants(n.tell(core.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
 			})
 		})
 	}
@@ -211,7 +212,7 @@ func TestChoiceAsMessage(t *testing.T) {
 			Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: core.AsMessage,
 		}})
 		w.ended(asked)
-		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), core.Completed, "You said: No")
+		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
 			w.Errorf("the chat shows %q", got)
@@ -222,8 +223,8 @@ func TestChoiceAsMessage(t *testing.T) {
 
 // An action asks at the end of its answer, whom it was asked by; what they write is their message, and nothing is left open.
 func TestActionAsks(t *testing.T) {
-	for _, answer := range []string{"press", "sencha", "2"} {
-		t.Run(answer, func(t *testing.T) {
+	for _, ans := range []string{"press", "sencha", "2"} {
+		t.Run(ans, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					c.Update("Which?")
@@ -232,15 +233,15 @@ func TestActionAsks(t *testing.T) {
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
 				acc := n.say("tea")
-				w.wants(acc, core.Completed, "Which?")
+				w.wants(acc, answer.Completed, "Which?")
 				q := w.question(acc)
 				if !q.Open(time.Now()) || !slices.Equal(q.For, []core.EntityID{"ada"}) {
 					w.Fatalf("asked is %+v", q)
 				}
-				if answer == "press" {
-					w.wants(n.tell(core.Choice(pressed(q, 1))), core.Completed, "You said: Sencha")
+				if ans == "press" {
+					w.wants(n.tell(core.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
 				} else {
-					w.wants(n.say(answer), core.Completed, "You said: "+answer)
+					w.wants(n.say(ans), answer.Completed, "You said: "+ans)
 				}
 				time.Sleep(time.Minute)
 				if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
@@ -276,7 +277,7 @@ func TestRoleChooses(t *testing.T) {
 				m := w.message(group, "rita", "tea")
 				m.Addressed, m.Roles = true, []string{"friend"}
 				asked := n.submit(m)
-				w.wants(asked, core.Completed, "Which?")
+				w.wants(asked, answer.Completed, "Which?")
 				p := pressed(w.question(asked), 1).by("rita")
 				p.Room, p.Roles = group, c.roles
 				acc := n.tell(core.Choice(p))
@@ -286,7 +287,7 @@ func TestRoleChooses(t *testing.T) {
 					}
 					return
 				}
-				w.wants(acc, core.Completed, c.want)
+				w.wants(acc, answer.Completed, c.want)
 				time.Sleep(time.Minute)
 				if !slices.Equal(allowed, []bool{true}) {
 					w.Errorf("known: %v", allowed)
@@ -325,7 +326,7 @@ func TestRoleAmongOthers(t *testing.T) {
 				first = "rita"
 			}
 			says(first)
-			w.wants(says(last), core.Completed, "Well.")
+			w.wants(says(last), answer.Completed, "Well.")
 			if !seen.Several() || seen.Allowed {
 				w.Errorf("%s last: several %v, known %v", last, seen.Several(), seen.Allowed)
 			}
@@ -376,14 +377,14 @@ func TestNew(t *testing.T) {
 				n := w.start()
 				w.ended(n.say("A"))
 				acc := n.say("/new")
-				w.wants(acc, core.Completed, asked)
+				w.wants(acc, answer.Completed, asked)
 				if acc := n.tell(core.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
 					w.Errorf("bob: %+v", acc)
 				}
-				w.wants(n.say(c.answer), core.Completed, asked+"\n\n"+c.ends)
+				w.wants(n.say(c.answer), answer.Completed, asked+"\n\n"+c.ends)
 				w.accepted = nil
 				w.chat.forget()
-				w.wants(n.say("B"), core.Completed, "You said: B")
+				w.wants(n.say("B"), answer.Completed, "You said: B")
 				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.after) {
 					w.Errorf("the model was asked %q", got)
 				}

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"parley/core/answer"
 )
 
 // The commands beside [Stop].
@@ -200,8 +202,8 @@ func (rt *Runtime) dropWaiting(ctx context.Context, open []Run) error {
 		if r.Epoch > 0 || !r.Kind.claims() {
 			continue
 		}
-		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, Outcome{Status: Stopped, Withdrawn: true}, Memory{})
-		if ignore(err, ErrLost) != nil { // else it was started meanwhile, and hears of the stop
+		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, Memory{})
+		if ignore(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
 			return err
 		}
 	}
@@ -220,7 +222,7 @@ func (x *execution) runCommand(ctx context.Context) error {
 	}
 	text, err := c.reply(x, ctx)
 	if err == nil {
-		x.answer.Apply(Change{Kind: Text, Text: text})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -40,7 +41,7 @@ func TestCommandsAreAside(t *testing.T) {
 			},
 		}
 		n := w.start()
-		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.wants(n.say("A"), answer.Completed, "You said: A")
 		for _, name := range []string{"help", "status", "model"} {
 			acc := n.say("/" + name)
 			_, said := w.ended(acc)
@@ -53,7 +54,7 @@ func TestCommandsAreAside(t *testing.T) {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A", "B"}) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
@@ -121,7 +122,7 @@ func TestCommandsWaitForNothing(t *testing.T) {
 				if _, said := w.ended(acc); time.Since(asked) > time.Second || !strings.Contains(said, "Now: writing an answer\n") {
 					w.Errorf("after %v: %q", time.Since(asked), said)
 				}
-				w.wants(a, core.Completed, fox+" The end.")
+				w.wants(a, answer.Completed, fox+" The end.")
 			})
 		})
 	}
@@ -140,7 +141,7 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 		m.Text = "What is the time?"
 		n.tell(core.Edited{Memory: m.Memory})
 		asked := w.message(room, "ada", "A")
-		w.wants(n.submit(asked), core.Completed, "You said: A")
+		w.wants(n.submit(asked), answer.Completed, "You said: A")
 		asked.Text = "/help"
 		n.tell(core.Edited{Memory: asked.Memory})
 		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
@@ -162,8 +163,8 @@ func TestStopFromAnotherReplica(t *testing.T) {
 		if acc := other.submit(m); acc.Run != "" {
 			w.Errorf("a stop is answered: %+v", acc)
 		}
-		w.wants(running, core.Stopped, fox+"\n\n_(Stopped.)_")
-		w.wants(waiting, core.Stopped, "")
+		w.wants(running, answer.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wants(waiting, answer.Stopped, "")
 		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
 			w.Errorf("the model went on: %+v", calls)
 		}
@@ -195,7 +196,7 @@ func TestStopInTrouble(t *testing.T) {
 					w.Error("nothing is wrong")
 				}
 				down.Store(false)
-				w.wants(acc, core.Stopped, fox+"\n\n_(Stopped.)_")
+				w.wants(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
 			})
 		})
 	}
@@ -205,11 +206,11 @@ func TestStopInTrouble(t *testing.T) {
 func TestRetry(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.wants(n.say("A"), answer.Completed, "You said: A")
 		w.model.queue([]step{write("First.")}, []step{write("Second.")}, []step{write("Third.")})
-		w.wants(n.say("B"), core.Completed, "First.")
+		w.wants(n.say("B"), answer.Completed, "First.")
 		for _, want := range []string{"Second.", "Third."} {
-			w.wants(n.say("/retry"), core.Completed, want)
+			w.wants(n.say("/retry"), answer.Completed, want)
 			calls := w.model.asked()
 			if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B"}) {
 				w.Errorf("for %s the model was asked %q", want, got)
@@ -219,7 +220,7 @@ func TestRetry(t *testing.T) {
 			w.Errorf("the chat shows %q", got)
 		}
 		w.chat.forget() // what was said first is not remembered
-		w.wants(n.say("C"), core.Completed, "You said: C")
+		w.wants(n.say("C"), answer.Completed, "You said: C")
 		calls := w.model.asked()
 		if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "You said: A", "B", "Third.", "C"}) {
 			w.Errorf("the next prompt holds %q", got)
@@ -234,8 +235,8 @@ func TestRetryInterrupts(t *testing.T) {
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Better.")})
 		a := n.say("A")
 		time.Sleep(time.Second)
-		w.wants(n.say("/retry"), core.Completed, "Better.")
-		if o, _ := w.ended(a); o.Status != core.Superseded {
+		w.wants(n.say("/retry"), answer.Completed, "Better.")
+		if o, _ := w.ended(a); o.Status != answer.Superseded {
 			w.Errorf("the first ended as %+v", o)
 		}
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A"}) {
@@ -256,7 +257,7 @@ func TestRetryOfWhatIsDeleted(t *testing.T) {
 		time.Sleep(time.Second)
 		again := n.say("/retry")
 		n.remove(m)
-		w.wants(again, core.Ignored, "")
+		w.wants(again, answer.Ignored, "")
 		w.sees()
 		if calls := len(w.model.asked()); calls != 1 {
 			w.Errorf("the model was asked %d times", calls)
@@ -267,9 +268,9 @@ func TestRetryOfWhatIsDeleted(t *testing.T) {
 func TestRetryNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.wants(n.say("/retry"), core.Completed, "There is no question to retry.")
+		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
 		n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
-		w.wants(n.say("/retry"), core.Completed, "There is no question to retry.")
+		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
 		if len(w.model.asked()) != 0 {
 			w.Error("the model was asked")
 		}
@@ -286,10 +287,10 @@ func TestRetryInGroup(t *testing.T) {
 			return n.submit(m)
 		}
 		ask("Nice weather.", false)
-		w.wants(ask("Which day?", true), core.Completed, "You said: ada: Which day?")
+		w.wants(ask("Which day?", true), answer.Completed, "You said: ada: Which day?")
 		ask("I doubt it.", false)
 		w.model.queue([]step{write("Monday.")})
-		w.wants(ask("/retry", true), core.Completed, "Monday.")
+		w.wants(ask("/retry", true), answer.Completed, "Monday.")
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"ada: Nice weather.", "ada: Which day?"}) {
 			w.Errorf("the model was asked %q", got)
 		}

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"fmt"
+
+	"parley/core/answer"
 )
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
@@ -21,7 +23,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 		}
 	}
 	if x.run.Kind == RunOverflow {
-		x.answer.Apply(Change{Kind: Text, Text: excuseLine})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: excuseLine})
 		return nil, errTold
 	}
 	if err := x.countAttempt(ctx); err != nil {
@@ -66,7 +68,7 @@ func (x *execution) readCounted(ctx context.Context, s *TurnContext) error {
 // alone answers without a model where that is possible: [errTold] if it has.
 func (x *execution) alone(ctx context.Context) error {
 	if x.rt.cfg.Models.Transcriber == nil && x.scene.Message.unheard() {
-		x.answer.Apply(Change{Kind: Text, Text: deafLine})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
 		return errTold
 	}
 	return x.direct(ctx)

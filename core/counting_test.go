@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -45,7 +46,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE")} }
 		for i := range 5 {
-			w.wants(n.submit(with(w.message(group, "ada", "It rains."), spoke(fmt.Sprint(i)))), core.Ignored, "")
+			w.wants(n.submit(with(w.message(group, "ada", "It rains."), spoke(fmt.Sprint(i)))), answer.Ignored, "")
 		}
 		if asked, heard := len(w.model.asked()), r.was(); asked != 2 || heard != "0 1" {
 			t.Errorf("the model was asked %d times, and it listened to %q", asked, heard)
@@ -85,7 +86,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			w.cfg.Access.Group = core.GroupAmbient
 			n := w.start()
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
-			w.wants(n.submit(w.message(group, "ada", "Does it rain?")), core.Completed, "It does.")
+			w.wants(n.submit(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")
 			if got := w.spent("person/ada").Messages; got != 1 {
 				t.Errorf("%d messages are counted", got)
 			}
@@ -103,7 +104,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 			w.must(err)
 			time.Sleep(time.Minute)
-			w.wants(acc, core.Completed, "You said: Good morning")
+			w.wants(acc, answer.Completed, "You said: Good morning")
 			if got := w.spent("person/ada").Messages; got != 2 {
 				t.Errorf("%d messages are counted", got)
 			}

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -150,7 +151,7 @@ func (x *execution) decided(word string, err error) (bool, error) {
 // rememberSilence keeps, beside the conversation, that it was decided to say nothing.
 func (x *execution) rememberSilence(v Verdict) error {
 	n := len(v.Actions)
-	if v.Outcome.Status != Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
+	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
 		return nil
 	}
 	m := Memory{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // ambient makes the group of the next nodes one where the agent listens to all that is said.
@@ -33,18 +34,18 @@ func (n *node) addressed(text string) core.Accepted {
 func TestModelDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		says []step
-		want core.Status
+		want answer.Status
 	}{
-		"respond":      {[]step{write("RESP"), write("OND")}, core.Completed},
-		"ignore":       {[]step{write("IGNORE")}, core.Ignored},
-		"stop":         {[]step{write("STOP")}, core.Ignored},
-		"unreadable":   {[]step{write("What a nice day.")}, core.Ignored},
-		"nothing":      {nil, core.Ignored},
-		"an error":     {[]step{fails(errors.New("the model is away"))}, core.Ignored},
-		"a panic":      {[]step{panics()}, core.Ignored},
-		"for ever":     {[]step{pause(time.Hour)}, core.Ignored},
-		"asks to act":  {[]step{call(0, "a", "WRITE", "{}")}, core.Ignored},
-		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, core.Completed},
+		"respond":      {[]step{write("RESP"), write("OND")}, answer.Completed},
+		"ignore":       {[]step{write("IGNORE")}, answer.Ignored},
+		"stop":         {[]step{write("STOP")}, answer.Ignored},
+		"unreadable":   {[]step{write("What a nice day.")}, answer.Ignored},
+		"nothing":      {nil, answer.Ignored},
+		"an error":     {[]step{fails(errors.New("the model is away"))}, answer.Ignored},
+		"a panic":      {[]step{panics()}, answer.Ignored},
+		"for ever":     {[]step{pause(time.Hour)}, answer.Ignored},
+		"asks to act":  {[]step{call(0, "a", "WRITE", "{}")}, answer.Ignored},
+		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, answer.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -56,7 +57,7 @@ func TestModelDecides(t *testing.T) {
 				begun := time.Now()
 				acc := n.heard("Does it rain?")
 				o, said := w.ended(acc)
-				answered := c.want == core.Completed
+				answered := c.want == answer.Completed
 				if o.Status != c.want || (said == "You said: ada: Does it rain?") != answered || (len(w.chat.requests) > 0) != answered {
 					w.Errorf("it is %+v, said %q and made %d requests", o, said, len(w.chat.requests))
 				}
@@ -80,8 +81,8 @@ func TestNoQuestionWhereRulesDecide(t *testing.T) {
 		w.ambient()
 		w.cfg.Agent.Names = []string{"Polly"}
 		n := w.start()
-		w.wants(n.heard("polly, hello"), core.Completed, "You said: ada: polly, hello")
-		w.wants(n.addressed("Hello"), core.Completed, "You said: ada: Hello")
+		w.wants(n.heard("polly, hello"), answer.Completed, "You said: ada: polly, hello")
+		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")
 		for _, author := range []core.EntityID{"eve"} {
 			if acc := n.submit(w.message(group, author, "Hello all")); acc.Run != "" {
 				w.Error("a stranger's words are weighed at the owner's expense (SE-10)")
@@ -111,15 +112,15 @@ func TestAttention(t *testing.T) {
 			}
 		}
 		w.model.queue([]step{write("STOP")})
-		w.wants(n.heard("Could the robot be quiet?"), core.Ignored, "")
+		w.wants(n.heard("Could the robot be quiet?"), answer.Ignored, "")
 		attention(core.Unfollowed)
 		if acc := n.heard("Ah, silence."); acc.Run != "" {
 			w.Error("it still listens")
 		}
-		w.wants(n.addressed("Are you there?"), core.Completed, "You said: ada: Are you there?")
+		w.wants(n.addressed("Are you there?"), answer.Completed, "You said: ada: Are you there?")
 		attention(core.Normal)
 		w.model.queue([]step{write("RESPOND")})
-		w.wants(n.heard("And now?"), core.Completed, "You said: ada: And now?")
+		w.wants(n.heard("And now?"), answer.Completed, "You said: ada: And now?")
 		w.must(w.store.SetAttention(w.Context(), group, core.Muted))
 		if acc := n.addressed("Hello?"); acc.Run != "" {
 			w.Error("a muted room is answered")
@@ -137,7 +138,7 @@ func TestAmbientRoom(t *testing.T) {
 		}
 		w.must(w.store.SetAttention(w.Context(), group, core.Ambient))
 		w.model.queue([]step{write("RESPOND")})
-		w.wants(n.heard("Hello again"), core.Completed, "You said: ada: Hello again")
+		w.wants(n.heard("Hello again"), answer.Completed, "You said: ada: Hello again")
 	})
 }
 
@@ -151,8 +152,8 @@ func TestUndecidedSupersedesNobody(t *testing.T) {
 		first := n.addressed("Tell me")
 		time.Sleep(time.Second)
 		overheard := n.heard("It rains.")
-		w.wants(first, core.Completed, fox+" The end.")
-		w.wants(overheard, core.Ignored, "")
+		w.wants(first, answer.Completed, fox+" The end.")
+		w.wants(overheard, answer.Ignored, "")
 	})
 }
 
@@ -166,9 +167,9 @@ func TestUndecidedGivesWay(t *testing.T) {
 		asked, waits := n.heard("It rains."), n.heard("It pours.")
 		time.Sleep(time.Second)
 		last := n.addressed("Hello")
-		w.wants(last, core.Completed, "You said: ada: Hello")
-		w.wants(asked, core.Superseded, "")
-		w.wants(waits, core.Superseded, "")
+		w.wants(last, answer.Completed, "You said: ada: Hello")
+		w.wants(asked, answer.Superseded, "")
+		w.wants(waits, answer.Superseded, "")
 		if n := len(w.model.asked()); n != 2 {
 			w.Errorf("the model was asked %d times", n)
 		}
@@ -177,7 +178,7 @@ func TestUndecidedGivesWay(t *testing.T) {
 		asked = n.heard("It snows.")
 		time.Sleep(time.Second)
 		n.stop(group)
-		w.wants(asked, core.Stopped, "")
+		w.wants(asked, answer.Stopped, "")
 	})
 }
 
@@ -194,7 +195,7 @@ func TestUndecidedIsAdopted(t *testing.T) {
 			w.Fatalf("it ended with the process: %+v", r)
 		}
 		w.start()
-		w.wants(acc, core.Completed, "You said: ada: Does it rain?")
+		w.wants(acc, answer.Completed, "You said: ada: Does it rain?")
 		synctest.Wait()
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -48,15 +49,15 @@ func (x *execution) direct(ctx context.Context) error {
 		return nil
 	}
 	c := llm.ToolCall{ID: x.callID(""), Name: t.spec.Name, Parameters: params}
-	x.stage(c, Tool{Stage: StageStart})
+	x.stage(c, answer.Tool{Stage: answer.StageStart})
 	if _, err := x.act(ctx, c); err != nil {
 		return err
 	}
 	switch {
 	case len(x.acted) == 0 || x.acted[0].Err != "":
-		x.answer.Apply(Change{Kind: Text, Text: brokenLine})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
 	case x.requireOutput() != nil:
-		x.answer.Apply(Change{Kind: Text, Text: x.acted[0].Result.Text})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: x.acted[0].Result.Text})
 	}
 	if err := x.requireOutput(); err != nil {
 		return err

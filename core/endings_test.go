@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -22,12 +23,12 @@ func TestStop(t *testing.T) {
 		time.Sleep(time.Second)
 		stopped := time.Now()
 		n.stop(room)
-		w.wants(running, core.Stopped, "So\n\n_(Stopped.)_")
-		w.wants(waiting, core.Stopped, "")
+		w.wants(running, answer.Stopped, "So\n\n_(Stopped.)_")
+		w.wants(waiting, answer.Stopped, "")
 		if calls := w.model.asked(); len(calls) != 1 || !calls[0].To.Equal(stopped) {
 			w.Errorf("the model went on: %+v", calls)
 		}
-		w.wants(n.say("C"), core.Completed, "You said: C")
+		w.wants(n.say("C"), answer.Completed, "You said: C")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"So\n\n_(Stopped.)_", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -54,17 +55,17 @@ func TestTimeLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		script []step
 		after  time.Duration
-		status core.Status
+		status answer.Status
 		text   string
 	}{
-		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, core.Failed, llm.GenerationTimeout.Sentence()},
-		"silence after a word": {[]step{write("So"), pause(time.Hour)}, 75 * time.Second, core.Failed,
+		"no first word": {[]step{pause(time.Hour)}, 90 * time.Second, answer.Failed, llm.GenerationTimeout.Sentence()},
+		"silence after a word": {[]step{write("So"), pause(time.Hour)}, 75 * time.Second, answer.Failed,
 			"So\n\n_(" + llm.GenerationTimeout.Sentence() + ")_"},
 		"thoughts are life": {[]step{pause(80 * time.Second), alive(), pause(70 * time.Second), alive(), pause(70 * time.Second), write("Done.")},
-			220 * time.Second, core.Completed, "Done."},
-		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, core.TimedOut, llm.GenerationTimeout.Sentence()},
+			220 * time.Second, answer.Completed, "Done."},
+		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, answer.TimedOut, llm.GenerationTimeout.Sentence()},
 		"a wait that would take too long": {[]step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
-			0, core.Failed, llm.RateLimited.Sentence()},
+			0, answer.Failed, llm.RateLimited.Sentence()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -117,7 +118,7 @@ func TestRetries(t *testing.T) {
 				}
 				if c.text == llm.RateLimited.Sentence() {
 					w.model.forget()
-					w.wants(n.say("B"), core.Completed, "You said: B")
+					w.wants(n.say("B"), answer.Completed, "You said: B")
 					calls := w.model.asked()
 					if got := calls[len(calls)-1].texts(); !slices.Equal(got, []string{"A", "B"}) {
 						w.Errorf("the next prompt holds %q", got)
@@ -146,7 +147,7 @@ func TestShutdown(t *testing.T) {
 		if took := time.Since(begun); took != 4*time.Second {
 			w.Errorf("shutdown took %v", took)
 		}
-		w.wants(short, core.Completed, "Short.")
+		w.wants(short, answer.Completed, "Short.")
 
 		n = w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{write("Adopted.")})
@@ -161,7 +162,7 @@ func TestShutdown(t *testing.T) {
 			w.Errorf("the model call ended because of %v", call.Cause)
 		}
 		w.start()
-		w.wants(long, core.Completed, "Adopted.")
+		w.wants(long, answer.Completed, "Adopted.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"Short.", "Adopted."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -190,9 +191,9 @@ func TestWithdrawOrFreeze(t *testing.T) {
 				a := n.say("A")
 				time.Sleep(5 * time.Second)
 				b := n.say("B")
-				w.wants(b, core.Completed, "You said: B")
+				w.wants(b, answer.Completed, "You said: B")
 				r, want := w.run(a), strings.Join(c.shown, "")+"\n\n_(Interrupted by a newer message.)_"
-				if r.Outcome.Status != core.Superseded || r.Outcome.Withdrawn != c.gone {
+				if r.Outcome.Status != answer.Superseded || r.Outcome.Withdrawn != c.gone {
 					w.Errorf("A ended as %+v", r.Outcome)
 				}
 				if got := w.chat.visible(); len(got) != 1 && c.gone || !c.gone && (len(got) != 2 || got[0] != want) {
@@ -220,8 +221,8 @@ func TestStatusesAreWithdrawn(t *testing.T) {
 		if got := w.chat.visible(); len(got) != 1 {
 			w.Errorf("the chat shows %q", got)
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
-		w.wants(a, core.Superseded, "")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
+		w.wants(a, answer.Superseded, "")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: B"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -247,7 +248,7 @@ func TestVerdictIsKept(t *testing.T) {
 		p.die()
 		n.shutdown()
 		w.start()
-		w.wants(acc, core.Completed, fox+" The end.")
+		w.wants(acc, answer.Completed, fox+" The end.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end."}) || len(w.model.asked()) != 1 {
 			w.Errorf("the chat shows %q; the model was asked %d times", got, len(w.model.asked()))
 		}
@@ -258,9 +259,9 @@ func TestVerdictIsKept(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error
-		want core.Status
+		want answer.Status
 		n    int
-	}{"gone": {core.ErrUnreached, core.Failed, 0}, "for now": {errDown, core.Completed, 1}} {
+	}{"gone": {core.ErrUnreached, answer.Failed, 0}, "for now": {errDown, answer.Completed, 1}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				open, tries := w.cfg.Open, 0

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -97,9 +98,9 @@ type (
 	ActionCompleted struct {
 		ActionInfo
 		Duration time.Duration
-		Status   Status       // [Completed], [Failed], or why the run was cut off meanwhile
-		Result   ActionOutput // of a completed one; do not change
-		Err      string       // what the model is told of another
+		Status   answer.Status // [answer.Completed], [answer.Failed], or why the run was cut off meanwhile
+		Result   ActionOutput  // of a completed one; do not change
+		Err      string        // what the model is told of another
 	}
 	// ModelUsed is one call of a model that has come to its end, well or not.
 	ModelUsed struct {
@@ -161,7 +162,7 @@ type ActionInfo struct {
 type RunEnd struct {
 	End      time.Time
 	Duration time.Duration // since Start
-	Status   Status
+	Status   answer.Status
 	Err      string // what people are told of a failure; the log has the cause
 }
 

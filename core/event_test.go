@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -166,7 +167,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("used %+v", e)
 				}
 			case core.RunEnded:
-				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: core.Failed, Err: llm.NoProvider.Sentence()}
+				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: answer.Failed, Err: llm.NoProvider.Sentence()}
 				if e.RunInfo != info || !e.End.Equal(end.End) || e.Duration != end.Duration || e.Status != end.Status || e.Err != end.Err {
 					w.Errorf("ended %+v; want %+v", e, end)
 				}
@@ -186,7 +187,7 @@ func TestObserversHarmNobody(t *testing.T) {
 		n := w.start()
 		const many = 150
 		for range many {
-			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 		}
 		synctest.Wait()
 		if len(d.all) != 5*many {

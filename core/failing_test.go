@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -93,7 +94,7 @@ func (f *failing) File(ctx context.Context, run core.RunID, n int) (llm.File, er
 	return getOnce(f, "File", func() (llm.File, error) { return f.Store.File(ctx, run, n) })
 }
 
-func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
 	return doOnce(f, "Finish", func() error { return f.Store.Finish(ctx, id, epoch, o, out) })
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -35,7 +36,7 @@ func TestHotRoom(t *testing.T) {
 		flood.Wait()
 		asked := time.Now()
 		for _, acc := range others {
-			w.wants(acc, core.Completed, fox)
+			w.wants(acc, answer.Completed, fox)
 		}
 		if took := time.Since(asked); took > 15*time.Second {
 			w.Errorf("the others were answered after %v", took)

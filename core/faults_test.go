@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -116,7 +117,7 @@ func TestOddCalls(t *testing.T) {
 				w.plug(do)
 				w.model.queue(c.script, []step{write("Done.")})
 				acc := w.start().say("Do it")
-				w.wants(acc, core.Completed, "Done.")
+				w.wants(acc, answer.Completed, "Done.")
 				if do.times() != c.made {
 					t.Errorf("made %d times", do.times())
 				}
@@ -150,7 +151,7 @@ func TestConversationTooLong(t *testing.T) {
 		if o, said := w.ended(acc); o.Failure != llm.ConversationTooLong || !strings.Contains(said, "/new") || len(w.model.asked()) != 1 {
 			t.Errorf("it ended as %+v, said %q", o, said)
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if texts := w.model.asked()[1].texts(); slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(s, "/new") }) {
 			t.Errorf("the next prompt holds %q", texts)
 		}

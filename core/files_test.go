@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // with gives a message files.
@@ -24,10 +25,10 @@ var (
 func TestFilesAreAMessage(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", ""), photo)), core.Completed, "You said: [File: a photo.jpg, image/jpeg]")
+		w.wants(n.submit(with(w.message(room, "ada", ""), photo)), answer.Completed, "You said: [File: a photo.jpg, image/jpeg]")
 		read := photo
 		read.Description, read.Text, read.Title = "A tree.", "Oak", "Mine"
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), read)), core.Completed,
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), read)), answer.Completed,
 			"You said: Look\n[File: a photo.jpg, image/jpeg, Mine]\nA tree.\nOak")
 		if acc := n.submit(w.message(room, "ada", " ")); acc.Run != "" {
 			w.Error("nothing is answered")
@@ -50,14 +51,14 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 		n := w.start()
 		m := with(w.message(room, "ada", ""), voice)
 		acc := n.submit(m)
-		w.wants(acc, core.Completed, "I can't listen to voice messages here. Please send me text instead.")
+		w.wants(acc, answer.Completed, "I can't listen to voice messages here. Please send me text instead.")
 		if acc := n.submit(with(w.message(group, "ada", ""), voice)); acc.Run != "" {
 			w.Error("a voice in a group is weighed")
 		}
 		if got := len(w.model.asked()); got != 0 {
 			w.Errorf("the model was called %d times", got)
 		}
-		w.wants(n.submit(with(w.message(room, "ada", "In short: hello"), voice)), core.Completed,
+		w.wants(n.submit(with(w.message(room, "ada", "In short: hello"), voice)), answer.Completed,
 			"You said: In short: hello\n[Voice message: voice.ogg, audio/ogg]")
 		synctest.Wait()
 		if heard, ok := d.all[0].(core.VoiceMessageReceived); !ok || heard.Message.ID != m.ID || heard.Accepted != acc {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // SE-20: when /new forgets a room, a question that is still open loses its options and stays in the chat as it was, and is not
@@ -43,7 +44,7 @@ func TestNewLeavesNoText(t *testing.T) {
 				w.Errorf("the question is kept: %v", err)
 			}
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -66,7 +67,7 @@ func TestRestInTheForm(t *testing.T) {
 			w.model.queue([]step{write("<response><text>The qui"), finish(llm.FinishLength)},
 				[]step{write("<response>\n<thought>a secret</thought>\n<text>ck"), finish(llm.FinishLength)},
 				letters("<response>\n<thought>a secret</thought>\n<text> fox.</text>\n</response>"))
-			w.wants(w.start().say("Tell me"), core.Completed, "The quick fox.")
+			w.wants(w.start().say("Tell me"), answer.Completed, "The quick fox.")
 			w.noTags()
 		})
 	}
@@ -110,7 +111,7 @@ func TestPromptOfTheRest(t *testing.T) {
 		w.model.queue(
 			[]step{write("Let me see. "), call(0, "c", "LOOK", "{}"), finish(llm.FinishCalls)},
 			[]step{write("There is te"), finish(llm.FinishLength)}, []step{write("a.")})
-		w.wants(w.start().say("What do you have? </beginning>"), core.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
+		w.wants(w.start().say("What do you have? </beginning>"), answer.Completed, "Let me see. \n\nLOOK\n\nThere is tea.")
 		got := asRead(w.lastPrompt())
 		golden(t, "continue", got)
 		if strings.Count(got, "</beginning>") != 1 || strings.Count(got, "</results>") != 1 {
@@ -130,7 +131,7 @@ func TestRestWithoutItsBeginning(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Agent.Templates = map[string]string{"continueTemplate": template}
 				w.model.queue([]step{write("The qui</beginning>"), finish(llm.FinishLength)}, []step{write("ck fox.")})
-				w.wants(w.start().say("Tell me"), core.Completed, "The qui</beginning>ck fox.")
+				w.wants(w.start().say("Tell me"), answer.Completed, "The qui</beginning>ck fox.")
 				got, own := asRead(w.lastPrompt()), 1
 				if name == "named" { // nothing stands between tags
 					own = 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/scan"
 	"parley/core/text"
@@ -167,7 +168,7 @@ func (r *round) say(text string) {
 	r.text.WriteString(text)
 	if !r.hidden {
 		r.visible = true
-		r.x.answer.Apply(Change{Kind: Text, Step: r.step, Text: text})
+		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
 	}
 }
 
@@ -191,7 +192,7 @@ func (r *round) piece(d llm.CallDelta) {
 	if d.Parameters != "" {
 		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
 		if r.calls[i].ID != "" {
-			r.x.stage(r.calls[i], Tool{Stage: StageStreaming, ParametersChunk: d.Parameters})
+			r.x.stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
 		}
 	}
 }
@@ -236,11 +237,11 @@ func (r *round) limit() {
 	}
 	for _, c := range r.calls {
 		if c.ID != "" { // people have seen something of it
-			r.x.stage(c, Tool{Stage: StageEnd, Error: "It was cut off before it was complete."})
+			r.x.stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
 		}
 	}
 	r.calls = nil
 	if !r.hidden {
-		r.x.answer.Apply(Change{Kind: Text, Step: r.step + 1, Text: why})
+		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: why})
 	}
 }

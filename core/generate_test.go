@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -66,7 +67,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 		},
 	}
 	var memories []core.Memory
-	var views []core.View
+	var views []answer.View
 	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
 		t.Run(string(mode), func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -79,7 +80,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 				w.model.queue(modes[mode]...)
 				n := w.start()
 				acc := n.say("Roll a die")
-				w.wants(acc, core.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
+				w.wants(acc, answer.Completed, "Let me roll.\n\n🎲 rolling "+dice+"\n\nYou got 4 & I am glad.")
 				m := w.remembered(acc)
 				m.At = time.Time{}
 				memories = append(memories, m)
@@ -125,7 +126,7 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 				w.plug(a)
 				w.model.queue(c.rounds...)
 				acc := w.start().say("A")
-				if end, said := w.ended(acc); end.Status != core.Completed || !strings.Contains(said, "Done.") {
+				if end, said := w.ended(acc); end.Status != answer.Completed || !strings.Contains(said, "Done.") {
 					w.Errorf("%+v, %q", end, said)
 				}
 				if a.began != c.began {
@@ -154,7 +155,7 @@ func TestSimpleForm(t *testing.T) {
 				w.asForm()
 				w.model.queue(append(letters(c.wrote), finish(llm.FinishStop)))
 				acc := w.start().say("A")
-				w.wants(acc, core.Completed, c.text)
+				w.wants(acc, answer.Completed, c.text)
 				m := w.remembered(acc)
 				if len(w.model.asked()) != 1 || m.Thought != c.thought || !slices.Equal(m.Actions, []string{"REPLY"}) {
 					w.Errorf("after %d calls of the model %+v is remembered", len(w.model.asked()), m)
@@ -177,7 +178,7 @@ func TestFormIgnores(t *testing.T) {
 			w.asForm()
 			w.model.queue([]step{write(wrote), finish(llm.FinishStop)})
 			acc := w.start().say("A")
-			w.wants(acc, core.Ignored, "")
+			w.wants(acc, answer.Ignored, "")
 			kept, err := w.store.Recent(w.Context(), room, core.IgnoredKind, 0, 5)
 			if err != nil || len(kept) != 1 || kept[0].Thought != thought || kept[0].InReplyTo != acc.Memory || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 				w.Errorf("remembered is %+v, %v", kept, err)
@@ -193,7 +194,7 @@ func TestFormStops(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.asForm()
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
-		w.wants(w.start().say("Be quiet"), core.Ignored, "")
+		w.wants(w.start().say("Be quiet"), answer.Ignored, "")
 		if a, err := w.store.Attention(w.Context(), room); err != nil || a != core.Unfollowed {
 			w.Errorf("attention is %q, %v", a, err)
 		}
@@ -257,7 +258,7 @@ func TestFormAsksProviders(t *testing.T) {
 			[]step{write("<response><thought>one</thought><actions>REPLY,ROLL</actions><providers>WEATHER, UNKNOWN</providers><text>Let me see.</text></response>")},
 			[]step{write("<response><thought>two</thought><actions>REPLY</actions><providers>WEATHER</providers><text>It rains.</text></response>")})
 		acc := w.start().say("How is the weather?")
-		w.wants(acc, core.Completed, "Let me see.\n\nIt rains.")
+		w.wants(acc, answer.Completed, "Let me see.\n\nIt rains.")
 		calls := w.model.asked()
 		if len(calls) != 2 || strings.Contains(calls[0].Messages[0].Text, "It rains in Rome.") || !strings.Contains(calls[1].Messages[0].Text, "It rains in Rome.") {
 			w.Errorf("the model was asked %+v", calls)
@@ -282,7 +283,7 @@ func TestNativeAsksProviders(t *testing.T) {
 			[]step{write("It rains.")})
 		n := w.start()
 		acc := n.say("How is the weather?")
-		w.wants(acc, core.Completed, "Let me see.\n\nIt rains.")
+		w.wants(acc, answer.Completed, "Let me see.\n\nIt rains.")
 		calls := w.model.asked()
 		if offer := calls[0].Tools; len(offer) != 1 || !strings.Contains(offer[0].Description, "- WEATHER: the weather in Rome") || strings.Contains(calls[0].texts()[0], "Rome") {
 			w.Errorf("offered was %+v, and told %q", offer, calls[0].texts())
@@ -296,7 +297,7 @@ func TestNativeAsksProviders(t *testing.T) {
 		}
 		n.shutdown()
 		w.cfg.Plugins[0].Providers = w.cfg.Plugins[0].Providers[1:]
-		w.wants(w.start().say("And now?"), core.Completed, "You said: And now?")
+		w.wants(w.start().say("And now?"), answer.Completed, "You said: And now?")
 		if offer := w.lastPrompt().Tools; len(offer) != 0 {
 			w.Errorf("then offered was %+v", offer)
 		}
@@ -320,7 +321,7 @@ func TestFormActions(t *testing.T) {
 				w.model.queue([]step{write("<response><actions>REPLY, A, B</actions><text>On it.</text></response>")},
 					[]step{write("<response><actions>A</actions><text>Done.</text></response>")})
 				acc := w.start().say("Do it")
-				w.wants(acc, core.Completed, c.text)
+				w.wants(acc, answer.Completed, c.text)
 				if len(w.model.asked()) != c.calls {
 					w.Errorf("the model was asked %d times", len(w.model.asked()))
 				}
@@ -348,7 +349,7 @@ func TestMultiStep(t *testing.T) {
 		w.model.queue(decide("WEATHER", "", "false"), []step{write("I don't know.<")}, decide("", "A", "false"), decide("", "B", "true"),
 			letters("<response><thought>secret</thought><text>It is done.</text></response>"))
 		acc := w.start().say("Do it")
-		w.wants(acc, core.Completed, "A\n\nB\n\nIt is done.")
+		w.wants(acc, answer.Completed, "A\n\nB\n\nIt is done.")
 		calls := w.model.asked()
 		if len(calls) != 5 {
 			w.Fatalf("the model was asked %d times", len(calls))
@@ -408,7 +409,7 @@ func TestFormOfATemplate(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Agent.Templates = map[string]string{"messageHandlerTemplate": "{{recentMessages}}\nAnswer with <response><text>what you say</text></response>."}
 		w.model.queue(letters("<response><thought>secret</thought><text>Hi</text></response>"))
-		w.wants(w.start().say("A"), core.Completed, "Hi")
+		w.wants(w.start().say("A"), answer.Completed, "Hi")
 		w.noTags()
 	})
 }

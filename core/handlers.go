@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -97,7 +98,7 @@ func (rt *Runtime) reopen(ctx context.Context, run Run) (Epoch, error) {
 		return run.Epoch, nil
 	}
 	err := rt.cfg.Store.Reopen(ctx, run.ID)
-	if errors.Is(err, ErrLost) {
+	if errors.Is(err, answer.ErrLost) {
 		return run.Epoch, nil
 	} else if err != nil {
 		return run.Epoch, fmt.Errorf("answer %s again: %w", run.ID, err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // slowRevision takes two minutes to store another text.
@@ -36,7 +37,7 @@ func TestEditIsStoredLate(t *testing.T) {
 				}
 				n.edit(m, "hare?")
 				time.Sleep(time.Minute)
-				w.wants(acc, core.Completed, "You said: hare?")
+				w.wants(acc, answer.Completed, "You said: hare?")
 				w.chat.forget()
 				calls := w.model.asked()
 				if texts := calls[len(calls)-2].texts(); texts[len(texts)-1] != "fox?" {

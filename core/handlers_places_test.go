@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
@@ -133,10 +134,10 @@ func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
 				first, waits := say("Hello"), say("And?")
 				time.Sleep(time.Second)
 				n.tell(gone)
-				w.wants(first, core.Stopped, "")
-				w.wants(waits, core.Stopped, "")
-				w.wants(n.say("Hello"), core.Completed, "You said: Hello")
-				w.wants(say("Back"), core.Completed, "You said: ada: Back")
+				w.wants(first, answer.Stopped, "")
+				w.wants(waits, answer.Stopped, "")
+				w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
+				w.wants(say("Back"), answer.Completed, "You said: ada: Back")
 				if r, err := w.store.Room(w.Context(), group); err != nil || r.Gone {
 					w.Errorf("the room is %+v, %v", r, err)
 				}

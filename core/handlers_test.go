@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/sim"
 )
 
@@ -63,18 +64,18 @@ func TestEditIsAnsweredAgain(t *testing.T) {
 		n := w.start()
 		m := w.message(room, "ada", "fox?")
 		acc := n.submit(m)
-		w.wants(acc, core.Completed, "You said: fox?")
+		w.wants(acc, answer.Completed, "You said: fox?")
 		w.model.queue([]step{pause(time.Minute), write("You said: hare?")})
 		n.edit(m, "hare?")
 		time.Sleep(10 * time.Second)
 		w.sees("You said: fox?")
-		w.wants(acc, core.Completed, "You said: hare?")
+		w.wants(acc, answer.Completed, "You said: hare?")
 		w.sees("You said: hare?")
 		w.remembers(room, "hare?", "You said: hare?")
 		if calls := w.model.asked(); len(calls) != 2 || !slices.Equal(calls[1].texts(), []string{"hare?"}) {
 			t.Errorf("the model was asked %+v", calls)
 		}
-		w.wants(n.say("next"), core.Completed, "You said: next")
+		w.wants(n.say("next"), answer.Completed, "You said: next")
 	})
 }
 
@@ -88,7 +89,7 @@ func TestEditWhileAnswering(t *testing.T) {
 		time.Sleep(time.Second)
 		edited := time.Now()
 		n.edit(m, "hare?")
-		w.wants(acc, core.Completed, "You said: hare?")
+		w.wants(acc, answer.Completed, "You said: hare?")
 		w.sees("You said: hare?")
 		if calls := w.model.asked(); len(calls) != 2 || !calls[0].To.Equal(edited) {
 			t.Errorf("the model was asked %+v", calls)
@@ -106,7 +107,7 @@ func TestEditElsewhere(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.start().edit(m, "hare?")
 		time.Sleep(30 * time.Second)
-		w.wants(acc, core.Completed, "You said: hare?")
+		w.wants(acc, answer.Completed, "You said: hare?")
 		w.sees("You said: hare?")
 	})
 }
@@ -121,8 +122,8 @@ func TestEditWhileWaiting(t *testing.T) {
 		m := w.message(room, "ada", "b?")
 		second := n.submit(m)
 		n.edit(m, "c?")
-		w.wants(first, core.Completed, "A")
-		w.wants(second, core.Completed, "You said: c?")
+		w.wants(first, answer.Completed, "A")
+		w.wants(second, answer.Completed, "You said: c?")
 		if n := len(w.model.asked()); n != 2 {
 			t.Errorf("the model was asked %d times", n)
 		}
@@ -221,12 +222,12 @@ func TestDeleteWhileAnswering(t *testing.T) {
 		w.sees(fox)
 		n.remove(m)
 		n.remove(m)
-		if o, said := w.ended(acc); o.Status != core.Stopped || !o.Withdrawn || said != "" {
+		if o, said := w.ended(acc); o.Status != answer.Stopped || !o.Withdrawn || said != "" {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
 		w.sees()
 		w.remembers(room)
-		w.wants(n.say("next"), core.Completed, "You said: next")
+		w.wants(n.say("next"), answer.Completed, "You said: next")
 	})
 }
 
@@ -240,8 +241,8 @@ func TestDeleteWhileWaiting(t *testing.T) {
 		m := w.message(room, "ada", "b?")
 		second := n.submit(m)
 		n.remove(m)
-		w.wants(first, core.Completed, "A")
-		if o, _ := w.ended(second); o.Status != core.Stopped || !o.Withdrawn {
+		w.wants(first, answer.Completed, "A")
+		if o, _ := w.ended(second); o.Status != answer.Stopped || !o.Withdrawn {
 			t.Errorf("it ended as %+v", o)
 		}
 		if n := len(w.model.asked()); n != 1 {
@@ -263,7 +264,7 @@ func TestDeleteOneOfTwo(t *testing.T) {
 		n.submit(m)
 		second := n.say("c?")
 		n.remove(m)
-		w.wants(second, core.Completed, "You said: c?")
+		w.wants(second, answer.Completed, "You said: c?")
 		w.remembers(room, "a?", "A", "c?", "You said: c?")
 	})
 }
@@ -345,10 +346,10 @@ func TestCleared(t *testing.T) {
 			}
 		}
 		w.accepted = nil
-		if o, said := w.ended(running); o.Status != core.Completed || said != "" {
+		if o, said := w.ended(running); o.Status != answer.Completed || said != "" {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
-		w.wants(n.say("C"), core.Completed, "You said: C")
+		w.wants(n.say("C"), answer.Completed, "You said: C")
 		w.remembers(room, "C", "You said: C")
 		if !strings.Contains(w.log.String(), "deleted=3") {
 			t.Error("the log does not say how much was cleared")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // part is what Ada sends as one of several messages.
@@ -108,7 +109,7 @@ func TestPartsAreOneRun(t *testing.T) {
 					w.Errorf("it joined: %v", joined)
 				}
 				w.ended(one)
-				w.wants(two, core.Completed, "You said: And now?")
+				w.wants(two, answer.Completed, "You said: And now?")
 				if got := w.model.asked()[0].From.Sub(begun); got != c.asked && c.asked >= 0 {
 					w.Errorf("the model was asked after %v", got)
 				}
@@ -131,7 +132,7 @@ func TestPartsOnReplicas(t *testing.T) {
 		if two := b.submit(m); two.Run != one.Run {
 			w.Errorf("runs %s and %s", one.Run, two.Run)
 		}
-		w.wants(one, core.Completed, "You said: [File: 2.jpg, image/jpeg]")
+		w.wants(one, answer.Completed, "You said: [File: 2.jpg, image/jpeg]")
 		if calls := w.model.asked(); len(calls) != 1 || len(calls[0].texts()) != 2 {
 			w.Errorf("the model was asked %+v", calls)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -86,13 +87,13 @@ type Questions interface {
 	QuestionOf(ctx context.Context, run RunID) (Question, error)
 	// OpenQuestions returns those of room to which an answer is awaited, the oldest first.
 	OpenQuestions(ctx context.Context, room RoomID) ([]Question, error)
-	// Choose answers a question, once: [ErrLost] if it is not open any more, or of another room than in. It stores in as the
+	// Choose answers a question, once: [answer.ErrLost] if it is not open any more, or of another room than in. It stores in as the
 	// input of a run with the duty [RunChoiceResult], which goes on in the conversation of the run that asked, and with its messages if
 	// that has ended or has a verdict. The author of in, not of the question, is who this run acts for: its address names payer,
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
 	// then returns what [Marks.AuthorizedByRole] does.
 	Choose(ctx context.Context, id string, option int, in Memory, payer EntityID) (Accepted, error)
-	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [ErrLost] otherwise. It opens a
+	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [answer.ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
 	Retire(ctx context.Context, id string) (Accepted, error)
 	// Withdraw closes the open questions of room, or the one of a run of it.
@@ -122,18 +123,18 @@ type Journal interface {
 	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
 	// Inputs are all it will have. [ErrBusy] if another run of the room's was started and has not finished ([RunKind.OutOfBand]
 	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
-	// [ErrLost] if it has finished.
+	// [answer.ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Journal.Leave], and the run has no verdict, that counts as a death.
 	Start(ctx context.Context, id RunID, owner string) (Run, error)
-	// Note adds to a run. [ErrLost] unless epoch is the run's and the run is open.
+	// Note adds to a run. [answer.ErrLost] unless epoch is the run's and the run is open.
 	Note(ctx context.Context, id RunID, epoch Epoch, n Note) error
 	// Finish ends a run, stores what was said if out has an id and the run still has an input or carries out a choice, and
 	// frees the room.
-	// [ErrLost] as with Note.
-	Finish(ctx context.Context, id RunID, epoch Epoch, o Outcome, out Memory) error
+	// [answer.ErrLost] as with Note.
+	Finish(ctx context.Context, id RunID, epoch Epoch, o answer.Outcome, out Memory) error
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
-	// had finished. [ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
+	// had finished. [answer.ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
 	// [RunKind.OutOfBand] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
 	// at zero.
 	Reopen(ctx context.Context, id RunID) error
@@ -146,7 +147,7 @@ type Journal interface {
 	SetAside(ctx context.Context, limit int) ([]Run, error)
 	// RetryRun lets a run that SetAside returns be answered again, as Reopen does, also if it is not the newest of its room: it
 	// then claims the room as if it were. [ErrNotFound] if there is no such run, [ErrBusy] if another run of its room is under
-	// way, [ErrLost] if an action of it has begun to write or all that it answers was taken back.
+	// way, [answer.ErrLost] if an action of it has begun to write or all that it answers was taken back.
 	RetryRun(ctx context.Context, id RunID) error
 }
 
@@ -220,11 +221,11 @@ type Run struct {
 	Ready    time.Time // not to be started before
 	Kind     RunKind
 	Epoch    Epoch
-	Held     bool       // it was started and its holder is alive
-	Outcome  Outcome    // zero while it is open
-	Deaths   int        // of processes that held it, without a verdict and unplanned; includes that of the last holder
-	Attempts int        // that were noted
-	Retried  ResponseID // the newest turn of its room when it was retried after it had been set aside; 0 if it never was
+	Held     bool           // it was started and its holder is alive
+	Outcome  answer.Outcome // zero while it is open
+	Deaths   int            // of processes that held it, without a verdict and unplanned; includes that of the last holder
+	Attempts int            // that were noted
+	Retried  ResponseID     // the newest turn of its room when it was retried after it had been set aside; 0 if it never was
 
 	// What was noted:
 	Shown   []Shown // by part
@@ -236,12 +237,12 @@ type Run struct {
 
 // Retryable says whether the run may be answered once more, as far as it alone can tell.
 func (r Run) Retryable() bool {
-	ends := []Outcome{r.Outcome}
+	ends := []answer.Outcome{r.Outcome}
 	if r.Verdict != nil {
 		ends = append(ends, r.Verdict.Outcome)
 	}
 	for _, o := range ends {
-		if o.Withdrawn || o.Status == Superseded || o.Status == Stopped {
+		if o.Withdrawn || o.Status == answer.Superseded || o.Status == answer.Stopped {
 			return false
 		}
 	}
@@ -266,10 +267,10 @@ type Note struct {
 // Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the
 // same.
 type Verdict struct {
-	Outcome Outcome
+	Outcome answer.Outcome
 	Text    string
 	History []string
-	Calls   []PastCall
+	Calls   []answer.PastCall
 
 	Thought   string // as in [Memory], like those that follow
 	Actions   []string

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
@@ -23,10 +24,10 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 		name      string
 		policy    core.Policy
 		elsewhere bool
-		first     core.Status
+		first     answer.Status
 	}{
-		{"supersede", core.Supersede, false, core.Superseded}, {"supersede, elsewhere", core.Supersede, true, core.Superseded},
-		{"queue", core.Queue, false, core.Completed}, {"queue, elsewhere", core.Queue, true, core.Completed},
+		{"supersede", core.Supersede, false, answer.Superseded}, {"supersede, elsewhere", core.Supersede, true, answer.Superseded},
+		{"queue", core.Queue, false, answer.Completed}, {"queue, elsewhere", core.Queue, true, answer.Completed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -45,9 +46,9 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 				if o, _ := w.ended(first); o.Status != c.first {
 					w.Errorf("the first ended as %+v", o)
 				}
-				w.wants(second, core.Completed, "You said: B")
+				w.wants(second, answer.Completed, "You said: B")
 				third := a.say("C")
-				w.wants(third, core.Completed, "You said: C")
+				w.wants(third, answer.Completed, "You said: C")
 				for _, acc := range []core.Accepted{first, second, third} {
 					if got := d.of(acc.Run); len(got) != 2 {
 						w.Errorf("of %s was heard %q: a run ends once", acc.Run, got)
@@ -206,7 +207,7 @@ func TestSaidAfterAStop(t *testing.T) {
 					w.Errorf("it ended as %+v and said %q", o, said)
 				}
 				for _, acc := range stopped {
-					if o, _ := w.ended(acc); o.Status != core.Stopped {
+					if o, _ := w.ended(acc); o.Status != answer.Stopped {
 						w.Errorf("before that: %+v", o)
 					}
 				}

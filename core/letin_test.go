@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // atOlgas plays a story in which the owner was asked whether to let Eve in.
@@ -63,7 +64,7 @@ func TestOwnerLetsIn(t *testing.T) {
 				w.Errorf("%s is told %q", who, acc.Refused)
 			}
 		}
-		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), core.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
+		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
 		time.Sleep(time.Second)
 		if w.reads(eveIsIn) != 1 {
 			w.Errorf("she reads %q", w.chat.visible())
@@ -80,7 +81,7 @@ func TestOwnerLetsIn(t *testing.T) {
 // No is silence for as long as the code would have been good, and no trace for anybody else.
 func TestOwnerTurnsAway(t *testing.T) {
 	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), core.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
+		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
 		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("her code is good: %q", said)
 		}

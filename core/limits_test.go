@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -227,7 +228,7 @@ func TestLimitFailsClosed(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 10_000}}, downLedger{w.store})
 		n := w.start()
-		if o, said := w.ended(n.say("Hello")); o.Status != core.Failed || said == "" || strings.Contains(said, "ledger") {
+		if o, said := w.ended(n.say("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
 			t.Errorf("it ended as %+v with %q", o, said)
 		}
 		if asked := len(w.model.asked()); asked != 0 {
@@ -260,7 +261,7 @@ func TestLimitOfOverheard(t *testing.T) {
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
 		for range 3 {
-			w.wants(n.submit(w.message(group, "ada", "It rains.")), core.Ignored, "")
+			w.wants(n.submit(w.message(group, "ada", "It rains.")), answer.Ignored, "")
 		}
 		if asked := len(w.model.asked()); asked != 1 {
 			t.Errorf("the model was asked %d times", asked)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"parley/core/answer"
 )
 
 const (
@@ -23,7 +25,7 @@ type live struct {
 
 type liveRun struct {
 	room         RoomID                  // of one that is held
-	answer       *Answer                 // never another one
+	answer       *answer.Answer          // never another one
 	epoch        Epoch                   // of what the answer holds; 0 nothing yet
 	held         bool                    // this process makes it
 	quit         context.CancelCauseFunc // ends that work; nil before it began
@@ -33,7 +35,7 @@ type liveRun struct {
 
 // hold gives the answer that a started run is written into: the one that people here wait for already, unless that
 // mirrors what an earlier holder said.
-func (l *live) hold(id RunID, room RoomID, epoch Epoch) *Answer {
+func (l *live) hold(id RunID, room RoomID, epoch Epoch) *answer.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -42,7 +44,7 @@ func (l *live) hold(id RunID, room RoomID, epoch Epoch) *Answer {
 		r = nil
 	}
 	if r == nil {
-		r = &liveRun{answer: &Answer{}}
+		r = &liveRun{answer: &answer.Answer{}}
 		l.runs[id] = r
 	}
 	r.room, r.epoch, r.held = room, epoch, true
@@ -50,7 +52,7 @@ func (l *live) hold(id RunID, room RoomID, epoch Epoch) *Answer {
 }
 
 // own says how the work on a held answer is ended.
-func (l *live) own(id RunID, a *Answer, quit context.CancelCauseFunc) {
+func (l *live) own(id RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.answer == a {
@@ -63,7 +65,7 @@ func (l *live) lose(id RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.quit != nil {
-		r.quit(ErrLost)
+		r.quit(answer.ErrLost)
 	}
 }
 
@@ -103,7 +105,7 @@ func (l *live) stop(room RoomID) {
 }
 
 // release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.
-func (l *live) release(id RunID, a *Answer) {
+func (l *live) release(id RunID, a *answer.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.Abandon()
@@ -116,7 +118,7 @@ func (l *live) watch(id RunID) *liveRun {
 	defer l.mu.Unlock()
 	r := l.runs[id]
 	if r == nil {
-		r = &liveRun{answer: &Answer{}}
+		r = &liveRun{answer: &answer.Answer{}}
 		l.runs[id] = r
 	}
 	r.watchers++
@@ -142,18 +144,18 @@ func (l *live) made(id RunID, r *liveRun) bool {
 // errGap says that a frame goes on from where the mirror is not yet.
 var errGap = errors.New("frames were lost")
 
-// mirror applies what another replica made of the run. It fails with [ErrLost] if this process makes it itself, or
+// mirror applies what another replica made of the run. It fails with [answer.ErrLost] if this process makes it itself, or
 // if the run was adopted meanwhile: then there is another answer to watch.
 func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.held || l.runs[id] != r {
-		return ErrLost
+		return answer.ErrLost
 	}
 	if r.epoch != 0 && f.Epoch > r.epoch {
 		r.answer.Abandon()
 		delete(l.runs, id)
-		return ErrLost
+		return answer.ErrLost
 	}
 	if f.Epoch < r.epoch {
 		return nil // of a holder that lost the run
@@ -169,9 +171,9 @@ func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
 }
 
 // Watch returns the answer of a run, to be followed until it has ended, wherever it is made; of a run that has ended,
-// the whole. Where following fails with [ErrLost] the run has changed hands: watch again. [ErrNotFound] if there is
+// the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [ErrNotFound] if there is
 // no such run. The answer is kept up to date until ctx is done.
-func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
+func (rt *Runtime) Watch(ctx context.Context, id RunID) (*answer.Answer, error) {
 	r := rt.live.watch(id)
 	run, err := rt.cfg.Store.Run(ctx, id)
 	switch {
@@ -194,24 +196,24 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*Answer, error) {
 	return a, nil
 }
 
-// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File.Past], and not read.
-func (rt *Runtime) replay(ctx context.Context, run Run) (*Answer, error) {
-	a := &Answer{}
+// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File], and not read.
+func (rt *Runtime) replay(ctx context.Context, run Run) (*answer.Answer, error) {
+	a := &answer.Answer{}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
 	switch {
 	case errors.Is(err, ErrNotFound): // it said nothing, or that was deleted
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
-		a.replay(m.Text, m.History, m.Calls, pastFiles)
+		a.Replay(m.Text, m.History, m.Calls, answer.PastFiles)
 	}
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)
 	switch {
 	case ignore(err, ErrNotFound) != nil:
 		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
-	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == Completed:
-		o.Offer = &Choices{ID: q.ID, Options: q.Options}
+	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == answer.Completed:
+		o.Offer = &answer.Choices{ID: q.ID, Options: q.Options}
 	}
 	a.End(o)
 	return a, nil
@@ -252,7 +254,7 @@ func (rt *Runtime) follow(ctx context.Context, run Run, r *liveRun) {
 				err = rt.live.mirror(run.ID, r, f)
 				behind = false
 			}
-			if errors.Is(err, ErrLost) {
+			if errors.Is(err, answer.ErrLost) {
 				return
 			}
 			behind = behind || err != nil
@@ -276,12 +278,12 @@ func (rt *Runtime) overtaken(ctx context.Context, id RunID, r *liveRun) bool {
 
 // publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
 // its end.
-func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
+func (rt *Runtime) publish(ctx context.Context, run Run, a *answer.Answer) {
 	frames, err := rt.cfg.Bus.Subscribe(ctx, run.Room)
 	if err != nil {
 		rt.cfg.Log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
 	}
-	var at Cursor
+	var at answer.Cursor
 	var asked time.Time
 	listening, tick := time.NewTicker(askAgain), time.NewTicker(pace)
 	defer listening.Stop()
@@ -318,7 +320,7 @@ func (rt *Runtime) publish(ctx context.Context, run Run, a *Answer) {
 }
 
 // publishSince gives the bus what came after at, and returns how far that is.
-func (rt *Runtime) publishSince(ctx context.Context, run Run, a *Answer, at Cursor) Cursor {
+func (rt *Runtime) publishSince(ctx context.Context, run Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
 		return at

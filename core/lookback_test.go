@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -45,7 +46,7 @@ func TestEvaluators(t *testing.T) {
 		n := w.start()
 		for range 8 {
 			at := time.Now()
-			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 			if time.Since(at) > 5*time.Second {
 				w.Error("a turn waits for an evaluator")
 			}
@@ -55,7 +56,7 @@ func TestEvaluators(t *testing.T) {
 			w.Errorf("of 8 turns %d were looked back on, %d to the end; %+v", begun.Load(), ended.Load(), n.Counts())
 		}
 		for range 4 {
-			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 		}
 		synctest.Wait()
 		if begun.Load() != 3 {
@@ -113,18 +114,18 @@ func TestIgnoredIsRemembered(t *testing.T) {
 		n := w.start()
 		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
 		acc := n.heard("It rains.")
-		w.wants(acc, core.Ignored, "")
+		w.wants(acc, answer.Ignored, "")
 		kept, err := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5)
 		w.must(err)
 		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 			w.Errorf("remembered is %+v", kept)
 		}
 		small.queue([]step{write("<action>maybe</action>")})
-		w.wants(n.heard("It pours."), core.Ignored, "")
+		w.wants(n.heard("It pours."), answer.Ignored, "")
 		if kept, _ := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
 			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
 		}
-		w.wants(n.addressed("Hello"), core.Completed, "You said: ada: Hello")
+		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")
 		if turns := w.lastPrompt().Messages; len(turns) != 3 {
 			w.Errorf("the prompt is %+v", turns)
 		}

@@ -3,6 +3,8 @@ package core
 import (
 	"errors"
 	"fmt"
+
+	"parley/core/answer"
 )
 
 var (
@@ -19,14 +21,14 @@ const markStep = 1 << 20
 
 // endNote is the short text that tells people why an answer is not whole, after text or alone. It is part of what is
 // stored, so that the next prompt tells the model too.
-func endNote(o Outcome, err error, alone bool) string {
+func endNote(o answer.Outcome, err error, alone bool) string {
 	sentence := ""
 	switch {
 	case errors.Is(err, errCutOff):
 		sentence = "Interrupted by a restart. The action in progress was not repeated."
-	case o.Status == Stopped:
+	case o.Status == answer.Stopped:
 		sentence = "Stopped."
-	case o.Status == Superseded:
+	case o.Status == answer.Superseded:
 		sentence = "Interrupted by a newer message."
 	case o.Failure != "":
 		sentence = o.Failure.Sentence()

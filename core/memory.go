@@ -5,6 +5,7 @@ package core
 import (
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -97,13 +98,13 @@ type Memory struct {
 	Files     []Attachment // what came with it
 
 	// Of the agent's own messages:
-	Thought     string          // why it said that; people never see it
-	Actions     []string        // the names of what it decided to do, in order; "REPLY" alone if it only answered
-	Providers   []string        // the names of those that it asked for more
-	History     []string        // what its actions said in turn, oldest first (actionCallbackHistory)
-	Calls       []PastCall      // of its actions, as people saw them end; no prompt tells of them
-	Interrupted bool            // it was cut off; the text ends with a short mark that says so
-	Failure     llm.FailureKind // it tells of a failure; unless Interrupted, it is no part of the conversation
+	Thought     string            // why it said that; people never see it
+	Actions     []string          // the names of what it decided to do, in order; "REPLY" alone if it only answered
+	Providers   []string          // the names of those that it asked for more
+	History     []string          // what its actions said in turn, oldest first (actionCallbackHistory)
+	Calls       []answer.PastCall // of its actions, as people saw them end; no prompt tells of them
+	Interrupted bool              // it was cut off; the text ends with a short mark that says so
+	Failure     llm.FailureKind   // it tells of a failure; unless Interrupted, it is no part of the conversation
 }
 
 // Quoted is a message, or the part of one, that another replies to: the platform shows it there, however old it is.

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/core/answer"
 )
 
 // backlog is how many events wait for a slow observer before it misses some.
@@ -111,13 +113,13 @@ func (rt *Runtime) info(ctx context.Context, run Run) RunInfo {
 }
 
 // ended is the event of a run's end.
-func ended(i RunInfo, o Outcome) Event {
+func ended(i RunInfo, o answer.Outcome) Event {
 	now := time.Now()
 	end := RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status}
 	if o.Failure != "" {
 		end.Err = o.Failure.Sentence()
 	}
-	if o.Status == TimedOut {
+	if o.Status == answer.TimedOut {
 		return RunTimeout{i, end}
 	}
 	return RunEnded{i, end}

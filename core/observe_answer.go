@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+
+	"parley/core/answer"
 )
 
 // AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
@@ -38,13 +40,13 @@ type (
 	// ToolUpdated is a call that came to another stage, or to more parameters: then ParametersChunk was added.
 	ToolUpdated struct {
 		RunInfo
-		ToolBlock
+		answer.ToolBlock
 	}
 	// MessagesChanged says that a part of the answer began, ended or was replaced. It comes after what it is made of, and
 	// never for text that only grows.
 	MessagesChanged struct {
 		RunInfo
-		View View
+		View answer.View
 	}
 )
 
@@ -57,7 +59,7 @@ func (MessagesChanged) answerEvent() {}
 const mostFollowed = 64
 
 // observe lets the observers hear how a grows. It waits for nobody.
-func (rt *Runtime) observe(info RunInfo, a *Answer) {
+func (rt *Runtime) observe(info RunInfo, a *answer.Answer) {
 	for _, l := range rt.listeners {
 		o, ok := l.Observer.(AnswerObserver)
 		if !ok {
@@ -85,39 +87,39 @@ type follower struct {
 }
 
 // follow returns when the answer has ended, or goes on elsewhere.
-func (f *follower) follow(a *Answer) {
-	var at Cursor
+func (f *follower) follow(a *answer.Answer) {
+	var at answer.Cursor
 	for a.Wait(context.Background(), at) == nil { // every answer that is made here ends or is abandoned
-		var steps []grown
-		var v View
-		steps, v, at = a.stepsSince(at)
+		var steps []answer.Step
+		var v answer.View
+		steps, v, at = a.StepsSince(at)
 		for _, s := range steps {
 			f.emit(s)
 		}
 		if v.At > 0 {
-			f.deliver(MessagesChanged{f.info, v.copied()})
+			f.deliver(MessagesChanged{f.info, v.Copied()})
 		}
 	}
 }
 
-func (f *follower) emit(s grown) {
+func (f *follower) emit(s answer.Step) {
 	switch {
-	case s.Kind == Ended:
+	case s.Kind == answer.Ended:
 		return
-	case s.Call == "" || s.Kind == ToolStage && s.Tool.Stage == StageStart:
+	case s.Call == "" || s.Kind == answer.ToolStage && s.Tool.Stage == answer.StageStart:
 		f.add(s.Step)
 	case f.step < 0:
 		f.add(0)
 	}
 	switch {
-	case s.Kind == Text && s.Call == "":
-		f.deliver(ContentUpdated{f.info, s.Step, s.Text, s.whole})
+	case s.Kind == answer.Text && s.Call == "":
+		f.deliver(ContentUpdated{f.info, s.Step, s.Text, s.Whole})
 	case s.Tool != nil:
 		t := *s.Tool
-		if t.Stage == StageStreaming {
-			t.Parameters = s.whole
+		if t.Stage == answer.StageStreaming {
+			t.Parameters = s.Whole
 		}
-		f.deliver(ToolUpdated{f.info, toolBlock(s.Call, t, s.files)})
+		f.deliver(ToolUpdated{f.info, answer.BlockOf(s.Call, t, s.NewFiles)})
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -73,7 +74,7 @@ func (w *world) observed(os ...core.Observer) core.Accepted {
 		[]step{pause(time.Second), write("Enjoy.")})
 	n := w.start()
 	acc := n.say("play")
-	w.wants(acc, core.Completed, "I play.\n\nloading\n\nEnjoy.")
+	w.wants(acc, answer.Completed, "I play.\n\nloading\n\nEnjoy.")
 	return acc
 }
 
@@ -213,7 +214,7 @@ func TestAddedToACallIsObserved(t *testing.T) {
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well.")})
 		n := w.start()
-		w.wants(n.say("do it"), core.Completed, "loading more\n\nWell.")
+		w.wants(n.say("do it"), answer.Completed, "loading more\n\nWell.")
 		whole := 0
 		for _, h := range r.all() {
 			if h == "changed loading more " {
@@ -250,7 +251,7 @@ func TestObserverHangs(t *testing.T) {
 		w.cfg.Observers = append(w.cfg.Observers, h)
 		n := w.start()
 		for range 70 {
-			w.wants(n.say("hello"), core.Completed, "You said: hello")
+			w.wants(n.say("hello"), answer.Completed, "You said: hello")
 		}
 		if missed := n.MissedEvents(); missed != 6 {
 			w.Errorf("it misses %d answers", missed)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"parley/core/answer"
 )
 
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
@@ -39,7 +41,7 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}
 		x.side.Go(func() {
-			if x.answer.WaitSeen(ctx, allSeen) == nil { // nobody sees the options
+			if x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // nobody sees the options
 				cancel(ErrUnseen)
 			}
 		})
@@ -87,8 +89,8 @@ func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
 func (x *execution) offer(q Question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.offered = &Choices{ID: q.ID, Options: q.Options}
-	x.answer.Apply(Change{Kind: ChoicesChanged, Choices: x.offered})
+	x.offered = &answer.Choices{ID: q.ID, Options: q.Options}
+	x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: x.offered})
 }
 
 // takeBack takes the options of q away, unless there are others by now.
@@ -97,18 +99,18 @@ func (x *execution) takeBack(q Question) {
 	defer x.mu.Unlock()
 	if x.offered != nil && x.offered.ID == q.ID {
 		x.offered = nil
-		x.answer.Apply(Change{Kind: ChoicesChanged})
+		x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
 	}
 }
 
-func (x *execution) offering() *Choices {
+func (x *execution) offering() *answer.Choices {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.offered
 }
 
 // withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
-func (x *execution) withdraw(o Outcome) error {
+func (x *execution) withdraw(o answer.Outcome) error {
 	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
 		return nil
 	}

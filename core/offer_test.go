@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // waiting plays a story in which an action asks Ada which track to play, a second after she has asked for one.
@@ -47,7 +48,7 @@ func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
 }
 
 // offered is what can be chosen in a run now, as somebody sees who watches it.
-func (n *node) offered(acc core.Accepted) *core.Choices {
+func (n *node) offered(acc core.Accepted) *answer.Choices {
 	n.w.Helper()
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
@@ -89,8 +90,8 @@ func TestChoose(t *testing.T) {
 						name != "elsewhere" && took > 0 {
 						w.Errorf("chosen is %+v, %v, after %v", a.chosen, a.err, took)
 					}
-					w.wants(acc, core.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
-					if o, _ := w.ended(carrier); o.Status != core.Ignored {
+					w.wants(acc, answer.Completed, fox+"\n\nNow playing Rain\n\nEnjoy.")
+					if o, _ := w.ended(carrier); o.Status != answer.Ignored {
 						w.Errorf("what carries the choice ends as %v", o.Status)
 					}
 					if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
@@ -114,17 +115,17 @@ func TestChooseInVain(t *testing.T) {
 		during func(w *world, n *node)
 		after  time.Duration
 		err    error
-		status core.Status
+		status answer.Status
 		text   string
 	}{
-		"nobody chooses": {nil, 5 * time.Minute, core.ErrUnanswered, core.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
-		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, core.ErrStopped, core.Stopped, ""},
-		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, core.ErrSuperseded, core.Superseded, ""},
+		"nobody chooses": {nil, 5 * time.Minute, core.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
+		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, core.ErrStopped, answer.Stopped, ""},
+		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, core.ErrSuperseded, answer.Superseded, ""},
 		"another's press": {func(w *world, n *node) {
 			for _, q := range w.openQuestions() {
 				n.tell(core.Choice(pressed(q, 0).by("bob")))
 			}
-		}, 5 * time.Minute, core.ErrUnanswered, core.Completed, ""},
+		}, 5 * time.Minute, core.ErrUnanswered, answer.Completed, ""},
 	} {
 		for _, effect := range []core.Effect{core.Reads, core.Writes} {
 			t.Run(name, func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestChooseTwice(t *testing.T) {
 			time.Sleep(time.Second)
 			n.tell(core.Choice(pressed(w.question(acc), 1)))
 		}
-		w.wants(acc, core.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
+		w.wants(acc, answer.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
 		synctest.Wait()
 		if !slices.Equal(chosen, []string{"Rain", "Soft"}) {
 			w.Errorf("chosen is %q", chosen)
@@ -208,7 +209,7 @@ func TestChooseAfterACrash(t *testing.T) {
 		if !errors.Is(a.err, core.ErrUnseen) {
 			w.Errorf("asking gave %v", a.err)
 		}
-		w.wants(acc, core.Completed, fox+"\n\nWhich one?\n\nAnother time.")
+		w.wants(acc, answer.Completed, fox+"\n\nWhich one?\n\nAnother time.")
 		if acc := other.tell(core.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("what the first asked can be chosen: %+v", acc)
 		}
@@ -244,7 +245,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 			w.Errorf("there is still %+v; chosen was %+v", o, c.chosen)
 		}
 		time.Sleep(time.Minute)
-		w.wants(acc, core.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
+		w.wants(acc, answer.Completed, "Now playing Dunes, at full length.\n\nEnjoy.")
 		if got := strings.Join(w.chat.visible(), " | "); got != "Now playing Dunes, at full length.\n\nEnjoy. | → **Skip**\n\nSkipped." {
 			w.Errorf("people see %q", got)
 		}
@@ -270,7 +271,7 @@ func TestChooseTooSlowly(t *testing.T) {
 		if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it can be chosen: %+v", acc)
 		}
-		w.wants(acc, core.Completed, "Which one?\n\nAnother time.")
+		w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
 	})
 }
 
@@ -292,9 +293,9 @@ func TestChooseUnseen(t *testing.T) {
 			if !hides {
 				watched, err := n.Watch(w.Context(), acc.Run)
 				w.must(err)
-				watched.Seen(^core.Cursor(0))
+				watched.Seen(^answer.Cursor(0))
 			}
-			w.wants(acc, core.Completed, "Which one?\n\nAnother time.")
+			w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
 			synctest.Wait()
 			if !errors.Is(a.err, core.ErrUnseen) || a.over.Sub(a.begun) > 10*time.Second || len(w.openQuestions()) != 0 {
 				w.Errorf("%s: asking gave %v after %v", name, a.err, a.over.Sub(a.begun))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 var errDown = errors.New("out of reach")
@@ -54,7 +55,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 				n := w.start()
 				acc := n.say("A")
 				want := fox + "\n\nDone."
-				w.wants(acc, core.Completed, want)
+				w.wants(acc, answer.Completed, want)
 				if since.IsZero() {
 					w.Fatal("the effect never came")
 				}
@@ -82,9 +83,9 @@ func TestTrackerIsDown(t *testing.T) {
 		n := w.start()
 		w.model.queue([]step{pause(30 * time.Second), write("A's answer")})
 		a, b, c := n.say("A"), n.say("B"), n.say("C")
-		w.wants(a, core.Completed, "A's answer")
-		w.wants(b, core.Completed, "You said: B")
-		w.wants(c, core.Completed, "You said: C")
+		w.wants(a, answer.Completed, "A's answer")
+		w.wants(b, answer.Completed, "You said: B")
+		w.wants(c, answer.Completed, "You said: C")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -110,9 +111,9 @@ func TestTrackerForgets(t *testing.T) {
 		time.Sleep(time.Second)
 		b, c := n.say("B"), n.say("C")
 		p.failing(nil)
-		w.wants(c, core.Completed, "You said: C")
-		w.wants(a, core.Completed, "x"+fox)
-		w.wants(b, core.Superseded, "")
+		w.wants(c, answer.Completed, "You said: C")
+		w.wants(a, answer.Completed, "x"+fox)
+		w.wants(b, answer.Superseded, "")
 	})
 }
 
@@ -132,8 +133,8 @@ func TestSettleRefusesTheFirstPost(t *testing.T) {
 		a := n.say("A")
 		time.Sleep(time.Second)
 		b := n.say("B")
-		w.wants(b, core.Completed, "You said: B")
-		w.wants(a, core.Superseded, "")
+		w.wants(b, answer.Completed, "You said: B")
+		w.wants(a, answer.Superseded, "")
 		if r := w.run(a); !r.Outcome.Withdrawn || len(r.Shown) > 0 {
 			w.Errorf("A's run is %+v", r)
 		}
@@ -157,7 +158,7 @@ func TestLostRun(t *testing.T) {
 						lost.Store(true)
 					}
 					if lost.Load() && (strings.HasPrefix(name, "note") || name == "finish") {
-						return core.ErrLost
+						return answer.ErrLost
 					}
 					if lost.Load() && name == "start" {
 						return core.ErrBusy
@@ -172,11 +173,11 @@ func TestLostRun(t *testing.T) {
 				acc, err := n.ProcessMessage(w.Context(), m)
 				w.must(err)
 				cs, v, err := n.follow(acc.Run)
-				if effect != "finish" && (!errors.Is(err, core.ErrLost) || v.Outcome.Done()) {
+				if effect != "finish" && (!errors.Is(err, answer.ErrLost) || v.Outcome.Done()) {
 					w.Errorf("a reader was told %v, %+v", err, v.Outcome)
 				}
 				for _, c := range cs {
-					if c.Kind == core.Text && c.Text != fox && c.Text != "Done." {
+					if c.Kind == answer.Text && c.Text != fox && c.Text != "Done." {
 						w.Errorf("it said %q", c.Text)
 					}
 				}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/core/answer"
 )
 
 const (
@@ -61,7 +63,7 @@ func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory
 		return fmt.Errorf("check access in %s: %w", x.run.ID, err)
 	case line != "":
 		x.trace.Actions = []string{accessWord}
-		x.answer.Apply(Change{Kind: Text, Text: line})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
 		return errTold
 	case !in:
 		return errNothingToSay

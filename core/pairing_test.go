@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // pairing plays a story in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
@@ -71,7 +72,7 @@ func TestPairing(t *testing.T) {
 		}
 		m := w.message(group, "eve", "And here?")
 		m.Addressed = true
-		w.wants(n.submit(m), core.Completed, "You said: eve: And here?")
+		w.wants(n.submit(m), answer.Completed, "You said: eve: And here?")
 		w.must(w.store.Dismiss(w.Context(), "eve"))
 		if other := w.code(n.writes("eve", "I am out?")); other == code {
 			w.Error("a code lets somebody in twice")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -70,7 +71,7 @@ func TestAnswersOfOnePersonWait(t *testing.T) {
 				t.Errorf("after %d minutes the answers have ended: %v; want %v", minute+1, got, want)
 			}
 		}
-		w.wants(bob, core.Completed, "Done: fake/bob")
+		w.wants(bob, answer.Completed, "Done: fake/bob")
 	})
 }
 
@@ -101,13 +102,13 @@ func TestStoppedAnswersMakeRoom(t *testing.T) {
 		n.stop("fake/0") // is made
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if o := w.run(all[2]).Outcome; o.Status != core.Stopped {
+		if o := w.run(all[2]).Outcome; o.Status != answer.Stopped {
 			t.Errorf("what waited and was stopped is %+v", o)
 		}
 		if texts := w.rooms(); !slices.Equal(texts, []string{"fake/0", "fake/1", "fake/3"}) {
 			t.Errorf("answers were begun in %q", texts)
 		}
-		w.wants(all[4], core.Completed, "Done: fake/4")
+		w.wants(all[4], answer.Completed, "Done: fake/4")
 	})
 }
 
@@ -128,10 +129,10 @@ func TestLaterMessageWhileAnAnswerWaits(t *testing.T) {
 		first := n.asks("fake/2", "ada")
 		second := n.asks("fake/2", "ada")
 		time.Sleep(10 * time.Second)
-		if o := w.run(first).Outcome; first.Run != second.Run && o.Status != core.Superseded {
+		if o := w.run(first).Outcome; first.Run != second.Run && o.Status != answer.Superseded {
 			t.Errorf("the earlier is %+v", o)
 		}
-		w.wants(second, core.Completed, "Done: fake/2")
+		w.wants(second, answer.Completed, "Done: fake/2")
 	})
 }
 
@@ -145,7 +146,7 @@ func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
 		n.shutdown()
 		w.start()
 		for i, acc := range all {
-			w.wants(acc, core.Completed, fmt.Sprint("Done: fake/", i))
+			w.wants(acc, answer.Completed, fmt.Sprint("Done: fake/", i))
 		}
 	})
 }
@@ -177,10 +178,10 @@ func TestChoicesMakeRoom(t *testing.T) {
 		first := n.submit(w.message("fake/0", "ada", "play"))
 		synctest.Wait()
 		second := n.submit(w.message("fake/1", "ada", "Hello"))
-		w.wants(second, core.Completed, "Done.")
+		w.wants(second, answer.Completed, "Done.")
 		acc := n.tell(core.Choice(pressed(w.question(first), 1)))
 		w.ended(acc)
-		if o, _ := w.ended(first); o.Status != core.Completed {
+		if o, _ := w.ended(first); o.Status != answer.Completed {
 			t.Errorf("the answer that waited is %+v", o)
 		}
 	})

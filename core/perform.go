@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -26,9 +27,9 @@ func (x *execution) perform(ctx context.Context, t *tool, c llm.ToolCall, params
 	info, start := ActionInfo{x.info, c.ID, t.spec.Name, params}, time.Now()
 	x.rt.emit(ActionStarted{info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))
-	end := ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: Completed, Result: ActionOutput(r)}
+	end := ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: ActionOutput(r)}
 	if err != nil {
-		end.Status, end.Result, end.Err = Failed, ActionOutput{}, forModel(err)
+		end.Status, end.Result, end.Err = answer.Failed, ActionOutput{}, forModel(err)
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		end.Status = statusOf(cause)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -114,9 +115,9 @@ func TestPoisonIsSetAside(t *testing.T) {
 			t.Errorf("%d processes died, and the model was asked %d times; want 3 of both", died, w.asks("poison"))
 		}
 		const line = "I couldn't finish answering this. Please ask again or rephrase it."
-		w.wants(accepted[0], core.Failed, line)
-		w.wants(accepted[1], core.Completed, "You said: after it")
-		w.wants(accepted[2], core.Completed, "You said: elsewhere")
+		w.wants(accepted[0], answer.Failed, line)
+		w.wants(accepted[1], answer.Completed, "You said: after it")
+		w.wants(accepted[2], answer.Completed, "You said: elsewhere")
 		if got := w.chat.visible(); !slices.Contains(got, line) {
 			t.Errorf("the chat shows %q", got)
 		}
@@ -133,9 +134,9 @@ func TestOnlyPoisonIsSetAside(t *testing.T) {
 		if died := w.lives(10, func(last string) bool { return last == "poison" }); died != 3 {
 			t.Errorf("%d processes died; want 3", died)
 		}
-		w.wants(accepted[0], core.Failed, llm.SetAside.Sentence())
+		w.wants(accepted[0], answer.Failed, llm.SetAside.Sentence())
 		for i, text := range []string{"a", "b", "c", "d", "e"} {
-			w.wants(accepted[i+1], core.Completed, "You said: "+text)
+			w.wants(accepted[i+1], answer.Completed, "You said: "+text)
 		}
 	})
 }
@@ -156,7 +157,7 @@ func TestBadLuckIsNoPoison(t *testing.T) {
 			t.Fatalf("%d processes died; want 2", died)
 		}
 		for i, text := range []string{"a", "b", "c", "d"} {
-			w.wants(accepted[i], core.Completed, "You said: "+text)
+			w.wants(accepted[i], answer.Completed, "You said: "+text)
 		}
 		var last []modelCall
 		for _, c := range w.model.asked() {
@@ -185,11 +186,11 @@ func TestSuspectsPause(t *testing.T) {
 		begun := time.Now()
 		n := w.start()
 		m := w.message("fake/bob", "bob", "new")
-		w.wants(n.submit(m), core.Completed, "You said: new")
+		w.wants(n.submit(m), answer.Completed, "You said: new")
 		_, err := n.ProcessMessage(w.Context(), core.Command{Room: "fake/a", Author: "a", Name: core.Stop})
 		w.must(err)
-		w.wants(accepted[0], core.Stopped, "")
-		w.wants(accepted[1], core.Completed, "You said: b")
+		w.wants(accepted[0], answer.Stopped, "")
+		w.wants(accepted[1], answer.Completed, "You said: b")
 		for _, c := range w.model.asked() {
 			at := c.From.Sub(begun)
 			switch last := c.Messages[len(c.Messages)-1].Text; {
@@ -220,7 +221,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 			}
 		}
 		w.start()
-		w.wants(acc, core.Failed, llm.SetAside.Sentence())
+		w.wants(acc, answer.Failed, llm.SetAside.Sentence())
 		if got := len(w.model.asked()); got != 6 {
 			t.Errorf("the model was asked %d times; want 6", got)
 		}
@@ -244,7 +245,7 @@ func TestAttemptsAreCountedFirst(t *testing.T) {
 			t.Errorf("the model was asked %d times before that was counted", got)
 		}
 		p.failing(nil)
-		w.wants(acc, core.Completed, "You said: A")
+		w.wants(acc, answer.Completed, "You said: A")
 		if r := w.run(acc); r.Attempts != 1 {
 			t.Errorf("%d attempts", r.Attempts)
 		}
@@ -259,7 +260,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		var cured atomic.Bool
 		w.lives(10, func(last string) bool { return last == "poison" && !cured.Load() })
 		line := llm.SetAside.Sentence()
-		w.wants(poison, core.Failed, line)
+		w.wants(poison, answer.Failed, line)
 		told := 0
 		for _, text := range w.chat.visible() {
 			if strings.Contains(text, "`gateway runs`") {
@@ -270,11 +271,11 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 			t.Errorf("the owner was told %d times: %q", told, w.chat.visible())
 		}
 		n := w.start()
-		w.wants(n.submit(w.message("fake/poison", "poison", "next")), core.Completed, "You said: next")
+		w.wants(n.submit(w.message("fake/poison", "poison", "next")), answer.Completed, "You said: next")
 		cured.Store(true)
 		w.chat.forget()
 		w.must(n.RetryRun(w.Context(), poison.Run))
-		w.wants(poison, core.Completed, "You said: poison")
+		w.wants(poison, answer.Completed, "You said: poison")
 		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {
 			t.Errorf("the chat shows %q", got)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // REFERENCE 3.1 loses B's answer here.
@@ -23,8 +24,8 @@ func TestSupersede(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		asked := time.Now()
 		b := n.say("B")
-		w.wants(b, core.Completed, "You said: B")
-		w.wants(a, core.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+		w.wants(b, answer.Completed, "You said: B")
+		w.wants(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
 		calls := w.model.asked()
 		if !calls[0].To.Equal(asked) {
 			w.Errorf("A's model call went on for %v", calls[0].To.Sub(asked))
@@ -42,9 +43,9 @@ func TestQueue(t *testing.T) {
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("first")})
 		a, b, c := n.say("A"), n.say("B"), n.say("C")
-		w.wants(c, core.Completed, "You said: C")
-		w.wants(a, core.Completed, "first")
-		w.wants(b, core.Completed, "You said: B")
+		w.wants(c, answer.Completed, "You said: C")
+		w.wants(a, answer.Completed, "first")
+		w.wants(b, answer.Completed, "You said: B")
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"A", "first", "B"}) {
 			w.Errorf("B's prompt holds %q: later messages are none of its business", got)
 		}
@@ -62,7 +63,7 @@ func TestCollect(t *testing.T) {
 		if b.Run != c.Run || a.Run == b.Run {
 			w.Errorf("the runs are %s, %s, %s", a.Run, b.Run, c.Run)
 		}
-		w.wants(c, core.Completed, "You said: C")
+		w.wants(c, answer.Completed, "You said: C")
 		if n := len(w.model.asked()); n != 2 {
 			w.Errorf("the model was asked %d times", n)
 		}
@@ -93,7 +94,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				statuses := map[core.Status]int{}
+				statuses := map[answer.Status]int{}
 				var last core.Run
 				for _, acc := range accepted {
 					o, _ := w.ended(acc)
@@ -102,10 +103,10 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 						last = r
 					}
 				}
-				if last.Outcome.Status != core.Completed {
+				if last.Outcome.Status != answer.Completed {
 					w.Errorf("the last turn ended as %+v", last.Outcome)
 				}
-				if statuses[core.Completed]+statuses[core.Superseded] != many || policy != core.Supersede && statuses[core.Superseded] > 0 {
+				if statuses[answer.Completed]+statuses[answer.Superseded] != many || policy != core.Supersede && statuses[answer.Superseded] > 0 {
 					w.Errorf("they ended as %v", statuses)
 				}
 			})
@@ -126,7 +127,7 @@ func TestMessageAroundTheEndOfARun(t *testing.T) {
 				time.Sleep(time.Second + offset)
 				begun := time.Now()
 				b := n.say("B")
-				if o, _ := w.ended(b); o.Status != core.Completed || time.Since(begun) > time.Second {
+				if o, _ := w.ended(b); o.Status != answer.Completed || time.Since(begun) > time.Second {
 					w.Errorf("%s, %v around the end: B ended as %+v after %v", policy, offset, o, time.Since(begun))
 				}
 				w.model.forget() // an A that was superseded before it began
@@ -152,7 +153,7 @@ func TestMessageAtEachEffect(t *testing.T) {
 			if more = b.Run != ""; !more {
 				return
 			}
-			w.wants(b, core.Completed, "You said: B")
+			w.wants(b, answer.Completed, "You said: B")
 			if time.Since(begun) > time.Second || effect == 1 && p.done()[0] != "accept" {
 				w.Errorf("at effect %d (%s): answered after %v", effect, p.done()[effect-1], time.Since(begun))
 			}
@@ -172,7 +173,7 @@ func TestDuplicates(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		w.wants(first, core.Completed, "You said: A")
+		w.wants(first, answer.Completed, "You said: A")
 		m.Text = "Something else"
 		if acc := n.submit(m); !acc.Altered {
 			w.Errorf("another text: %+v", acc)

@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"parley/core/answer"
+)
 
 // Tracker knows the latest turn of each room, on all replicas. It hurries; the journal decides. It may forget, and
 // it may be out of reach: then runs end in their own time.
@@ -31,10 +35,10 @@ type Bus interface {
 // Frame is what changed in an answer since From. A frame without Changes asks for all of it: the holder answers with
 // one from 0.
 type Frame struct {
-	Run     RunID    `json:"run"`
-	Epoch   Epoch    `json:"epoch,omitempty"`
-	From    Cursor   `json:"from,omitempty"`
-	Changes []Change `json:"changes,omitempty"`
+	Run     RunID           `json:"run"`
+	Epoch   Epoch           `json:"epoch,omitempty"`
+	From    answer.Cursor   `json:"from,omitempty"`
+	Changes []answer.Change `json:"changes,omitempty"`
 }
 
 // Surface shows an answer in one conversation.
@@ -44,7 +48,7 @@ type Surface interface {
 	// the platform has definitely refused to create it (Gone); if note fails it changes nothing more and returns that error.
 	// When ctx is done it lets a request under way end, and returns the cause. When people have removed the answer it shows
 	// nothing more and returns [ErrRemoved].
-	Show(ctx context.Context, a *Answer, note func(Shown) error) error
+	Show(ctx context.Context, a *answer.Answer, note func(Shown) error) error
 }
 
 // Opener opens the conversation of a run, with what the run has shown there already. A nil Surface means that nothing

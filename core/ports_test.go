@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
@@ -176,7 +177,7 @@ func noteName(n core.Note) string {
 	return "note text"
 }
 
-func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o core.Outcome, m core.Memory) error {
+func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o answer.Outcome, m core.Memory) error {
 	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -47,7 +48,7 @@ func (p *Progress) Important(text string) {
 	if !p.over {
 		p.stop()
 		p.shown = true
-		p.call.update(Change{Text: text, Important: text})
+		p.call.update(answer.Change{Text: text, Important: text})
 	}
 }
 

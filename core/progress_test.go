@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -50,7 +51,7 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var a core.Answer
+				var a answer.Answer
 				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
 				synctest.Wait()
 				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
@@ -63,7 +64,7 @@ func TestProgress(t *testing.T) {
 
 // Where nothing is shown before the end, what is important is told, and nothing else; however slow the reader is.
 func TestImportantIsNotLost(t *testing.T) {
-	var a core.Answer
+	var a answer.Answer
 	p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil))
 	p.Important("this costs money")
 	p.Update("buying")
@@ -86,9 +87,9 @@ func TestImportantIsNotLost(t *testing.T) {
 	if v := a.View(); len(v.Important) != 2 {
 		t.Errorf("after the end it has %q", v.Important)
 	}
-	var long core.Answer
+	var long answer.Answer
 	for range 100 {
-		long.Apply(core.Change{Kind: core.Callback, Call: "c", Text: "again", Important: "again"})
+		long.Apply(answer.Change{Kind: answer.Callback, Call: "c", Text: "again", Important: "again"})
 	}
 	if n := len(long.View().Important); n != 20 {
 		t.Errorf("%d updates of one answer are sent", n)
@@ -113,7 +114,7 @@ func TestProgressChoose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var a core.Answer
+				var a answer.Answer
 				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
 					answered := make(chan core.Question, 1)
 					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
@@ -158,7 +159,7 @@ func TestProgressFiles(t *testing.T) {
 		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []llm.File{file}},
 		"fail":               {func(p *core.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
 	} {
-		var a core.Answer
+		var a answer.Answer
 		c.end(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
 		if diff := cmp.Diff(c.want, a.View().Files()); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -241,7 +242,7 @@ func TestProvidersFailAlone(t *testing.T) {
 		}}}
 		n := w.start()
 		begun := time.Now()
-		w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+		w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 		turns := w.lastPrompt().Messages
 		if len(turns) != 2 || !turns[0].Context || turns[0].Text != "<context>\ngood\n\nslow\n\nslow\n</context>" || turns[1].Text != "Hello" {
 			w.Errorf("the prompt is %+v", turns)
@@ -271,9 +272,9 @@ func TestPromptFits(t *testing.T) {
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
 		for i := range 30 {
-			w.wants(n.say(fmt.Sprintf("%d %s", i, strings.Repeat("word ", 60))), core.Completed, "ok")
+			w.wants(n.say(fmt.Sprintf("%d %s", i, strings.Repeat("word ", 60))), answer.Completed, "ok")
 		}
-		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), core.Completed, "ok")
+		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), answer.Completed, "ok")
 		last := w.lastPrompt()
 		if got := len(asRead(last)); got > 2000*4+500 {
 			w.Errorf("the prompt has %d characters", got)
@@ -302,13 +303,13 @@ func TestFormPromptFits(t *testing.T) {
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("<response><text>ok</text></response>")} }
 		for i := range 30 {
-			w.wants(n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 300))), core.Completed, "ok")
+			w.wants(n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 300))), answer.Completed, "ok")
 		}
 		last := w.lastPrompt().Messages[0].Text
 		if !strings.Contains(last, "# Conversation\n") || !strings.Contains(last, "ada: number 29 word") || strings.Contains(last, "ada: number 0 word") {
 			w.Errorf("the prompt has not the end of the conversation:\n%s", last)
 		}
-		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), core.Completed, "ok")
+		w.wants(n.say("end "+strings.Repeat("word ", 50_000)), answer.Completed, "ok")
 		if last := w.lastPrompt().Messages[0].Text; !strings.Contains(last, "ada: end word") || len(last) > 32_000*4 {
 			w.Errorf("the prompt has %d characters and not the beginning of the question", len(last))
 		}
@@ -327,7 +328,7 @@ func TestSummary(t *testing.T) {
 		for i := range 12 {
 			begun := time.Now()
 			acc := n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 50)))
-			w.wants(acc, core.Completed, "ok")
+			w.wants(acc, answer.Completed, "ok")
 			if first == "" {
 				first = acc.Memory
 			}
@@ -337,7 +338,7 @@ func TestSummary(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		w.wants(n.say("And now?"), core.Completed, "ok")
+		w.wants(n.say("And now?"), answer.Completed, "ok")
 		turns := w.lastPrompt().Messages
 		if !turns[0].Context || !strings.Contains(turns[0].Text, "They counted.") {
 			w.Errorf("the prompt begins with %+v", turns[0])
@@ -347,7 +348,7 @@ func TestSummary(t *testing.T) {
 			w.Errorf("the small model was asked %d times", len(calls))
 		}
 		w.must(w.store.Revise(w.Context(), first, "nothing", nil))
-		w.wants(n.say("Again?"), core.Completed, "ok")
+		w.wants(n.say("Again?"), answer.Completed, "ok")
 		if got := asRead(w.lastPrompt()); strings.Contains(got, "They counted.") {
 			w.Errorf("a summary of what was changed is told:\n%s", got)
 		}
@@ -368,8 +369,8 @@ func TestWorkOfAPlugin(t *testing.T) {
 			}},
 		}
 		n := w.start()
-		w.wants(n.say("A"), core.Completed, "You said: A")
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("A"), answer.Completed, "You said: A")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if began != 1 || ended != 0 {
 			t.Errorf("it began %d times and ended %d times", began, ended)
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -93,7 +94,7 @@ func spoke(ref string) core.Attachment {
 func TestFilesAreReadOnce(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), core.Completed,
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"), pic("b"))), answer.Completed,
 			"You said: Look\n[File: a, image/png]\nseen a\n[File: b, image/png]\nseen b")
 		if got := r.was(); got != "a b" {
 			t.Errorf("read %q", got)
@@ -115,7 +116,7 @@ func TestUnreadFiles(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		r.fails = true
 		n := w.start()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), core.Completed,
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
 			"You said: Look\n[File: a, image/png, not read: it took too long]")
 		w.ended(n.say("Again"))
 		if got := r.was(); got != "a" {
@@ -132,8 +133,8 @@ func TestSupersededReading(t *testing.T) {
 		first := n.submit(with(w.message(room, "ada", ""), pic("a")))
 		time.Sleep(2 * time.Second)
 		second := n.say("What is it?")
-		w.wants(first, core.Superseded, "")
-		w.wants(second, core.Completed, "You said: What is it?")
+		w.wants(first, answer.Superseded, "")
+		w.wants(second, answer.Completed, "You said: What is it?")
 		calls := w.model.asked()
 		if len(calls) != 1 || !strings.Contains(calls[0].Messages[0].Text, "seen a") {
 			t.Errorf("the model was told %+v", calls)
@@ -150,7 +151,7 @@ func TestEndlessReading(t *testing.T) {
 		n := w.start()
 		r.takes = time.Hour
 		start := time.Now()
-		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), core.Completed,
+		w.wants(n.submit(with(w.message(room, "ada", "Look"), pic("a"))), answer.Completed,
 			"You said: Look\n[File: a, image/png, not read: it took too long]")
 		if took := time.Since(start); took > 5*time.Minute {
 			t.Errorf("it took %v", took)
@@ -202,7 +203,7 @@ func TestEditWhileReading(t *testing.T) {
 				m.Text = "Look"
 				_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 				w.must(err)
-				w.wants(acc, core.Completed, "You said: Look\n[File: a, image/png]\nseen a")
+				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\nseen a")
 				got, err := w.store.Memory(w.Context(), m.ID)
 				w.must(err)
 				if got.Text != "Look" || got.Files[0].Description != "seen a" {
@@ -219,7 +220,7 @@ func TestVoiceBecomesText(t *testing.T) {
 		n := w.start()
 		m := with(w.message(room, "ada", ""), spoke("v"))
 		acc := n.submit(m)
-		w.wants(acc, core.Completed, "You said: heard v")
+		w.wants(acc, answer.Completed, "You said: heard v")
 		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 		w.must(err)
 		synctest.Wait()
@@ -237,7 +238,7 @@ func TestEditBesideVoice(t *testing.T) {
 		w.cfg.Turns.OnEdit = core.RememberEdit
 		n := w.start()
 		m := with(w.message(room, "ada", "A capton"), spoke("v"))
-		w.wants(n.submit(m), core.Completed, "You said: A capton\nheard v")
+		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
 		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
 		w.must(err)
@@ -260,11 +261,11 @@ func TestVoiceInAGroup(t *testing.T) {
 			return []step{write("IGNORE")}
 		}
 		n := w.start()
-		if o, _ := w.ended(n.submit(with(w.message(group, "ada", ""), spoke("v")))); o.Status != core.Completed {
+		if o, _ := w.ended(n.submit(with(w.message(group, "ada", ""), spoke("v")))); o.Status != answer.Completed {
 			t.Errorf("it ended as %+v", o)
 		}
 		r.was()
-		if o, _ := w.ended(n.submit(with(w.message(group, "ada", "x"), pic("p")))); o.Status != core.Completed && r.was() != "" {
+		if o, _ := w.ended(n.submit(with(w.message(group, "ada", "x"), pic("p")))); o.Status != answer.Completed && r.was() != "" {
 			t.Error("a picture was looked at before anybody asked")
 		}
 	})

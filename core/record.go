@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"parley/core/answer"
 )
 
 // unseen is how long an action waits until people see what it shows.
@@ -28,7 +30,7 @@ func (x *execution) note(n Note) error {
 func (x *execution) persist(ctx context.Context, f func() error) error {
 	for wait := heartbeatEvery / 10; ; wait = min(2*wait, heartbeatEvery) {
 		err := f()
-		if err == nil || errors.Is(err, ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
 			return err
 		}
 		x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
@@ -65,7 +67,7 @@ func (x *execution) noteShown(s Shown) error {
 }
 
 // await returns when people see the answer up to at, with the messages that it stands in.
-func (x *execution) await(ctx context.Context, at Cursor) ([]Shown, error) {
+func (x *execution) await(ctx context.Context, at answer.Cursor) ([]Shown, error) {
 	if !x.posts {
 		return nil, context.Cause(ctx)
 	}
@@ -97,7 +99,7 @@ func (x *execution) noteText() (stop func()) {
 		defer close(done)
 		tick := time.NewTicker(noteEvery)
 		defer tick.Stop()
-		var at Cursor
+		var at answer.Cursor
 		for {
 			select {
 			case <-tick.C:
@@ -110,8 +112,8 @@ func (x *execution) noteText() (stop func()) {
 			}
 			if err := x.note(Note{Text: v.Text()}); err == nil {
 				at = v.At
-			} else if errors.Is(err, ErrLost) {
-				x.quit(ErrLost)
+			} else if errors.Is(err, answer.ErrLost) {
+				x.quit(answer.ErrLost)
 				return
 			} else {
 				x.rt.cfg.Log.Warn("can't note how far an answer has come; trying again", "run", x.run.ID, "err", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // IN-17: what happened before /new changes nothing when it is delivered again after it, on any replica: it was accepted, and
@@ -17,7 +18,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		hi := w.message(room, "ada", "Hi")
-		w.wants(n.submit(hi), core.Completed, "You said: Hi")
+		w.wants(n.submit(hi), answer.Completed, "You said: Hi")
 		begin := w.message(room, "ada", "/new")
 		asked := n.submit(begin)
 		w.ended(asked)
@@ -42,7 +43,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 				w.Errorf("the press again: %+v", again)
 			}
 		}
-		w.wants(later, core.Completed, fox+" The end.")
+		w.wants(later, answer.Completed, fox+" The end.")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, append(before, fox+" The end.")) {
 			w.Errorf("the chat shows %q", got)
@@ -63,7 +64,7 @@ func TestRedeliveredStop(t *testing.T) {
 			time.Sleep(time.Second)
 			m := w.message(room, "ada", "/stop")
 			n.submit(m)
-			w.wants(first, core.Stopped, fox+"\n\n_(Stopped.)_")
+			w.wants(first, answer.Stopped, fox+"\n\n_(Stopped.)_")
 			later := n.say("B")
 			time.Sleep(time.Second)
 			at := n
@@ -73,7 +74,7 @@ func TestRedeliveredStop(t *testing.T) {
 			if again := at.submit(m); !again.Duplicate || again.Run != "" {
 				w.Errorf("again: %+v", again)
 			}
-			w.wants(later, core.Completed, fox+" The end.")
+			w.wants(later, answer.Completed, fox+" The end.")
 			if known, err := at.Known(w.Context(), m.ID); err != nil || !known {
 				w.Errorf("known: %v, %v", known, err)
 			}
@@ -104,11 +105,11 @@ func TestStopSurvives(t *testing.T) {
 		if again := n.submit(m); again.Run != "" {
 			w.Errorf("again: %+v", again)
 		}
-		if o, _ := w.ended(first); o.Status != core.Stopped {
+		if o, _ := w.ended(first); o.Status != answer.Stopped {
 			w.Errorf("it ended as %+v", o)
 		}
 		w.chat.forget()
-		w.wants(n.say("B"), core.Completed, "The end.")
+		w.wants(n.say("B"), answer.Completed, "The end.")
 	})
 }
 
@@ -204,7 +205,7 @@ func TestUpkeep(t *testing.T) {
 		}
 		s.failing()
 		time.Sleep(30 * time.Second)
-		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.wants(n.say("A"), answer.Completed, "You said: A")
 		n.shutdown()
 		done := len(s.steps())
 		time.Sleep(time.Hour)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // deafBus loses frames.
@@ -89,7 +90,7 @@ func TestWatchWithALossyBus(t *testing.T) {
 	for name, loses := range map[string]func(core.Frame) bool{
 		"all": func(core.Frame) bool { return true }, "every third": every(3), "every second": every(2),
 		"questions": func(f core.Frame) bool { return len(f.Changes) == 0 },
-		"the end":   func(f core.Frame) bool { return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == core.Ended },
+		"the end":   func(f core.Frame) bool { return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == answer.Ended },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -101,7 +102,7 @@ func TestWatchWithALossyBus(t *testing.T) {
 				acc := a.say("A")
 				time.Sleep(time.Second)
 				_, v, err := b.follow(acc.Run)
-				if errors.Is(err, core.ErrLost) { // as whoever watches has to
+				if errors.Is(err, answer.ErrLost) { // as whoever watches has to
 					_, v, err = b.follow(acc.Run)
 				}
 				w.must(err)
@@ -177,12 +178,12 @@ func TestHolderDies(t *testing.T) {
 		w.model.queue([]step{write(fox), pause(time.Hour)}, []step{pause(time.Second), write("Adopted.")})
 		acc := a.say("A")
 		var lost int
-		var last core.View
+		var last answer.View
 		read := make(chan error)
 		go func() {
 			for {
 				_, v, err := b.follow(acc.Run)
-				if last = v; !errors.Is(err, core.ErrLost) {
+				if last = v; !errors.Is(err, answer.ErrLost) {
 					read <- err
 					return
 				}
@@ -202,14 +203,14 @@ func TestHolderDies(t *testing.T) {
 		if lost != 1 || !last.Outcome.Done() {
 			w.Errorf("lost %d times, then saw %+v", lost, last)
 		}
-		w.wants(c, core.Completed, "Adopted.")
+		w.wants(c, answer.Completed, "Adopted.")
 	})
 }
 
 // A message that comes in where the holder is not is answered at once when the holder's run ends; under supersede it
 // ends that run.
 func TestSecondMessageElsewhere(t *testing.T) {
-	for policy, want := range map[core.Policy]core.Status{core.Supersede: core.Superseded, core.Queue: core.Completed} {
+	for policy, want := range map[core.Policy]answer.Status{core.Supersede: answer.Superseded, core.Queue: answer.Completed} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy
@@ -223,7 +224,7 @@ func TestSecondMessageElsewhere(t *testing.T) {
 					w.Errorf("the first ended as %+v", o)
 				}
 				begun := time.Now()
-				w.wants(second, core.Completed, "You said: B")
+				w.wants(second, answer.Completed, "You said: B")
 				if time.Since(begun) > time.Second {
 					w.Errorf("the second was answered %v after the first", time.Since(begun))
 				}
@@ -241,7 +242,7 @@ func TestStopElsewhere(t *testing.T) {
 		time.Sleep(time.Second)
 		stopped := time.Now()
 		b.stop(room)
-		w.wants(acc, core.Stopped, fox+"\n\n_(Stopped.)_")
+		w.wants(acc, answer.Stopped, fox+"\n\n_(Stopped.)_")
 		if time.Since(stopped) > time.Second {
 			w.Errorf("it took %v", time.Since(stopped))
 		}
@@ -298,7 +299,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		synctest.Wait()
-		if err := before.Wait(ctx, before.View().At); !errors.Is(err, core.ErrLost) {
+		if err := before.Wait(ctx, before.View().At); !errors.Is(err, answer.ErrLost) {
 			w.Errorf("the reader waits, with %v", err)
 		}
 		_, v, err := b.follow(acc.Run)

@@ -3,6 +3,8 @@ package core
 import (
 	"context"
 	"errors"
+
+	"parley/core/answer"
 )
 
 // reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
@@ -20,6 +22,6 @@ func (x *execution) reportLimit(ctx context.Context, err error) error {
 	if !first && x.answer.View().Text() == "" {
 		return errNothingToSay
 	}
-	x.answer.Apply(Change{Kind: Text, Step: markStep, Text: over.Sentence()})
+	x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: over.Sentence()})
 	return nil
 }

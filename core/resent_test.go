@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // IN-16: a message that arrives again while its own run waits for a choice is not that choice, whichever replica it reaches.
@@ -33,7 +34,7 @@ func TestResentMessageIsNoChoice(t *testing.T) {
 				w.Fatalf("chosen is %+v, %v", a.chosen, a.err)
 			}
 			n.tell(core.Choice(pressed(w.question(first), 0)))
-			w.wants(first, core.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
+			w.wants(first, answer.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
 		})
 	}
 }
@@ -44,7 +45,7 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 		n := w.start()
 		m := w.message(room, "ada", "1")
 		first := n.submit(m)
-		w.wants(first, core.Completed, "You said: 1")
+		w.wants(first, answer.Completed, "You said: 1")
 		w.ended(n.say("/new"))
 		if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
@@ -53,7 +54,7 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 		if got := w.said(m.ID); got != "1" {
 			w.Errorf("the message says %q", got)
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if got := w.model.asked()[1].texts(); !slices.Equal(got, []string{"1", "You said: 1", "B"}) {
 			w.Errorf("the model was asked %q", got)
 		}
@@ -98,7 +99,7 @@ func TestResentMessageOnlyAttaches(t *testing.T) {
 			if again := n.submit(m); !again.Duplicate || again.Run != first.Run {
 				w.Errorf("again: %+v", again)
 			}
-			w.wants(later, core.Completed, fox+" The end.")
+			w.wants(later, answer.Completed, fox+" The end.")
 			w.chat.forget() // what was said first is not remembered
 		})
 	})

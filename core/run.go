@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -20,7 +21,7 @@ type execution struct {
 	rt     *Runtime
 	run    Run
 	info   RunInfo
-	answer *Answer
+	answer *answer.Answer
 	life   context.Context         // of the process
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
@@ -39,7 +40,7 @@ type execution struct {
 
 	mu      sync.Mutex
 	calls   map[string]*block // by their ids
-	offered *Choices          // what the answer asks
+	offered *answer.Choices   // what the answer asks
 	posted  bool              // there is, or may be, a message in sight
 	shown   map[int]Shown     // what this holder knows of its messages, by part
 }
@@ -59,12 +60,12 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	if run.Kind == RunDecide && !hasBegun(run) {
 		if isHopeless(run) {
 			x.setAside()
-			return x.finish(Verdict{Outcome: Outcome{Status: Failed, Failure: llm.SetAside, Withdrawn: true}})
+			return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
 		if wanted, err := x.wanted(); err != nil {
 			return err
 		} else if !wanted {
-			return x.finish(Verdict{Outcome: Outcome{Status: Ignored, Withdrawn: true}, Actions: x.trace.Actions})
+			return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.trace.Actions})
 		}
 	}
 	refused := x.claimRoom()
@@ -76,11 +77,11 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 		refused = ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !hasBegun(run) {
-		return x.finish(Verdict{Outcome: Outcome{Status: statusOf(refused), Withdrawn: true}})
+		return x.finish(Verdict{Outcome: answer.Outcome{Status: statusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)
 	if errors.Is(err, ErrUnreached) {
-		return x.finish(Verdict{Outcome: Outcome{Status: Failed, Withdrawn: true}})
+		return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
 	} else if err != nil {
 		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
 	}
@@ -121,7 +122,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 		return x.finish(v)
 	}
 	x.answer.End(v.Outcome)
-	if err := <-shown; errors.Is(err, ErrLost) || x.life.Err() != nil {
+	if err := <-shown; errors.Is(err, answer.ErrLost) || x.life.Err() != nil {
 		return errors.Join(err, context.Cause(x.life))
 	} else if errors.Is(err, ErrRemoved) {
 		v = wasRemoved(v)
@@ -169,7 +170,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
+		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
 	case isHopeless(run): // without its text, which could be what ended the processes
 		if err == nil {
@@ -177,9 +178,9 @@ func (x *execution) write(refused error) (Verdict, error) {
 			err = errSetAside
 		}
 	case refused != nil:
-		x.answer.replay(run.Text, nil, nil, nil)
+		x.answer.Replay(run.Text, nil, nil, nil)
 	case run.Acting != "": // it may have happened, and must not happen again
-		x.answer.replay(run.Text, nil, nil, nil)
+		x.answer.Replay(run.Text, nil, nil, nil)
 		err = errCutOff
 	case run.Kind == RunNotify:
 		err = x.sendNotice(x.work)
@@ -199,7 +200,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 	if cause := context.Cause(x.work); cause != nil {
 		err = cause
 	}
-	if errors.Is(err, ErrLost) { // not another word
+	if errors.Is(err, answer.ErrLost) { // not another word
 		return Verdict{}, err
 	}
 	x.endCalls(err)

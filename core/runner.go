@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"parley/core/answer"
 )
 
 // lane is one of the two lines of runs that a room has.
@@ -63,7 +65,7 @@ func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) 
 
 // report logs why a turn was not taken, unless that is the usual course of things.
 func (rt *Runtime) report(room RoomID, err error) {
-	for _, usual := range []error{nil, errIdle, errQueued, ErrBusy, ErrLost, ErrShutdown, context.Canceled} {
+	for _, usual := range []error{nil, errIdle, errQueued, ErrBusy, answer.ErrLost, ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
 			return
 		}

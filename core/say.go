@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/answer"
 	"parley/core/text"
 )
 
@@ -107,7 +108,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.answer.Apply(Change{Kind: Text, Text: draft.Text})
+	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
 		q, err := x.rt.cfg.Store.QuestionOf(ctx, x.run.ID)
 		if err == nil && q.Chooser == letIn {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // announce says something to a room, as the agent.
@@ -22,9 +23,9 @@ func (n *node) announce(notice core.Notice) core.Accepted {
 func TestSay(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.wants(n.say("A"), core.Completed, "You said: A")
+		w.wants(n.say("A"), answer.Completed, "You said: A")
 		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
-		w.wants(acc, core.Completed, "It rains.")
+		w.wants(acc, answer.Completed, "It rains.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -36,7 +37,7 @@ func TestSay(t *testing.T) {
 		if m.Author != agent || m.Kind != core.Said || m.InReplyTo != "" {
 			w.Errorf("remembered is %+v", m)
 		}
-		w.wants(n.say("B"), core.Completed, "You said: B")
+		w.wants(n.say("B"), answer.Completed, "You said: B")
 		if got := w.model.asked(); len(got) != 2 || !slices.Equal(got[1].texts(), []string{"A", "You said: A\n\nIt rains.", "B"}) {
 			w.Errorf("the model was asked %d times, at last %q", len(got), got[len(got)-1].texts())
 		}
@@ -51,7 +52,7 @@ func TestSayInReply(t *testing.T) {
 		w.ended(second)
 		for _, c := range []struct{ to, want core.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"nobody/knows", ""}} {
 			acc := n.announce(core.Notice{To: core.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
-			w.wants(acc, core.Completed, "Indeed.")
+			w.wants(acc, answer.Completed, "Indeed.")
 			m, err := w.store.Memory(w.Context(), w.run(acc).Said())
 			w.must(err)
 			if m.InReplyTo != c.want || w.run(acc).Address.ReplyTo != c.want {
@@ -76,8 +77,8 @@ func TestSayInterruptsNothing(t *testing.T) {
 				if r := w.run(told); r.Epoch != 0 {
 					w.Errorf("it was begun under an answer: %+v", r)
 				}
-				w.wants(a, core.Completed, fox+" The end.")
-				w.wants(told, core.Completed, "It rains.")
+				w.wants(a, answer.Completed, fox+" The end.")
+				w.wants(told, answer.Completed, "It rains.")
 				if got := w.chat.visible(); !slices.Equal(got, []string{fox + " The end.", "It rains."}) {
 					w.Errorf("the chat shows %q", got)
 				}
@@ -92,9 +93,9 @@ func TestSayInterruptsNothing(t *testing.T) {
 			time.Sleep(time.Second)
 			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
 			b := n.say("B")
-			w.wants(b, core.Completed, "You said: B")
-			w.wants(told, core.Completed, "It rains.")
-			w.wants(a, core.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
+			w.wants(b, answer.Completed, "You said: B")
+			w.wants(told, answer.Completed, "It rains.")
+			w.wants(a, answer.Superseded, fox+"\n\n_(Interrupted by a newer message.)_")
 			if got := w.chat.visible(); len(got) != 3 || got[1] != "It rains." || got[2] != "You said: B" {
 				w.Errorf("the chat shows %q", got)
 			}
@@ -108,8 +109,8 @@ func TestSayInterruptsNothing(t *testing.T) {
 			time.Sleep(time.Second)
 			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
 			n.stop(room)
-			w.wants(a, core.Stopped, fox+"\n\n_(Stopped.)_")
-			w.wants(told, core.Completed, "It rains.")
+			w.wants(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
+			w.wants(told, answer.Completed, "It rains.")
 		})
 	})
 }
@@ -124,9 +125,9 @@ func TestSayOnce(t *testing.T) {
 		if !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
 		}
-		w.wants(first, core.Completed, "It rains.")
+		w.wants(first, answer.Completed, "It rains.")
 		for range 2 {
-			w.wants(n.announce(core.Notice{To: core.Address{Room: room}, Text: "Without a key."}), core.Completed, "Without a key.")
+			w.wants(n.announce(core.Notice{To: core.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
 		}
 		if got := w.chat.visible(); len(got) != 4 {
 			w.Errorf("the chat shows %q", got)
@@ -148,7 +149,7 @@ func TestSaySurvives(t *testing.T) {
 		p.die()
 		n.shutdown()
 		w.start()
-		w.wants(told, core.Completed, "It rains.")
+		w.wants(told, answer.Completed, "It rains.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -191,7 +192,7 @@ func TestSayCleared(t *testing.T) {
 		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
 		_, err := n.ProcessMessage(w.Context(), core.Cleared{Room: room})
 		w.must(err)
-		if o, said := w.ended(told); o.Status != core.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
+		if o, said := w.ended(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)
 		}
 		w.accepted = nil // nothing of that is remembered

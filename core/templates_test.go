@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/template"
 )
 
@@ -22,7 +23,7 @@ func TestTemplateLevels(t *testing.T) {
 		n := w.start()
 		system := func(want string) {
 			w.Helper()
-			w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+			w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 			calls := w.model.asked()
 			if got := calls[len(calls)-1].System; got != want {
 				w.Errorf("the system prompt is %q; want %q", got, want)
@@ -93,7 +94,7 @@ func TestSetTemplatesMeanwhile(t *testing.T) {
 				}
 			})
 		}
-		w.wants(n.say("Hello"), core.Completed, "You said: Hello")
+		w.wants(n.say("Hello"), answer.Completed, "You said: Hello")
 		all.Wait()
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/core/partialjson"
 	"parley/core/text"
@@ -17,7 +18,7 @@ import (
 // block is what people see of one call: from where it appears in what the model says to its end, which comes once, in
 // whatever way.
 type block struct {
-	answer  *Answer
+	answer  *answer.Answer
 	id      string
 	name    string
 	step    int // of the model, which asked for it
@@ -27,8 +28,8 @@ type block struct {
 	written bool // the model wrote it as text
 
 	mu         sync.Mutex
-	tool       Tool       // as it was shown last
-	files      []llm.File // that the action shows now
+	tool       answer.Tool // as it was shown last
+	files      []llm.File  // that the action shows now
 	parameters partialjson.Reader
 	cut        <-chan struct{} // closed when nobody listens any more; nil for never
 }
@@ -46,26 +47,26 @@ func (b *block) over() bool {
 	case <-b.cut:
 		return true
 	default:
-		return b.tool.Stage == StageEnd
+		return b.tool.Stage == answer.StageEnd
 	}
 }
 
 // show brings the block on its way. What t leaves open stays as it was, and files come below those that are there.
-func (b *block) show(t Tool, files ...llm.File) {
+func (b *block) show(t answer.Tool, files ...llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tool.Stage == StageEnd {
+	if b.tool.Stage == answer.StageEnd {
 		return
 	}
-	if t.Name = b.name; b.tool.Stage == "" && t.Stage != StageStart {
-		b.apply(Tool{Name: b.name, Stage: StageStart}, nil)
+	if t.Name = b.name; b.tool.Stage == "" && t.Stage != answer.StageStart {
+		b.apply(answer.Tool{Name: b.name, Stage: answer.StageStart}, nil)
 	}
 	switch {
-	case t.Stage == StageStreaming:
+	case t.Stage == answer.StageStreaming:
 		t.ParametersChunk = text.Clean(t.ParametersChunk)
 		b.parameters.Add(t.ParametersChunk)
 		t.CompactParams = b.line()
-	case t.Stage == StageStart:
+	case t.Stage == answer.StageStart:
 	default:
 		b.complete(&t)
 	}
@@ -76,8 +77,8 @@ func (b *block) show(t Tool, files ...llm.File) {
 }
 
 // complete gives a running or ended block its parameters.
-func (b *block) complete(t *Tool) {
-	if t.Result = limited(text.Clean(t.Result)); t.Parameters == "" {
+func (b *block) complete(t *answer.Tool) {
+	if t.Result = answer.LimitResult(text.Clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
 	}
 	if t.CompactParams = b.tool.CompactParams; t.Parameters != b.tool.Parameters {
@@ -94,14 +95,14 @@ func (b *block) running(short string) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t := b.tool; t.Stage == StageRunning && !b.over() {
+	if t := b.tool; t.Stage == answer.StageRunning && !b.over() {
 		t.ShortResult = brief(text.Clean(short), maxShort)
 		b.apply(t, nil)
 	}
 }
 
 // say shows what the call says, and returns where the answer stands then; 0 if nobody listens.
-func (b *block) say(c Change) Cursor {
+func (b *block) say(c answer.Change) answer.Cursor {
 	if b == nil {
 		return 0
 	}
@@ -110,19 +111,19 @@ func (b *block) say(c Change) Cursor {
 	if b.over() {
 		return 0
 	}
-	if c.Call = b.id; c.Kind == Callback {
+	if c.Call = b.id; c.Kind == answer.Callback {
 		b.files = c.Files
 	}
 	b.answer.Apply(c)
 	return b.answer.View().At
 }
 
-func (b *block) apply(t Tool, files []llm.File) {
+func (b *block) apply(t answer.Tool, files []llm.File) {
 	b.tool = t
 	if b.quiet {
 		return
 	}
-	b.answer.Apply(Change{Kind: ToolStage, Step: b.step, Call: b.id, Tool: &t, Files: files})
+	b.answer.Apply(answer.Change{Kind: answer.ToolStage, Step: b.step, Call: b.id, Tool: &t, Files: files})
 }
 
 // line is the parameters so far in one line.
@@ -158,10 +159,14 @@ func (x *execution) block(c llm.ToolCall, step int) *block {
 }
 
 // begin shows that a round of the model asks for c.
-func (x *execution) begin(c llm.ToolCall, step int) { x.block(c, step).show(Tool{Stage: StageStart}) }
+func (x *execution) begin(c llm.ToolCall, step int) {
+	x.block(c, step).show(answer.Tool{Stage: answer.StageStart})
+}
 
 // stage shows how far a call has come.
-func (x *execution) stage(c llm.ToolCall, t Tool, files ...llm.File) { x.block(c, 0).show(t, files...) }
+func (x *execution) stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
+	x.block(c, 0).show(t, files...)
+}
 
 // call is what the action is given of c.
 func (x *execution) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *Call {
@@ -184,7 +189,7 @@ func (x *execution) callID(id string) string {
 
 // dropped is what people read of a call that was asked for and not made.
 func dropped(err error) string {
-	if statusOf(err) == Failed {
+	if statusOf(err) == answer.Failed {
 		return failureKind(err).Sentence()
 	}
 	return tooLate
@@ -198,6 +203,6 @@ func (x *execution) endCalls(err error) {
 	calls := slices.SortedFunc(maps.Values(x.calls), func(a, b *block) int { return cmp.Compare(a.place, b.place) })
 	x.mu.Unlock()
 	for _, b := range calls {
-		b.show(Tool{Stage: StageEnd, Error: dropped(err)})
+		b.show(answer.Tool{Stage: answer.StageEnd, Error: dropped(err)})
 	}
 }

@@ -13,14 +13,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // blocks are the tool blocks as a reader saw them, by call: for each change its stage and what is new in it.
-func blocks(cs []core.Change) map[string][]string {
+func blocks(cs []answer.Change) map[string][]string {
 	all := map[string][]string{}
 	for _, c := range cs {
-		if t := c.Tool; c.Kind == core.ToolStage {
+		if t := c.Tool; c.Kind == answer.ToolStage {
 			all[c.Call] = append(all[c.Call], strings.TrimSpace(string(t.Stage)+" "+t.ParametersChunk+" | "+t.CompactParams+" | "+t.ShortResult+t.Error))
 		}
 	}
@@ -94,7 +95,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 				if !ok || !strings.Contains(end.Error, c.want) || end.Success != (c.want == "") {
 					w.Errorf("it ended as %+v; want %q", end, c.want)
 				}
-				if s := v.Segments[slices.IndexFunc(v.Segments, func(s core.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != core.StageEnd {
+				if s := v.Segments[slices.IndexFunc(v.Segments, func(s answer.Segment) bool { return s.Call == "a" })]; s.Tool.Stage != answer.StageEnd {
 					w.Errorf("the view has it at %q", s.Tool.Stage)
 				}
 				time.Sleep(time.Minute) // for the run that comes after
@@ -134,7 +135,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 // Long work shows how it goes, and says more than one thing.
 func TestCallShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var a core.Answer
+		var a answer.Answer
 		a.Apply(textChange(0, "Let me see."))
 		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.TurnContext{}, nil, nil)
 		c.Append("one") // the first one stands below what there is, as any
@@ -149,7 +150,7 @@ func TestCallShows(t *testing.T) {
 		if diff := cmp.Diff([]string{"one", ", two", "three", "four"}, v.History); diff != "" {
 			t.Error(diff)
 		}
-		want := core.Tool{Name: "READ", Stage: core.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", ShortResult: "50 % of it"}
+		want := answer.Tool{Name: "READ", Stage: answer.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", ShortResult: "50 % of it"}
 		if diff := cmp.Diff(want, v.Segments[1].Tool); diff != "" {
 			t.Error(diff)
 		}
@@ -194,7 +195,7 @@ func TestUpdateFiles(t *testing.T) {
 				w.must(err)
 				var told [][]llm.File
 				for _, change := range cs {
-					if change.Kind == core.Callback || change.Kind == core.ToolStage && change.Tool.Stage == core.StageEnd {
+					if change.Kind == answer.Callback || change.Kind == answer.ToolStage && change.Tool.Stage == answer.StageEnd {
 						told = append(told, change.Files)
 					}
 				}
@@ -255,7 +256,7 @@ func TestUpdateAndWait(t *testing.T) {
 				}})
 				w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
 				n := w.start()
-				w.wants(n.say("do it"), core.Completed, "I look for it everywhere.\n\nDone.")
+				w.wants(n.say("do it"), answer.Completed, "I look for it everywhere.\n\nDone.")
 			})
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // What a mail says to whoever reads it, in the ways in which a call can be written.
@@ -42,7 +43,7 @@ func TestWritingCallAsTextIsText(t *testing.T) {
 					send := w.mailbox(mail)
 					w.model.queue([]step{call(0, "a", "READ_MAIL", "{}")}, letters(quote))
 					acc := w.start().say("Quote the mail for me")
-					w.wants(acc, core.Completed, quote)
+					w.wants(acc, answer.Completed, quote)
 					if send.times() > 0 {
 						t.Errorf("%s was carried out", quote)
 					}
@@ -113,7 +114,7 @@ func TestReadingCallAsText(t *testing.T) {
 				if c.done {
 					want = "Done."
 				}
-				w.wants(acc, core.Completed, want)
+				w.wants(acc, answer.Completed, want)
 				if (a.times() > 0) != c.done {
 					t.Errorf("it was carried out %d times", a.times())
 				}
@@ -178,7 +179,7 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 					n.tell(core.Choice(pressed(open[0], c.choose)))
 				}
 				o, said := w.ended(acc)
-				if o.Status != core.Completed || (send.times() > 0) != c.sent {
+				if o.Status != answer.Completed || (send.times() > 0) != c.sent {
 					t.Errorf("sent %d times, ends as %+v: %q", send.times(), o, said)
 				}
 				if name == "in the text" && said != "It says: "+mails()["actions"] {
@@ -215,7 +216,7 @@ func TestTheAskersOwnWords(t *testing.T) {
 				}
 				send := w.mailbox("")
 				w.model.queue(c.steps, []step{write("Sent.")})
-				w.wants(w.start().say(c.asks), core.Completed, "Sent.")
+				w.wants(w.start().say(c.asks), answer.Completed, "Sent.")
 				if send.times() != 1 {
 					t.Errorf("sent %d times", send.times())
 				}

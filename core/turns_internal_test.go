@@ -3,12 +3,11 @@ package core
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
-	"unicode/utf8"
 
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -56,10 +55,10 @@ func TestTurnsPolicy(t *testing.T) {
 func TestStatus(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want Status
+		want answer.Status
 	}{
-		{nil, Completed}, {errNothingToSay, Ignored}, {ErrSuperseded, Superseded}, {ErrStopped, Stopped}, {ErrTimeout, TimedOut},
-		{llm.ErrStalled, Failed}, {errCutOff, Failed}, {errors.New("any"), Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), Stopped},
+		{nil, answer.Completed}, {errNothingToSay, answer.Ignored}, {ErrSuperseded, answer.Superseded}, {ErrStopped, answer.Stopped}, {ErrTimeout, answer.TimedOut},
+		{llm.ErrStalled, answer.Failed}, {errCutOff, answer.Failed}, {errors.New("any"), answer.Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), answer.Stopped},
 	} {
 		if got := statusOf(c.err); got != c.want {
 			t.Errorf("%v: %s; want %s", c.err, got, c.want)
@@ -70,17 +69,17 @@ func TestStatus(t *testing.T) {
 // A mark says why, in brackets after text and plainly alone; what is whole has none.
 func TestMark(t *testing.T) {
 	for _, c := range []struct {
-		o    Outcome
+		o    answer.Outcome
 		err  error
 		want string
 	}{
-		{Outcome{Status: Completed}, nil, ""},
-		{Outcome{Status: Ignored}, errNothingToSay, ""},
-		{Outcome{Status: Stopped}, ErrStopped, "Stopped."},
-		{Outcome{Status: Superseded}, ErrSuperseded, "Interrupted by a newer message."},
-		{Outcome{Status: Failed, Failure: llm.RateLimited}, errors.New("429"), llm.RateLimited.Sentence()},
-		{Outcome{Status: TimedOut, Failure: llm.GenerationTimeout}, ErrTimeout, llm.GenerationTimeout.Sentence()},
-		{Outcome{Status: Failed, Failure: llm.ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
+		{answer.Outcome{Status: answer.Completed}, nil, ""},
+		{answer.Outcome{Status: answer.Ignored}, errNothingToSay, ""},
+		{answer.Outcome{Status: answer.Stopped}, ErrStopped, "Stopped."},
+		{answer.Outcome{Status: answer.Superseded}, ErrSuperseded, "Interrupted by a newer message."},
+		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, errors.New("429"), llm.RateLimited.Sentence()},
+		{answer.Outcome{Status: answer.TimedOut, Failure: llm.GenerationTimeout}, ErrTimeout, llm.GenerationTimeout.Sentence()},
+		{answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
 		if got := endNote(c.o, c.err, true); got != c.want {
 			t.Errorf("%v alone: %q", c.o, got)
@@ -90,20 +89,6 @@ func TestMark(t *testing.T) {
 		}
 		if got := endNote(c.o, c.err, false); got != c.want {
 			t.Errorf("%v after text: %q", c.o, got)
-		}
-	}
-}
-
-// LM-08: a result is cut within its limit, and never inside a character.
-func TestLimited(t *testing.T) {
-	exact := strings.Repeat("x", maxResult)
-	if limited(exact) != exact {
-		t.Error("a result within the limit is cut")
-	}
-	for pad := range 4 {
-		got := limited(strings.Repeat("x", maxResult-pad) + strings.Repeat("😀", 5))
-		if !utf8.ValidString(got) || len(got) > maxResult+100 || !strings.HasSuffix(got, "longer]") {
-			t.Errorf("%d bytes, valid %v", len(got), utf8.ValidString(got))
 		}
 	}
 }

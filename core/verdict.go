@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/core/answer"
 )
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
 func (x *execution) verdict(err error) Verdict {
-	o := Outcome{Status: statusOf(err)}
-	if o.Status == Failed || o.Status == TimedOut {
+	o := answer.Outcome{Status: statusOf(err)}
+	if o.Status == answer.Failed || o.Status == answer.TimedOut {
 		o.Failure = failureKind(err)
 		x.rt.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
@@ -21,15 +23,15 @@ func (x *execution) verdict(err error) Verdict {
 	muted := o.Failure != "" && x.fromBot(x.life)
 	o.Withdrawn = alone && (muted || errors.Is(err, errUnshown)) || x.leavesNothing(o.Status, v)
 	if m := endNote(o, err, alone); m != "" && !o.Withdrawn && !muted {
-		x.answer.Apply(Change{Kind: Text, Step: markStep, Text: m})
+		x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: m})
 		v = x.answer.View()
 	}
-	if o.Status == Completed {
+	if o.Status == answer.Completed {
 		o.Offer = x.offering()
 	}
-	var kept callSnapshot
-	calls := kept.keep(v)
-	x.savedFiles = kept.files
+	var kept answer.CallSnapshot
+	calls := kept.Keep(v)
+	x.savedFiles = kept.Files
 	return Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: x.trace.Thought, Actions: x.trace.Actions, Providers: x.trace.Providers, Files: len(v.Files()),
@@ -38,10 +40,10 @@ func (x *execution) verdict(err error) Verdict {
 
 // wasRemoved returns v as it ends when people removed the answer before they saw its last word.
 func wasRemoved(v Verdict) Verdict {
-	if v.Outcome.Status != Completed {
+	if v.Outcome.Status != answer.Completed {
 		return v // it says why already
 	}
-	v.Outcome.Status, v.Outcome.Offer = Stopped, nil
+	v.Outcome.Status, v.Outcome.Offer = answer.Stopped, nil
 	v.Text = strings.TrimSpace(v.Text + "\n\n" + endNote(v.Outcome, ErrRemoved, v.Text == ""))
 	return v
 }
@@ -50,11 +52,11 @@ func wasRemoved(v Verdict) Verdict {
 const little = 24
 
 // leavesNothing says that what was shown of an answer that was cut off is taken back.
-func (x *execution) leavesNothing(s Status, v View) bool {
+func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	switch s {
-	case Superseded: // of which nobody has read more than a few words
+	case answer.Superseded: // of which nobody has read more than a few words
 		return x.posts && !x.seen() || said(v) < little
-	case Stopped: // because the question was taken back, or the agent thrown out
+	case answer.Stopped: // because the question was taken back, or the agent thrown out
 		return x.unasked() || x.rt.botRemoved(x.life, x.run)
 	}
 	return false
@@ -71,7 +73,7 @@ func (x *execution) unasked() bool {
 }
 
 // said counts what the model has written, in characters. Statuses don't count.
-func said(v View) (n int) {
+func said(v answer.View) (n int) {
 	for _, s := range v.Segments {
 		if s.Call == "" {
 			n += utf8.RuneCountInString(s.Text)
@@ -81,20 +83,20 @@ func said(v View) (n int) {
 }
 
 // statusOf sorts the ways in which a run ends.
-func statusOf(err error) Status {
+func statusOf(err error) answer.Status {
 	switch {
 	case err == nil:
-		return Completed
+		return answer.Completed
 	case errors.Is(err, errNothingToSay):
-		return Ignored
+		return answer.Ignored
 	case errors.Is(err, ErrSuperseded):
-		return Superseded
+		return answer.Superseded
 	case errors.Is(err, ErrStopped):
-		return Stopped
+		return answer.Stopped
 	case errors.Is(err, ErrTimeout):
-		return TimedOut
+		return answer.TimedOut
 	}
-	return Failed
+	return answer.Failed
 }
 
 // remembered is what is kept of what the run said; zero if nothing is.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // IN-07: thirty messages while a run is busy. Ten are answered in their order, one notice says that there was more, and
@@ -22,13 +23,13 @@ func TestTooManyWait(t *testing.T) {
 		for i := range 30 {
 			waiting = append(waiting, n.addressed(fmt.Sprintf("Message %d", i+1)))
 		}
-		w.wants(busy, core.Completed, "The first answer.")
+		w.wants(busy, answer.Completed, "The first answer.")
 		for i, acc := range waiting {
 			switch {
 			case i < 10:
-				w.wants(acc, core.Completed, fmt.Sprintf("You said: ada: Message %d", i+1))
+				w.wants(acc, answer.Completed, fmt.Sprintf("You said: ada: Message %d", i+1))
 			case i == 10:
-				if o, said := w.ended(acc); o.Status != core.Completed || !strings.HasPrefix(said, "I can't answer each message separately") {
+				if o, said := w.ended(acc); o.Status != answer.Completed || !strings.HasPrefix(said, "I can't answer each message separately") {
 					w.Errorf("the notice is %+v, %q", o, said)
 				}
 			case acc.Run != "":
@@ -79,7 +80,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 		for i := range 20 {
 			last = n.say(fmt.Sprint(i))
 		}
-		w.wants(last, core.Completed, "You said: 19")
+		w.wants(last, answer.Completed, "You said: 19")
 	})
 }
 
@@ -97,7 +98,7 @@ func TestWindow(t *testing.T) {
 				if second.Run != first.Run {
 					w.Errorf("runs %s and %s", first.Run, second.Run)
 				}
-				w.wants(first, core.Completed, "You said: in two parts.")
+				w.wants(first, answer.Completed, "You said: in two parts.")
 				calls := w.model.asked()
 				if len(calls) != 1 || !slices.Equal(calls[0].texts(), []string{"A long text,", "in two parts."}) {
 					w.Fatalf("the model was asked %d times", len(calls))

@@ -7,19 +7,19 @@ import (
 
 	"pgregory.net/rapid"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // However an answer changes, what is joined step by step is the text of the view.
 func TestWhole(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "a", "b", "ab", "\n\n", "longer text"})
 	rapid.Check(t, func(t *rapid.T) {
-		var w core.TextCache
-		var v core.View
+		var w answer.TextCache
+		var v answer.View
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			switch i := rapid.IntRange(0, len(v.Segments)).Draw(t, "segment"); {
 			case i == len(v.Segments):
-				v.Segments = append(v.Segments, core.Segment{Call: fmt.Sprint(i), Text: text.Draw(t, "text")})
+				v.Segments = append(v.Segments, answer.Segment{Call: fmt.Sprint(i), Text: text.Draw(t, "text")})
 			case rapid.Bool().Draw(t, "grows"):
 				v.Segments[i].Text += text.Draw(t, "text")
 			default:
@@ -35,13 +35,13 @@ func TestWhole(t *testing.T) {
 // ST-22: a view of a long answer below what an action says costs what was added.
 func TestWholeCostsWhatIsAdded(t *testing.T) {
 	allocated := func(deltas int) float64 {
-		var a core.Answer
-		var w core.TextCache
-		a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Now playing"})
+		var a answer.Answer
+		var w answer.TextCache
+		a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Now playing"})
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range deltas {
-			a.Apply(core.Change{Kind: core.Text, Step: 1, Text: "four"})
+			a.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "four"})
 			w.Text(a.View())
 		}
 		runtime.ReadMemStats(&after)

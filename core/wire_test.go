@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/models/openai"
@@ -58,7 +59,7 @@ func inMode(t *testing.T, mode core.GenerationMode, play func(w *wire)) {
 }
 
 // asked asks something that the model answers with these scripts, and returns how that ends after how many calls.
-func (w *wire) asked(n *node, scripts ...Script) (o core.Outcome, said string, calls int) {
+func (w *wire) asked(n *node, scripts ...Script) (o answer.Outcome, said string, calls int) {
 	w.Helper()
 	w.asks, w.call = scripts, 0
 	o, said = w.ended(n.say("Count"))
@@ -68,7 +69,7 @@ func (w *wire) asked(n *node, scripts ...Script) (o core.Outcome, said string, c
 // goesOn wants the next turn to be like any other.
 func (w *wire) goesOn(n *node) {
 	w.Helper()
-	if o, said, calls := w.asked(n, Script{w.says("Good.")}); o.Status != core.Completed || said != "Good." || calls != 1 {
+	if o, said, calls := w.asked(n, Script{w.says("Good.")}); o.Status != answer.Completed || said != "Good." || calls != 1 {
 		w.Errorf("the next turn is %+v after %d calls: %q", o, calls, said)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/schema"
 	"parley/sim"
@@ -162,7 +163,7 @@ func (w *world) run(acc core.Accepted) core.Run {
 }
 
 // ended waits until a run has ended, and says how and with what text.
-func (w *world) ended(acc core.Accepted) (core.Outcome, string) {
+func (w *world) ended(acc core.Accepted) (answer.Outcome, string) {
 	w.Helper()
 	for begun := time.Now(); ; time.Sleep(100*time.Millisecond + time.Since(begun)/4) {
 		if r := w.run(acc); r.Outcome.Done() {
@@ -185,7 +186,7 @@ func (w *world) said(id core.MemoryID) string {
 }
 
 // wants fails unless a run ended as told.
-func (w *world) wants(acc core.Accepted, want core.Status, text string) {
+func (w *world) wants(acc core.Accepted, want answer.Status, text string) {
 	w.Helper()
 	if o, said := w.ended(acc); o.Status != want || said != text {
 		w.Errorf("run %s is %+v and said %q; want %s, %q", acc.Run, o, said, want, text)
@@ -221,15 +222,15 @@ func (w *world) end() {
 }
 
 // follow reads an answer to its end as a live stream does, and returns the changes.
-func (n *node) follow(id core.RunID) ([]core.Change, core.View, error) {
+func (n *node) follow(id core.RunID) ([]answer.Change, answer.View, error) {
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
 	a, err := n.Watch(ctx, id)
 	if err != nil {
-		return nil, core.View{}, err
+		return nil, answer.View{}, err
 	}
-	var all []core.Change
-	var at core.Cursor
+	var all []answer.Change
+	var at answer.Cursor
 	for {
 		switch err := a.Wait(ctx, at); {
 		case errors.Is(err, io.EOF):
@@ -237,7 +238,7 @@ func (n *node) follow(id core.RunID) ([]core.Change, core.View, error) {
 		case err != nil:
 			return all, a.View(), err
 		}
-		var cs []core.Change
+		var cs []answer.Change
 		cs, at = a.Since(at)
 		all = append(all, cs...)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // Progress says how much people see of what the agent does, beside what it says: a line for each call of an action.
@@ -21,7 +21,7 @@ const (
 const mostLines = 8 // about calls while the answer is being written: the newest
 
 // Lines are the lines about the calls of v that people see, oldest first.
-func (p Progress) Lines(v core.View) (lines []string) {
+func (p Progress) Lines(v answer.View) (lines []string) {
 	done := v.Outcome.Done()
 	if p == Off || p != Full && done {
 		return nil
@@ -38,14 +38,14 @@ func (p Progress) Lines(v core.View) (lines []string) {
 }
 
 // inOneLine is one call in one line: a sign for its stage, what is done with what, and how it goes.
-func inOneLine(t core.Tool) string {
+func inOneLine(t answer.Tool) string {
 	sign, outcome := "⏳", t.ShortResult
 	switch {
-	case t.Stage == core.StageRunning:
+	case t.Stage == answer.StageRunning:
 		sign = "⚙️"
-	case t.Stage == core.StageEnd && t.Success:
+	case t.Stage == answer.StageEnd && t.Success:
 		sign = "✅"
-	case t.Stage == core.StageEnd:
+	case t.Stage == answer.StageEnd:
 		sign, outcome = "❌", t.Error
 	}
 	l := sign + " " + strings.ToLower(strings.ReplaceAll(t.Name, "_", " "))

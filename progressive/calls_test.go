@@ -7,27 +7,27 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
 
-var someCalls = core.View{Segments: []core.Segment{
+var someCalls = answer.View{Segments: []answer.Segment{
 	{Text: "Let me see."},
-	{Call: "a", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageStreaming}},
-	{Call: "b", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageRunning, CompactParams: "a.txt", ShortResult: "50 %"}},
-	{Call: "c", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageEnd, CompactParams: "b.txt", ShortResult: "3 lines", Success: true}, Text: "said"},
-	{Call: "d", Tool: core.Tool{Name: "READ_FILE", Stage: core.StageEnd, CompactParams: "c.txt", Error: "It failed."}},
+	{Call: "a", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageStreaming}},
+	{Call: "b", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageRunning, CompactParams: "a.txt", ShortResult: "50 %"}},
+	{Call: "c", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageEnd, CompactParams: "b.txt", ShortResult: "3 lines", Success: true}, Text: "said"},
+	{Call: "d", Tool: answer.Tool{Name: "READ_FILE", Stage: answer.StageEnd, CompactParams: "c.txt", Error: "It failed."}},
 	{Call: "e", Text: "without a block"},
 }}
 
 func TestLines(t *testing.T) {
 	all := []string{"⏳ read file", "⚙️ read file: a.txt → 50 %", "✅ read file: b.txt → 3 lines", "❌ read file: c.txt → It failed."}
 	ended := someCalls
-	ended.Outcome = core.Outcome{Status: core.Completed}
+	ended.Outcome = answer.Outcome{Status: answer.Completed}
 	for name, c := range map[string]struct {
 		progress progressive.Progress
-		view     core.View
+		view     answer.View
 		want     []string
 	}{
 		"off":            {progressive.Off, someCalls, nil},
@@ -40,9 +40,9 @@ func TestLines(t *testing.T) {
 			t.Errorf("%s\n%s", name, diff)
 		}
 	}
-	many := core.View{Segments: make([]core.Segment, 20)}
+	many := answer.View{Segments: make([]answer.Segment, 20)}
 	for i := range many.Segments {
-		many.Segments[i] = core.Segment{Call: "x", Tool: core.Tool{Name: strings.Repeat("X", i+1)}}
+		many.Segments[i] = answer.Segment{Call: "x", Tool: answer.Tool{Name: strings.Repeat("X", i+1)}}
 	}
 	if got := progressive.Full.Lines(many); len(got) != 8 || !strings.HasSuffix(got[7], strings.Repeat("x", 20)) {
 		t.Errorf("%q", got)

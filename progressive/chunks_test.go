@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -56,15 +56,15 @@ func pieces(r *rand.Rand, text string) (all []string) {
 // inPieces is what stands there at last when an answer came in pieces, and was shown now and then.
 func inPieces(t *testing.T, r *rand.Rand, o progressive.MarkdownOptions, pieces []string) []progressive.Part {
 	t.Helper()
-	var a core.Answer
+	var a answer.Answer
 	p := progressive.NewProse(o)
 	for _, piece := range pieces {
-		a.Apply(core.Change{Kind: core.Text, Text: piece})
+		a.Apply(answer.Change{Kind: answer.Text, Text: piece})
 		if r.IntN(len(pieces)) == 0 {
 			p.Parts(a.View())
 		}
 	}
-	a.End(core.Outcome{Status: core.Completed})
+	a.End(answer.Outcome{Status: answer.Completed})
 	v := a.View()
 	if want := strings.Join(pieces, ""); v.Text() != want {
 		t.Fatalf("%q became %q", pieces, v.Text())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -399,7 +400,7 @@ func TestDeleteIsRetried(t *testing.T) {
 				s.show()
 				s.say(prose)
 				time.Sleep(3 * time.Second)
-				if err := s.end(core.Outcome{Status: core.Superseded, Withdrawn: true}); err != nil {
+				if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
 					t.Error(err)
 				}
 				if f.Err == progressive.ErrForbidden || f.Err == progressive.ErrStale { // nothing more can be done

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // Files are what calls show in v beside their text, as parts to come below it. Of those larger than most bytes there is a
 // line instead, for people.
-func Files(v core.View, most int) (parts []Part, lines []string) {
+func Files(v answer.View, most int) (parts []Part, lines []string) {
 	for i, f := range v.Files() {
 		f.Name = nameOf(f, i+1)
 		if len(f.Data) <= most {
@@ -174,7 +175,7 @@ func (m *Message) refuse(i int, p Part) {
 }
 
 // reportMissing tells the operator what may not have reached the reader.
-func (m *Message) reportMissing(v core.View) {
+func (m *Message) reportMissing(v answer.View) {
 	if v.Outcome.Withdrawn {
 		return
 	}

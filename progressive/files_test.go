@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -18,12 +19,12 @@ var picture = llm.File{Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
 
 // paint ends a call that came to files.
 func (s *story) paint(files ...llm.File) {
-	s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PAINT", Stage: core.StageEnd, Success: true}, Files: files})
+	s.a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &answer.Tool{Name: "PAINT", Stage: answer.StageEnd, Success: true}, Files: files})
 }
 
 // status is a callback with files.
 func (s *story) status(text string, files ...llm.File) {
-	s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
+	s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text, Files: files})
 }
 
 func named(name string) llm.File {
@@ -42,7 +43,7 @@ func TestFiles(t *testing.T) {
 		"a large one":  {llm.File{Type: "image/png", Data: make([]byte, 13)}, []string{"(An image is too large to show here.)"}},
 		"a large file": {llm.File{Name: "a.txt", Data: make([]byte, 13)}, []string{"(The file a.txt is too large to show here.)"}},
 	} {
-		parts, lines := progressive.Files(core.View{Segments: []core.Segment{{}, {Call: "1", Files: []llm.File{c.file}}}}, 12)
+		parts, lines := progressive.Files(answer.View{Segments: []answer.Segment{{}, {Call: "1", Files: []llm.File{c.file}}}}, 12)
 		for _, p := range parts {
 			lines = append(lines, p.File.Name, p.Plain)
 		}
@@ -294,13 +295,13 @@ func TestFilesStayWhenOptionsGo(t *testing.T) {
 // An answer that is written anew has its own pictures, and one that is taken back none.
 func TestFilesGo(t *testing.T) {
 	for name, c := range map[string]struct {
-		outcome core.Outcome
+		outcome answer.Outcome
 		paint   []llm.File
 		want    []string
 	}{
 		"written anew, with a picture":    {completed, []llm.File{picture}, []string{prose, "[picture-1.png]"}},
 		"written anew, without a picture": {completed, nil, []string{prose}},
-		"taken back":                      {core.Outcome{Status: core.Stopped, Withdrawn: true}, nil, nil},
+		"taken back":                      {answer.Outcome{Status: answer.Stopped, Withdrawn: true}, nil, nil},
 	} {
 		for _, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
 			t.Run(name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -134,11 +135,11 @@ func TestTicketsTellWhatTheyAreFor(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		s.say(" " + prose)
 		time.Sleep(10 * time.Second)
-		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…"})
+		s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Looking it up…"})
 		time.Sleep(10 * time.Second)
 		s.say(" More of it.")
 		time.Sleep(10 * time.Second)
-		s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking it up…", Files: []llm.File{picture}})
+		s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Looking it up…", Files: []llm.File{picture}})
 		time.Sleep(10 * time.Second)
 		s.say(" The end.")
 		s.finish()

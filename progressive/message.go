@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 const (
@@ -38,16 +39,16 @@ type Message struct {
 	resumed bool     // an earlier holder showed something: it is changed for the last word only, so that text never shrinks
 	ended   bool
 
-	seen      time.Time      // when there was something visible to show first
-	fresh     time.Time      // when the oldest was made that the reader does not see
-	read      time.Time      // when the view was taken that is being shown
-	want      []Part         // what it became
-	level     bool           // people see all of it that can be seen now
-	calls     []core.Segment // what actions said and did in the view that was shown last
-	offer     *core.Choices  // what could be chosen in it
-	failures  int            // in a row
-	failing   time.Time      // when the first of them was
-	notBefore time.Time      // because of them
+	seen      time.Time        // when there was something visible to show first
+	fresh     time.Time        // when the oldest was made that the reader does not see
+	read      time.Time        // when the view was taken that is being shown
+	want      []Part           // what it became
+	level     bool             // people see all of it that can be seen now
+	calls     []answer.Segment // what actions said and did in the view that was shown last
+	offer     *answer.Choices  // what could be chosen in it
+	failures  int              // in a row
+	failing   time.Time        // when the first of them was
+	notBefore time.Time        // because of them
 }
 
 // New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
@@ -93,7 +94,7 @@ func (m *Message) part(i int) *shown {
 }
 
 // Show implements [core.Surface].
-func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown) error) error {
+func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(core.Shown) error) error {
 	stopTyping := m.startTyping(ctx, a)
 	defer stopTyping()
 	for {
@@ -128,10 +129,10 @@ func (m *Message) Show(ctx context.Context, a *core.Answer, note func(core.Shown
 }
 
 // tellSeen says how far people see a, now that there is nothing to do for v.
-func (m *Message) tellSeen(a *core.Answer, v core.View) {
+func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
 	switch {
 	case !m.ended && !m.mayPreview(time.Now()):
-		a.Seen(^core.Cursor(0)) // nobody need wait for what is not shown
+		a.Seen(^answer.Cursor(0)) // nobody need wait for what is not shown
 	case m.level:
 		a.Seen(v.At)
 	}
@@ -141,7 +142,7 @@ func (m *Message) tellSeen(a *core.Answer, v core.View) {
 var errNoMore = errors.New("nothing more can be shown")
 
 // alive waits for the first change, and is an error once nothing more is to be shown by us.
-func alive(ctx context.Context, a *core.Answer) error {
+func alive(ctx context.Context, a *answer.Answer) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -151,7 +152,7 @@ func alive(ctx context.Context, a *core.Answer) error {
 func (m *Message) paused() bool { return time.Now().Before(m.notBefore) }
 
 // next is the next change on the way to v, if it is time for one.
-func (m *Message) next(v core.View) (s step, ok bool) {
+func (m *Message) next(v answer.View) (s step, ok bool) {
 	now, have := time.Now(), m.parts
 	m.level = false
 	if v.Outcome.Done() && !m.ended {
@@ -213,7 +214,7 @@ func (m *Message) mayPreview(now time.Time) bool {
 }
 
 // render is what v becomes, without texts that nobody would see (ST-14).
-func (m *Message) render(v core.View) (texts, files []Part) {
+func (m *Message) render(v answer.View) (texts, files []Part) {
 	texts, files = apart(m.sink.Render(v, m.refused...))
 	if m.doubts(files) {
 		texts, files = apart(m.sink.Render(v, m.refused...))
@@ -237,7 +238,7 @@ func (m *Message) ripe(want []Part, now time.Time) bool {
 
 // shrinks says that want would take text back that the model wrote: markup that is still open may look so for a moment
 // (ST-20). What actions say may become shorter: it is replaced.
-func (m *Message) shrinks(v core.View, want []Part) bool {
+func (m *Message) shrinks(v answer.View, want []Part) bool {
 	return len(v.History) == 0 && length(want) < m.length()
 }
 
@@ -252,7 +253,7 @@ func (m *Message) length() (n int) {
 }
 
 // wait returns when there is something newer than v, or when it is time to look again.
-func (m *Message) wait(ctx context.Context, a *core.Answer, v core.View) error {
+func (m *Message) wait(ctx context.Context, a *answer.Answer, v answer.View) error {
 	until := m.notBefore
 	if !m.paused() {
 		if len(m.parts) > 0 || m.seen.IsZero() {

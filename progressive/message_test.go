@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
 
-var completed = core.Outcome{Status: core.Completed}
+var completed = answer.Outcome{Status: answer.Completed}
 
 func TestFirstTextAtTwentyFourCharacters(t *testing.T) {
 	tell(t, full, func(s *story) {
@@ -66,7 +67,7 @@ func TestCallbackReplacesLive(t *testing.T) {
 	tell(t, full, func(s *story) {
 		s.show()
 		for _, text := range []string{"Looking it up in the great catalogue…", "Found it", "Now playing: Clair de Lune"} {
-			s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text})
+			s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text})
 			time.Sleep(10 * time.Second)
 			s.wantShown(text)
 		}
@@ -203,7 +204,7 @@ func TestInterruptedAnswerIsMarked(t *testing.T) {
 	tell(t, full, func(s *story) {
 		s.show()
 		s.stream(prose, 100*time.Millisecond)
-		if err := s.end(core.Outcome{Status: core.Stopped}); err != nil {
+		if err := s.end(answer.Outcome{Status: answer.Stopped}); err != nil {
 			t.Error(err)
 		}
 		s.wantShown(prose + " [stopped]")
@@ -222,7 +223,7 @@ func TestWithdrawn(t *testing.T) {
 				s.say(prose + prose)
 				time.Sleep(10 * time.Second)
 				before := s.chat.Shown()
-				if err := s.end(core.Outcome{Status: core.Superseded, Withdrawn: true}); err != nil {
+				if err := s.end(answer.Outcome{Status: answer.Superseded, Withdrawn: true}); err != nil {
 					t.Error(err)
 				}
 				s.wantShown(before[:c.left]...)
@@ -286,7 +287,7 @@ func TestInvisibleText(t *testing.T) {
 // holdsBack is a sink whose interim views leave out a last line that has not ended.
 type holdsBack struct{ progressivetest.Full }
 
-func (h holdsBack) Render(v core.View, _ ...string) []progressive.Part {
+func (h holdsBack) Render(v answer.View, _ ...string) []progressive.Part {
 	parts := h.Full.Render(v)
 	if n := len(parts) - 1; n >= 0 && !v.Outcome.Done() && strings.HasSuffix(parts[n].Text, "|") {
 		parts[n].Text = parts[n].Text[:strings.LastIndex(parts[n].Text, "\n")]
@@ -325,7 +326,7 @@ func TestAbandonedAnswer(t *testing.T) {
 		s.say(" More.") // waits for a permit
 		time.Sleep(time.Second)
 		s.a.Abandon()
-		if err := s.wait(); !errors.Is(err, core.ErrLost) {
+		if err := s.wait(); !errors.Is(err, answer.ErrLost) {
 			t.Errorf("got %v", err)
 		}
 		s.wantShown(prose)
@@ -334,10 +335,10 @@ func TestAbandonedAnswer(t *testing.T) {
 
 func TestFailingNoteEndsTheMessage(t *testing.T) {
 	tell(t, full, func(s *story) {
-		s.refuse = core.ErrLost
+		s.refuse = answer.ErrLost
 		s.show()
 		s.say(prose)
-		if err := s.wait(); !errors.Is(err, core.ErrLost) {
+		if err := s.wait(); !errors.Is(err, answer.ErrLost) {
 			t.Errorf("got %v", err)
 		}
 		s.wantShown()
@@ -423,7 +424,7 @@ type counting struct {
 	renders *int
 }
 
-func (c counting) Render(v core.View, _ ...string) []progressive.Part {
+func (c counting) Render(v answer.View, _ ...string) []progressive.Part {
 	*c.renders++
 	return c.Full.Render(v)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -15,7 +15,7 @@ func TestOptionsComeAndGo(t *testing.T) {
 	for name, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, sink, func(s *story) {
-				offer := func(o *core.Choices) { s.a.Apply(core.Change{Kind: core.ChoicesChanged, Choices: o}) }
+				offer := func(o *answer.Choices) { s.a.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: o}) }
 				step := func(want string, do func()) {
 					s.Helper()
 					do()
@@ -35,8 +35,8 @@ func TestOptionsComeAndGo(t *testing.T) {
 				s.gate = h
 				s.show()
 				step("", func() { s.status("Which one?") })
-				step("a", func() { offer(&core.Choices{ID: "a", Options: []string{"x"}}) })
-				step("b", func() { offer(&core.Choices{ID: "b", Options: []string{"x"}}) })
+				step("a", func() { offer(&answer.Choices{ID: "a", Options: []string{"x"}}) })
+				step("b", func() { offer(&answer.Choices{ID: "b", Options: []string{"x"}}) })
 				step("b", func() { s.say(prose + " " + prose + " " + prose) })
 				for _, ticket := range h.tickets[1:3] {
 					if ticket.Priority != progressive.Status {
@@ -44,9 +44,9 @@ func TestOptionsComeAndGo(t *testing.T) {
 					}
 				}
 				step("", func() { offer(nil) })
-				step("c", func() { offer(&core.Choices{ID: "c"}) })
+				step("c", func() { offer(&answer.Choices{ID: "c"}) })
 				edits := s.count(progressive.Edit)
-				if err := s.end(core.Outcome{Status: core.Completed, Offer: &core.Choices{ID: "c"}}); err != nil || s.count(progressive.Edit) != edits {
+				if err := s.end(answer.Outcome{Status: answer.Completed, Offer: &answer.Choices{ID: "c"}}); err != nil || s.count(progressive.Edit) != edits {
 					t.Errorf("the end: %v, with %d edits more", err, s.count(progressive.Edit)-edits)
 				}
 			})

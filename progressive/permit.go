@@ -8,12 +8,13 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // advance makes one request of the kind op on the way to v, if that is still what the newest view asks for once there is
 // a permit.
-func (m *Message) advance(ctx context.Context, a *core.Answer, v core.View, op Op, note func(core.Shown) error) error {
+func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, op Op, note func(core.Shown) error) error {
 	leave, err := m.enter(ctx, a, v, op)
 	if errors.Is(err, io.EOF) {
 		return nil // ended meanwhile: the last word asks again
@@ -35,7 +36,7 @@ func (m *Message) advance(ctx context.Context, a *core.Answer, v core.View, op O
 }
 
 // calls are the segments of v that actions write.
-func calls(v core.View) (all []core.Segment) {
+func calls(v answer.View) (all []answer.Segment) {
 	for _, s := range v.Segments {
 		if s.Call != "" {
 			all = append(all, s)
@@ -45,13 +46,13 @@ func calls(v core.View) (all []core.Segment) {
 }
 
 // sameCall says that nothing of a call that people see has changed.
-func sameCall(a, b core.Segment) bool {
+func sameCall(a, b answer.Segment) bool {
 	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
 		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })
 }
 
 // enter waits for a permit. While the answer goes on, its end cuts the wait short, with io.EOF.
-func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op) (leave func(error), err error) {
+func (m *Message) enter(ctx context.Context, a *answer.Answer, v answer.View, op Op) (leave func(error), err error) {
 	t := Ticket{Scopes: m.sink.Scopes(op), Priority: Interim, Fresh: m.fresh}
 	if m.ended {
 		t.Priority = m.last
@@ -72,9 +73,9 @@ func (m *Message) enter(ctx context.Context, a *core.Answer, v core.View, op Op)
 }
 
 // over waits until a has ended or was abandoned, and says which.
-func over(ctx context.Context, a *core.Answer) error {
+func over(ctx context.Context, a *answer.Answer) error {
 	for {
-		if err := a.Wait(ctx, ^core.Cursor(0)); err != nil {
+		if err := a.Wait(ctx, ^answer.Cursor(0)); err != nil {
 			return err
 		}
 	}

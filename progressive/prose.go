@@ -3,7 +3,7 @@ package progressive
 import (
 	"slices"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/progressive/markdown"
 )
@@ -34,7 +34,7 @@ type MarkdownOptions struct {
 type MarkdownMessages struct {
 	MarkdownOptions
 	renderer *markdown.Renderer
-	said     core.TextCache
+	said     answer.TextCache
 	short    *shortened // the end of a long answer
 }
 
@@ -47,7 +47,7 @@ func NewProse(o MarkdownOptions) *MarkdownMessages {
 }
 
 // Parts is what v becomes, as [Sink].Render wants it.
-func (p *MarkdownMessages) Parts(v core.View, refused ...string) []Part {
+func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	text := p.said.Text(v)
 	texts, code := p.text(text, done, refused)

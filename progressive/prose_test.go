@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
 	"parley/progressive/progressivetest"
@@ -24,7 +25,7 @@ type filing struct {
 	prose *progressive.MarkdownMessages
 }
 
-func (f filing) Render(v core.View, refused ...string) []progressive.Part {
+func (f filing) Render(v answer.View, refused ...string) []progressive.Part {
 	return f.prose.Parts(v, refused...)
 }
 
@@ -220,7 +221,7 @@ func TestRefusedCodeOfAnEarlierHolder(t *testing.T) {
 
 // The policy is a limit on code alone, and off unless it is asked for.
 func TestProse(t *testing.T) {
-	v := core.View{Segments: []core.Segment{{Text: coded(30)}}, Outcome: completed}
+	v := answer.View{Segments: []answer.Segment{{Text: coded(30)}}, Outcome: completed}
 	o := progressive.MarkdownOptions{Dialect: markdown.Plain(), Limits: markdown.Limits{Length: 200}, Reply: true}
 	for code, files := range map[progressive.LongCode]int{"": 0, progressive.InMessages: 0, progressive.InFile: 1} {
 		o.LongCode = code

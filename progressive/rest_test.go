@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -20,8 +20,8 @@ func capped(most int) *progressive.MarkdownMessages {
 	})
 }
 
-func whole(text string) core.View {
-	return core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}}
+func whole(text string) answer.View {
+	return answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}}
 }
 
 // paragraphs are n numbered ones.
@@ -52,7 +52,7 @@ func TestLongAnswersEndInAFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := capped(10)
-			growing := p.Parts(core.View{Segments: []core.Segment{{Text: text[:len(text)*3/4]}}})
+			growing := p.Parts(answer.View{Segments: []answer.Segment{{Text: text[:len(text)*3/4]}}})
 			if len(growing) != 9 || slices.ContainsFunc(growing, func(p progressive.Part) bool { return p.File != nil }) {
 				t.Errorf("while it grows it has %d parts", len(growing))
 			}
@@ -110,7 +110,7 @@ func TestAnswersThatFitStay(t *testing.T) {
 	}
 	v := whole(paragraphs(300))
 	for i := range 5 {
-		v.Segments = append(v.Segments, core.Segment{Call: fmt.Sprint(i), Tool: core.Tool{Name: strings.Repeat("LOOK", 30), Stage: core.StageEnd, Success: true}})
+		v.Segments = append(v.Segments, answer.Segment{Call: fmt.Sprint(i), Tool: answer.Tool{Name: strings.Repeat("LOOK", 30), Stage: answer.StageEnd, Success: true}})
 	}
 	if parts := capped(10).Parts(v); len(parts) > 10 || parts[len(parts)-1].File == nil {
 		t.Errorf("with lines below it is %d messages", len(parts))

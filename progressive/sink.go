@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -24,7 +24,7 @@ type Sink interface {
 	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same arguments give
 	// the same parts. It is called for interim views too. Files that hold words of the answer have no Plain: of those
 	// named in refused, which the platform did not take, the words are in the text, and they are still among the parts.
-	Render(v core.View, refused ...string) []Part
+	Render(v answer.View, refused ...string) []Part
 	// Post creates a message and returns its id. A nonce is always the same for one part of one run (another one is
 	// used only to send again what the user removed); where the platform knows nonces, one that was used before gives
 	// the message that has it already, with its old text, or [ErrGone] if that was removed.
@@ -80,12 +80,12 @@ type BudgetReporter interface {
 // Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
 // one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
 type Part struct {
-	File    *llm.File     // nil is text
-	Text    string        // in the platform's dialect; if it is empty, Plain is to be sent, without markup
-	Plain   string        // the same without any markup, for a platform that refuses Text
-	Offer   *core.Choices // buttons below it; nil is none, and takes away those that were there
-	ReplyTo bool          // it stands below the message that the address names
-	Under   int           // how many runes at its end are lines about calls: they change, and may go
+	File    *llm.File       // nil is text
+	Text    string          // in the platform's dialect; if it is empty, Plain is to be sent, without markup
+	Plain   string          // the same without any markup, for a platform that refuses Text
+	Offer   *answer.Choices // buttons below it; nil is none, and takes away those that were there
+	ReplyTo bool            // it stands below the message that the address names
+	Under   int             // how many runes at its end are lines about calls: they change, and may go
 }
 
 // Op is a kind of request.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -23,7 +24,7 @@ type story struct {
 	sink progressive.Sink
 	gate progressive.Gate
 	run  core.Run // with what was noted
-	a    *core.Answer
+	a    *answer.Answer
 
 	mu     sync.Mutex
 	notes  []core.Shown
@@ -83,7 +84,7 @@ func (s *story) showTo(log *slog.Logger) { s.showNoting(log, s.note) }
 
 func (s *story) showNoting(log *slog.Logger, note func(core.Shown) error) {
 	ctx, cancel := context.WithCancelCause(s.Context())
-	s.a, s.cancel, s.over = &core.Answer{}, cancel, make(chan struct{})
+	s.a, s.cancel, s.over = &answer.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
 	m := progressive.New(s.sink, s.gate, s.run, log)
 	over := s.over
@@ -109,7 +110,7 @@ func (s *story) note(h core.Shown) error {
 	return nil
 }
 
-func (s *story) say(text string) { s.a.Apply(core.Change{Kind: core.Text, Text: text}) }
+func (s *story) say(text string) { s.a.Apply(answer.Change{Kind: answer.Text, Text: text}) }
 
 // stream says text a word each pause.
 func (s *story) stream(text string, pause time.Duration) {
@@ -120,7 +121,7 @@ func (s *story) stream(text string, pause time.Duration) {
 }
 
 // end ends the answer and waits for its last word.
-func (s *story) end(o core.Outcome) error {
+func (s *story) end(o answer.Outcome) error {
 	s.run.Verdict = &core.Verdict{Outcome: o}
 	s.a.End(o)
 	return s.wait()
@@ -134,7 +135,7 @@ func (s *story) wait() error {
 // finish ends the answer as completed, with no error but that people removed it.
 func (s *story) finish() {
 	s.Helper()
-	if err := s.end(core.Outcome{Status: core.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) {
+	if err := s.end(answer.Outcome{Status: answer.Completed}); err != nil && !errors.Is(err, core.ErrRemoved) {
 		s.Error(err)
 	}
 }

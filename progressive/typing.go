@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 const (
@@ -21,7 +21,7 @@ var errText = errors.New("there is text to show")
 // startTyping shows that an answer is coming. stop ends that, and may be called again. A request under way is not cut
 // off: the platform counts it all the same, at a time that nobody would know. So stop waits for its reply, which is
 // about as far away as that to the text will be.
-func (m *Message) startTyping(ctx context.Context, a *core.Answer) (stop func()) {
+func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func()) {
 	t, ok := m.sink.(Typer)
 	if !ok || m.resumed || a.View().Outcome.Done() {
 		return func() {}
@@ -36,7 +36,7 @@ func (m *Message) startTyping(ctx context.Context, a *core.Answer) (stop func())
 }
 
 // typing renews the sign just before it runs out, while the answer makes progress.
-func (m *Message) typing(ctx context.Context, t Typer, a *core.Answer) {
+func (m *Message) typing(ctx context.Context, t Typer, a *answer.Answer) {
 	seen, moved := a.View().At, time.Now()
 	for ctx.Err() == nil {
 		wait, ok := m.sign(ctx, t)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -67,7 +68,7 @@ func TestTypingEndsWithoutProgress(t *testing.T) {
 		if last := signs[len(signs)-1].At.Sub(s.run.Opened); last > time.Minute || last < 50*time.Second {
 			t.Errorf("the last sign came after %v", last)
 		}
-		s.a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "search", Stage: core.StageStart}})
+		s.a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &answer.Tool{Name: "search", Stage: answer.StageStart}})
 		time.Sleep(time.Second)
 		if n := s.count(progressive.Typing); n != len(signs)+1 {
 			t.Errorf("%d signs with new progress", n-len(signs))

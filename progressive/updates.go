@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // nextUpdate posts what calls took for important, each once, where nothing can be changed later and the last word is all that
 // is shown otherwise. What has not gone out by the end is dropped: the last word is worth more.
-func (m *Message) nextUpdate(v core.View, now time.Time) (s step, ok bool) {
+func (m *Message) nextUpdate(v answer.View, now time.Time) (s step, ok bool) {
 	if m.editor != nil || m.resumed || m.ended {
 		return step{}, false
 	}
@@ -17,7 +18,7 @@ func (m *Message) nextUpdate(v core.View, now time.Time) (s step, ok bool) {
 		if h.state != absent && (h.state != unknown || !now.Before(h.until)) {
 			continue
 		}
-		if parts := m.sink.Render(core.View{Segments: []core.Segment{{Text: text}}}); len(parts) > 0 && parts[0].File == nil {
+		if parts := m.sink.Render(answer.View{Segments: []answer.Segment{{Text: text}}}); len(parts) > 0 && parts[0].File == nil {
 			return step{op: Post, i: core.FirstUpdate + i, part: parts[0]}, true
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
 
 // mind is a callback that calls its text important.
 func (s *story) mind(text string) {
-	s.a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Important: text})
+	s.a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text, Important: text})
 }
 
 // Where nothing can be edited, what is important on the way is a message of its own, once, whatever becomes of the request

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -34,11 +35,11 @@ type Event struct {
 	FullText    *string
 	Kind        string
 	Phase       string
-	Stage       core.Stage
+	Stage       answer.Stage
 	ToolName    string
 	Images      []string
 	Files       []File
-	Choices     *core.Choices
+	Choices     *answer.Choices
 	CallID      string
 	ActionName  string
 	MessageID   string
@@ -156,7 +157,7 @@ func (b *Browser) Send(ctx context.Context, conversation, key, text string) (*St
 }
 
 // Choose presses an option and returns the stream of what comes of it.
-func (b *Browser) Choose(ctx context.Context, conversation string, o core.Choices, option int) (*Stream, error) {
+func (b *Browser) Choose(ctx context.Context, conversation string, o answer.Choices, option int) (*Stream, error) {
 	return b.stream(ctx, conversation, "choices", o.ID, map[string]any{"id": o.ID, "option": option})
 }
 

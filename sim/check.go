@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // Evidence is what a story leaves behind, on whatever platform it was played. Check holds it against the invariants
@@ -100,7 +101,7 @@ func oneEndEach(e Evidence) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("I2: run %s has not ended", r.ID))
 		case len(ends[r.ID]) > 1:
 			wrong = append(wrong, fmt.Sprintf("I2: run %s was seen to end in %d ways", r.ID, len(ends[r.ID])))
-		case len(ends[r.ID]) == 0 && readers[r.ID] && !o.Withdrawn && o.Status != core.Ignored:
+		case len(ends[r.ID]) == 0 && readers[r.ID] && !o.Withdrawn && o.Status != answer.Ignored:
 			wrong = append(wrong, fmt.Sprintf("I2: nobody saw the end of run %s (%s)", r.ID, o.Status))
 		}
 	}

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // A checker that can't find anything proves nothing: each rule is shown what it is there for.
 func TestCheckFinds(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	done := core.Outcome{Status: core.Completed}
+	done := answer.Outcome{Status: answer.Completed}
 	run := core.Run{ID: "room#1", Room: "room", Inputs: []core.MemoryID{"m1"}, Outcome: done}
 	last := Sight{At: at(9), Reader: "a", Run: "room#1", Text: "Hi", Last: true}
 	stored := func(text string) func(core.MemoryID) (core.Memory, bool) {
@@ -35,7 +36,7 @@ func TestCheckFinds(t *testing.T) {
 		"its answer stands": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
 			Runs: []core.Run{{ID: "room#1", Outcome: done}}, Seen: []Sight{last}, Stored: forgotten}, "I3"},
 		"both are gone": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
-			Runs: []core.Run{{ID: "room#1", Outcome: core.Outcome{Status: core.Stopped, Withdrawn: true}}}, Stored: forgotten}, ""},
+			Runs: []core.Run{{ID: "room#1", Outcome: answer.Outcome{Status: answer.Stopped, Withdrawn: true}}}, Stored: forgotten}, ""},
 		"something after the end": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
 			{At: at(10), Reader: "a", Run: "room#1", Text: "Hi!"}}}, "I4"},
 		"two writers": {Evidence{Requests: []Request{

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // A slow reader keeps the newest: so it sees that something is missing.
@@ -16,12 +17,12 @@ func TestSlowReaderHearsTheNewest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 * backlog {
-		if err := b.Publish(t.Context(), "room", core.Frame{From: core.Cursor(i)}); err != nil {
+		if err := b.Publish(t.Context(), "room", core.Frame{From: answer.Cursor(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := 2 * backlog; i < 3*backlog; i++ {
-		if f := <-ch; f.From != core.Cursor(i) {
+		if f := <-ch; f.From != answer.Cursor(i) {
 			t.Fatalf("heard %d, want %d", f.From, i)
 		}
 	}
@@ -52,7 +53,7 @@ func TestBusForgetsReaders(t *testing.T) {
 }
 
 func BenchmarkPublish(b *testing.B) {
-	f := core.Frame{Run: "run", Changes: []core.Change{{Kind: core.Text, Text: "word"}}}
+	f := core.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
 	b.Run("nobody", func(b *testing.B) {
 		bus := NewBus()
 		b.ReportAllocs()

@@ -8,6 +8,7 @@ import (
 
 	"parley/backends/redis/redistest"
 	"parley/core"
+	"parley/core/answer"
 )
 
 func BenchmarkClaim(b *testing.B) {
@@ -57,7 +58,7 @@ func BenchmarkCancelElsewhere(b *testing.B) {
 func BenchmarkPublish(b *testing.B) {
 	s := redistest.Start(b)
 	be := open(b, s.URL(), Options{})
-	f := core.Frame{Run: "run", Changes: []core.Change{{Kind: core.Text, Text: "word"}}}
+	f := core.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
 	for b.Loop() {
 		if err := be.Bus().Publish(context.Background(), "room", f); err != nil {
 			b.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // sizes are how many messages are stored before the measure begins.
@@ -22,7 +23,7 @@ func filled(b *testing.B, n int) *Store {
 		for i := range n {
 			acc, err := accept(ctx, tx, message("room", i), core.JoinRule{})
 			if err == nil && i%10 > 0 {
-				_, err = endRun(ctx, tx, acc.Run, 0, core.Outcome{Status: core.Ignored}, core.Memory{})
+				_, err = endRun(ctx, tx, acc.Run, 0, answer.Outcome{Status: answer.Ignored}, core.Memory{})
 			}
 			if err != nil {
 				return err

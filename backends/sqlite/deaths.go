@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -71,7 +72,7 @@ func retryable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
 		return core.ErrNotFound
 	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != core.RunChoiceResult:
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	return roomFree(ctx, tx, run)
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // errText is the answer to text that could not be read back as it was given.
@@ -38,7 +39,7 @@ func checkMemory(m core.Memory) error {
 	return errors.Join(append(errs, checkCalls(m.Calls))...)
 }
 
-func checkCalls(calls []core.PastCall) error {
+func checkCalls(calls []answer.PastCall) error {
 	var errs []error
 	for _, c := range calls {
 		errs = append(errs, checkText(c.ID, c.Name, c.Parameters, c.CompactParams, c.Result, c.ShortResult, c.Error))
@@ -76,10 +77,10 @@ func checkNote(n core.Note) error {
 
 // verdict is the form in which a [core.Verdict] is stored.
 type verdict struct {
-	Outcome core.Outcome    `json:"outcome"`
-	Text    string          `json:"text,omitempty"`
-	History []string        `json:"history,omitempty"`
-	Calls   []core.PastCall `json:"calls,omitempty"`
+	Outcome answer.Outcome    `json:"outcome"`
+	Text    string            `json:"text,omitempty"`
+	History []string          `json:"history,omitempty"`
+	Calls   []answer.PastCall `json:"calls,omitempty"`
 
 	Thought   string   `json:"thought,omitempty"`
 	Actions   []string `json:"actions,omitempty"`

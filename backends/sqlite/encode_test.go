@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, and JSON would change it.
 func TestNotesHoldText(t *testing.T) {
 	const bad = "a\xff"
-	done := core.Outcome{Status: core.Completed}
+	done := answer.Outcome{Status: answer.Completed}
 	if err := checkNote(core.Note{Text: "a", Shown: []core.Shown{{ID: "1"}}, Verdict: &core.Verdict{Text: "a", Outcome: done}}); err != nil {
 		t.Errorf("a good note: %v", err)
 	}

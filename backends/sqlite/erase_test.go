@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -54,8 +55,8 @@ func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
 	must(s.Remember(ctx, run.ID, core.Memory{ID: core.MemoryID(room) + "/did", Room: room, Kind: core.ActionResult, Text: secret(n)}))
 	must(s.Ask(ctx, core.Question{ID: string(room) + "q", Run: run.ID, Room: room, Options: []string{secret(n)}, For: []core.EntityID{"ada"},
 		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
-	v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
-		Calls: []core.PastCall{{ID: "c", Tool: core.Tool{Result: secret(n)}}}, Files: 1}
+	v := core.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
+		Calls: []answer.PastCall{{ID: "c", Tool: answer.Tool{Result: secret(n)}}}, Files: 1}
 	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []llm.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
 	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, core.Memory{ID: core.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
 		InReplyTo: in.ID, At: time.Now(), History: v.History, Calls: v.Calls}))
@@ -152,7 +153,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			if _, err := s.Clear(t.Context(), "room"); err != nil {
 				t.Fatal(err)
 			}
-			v := core.Verdict{Outcome: core.Outcome{Status: core.Completed}, Text: secret(300)}
+			v := core.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(300)}
 			if err := s.Note(t.Context(), run.ID, run.Epoch, core.Note{Text: secret(300), Verdict: &v}); err != nil {
 				t.Fatal(err)
 			}

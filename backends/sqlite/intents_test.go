@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -27,10 +28,10 @@ func TestIntentsWrittenByA661299(t *testing.T) {
 			t.Errorf("%s: the journal holds %+v", id, run.Shown)
 		}
 		synctest.Test(t, func(t *testing.T) {
-			chat, a := progressivetest.NewChat(), &core.Answer{}
+			chat, a := progressivetest.NewChat(), &answer.Answer{}
 			sink := progressivetest.Full{Editing: progressivetest.Editing{PostOnly: progressivetest.PostOnly{Chat: chat}}}
-			a.Apply(core.Change{Kind: core.Text, Text: "The engine is a mill."})
-			a.End(core.Outcome{Status: core.Completed})
+			a.Apply(answer.Change{Kind: answer.Text, Text: "The engine is a mill."})
+			a.End(answer.Outcome{Status: answer.Completed})
 			m := progressive.New(sink, progressive.NewGate(chat.Budget), run, slog.New(slog.DiscardHandler))
 			if err := m.Show(t.Context(), a, func(core.Shown) error { return nil }); err != nil {
 				t.Error(err)

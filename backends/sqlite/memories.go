@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 const memoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
@@ -85,7 +86,7 @@ type content struct {
 	Thought   string            `json:"thought,omitempty"`
 	Actions   []string          `json:"actions,omitempty"`
 	Providers []string          `json:"providers,omitempty"`
-	Calls     []core.PastCall   `json:"calls,omitempty"`
+	Calls     []answer.PastCall `json:"calls,omitempty"`
 }
 
 func contentOf(m core.Memory) string {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
@@ -173,7 +174,7 @@ func TestAcceptRefuses(t *testing.T) {
 		}
 	}
 	run := openRunOf(t, s, "room")
-	if err := s.Finish(t.Context(), run, 0, core.Outcome{Status: core.Completed}, core.Memory{ID: "answer", Room: "another room"}); err == nil {
+	if err := s.Finish(t.Context(), run, 0, answer.Outcome{Status: answer.Completed}, core.Memory{ID: "answer", Room: "another room"}); err == nil {
 		t.Error("a run ended with an answer of another room")
 	}
 	if open, err := s.OpenRuns(t.Context(), "room"); err != nil || len(open) != 1 {
@@ -211,7 +212,7 @@ func TestAfterClose(t *testing.T) {
 		"OpenRooms":  second(s.OpenRooms(ctx)),
 		"Start":      second(s.Start(ctx, "room#1", "owner")),
 		"Note":       s.Note(ctx, "room#1", 1, core.Note{}),
-		"Finish":     s.Finish(ctx, "room#1", 1, core.Outcome{Status: core.Completed}, core.Memory{}),
+		"Finish":     s.Finish(ctx, "room#1", 1, answer.Outcome{Status: answer.Completed}, core.Memory{}),
 		"Beat":       s.Beat(ctx, "owner", time.Now()),
 		"Close once": s.Close(), // may be repeated
 	} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // Ask implements [core.Questions].
@@ -114,7 +115,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memo
 	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 	switch {
 	case errors.Is(err, core.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
-		return core.Accepted{}, core.ErrLost
+		return core.Accepted{}, answer.ErrLost
 	case err != nil:
 		return core.Accepted{}, err
 	}
@@ -132,7 +133,7 @@ func (s *Store) Retire(ctx context.Context, id string) (acc core.Accepted, err e
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
 		if errors.Is(err, core.ErrNotFound) {
-			return core.ErrLost
+			return answer.ErrLost
 		} else if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // RunOf implements [core.Journal].
@@ -60,7 +61,7 @@ func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
 		run.Room, run.Response, core.RunCommand, core.RunChoiceResult).Scan(&newer)
 	if err == nil && (newer || !run.Retryable()) {
-		err = core.ErrLost
+		err = answer.ErrLost
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 var errNoStatus = errors.New("an outcome needs a status")
@@ -121,7 +122,7 @@ func (s *Store) Start(ctx context.Context, id core.RunID, owner string) (core.Ru
 
 func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error {
 	if run.Outcome.Done() {
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	if run.Held && run.owner != owner {
 		return core.ErrBusy
@@ -155,7 +156,7 @@ func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n co
 	err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
 		Scan(jsonColumn{&shown})
 	if errors.Is(err, sql.ErrNoRows) {
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func merge(shown, news []core.Shown) []core.Shown {
 }
 
 // Finish implements [core.Journal].
-func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
 	var err error
 	switch {
 	case !o.Done():
@@ -212,7 +213,7 @@ func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o c
 }
 
 // endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
-func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) (asked bool, err error) {
+func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) (asked bool, err error) {
 	var room core.RoomID
 	var turn core.ResponseID
 	err = tx.QueryRowContext(ctx, `
@@ -220,7 +221,7 @@ func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, core.ErrLost
+		return false, answer.ErrLost
 	case err != nil:
 		return false, err
 	case out.ID != "" && out.Room != room:

@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -71,12 +72,12 @@ func TestPicturesBecomeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []core.PastCall{
-		{ID: "a", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd}},
-		{ID: "b", Tool: core.Tool{Name: "PAINT", Stage: core.StageEnd}, At: 3,
+	want := []answer.PastCall{
+		{ID: "a", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd}},
+		{ID: "b", Tool: answer.Tool{Name: "PAINT", Stage: answer.StageEnd}, At: 3,
 			Files: []llm.PastFile{{N: 0, Type: "image/png", Size: 3}, {N: 1, Type: "image/gif", Size: 5}}},
 	}
-	for where, got := range map[string][]core.PastCall{"the memory": m.Calls, "the verdict": run.Verdict.Calls} {
+	for where, got := range map[string][]answer.PastCall{"the memory": m.Calls, "the verdict": run.Verdict.Calls} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", where, diff)
 		}

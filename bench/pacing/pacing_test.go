@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram"
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -149,11 +149,11 @@ func tell(p *platform, c *pacedChat, length int, rate float64, random *rand.Rand
 		a.mu.Lock()
 		a.tokens++
 		a.mu.Unlock()
-		a.Apply(core.Change{Kind: core.Text, Text: token})
+		a.Apply(answer.Change{Kind: answer.Text, Text: token})
 	}
 	p.end(c)
 	close(a.over)
-	a.End(core.Outcome{Status: core.Completed})
+	a.End(answer.Outcome{Status: answer.Completed})
 	showing.Wait()
 }
 

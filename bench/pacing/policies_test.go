@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -20,7 +21,7 @@ type policy struct {
 
 // pacedAnswer is what is being written.
 type pacedAnswer struct {
-	core.Answer
+	answer.Answer
 	mu     sync.Mutex
 	tokens int
 	over   chan struct{} // closed when all is made
@@ -77,7 +78,7 @@ func everyTokens(p *platform, c *pacedChat, a *pacedAnswer, tokens int) {
 	next := tokens
 	for !closed(a.over) {
 		for a.length() < next && !closed(a.over) {
-			_ = a.Wait(context.Background(), core.Cursor(len(token)*a.length()))
+			_ = a.Wait(context.Background(), answer.Cursor(len(token)*a.length()))
 		}
 		if n := a.length(); n >= next {
 			_ = p.call(c, n)
@@ -116,7 +117,7 @@ type sink struct {
 	s scene
 }
 
-func (s *sink) Render(v core.View, _ ...string) []progressive.Part {
+func (s *sink) Render(v answer.View, _ ...string) []progressive.Part {
 	return []progressive.Part{{Plain: v.Text()}}
 }
 

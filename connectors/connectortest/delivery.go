@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
-func view(text string) core.View {
-	return core.View{Segments: []core.Segment{{Text: text}}}
+func view(text string) answer.View {
+	return answer.View{Segments: []answer.Segment{{Text: text}}}
 }
 
 // showing is an answer on its way into a room.
 type showing struct {
 	r      *rig
 	place  Place
-	answer *core.Answer
+	answer *answer.Answer
 	text   strings.Builder
 	ended  chan error
 	shown  []core.Shown
@@ -30,7 +31,7 @@ type showing struct {
 func (r *rig) show(in Place, gate progressive.Gate) *showing {
 	r.Helper()
 	m := r.ask(in, "tell me")
-	s := &showing{r: r, place: in, answer: new(core.Answer), ended: make(chan error, 1)}
+	s := &showing{r: r, place: in, answer: new(answer.Answer), ended: make(chan error, 1)}
 	run := core.Run{ID: core.RunID(fmt.Sprintf("%s#1", m.Room)), Room: m.Room, Opened: time.Now()}
 	message := progressive.New(r.open(m), gate, run, slog.New(slog.DiscardHandler))
 	go func() {
@@ -50,7 +51,7 @@ func (s *showing) grow(n int, every time.Duration) {
 			word = strings.TrimSpace(word) + ".\n\n"
 		}
 		s.text.WriteString(word)
-		s.answer.Apply(core.Change{Kind: core.Text, Text: word})
+		s.answer.Apply(answer.Change{Kind: answer.Text, Text: word})
 		time.Sleep(every)
 	}
 }
@@ -58,7 +59,7 @@ func (s *showing) grow(n int, every time.Duration) {
 // finish ends the answer, and wants its text to stand in the room, whole, in order, once (I3, ST-18, ST-19).
 func (s *showing) finish() {
 	s.r.Helper()
-	s.answer.End(core.Outcome{Status: core.Completed})
+	s.answer.End(answer.Outcome{Status: answer.Completed})
 	s.r.must(<-s.ended)
 	if got, want := strings.Fields(strings.Join(Own(s.r, s.place), " ")), strings.Fields(s.text.String()); !slices.Equal(got, want) {
 		s.r.Errorf("%s shows %d words, said were %d:\n%q", s.place, len(got), len(want), got)
@@ -136,7 +137,7 @@ func holdsAreObeyed(r *rig) {
 			s := r.show(r.Group(), r.gate())
 			r.Spoil(Fault{Op: op, In: s.place, Hold: hold})
 			s.grow(150, 100*time.Millisecond)
-			s.answer.End(core.Outcome{Status: core.Completed})
+			s.answer.End(answer.Outcome{Status: answer.Completed})
 			r.must(<-s.ended)
 			all := Own(r, s.place)[before:]
 			if got := strings.Fields(strings.Join(all, " ")); !slices.Equal(got, strings.Fields(s.text.String())) {
@@ -153,7 +154,7 @@ func answerIsWithdrawn(r *rig) {
 	if len(Own(r, s.place)) == 0 {
 		r.Fatal("nothing was shown")
 	}
-	s.answer.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
+	s.answer.End(answer.Outcome{Status: answer.Superseded, Withdrawn: true})
 	r.must(<-s.ended)
 	if left := Own(r, s.place); len(left) > 0 {
 		r.Errorf("what was taken back still stands: %q", left)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -32,17 +32,17 @@ func costGrowsLinearly(r *rig) {
 func (r *rig) spend(gate progressive.Gate, deltas int) outlay {
 	r.Helper()
 	s := r.show(r.Direct(Ada), gate)
-	s.answer.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Now playing"})
+	s.answer.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Now playing"})
 	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", deltas/15)
 	before := len(Own(r, s.place))
 	made := len(r.Requests())
 	var m, now runtime.MemStats
 	runtime.ReadMemStats(&m)
 	for i := range deltas {
-		s.answer.Apply(core.Change{Kind: core.Text, Step: 1, Text: text[4*i : 4*i+4]})
+		s.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: text[4*i : 4*i+4]})
 		time.Sleep(10 * time.Millisecond)
 	}
-	s.answer.End(core.Outcome{Status: core.Completed})
+	s.answer.End(answer.Outcome{Status: answer.Completed})
 	r.must(<-s.ended)
 	runtime.ReadMemStats(&now)
 	made = len(r.Requests()) - made

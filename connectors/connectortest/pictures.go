@@ -6,7 +6,7 @@ import (
 	"image/png"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/progressive"
 )
@@ -31,10 +31,10 @@ func answerWithPicture(r *rig) {
 				r.Spoil(f)
 			}
 			data := r.paint()
-			s.answer.Apply(core.Change{Kind: core.ToolStage, Call: "1", Files: []llm.File{{Type: "image/png", Data: data}}, Tool: &core.Tool{
-				Name: "PAINT", Stage: core.StageEnd, Success: true,
+			s.answer.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Files: []llm.File{{Type: "image/png", Data: data}}, Tool: &answer.Tool{
+				Name: "PAINT", Stage: answer.StageEnd, Success: true,
 			}})
-			s.answer.End(core.Outcome{Status: core.Completed})
+			s.answer.End(answer.Outcome{Status: answer.Completed})
 			r.must(<-s.ended)
 			s.nothingFollows()
 			s.wantPicture(data, c.least, c.most)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // changes are what was handed in beside messages and commands.
@@ -52,7 +53,7 @@ func TestOwnEdits(t *testing.T) {
 		w.say("hello")
 		w.settle()
 		s := w.open()
-		id, err := s.Post(w.Context(), s.Render(core.View{Segments: []core.Segment{{Text: "one"}}})[0], "n")
+		id, err := s.Post(w.Context(), s.Render(answer.View{Segments: []answer.Segment{{Text: "one"}}})[0], "n")
 		if err != nil {
 			t.Fatal(err)
 		}

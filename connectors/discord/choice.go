@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 const (
@@ -53,7 +54,7 @@ type component struct {
 }
 
 // rows has a button for each option. Its id is the question's random one and the option's place.
-func rows(o *core.Choices) []row {
+func rows(o *answer.Choices) []row {
 	all := []row{}
 	if o == nil {
 		return all

@@ -9,10 +9,11 @@ import (
 
 	"parley/connectors/discord/discordfake"
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
-var offer = &core.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"1", "2", "3", "4", "5", "6"}}
+var offer = &answer.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"1", "2", "3", "4", "5", "6"}}
 
 // Buttons come with a message and go with the next edit.
 func TestButtons(t *testing.T) {

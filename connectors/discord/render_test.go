@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -48,5 +48,5 @@ func TestGrowing(t *testing.T) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return newProse(progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
+	return newProse(progressive.Off, progressive.InMessages).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -103,7 +104,7 @@ func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 }
 
 // Render implements [progressive.Sink].
-func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
+func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	if s.blocked != "" {
 		return []progressive.Part{{Text: s.blocked, Plain: s.blocked, ReplyTo: true, Offer: v.Choices}}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/progressive"
 )
@@ -77,11 +77,11 @@ func TestTooLargePicture(t *testing.T) {
 	})
 }
 
-func withPictures(sizes ...int) core.View {
-	v := core.View{Segments: []core.Segment{{Text: "Look:"}}, Outcome: core.Outcome{Status: core.Completed}}
+func withPictures(sizes ...int) answer.View {
+	v := answer.View{Segments: []answer.Segment{{Text: "Look:"}}, Outcome: answer.Outcome{Status: answer.Completed}}
 	for _, n := range sizes {
 		picture := llm.File{Type: "image/png", Data: make([]byte, n)}
-		v.Segments = append(v.Segments, core.Segment{Call: "1", Tool: core.Tool{Stage: core.StageEnd}, Files: []llm.File{picture}})
+		v.Segments = append(v.Segments, answer.Segment{Call: "1", Tool: answer.Tool{Stage: answer.StageEnd}, Files: []llm.File{picture}})
 	}
 	return v
 }

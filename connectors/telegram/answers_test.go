@@ -10,6 +10,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core"
+	"parley/core/answer"
 )
 
 // crowd are so many chats with a message that has buttons.
@@ -18,7 +19,7 @@ func (r *rig) crowd(chats int) (all []telegramfake.Message, by []telegramfake.Us
 		u := r.AddUser(fmt.Sprint("Person ", n), fmt.Sprint("person", n))
 		s := newSink(r.bot, address{Chat: r.AddPrivate(u).ID, Message: 1, Kind: private})
 		v := view("Let Eve in?")
-		v.Choices, v.Outcome = offer, core.Outcome{Status: core.Completed, Offer: offer}
+		v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
 		if _, err := s.Post(r.t.Context(), s.Render(v)[0], ""); err != nil {
 			r.t.Fatal(err)
 		}

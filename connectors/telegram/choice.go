@@ -12,6 +12,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // chooseTime is how long a press may take to be safe: people look at a spinning sign until it is answered.
@@ -22,7 +23,7 @@ const notTaken = "That didn't work. Please try again."
 
 // keyboard has a button for each option, below each other: labels may be long. Its data is the question's random id and the
 // option's place.
-func keyboard(o core.Choices) string {
+func keyboard(o answer.Choices) string {
 	type button struct {
 		Text string `json:"text"`
 		Data string `json:"callback_data"`

@@ -7,17 +7,18 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
-var offer = &core.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"Yes", "No"}}
+var offer = &answer.Choices{ID: "ABCDEFGHIJKLMNOPQRSTUVWXYZ", Options: []string{"Yes", "No"}}
 
 // Buttons come with the last word and its last message, and go with the next edit.
 func TestButtons(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		chat, s := r.private()
 		v := view("Let Eve in?")
-		v.Choices, v.Outcome = offer, core.Outcome{Status: core.Completed, Offer: offer}
+		v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
 		parts := s.Render(v)
 		id, err := s.Post(t.Context(), parts[0], "")
 		if err != nil {
@@ -65,7 +66,7 @@ func TestPresses(t *testing.T) {
 				s := r.ask(forum, ada, "hello", telegramfake.InTopic(topic))
 				room := r.last().Room
 				v := view("Let Eve in?")
-				v.Choices, v.Outcome = offer, core.Outcome{Status: core.Completed, Offer: offer}
+				v.Choices, v.Outcome = offer, answer.Outcome{Status: answer.Completed, Offer: offer}
 				if _, err := s.Post(t.Context(), s.Render(v)[0], ""); err != nil {
 					t.Fatal(err)
 				}

@@ -9,6 +9,7 @@ import (
 
 	"parley/connectors/telegram/telegramfake"
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -30,10 +31,10 @@ func TestAnswersGrow(t *testing.T) {
 			return budgets[kind]
 		})
 		var words strings.Builder
-		answers := make([]*core.Answer, len(sinks))
+		answers := make([]*answer.Answer, len(sinks))
 		ended := make(chan error, len(sinks))
 		for i, s := range sinks {
-			a := new(core.Answer)
+			a := new(answer.Answer)
 			answers[i] = a
 			m := progressive.New(s, gate, core.Run{ID: core.RunID(fmt.Sprint(i))}, slog.New(slog.NewTextHandler(r.log, nil)))
 			go func() { ended <- m.Show(t.Context(), a, func(core.Shown) error { return nil }) }()
@@ -45,12 +46,12 @@ func TestAnswersGrow(t *testing.T) {
 			}
 			words.WriteString(word)
 			for _, a := range answers {
-				a.Apply(core.Change{Kind: core.Text, Text: word})
+				a.Apply(answer.Change{Kind: answer.Text, Text: word})
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
 		for _, a := range answers {
-			a.End(core.Outcome{Status: core.Completed})
+			a.End(answer.Outcome{Status: answer.Completed})
 		}
 		for range sinks {
 			if err := <-ended; err != nil {

@@ -15,6 +15,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -195,8 +196,8 @@ func (r *rig) post(s *sink, markdown string) string {
 	return id
 }
 
-func view(markdown string) core.View {
-	return core.View{Segments: []core.Segment{{Text: markdown}}}
+func view(markdown string) answer.View {
+	return answer.View{Segments: []answer.Segment{{Text: markdown}}}
 }
 
 // count counts the requests of a method.

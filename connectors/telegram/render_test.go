@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
 )
@@ -241,5 +241,5 @@ func FuzzRender(f *testing.F) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return newProse(false, "ada", progressive.Off, progressive.InMessages).Parts(core.View{Segments: []core.Segment{{Text: text}}, Outcome: core.Outcome{Status: core.Completed}})
+	return newProse(false, "ada", progressive.Off, progressive.InMessages).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
 }

@@ -9,7 +9,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -96,7 +96,7 @@ func (s *sink) bot() progressive.Scope {
 }
 
 // Render implements [progressive.Sink].
-func (s *sink) Render(v core.View, refused ...string) []progressive.Part {
+func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 

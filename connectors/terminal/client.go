@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 const (
@@ -34,40 +34,40 @@ type Client struct {
 
 // Frame is one event of an answer, as the web API documents it.
 type Frame struct {
-	Type          string        `json:"type"`
-	Text          *string       `json:"text,omitempty"`
-	FullText      *string       `json:"fullText,omitempty"`
-	Kind          string        `json:"kind,omitempty"`
-	ActionName    string        `json:"actionName,omitempty"`
-	CallID        string        `json:"callId,omitempty"`
-	ToolName      string        `json:"toolName,omitempty"`
-	Stage         string        `json:"stage,omitempty"`
-	At            int           `json:"at,omitempty"` // of tool: how many bytes of the text stand above it
-	Args          string        `json:"args,omitempty"`
-	CompactParams string        `json:"compactParams,omitempty"`
-	Result        string        `json:"result,omitempty"`
-	ShortResult   string        `json:"shortResult,omitempty"`
-	Images        []string      `json:"images,omitempty"` // of tool, data: URLs; of done and of what was said before, addresses below the gateway's
-	Files         []File        `json:"files,omitempty"`  // that are no pictures
-	Error         string        `json:"error,omitempty"`
-	MessageID     string        `json:"messageId,omitempty"`
-	FailureKind   string        `json:"failureKind,omitempty"`
-	Interrupted   bool          `json:"interrupted,omitempty"`
-	NoResponse    string        `json:"noResponseReason,omitempty"`
-	History       []string      `json:"actionCallbackHistory,omitempty"`
-	Choices       *core.Choices `json:"choices,omitempty"`
-	After         int           `json:"after,omitempty"` // of reconnect, in milliseconds
+	Type          string          `json:"type"`
+	Text          *string         `json:"text,omitempty"`
+	FullText      *string         `json:"fullText,omitempty"`
+	Kind          string          `json:"kind,omitempty"`
+	ActionName    string          `json:"actionName,omitempty"`
+	CallID        string          `json:"callId,omitempty"`
+	ToolName      string          `json:"toolName,omitempty"`
+	Stage         string          `json:"stage,omitempty"`
+	At            int             `json:"at,omitempty"` // of tool: how many bytes of the text stand above it
+	Args          string          `json:"args,omitempty"`
+	CompactParams string          `json:"compactParams,omitempty"`
+	Result        string          `json:"result,omitempty"`
+	ShortResult   string          `json:"shortResult,omitempty"`
+	Images        []string        `json:"images,omitempty"` // of tool, data: URLs; of done and of what was said before, addresses below the gateway's
+	Files         []File          `json:"files,omitempty"`  // that are no pictures
+	Error         string          `json:"error,omitempty"`
+	MessageID     string          `json:"messageId,omitempty"`
+	FailureKind   string          `json:"failureKind,omitempty"`
+	Interrupted   bool            `json:"interrupted,omitempty"`
+	NoResponse    string          `json:"noResponseReason,omitempty"`
+	History       []string        `json:"actionCallbackHistory,omitempty"`
+	Choices       *answer.Choices `json:"choices,omitempty"`
+	After         int             `json:"after,omitempty"` // of reconnect, in milliseconds
 	raw           []byte
 }
 
 // Message is one line of what was said before.
 type Message struct {
-	ID      string        `json:"id"`
-	Role    string        `json:"role"` // user or assistant
-	ReplyTo string        `json:"replyToMessageId"`
-	Text    string        `json:"text"`
-	Choices *core.Choices `json:"choices"`
-	Tools   []Frame       `json:"tools"` // the last of each call
+	ID      string          `json:"id"`
+	Role    string          `json:"role"` // user or assistant
+	ReplyTo string          `json:"replyToMessageId"`
+	Text    string          `json:"text"`
+	Choices *answer.Choices `json:"choices"`
+	Tools   []Frame         `json:"tools"` // the last of each call
 }
 
 // Open begins a conversation at the gateway whose address base is, or goes on with the one that is named, if the gateway

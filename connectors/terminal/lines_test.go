@@ -10,7 +10,7 @@ import (
 	"github.com/rivo/uniseg"
 	"pgregory.net/rapid"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 func ptr(s string) *string { return &s }
@@ -57,7 +57,7 @@ func TestLines(t *testing.T) {
 
 // What may be chosen stands below, with the numbers that choose it.
 func TestOffer(t *testing.T) {
-	r := reply{text: "Really?", end: &Frame{Choices: &core.Choices{ID: "x", Options: []string{"Yes", "No"}}}}
+	r := reply{text: "Really?", end: &Frame{Choices: &answer.Choices{ID: "x", Options: []string{"Yes", "No"}}}}
 	l := look{width: 30}
 	if got := l.lines(&r); !slices.Equal(got, []string{"Really?", "", "1. Yes", "2. No"}) {
 		t.Errorf("%q", got)
@@ -69,7 +69,7 @@ func TestOffer(t *testing.T) {
 func TestOfferOnTheWay(t *testing.T) {
 	var r reply
 	l := look{width: 30}
-	offer := Frame{Type: "status", Kind: "choices", Choices: &core.Choices{ID: "x", Options: []string{"Blue", "So What"}}}
+	offer := Frame{Type: "status", Kind: "choices", Choices: &answer.Choices{ID: "x", Options: []string{"Blue", "So What"}}}
 	for _, step := range []struct {
 		frame Frame
 		want  []string
@@ -138,7 +138,7 @@ func TestRowsAreHarmlessAndFit(t *testing.T) {
 		file := File{Name: all, Type: "image/" + all, Size: 12345, URL: all}
 		r := reply{
 			text: all, calls: []call{{id: "1", last: Frame{ToolName: all, Stage: "end", ShortResult: all}, files: []File{file, {Type: all}}}},
-			asks: &core.Choices{Options: []string{all, all}}, said: all, note: all,
+			asks: &answer.Choices{Options: []string{all, all}}, said: all, note: all,
 		}
 		if rapid.Bool().Draw(t, "ended") {
 			r.end, r.files = &Frame{Choices: r.asks}, []File{file}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // reply is what is known of an answer so far.
@@ -12,8 +12,8 @@ type reply struct {
 	text  string // what grown holds: it would cost more the longer it is to make it anew for each piece
 	grown strings.Builder
 	calls []call
-	asks  *core.Choices // what may be chosen while it goes on
-	cut   bool          // the connection broke, and is not there again
+	asks  *answer.Choices // what may be chosen while it goes on
+	cut   bool            // the connection broke, and is not there again
 	end   *Frame
 
 	files []File // at the end
@@ -101,7 +101,7 @@ func (r *reply) tool(f Frame) {
 }
 
 // offer is what may be chosen now; nil if nothing.
-func (r *reply) offer() *core.Choices {
+func (r *reply) offer() *answer.Choices {
 	if r.end == nil {
 		return r.asks
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/sim"
 )
@@ -75,18 +76,18 @@ func partOf(b llm.File, from, length int64) core.FilePart {
 }
 
 // answers gives every run the same answer.
-type answers struct{ a *core.Answer }
+type answers struct{ a *answer.Answer }
 
-func (a answers) Watch(context.Context, core.RunID) (*core.Answer, error) { return a.a, nil }
+func (a answers) Watch(context.Context, core.RunID) (*answer.Answer, error) { return a.a, nil }
 
 // serve runs a web connector in a bubble and gives a client for it.
-func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer)) {
+func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *answer.Answer)) {
 	t.Helper()
 	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer) })
 }
 
 // serveUntil is serve with a function that stops the connector.
-func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *core.Answer, func())) {
+func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *answer.Answer, func())) {
 	t.Helper()
 	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer, n.stop) })
 }
@@ -95,7 +96,7 @@ func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (co
 type network struct {
 	client *http.Client
 	dial   func(network, address string) (net.Conn, error)
-	answer *core.Answer // of every run
+	answer *answer.Answer // of every run
 	stop   func()
 }
 
@@ -107,7 +108,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &core.Answer{}
+		a := &answer.Answer{}
 		o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
 		if edit != nil {
@@ -165,7 +166,7 @@ func TestRefusedRequests(t *testing.T) {
 		"unknown address":        {"/api/nothing", ``, http.StatusNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
-			serve(t, nil, accept, func(client *http.Client, _ *core.Answer) {
+			serve(t, nil, accept, func(client *http.Client, _ *answer.Answer) {
 				resp, body := post(t, client, c.path, c.body)
 				if resp.StatusCode != c.want || !strings.Contains(body, `"error":`) {
 					t.Errorf("%d %s", resp.StatusCode, body)
@@ -179,7 +180,7 @@ func TestRefusedRequests(t *testing.T) {
 func TestBrokenStore(t *testing.T) {
 	inner := errors.New("disk on fire at /var/secret")
 	broken := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, inner }
-	serve(t, nil, broken, func(client *http.Client, _ *core.Answer) {
+	serve(t, nil, broken, func(client *http.Client, _ *answer.Answer) {
 		resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)
 		if resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "fire") {
 			t.Errorf("%d %s", resp.StatusCode, body)
@@ -189,7 +190,7 @@ func TestBrokenStore(t *testing.T) {
 
 func TestTooManyMessages(t *testing.T) {
 	none := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, nil }
-	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 2 }, none, func(client *http.Client, _ *core.Answer) {
+	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 2 }, none, func(client *http.Client, _ *answer.Answer) {
 		for i := range 3 {
 			resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)
 			if limited := resp.StatusCode == http.StatusTooManyRequests; limited != (i == 2) {
@@ -204,7 +205,7 @@ func TestTooManyMessages(t *testing.T) {
 // WB-13: a message that is known costs none of the messages that an address may send. How often it comes is limited all the same,
 // before its body is read.
 func TestRejoiningIsNoMessage(t *testing.T) {
-	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, ignored, func(client *http.Client, _ *core.Answer) {
+	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, ignored, func(client *http.Client, _ *answer.Answer) {
 		for i, c := range []struct {
 			key  string
 			want int
@@ -226,7 +227,7 @@ func TestRejoiningIsNoMessage(t *testing.T) {
 
 // WB-01: what proxies need to let a stream through, a first byte at once, and a sign of life in silence.
 func TestStreamHead(t *testing.T) {
-	serve(t, nil, accept, func(client *http.Client, a *core.Answer) {
+	serve(t, nil, accept, func(client *http.Client, a *answer.Answer) {
 		begun := time.Now()
 		resp, err := client.Post("http://127.0.0.1:8080/api/conversations/c/messages/stream", "application/json",
 			strings.NewReader(`{"text":"a"}`))
@@ -248,7 +249,7 @@ func TestStreamHead(t *testing.T) {
 		}
 		go func() {
 			time.Sleep(time.Minute)
-			a.End(core.Outcome{Status: core.Completed})
+			a.End(answer.Outcome{Status: answer.Completed})
 		}()
 		rest, err := io.ReadAll(resp.Body)
 		if n := strings.Count(string(rest), ": alive\n"); err != nil || n != 3 && n != 4 {
@@ -259,7 +260,7 @@ func TestStreamHead(t *testing.T) {
 
 func TestReady(t *testing.T) {
 	serve(t, func(o *Options) { o.Ready = func(context.Context) error { return errors.New("no disk") } }, accept,
-		func(client *http.Client, _ *core.Answer) {
+		func(client *http.Client, _ *answer.Answer) {
 			for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
 				resp, err := client.Get("http://127.0.0.1:8080" + path)
 				if err != nil {

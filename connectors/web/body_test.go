@@ -14,6 +14,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/answer"
 )
 
 // loopback runs a web connector on a real port until the test ends, and returns its address. A nil handler accepts nothing.
@@ -23,7 +24,7 @@ func loopback(t *testing.T, edit func(*Options), h connectors.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{&core.Answer{}}, Store: rooms{},
+	o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
 		Log: slog.New(slog.DiscardHandler)}
 	if edit != nil {
 		edit(&o)

@@ -12,6 +12,7 @@ import (
 
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -32,7 +33,7 @@ type backend struct {
 
 // reply is an answer that a test writes.
 type reply struct {
-	core.Answer
+	answer.Answer
 	b        *backend
 	question core.Memory
 }
@@ -141,7 +142,7 @@ func (b *backend) Recent(_ context.Context, room core.RoomID, kind core.MemoryKi
 	return append([]core.Memory(nil), b.said[room]...), nil
 }
 
-func (b *backend) Watch(_ context.Context, id core.RunID) (*core.Answer, error) {
+func (b *backend) Watch(_ context.Context, id core.RunID) (*answer.Answer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return &b.replies[id].Answer, nil
@@ -180,7 +181,7 @@ func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, err
 	case core.Command:
 		for _, r := range b.replies {
 			if r.question.Room == in.Room && !r.View().Outcome.Done() {
-				r.finishLocked(core.Outcome{Status: core.Stopped}, "_(Stopped.)_")
+				r.finishLocked(answer.Outcome{Status: answer.Stopped}, "_(Stopped.)_")
 			}
 		}
 	}
@@ -217,7 +218,7 @@ func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
 	if b.carries {
 		b.asked <- carrier
 	} else {
-		carrier.End(core.Outcome{Status: core.Ignored})
+		carrier.End(answer.Outcome{Status: answer.Ignored})
 	}
 	b.chosen <- c
 	return core.Accepted{Memory: id, Run: run}
@@ -228,32 +229,32 @@ func (r *reply) offer(id string, options ...string) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	r.b.open[id] = r
-	r.Apply(core.Change{Kind: core.ChoicesChanged, Choices: &core.Choices{ID: id, Options: options}})
+	r.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: &answer.Choices{ID: id, Options: options}})
 }
 
 // goOn takes away what could be chosen.
-func (r *reply) goOn() { r.Apply(core.Change{Kind: core.ChoicesChanged}) }
+func (r *reply) goOn() { r.Apply(answer.Change{Kind: answer.ChoicesChanged}) }
 
-func (r *reply) say(text string) { r.Apply(core.Change{Kind: core.Text, Text: text}) }
+func (r *reply) say(text string) { r.Apply(answer.Change{Kind: answer.Text, Text: text}) }
 
 func (r *reply) callback(call, text string) {
-	r.Apply(core.Change{Kind: core.Callback, Call: call, Text: text})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: call, Text: text})
 }
 
-func (r *reply) tool(call string, t core.Tool, files ...llm.File) {
-	r.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &t, Files: files})
+func (r *reply) tool(call string, t answer.Tool, files ...llm.File) {
+	r.Apply(answer.Change{Kind: answer.ToolStage, Call: call, Tool: &t, Files: files})
 }
 
 // finish stores the answer and ends it; mark is the remark that the runtime would put below.
-func (r *reply) finish(o core.Outcome, mark string) {
+func (r *reply) finish(o answer.Outcome, mark string) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
 	r.finishLocked(o, mark)
 }
 
-func (r *reply) finishLocked(o core.Outcome, mark string) {
+func (r *reply) finishLocked(o answer.Outcome, mark string) {
 	if mark != "" {
-		r.Apply(core.Change{Kind: core.Text, Step: 1 << 20, Text: mark})
+		r.Apply(answer.Change{Kind: answer.Text, Step: 1 << 20, Text: mark})
 	}
 	v := r.View()
 	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], core.Memory{

@@ -9,7 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // order is what the last answer says and its calls, from top to bottom.
@@ -23,7 +23,7 @@ func (p *tab) ordered(want string) {
 }
 
 func (r *reply) step(n int, text string) {
-	r.Apply(core.Change{Kind: core.Text, Step: n, Text: text})
+	r.Apply(answer.Change{Kind: answer.Text, Step: n, Text: text})
 }
 
 // Calls stand where they happened among the text: while it is written, for who joins late, and after a reload. What a call says
@@ -33,7 +33,7 @@ func playCalls(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("go")
 	r := g.next(t)
-	look := core.Tool{Name: "LOOK", Stage: core.StageStart}
+	look := answer.Tool{Name: "LOOK", Stage: answer.StageStart}
 	r.say("First 🎉 I look it up, for naïve 👩🏽‍💻")
 	p.ordered("First 🎉 I look it up, for naïve 👩🏽‍💻")
 	first := `all('.said .text p')[0]`
@@ -45,15 +45,15 @@ func playCalls(t *testing.T, g *gateway, p *tab) {
 	r.tool("1", look)
 	p.ordered("First 🎉 I look it up, for naïve 👩🏽‍💻|[LOOK]")
 	p.eval(`[window.first, window.place] = [` + first + `, JSON.stringify(` + first + `.getBoundingClientRect())]`) // the mark at its end is gone
-	look.Stage, look.Success = core.StageEnd, true
+	look.Stage, look.Success = answer.StageEnd, true
 	r.tool("1", look)
 	p.wait(`all('.tool')[0].dataset.stage === 'end'`)
 	stays()
 	r.step(1, "Ça y est — 見つけた 🗾.\n\nNow the second:")
 	p.ordered("First 🎉 I look it up, for naïve 👩🏽‍💻|[LOOK]|Ça y est — 見つけた 🗾.¶Now the second:")
-	play := core.Tool{Name: "PLAY", Stage: core.StageStart}
+	play := answer.Tool{Name: "PLAY", Stage: answer.StageStart}
 	r.tool("2", play)
-	play.Stage = core.StageRunning
+	play.Stage = answer.StageRunning
 	r.tool("2", play)
 	r.callback("2", "Searching 🔎")
 	above := "First 🎉 I look it up, for naïve 👩🏽‍💻|[LOOK]|Ça y est — 見つけた 🗾.¶Now the second:|[PLAY]"
@@ -123,7 +123,7 @@ func playCodeOverCalls(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("go")
 	r := g.next(t)
-	call := core.Tool{Name: "LOOK", Stage: core.StageStart}
+	call := answer.Tool{Name: "LOOK", Stage: answer.StageStart}
 	r.say("Look:\n\n```go\nfunc a() {}")
 	r.tool("1", call)
 	p.wait(`all('.said pre').length === 1 && all('.tool').length === 1`)
@@ -153,15 +153,15 @@ func playRestartInCall(t *testing.T, p *tab) {
 	p.send("go")
 	r := g.next(t)
 	r.say("Before 🎉")
-	r.tool("1", core.Tool{Name: "LOOK", Stage: core.StageStart})
+	r.tool("1", answer.Tool{Name: "LOOK", Stage: answer.StageStart})
 	r.callback("1", "Looking")
 	p.ordered("Before 🎉|[LOOK]|Looking")
 	g.stop()
 	p.shows(".status", "Reconnecting…")
 	r.callback("1", "Found 🎵 it")
-	r.tool("1", core.Tool{Name: "LOOK", Stage: core.StageEnd, Success: true})
+	r.tool("1", answer.Tool{Name: "LOOK", Stage: answer.StageEnd, Success: true})
 	r.step(1, "Between")
-	r.tool("2", core.Tool{Name: "PLAY", Stage: core.StageStart})
+	r.tool("2", answer.Tool{Name: "PLAY", Stage: answer.StageStart})
 	g = start(t, b, listen(t, l.Addr().String()), nil)
 	p.ordered("Before 🎉|[LOOK]|Found 🎵 it¶Between|[PLAY]")
 	r.callback("2", "After")
@@ -172,7 +172,7 @@ func playRestartInCall(t *testing.T, p *tab) {
 	again := b.restarted(r)
 	start(t, b, listen(t, l.Addr().String()), nil)
 	again.say("I was away.")
-	again.tool("9", core.Tool{Name: "AGAIN", Stage: core.StageStart})
+	again.tool("9", answer.Tool{Name: "AGAIN", Stage: answer.StageStart})
 	again.step(1, "Back.")
 	again.finish(completed, "")
 	p.wait(`all('.stop')[0].hidden`)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -36,17 +36,17 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	r.say("show you.")
 	p.shows(".answer .text", "Let me show you.")
 	p.eval(`window.first = all('.answer .text p')[0]`)
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageStreaming, ParametersChunk: `{"track":`})
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageStreaming, ParametersChunk: `{"track":`})
 	p.wait(`all('.tool dd')[0]?.textContent === '{"track":'`)
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`})
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageRunning, Parameters: `{"track":"Dunes"}`})
 	p.shows(".status", "Running PLAY_DEMO…")
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A sketch", Files: []llm.File{onePixel()}})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "A sketch", Files: []llm.File{onePixel()}})
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageRunning, Parameters: `{"track":"Dunes"}`, ShortResult: "half way"})
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageRunning, Parameters: `{"track":"Dunes"}`, ShortResult: "half way"})
 	p.shows(".tool summary", "half way")
 	p.is(`all('.pictures img').length`, "1")
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Looking up the track…", Important: "Looking up the track…"})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Looking up the track…", Important: "Looking up the track…"})
 	p.wait(`all('.pictures img').length === 0`)
 	p.shows(".answer .text", "Looking up the track…")
 	p.is(`shown(".status").includes("update")`, "false")
@@ -55,12 +55,12 @@ func playConversation(t *testing.T, g *gateway, p *tab) {
 	p.wait(`shown('.answer .text strong') === 'Dunes'`)
 	p.is(`shown('.answer .text').includes('Looking')`, "false")
 	p.is(`all('.answer .text p').length`, "2")
-	r.tool("1", core.Tool{Name: "PLAY_DEMO", Stage: core.StageEnd, Parameters: `{"track":"Dunes"}`, CompactParams: "Dunes, of the record that everybody knows", Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true}, onePixel())
+	r.tool("1", answer.Tool{Name: "PLAY_DEMO", Stage: answer.StageEnd, Parameters: `{"track":"Dunes"}`, CompactParams: "Dunes, of the record that everybody knows", Result: `{"seconds":2.4}`, ShortResult: "done in 2.4 s", Success: true}, onePixel())
 	p.wait(`all('.pictures img')[0]?.naturalWidth === 1`)
 	p.shows(".tool summary", "done in 2.4 s")
 	p.is(`all('.tool')[0].open`, "false")
 	for part := range strings.SplitAfterSeq(told, " ") {
-		r.Apply(core.Change{Kind: core.Text, Step: 1, Text: part})
+		r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: part})
 	}
 	r.finish(completed, "")
 	p.wait(`all('.answer [aria-label="Copy the answer"]').length === 1`)
@@ -103,7 +103,7 @@ func playStop(t *testing.T, g *gateway, p *tab) {
 	p.shows(".note", "Stopped.")
 	p.is(`shown('.answer .text')`, "Once upon a time")
 	p.wait(`all('.stop')[0].hidden`)
-	if got := r.View().Outcome.Status; got != core.Stopped {
+	if got := r.View().Outcome.Status; got != answer.Stopped {
 		t.Errorf("the answer ended %q", got)
 	}
 	p.do(chromedp.Reload())
@@ -113,7 +113,7 @@ func playStop(t *testing.T, g *gateway, p *tab) {
 func playFailure(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("hello")
-	g.next(t).finish(core.Outcome{Status: core.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
+	g.next(t).finish(answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, llm.RateLimited.Sentence())
 	p.shows(".failed .text", "The model is busy right now.")
 	p.shots("failed")
 	p.click(".retry")
@@ -142,7 +142,7 @@ func playSuperseded(t *testing.T, g *gateway, p *tab) {
 		t.Errorf("%q in %s came first, %q in %s second", old.question.Text, old.question.Room, later.question.Text, later.question.Room)
 	}
 	p.is(`all('.answer').length`, "2")
-	old.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
+	old.End(answer.Outcome{Status: answer.Superseded, Withdrawn: true})
 	p.shows(".note", "Your newer message is being answered instead.")
 	later.say("Both.")
 	later.finish(completed, "")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // lines is who speaks in turn.
@@ -17,8 +17,8 @@ func playChoices(t *testing.T, g *gateway, p *tab) {
 	p.send("tea, please")
 	r := g.next(t)
 	r.say("Which one?")
-	r.tool("1", core.Tool{Name: "ASK", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "ASK", Stage: core.StageRunning, Parameters: "{}"})
+	r.tool("1", answer.Tool{Name: "ASK", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "ASK", Stage: answer.StageRunning, Parameters: "{}"})
 	r.offer("first", "Assam", "Sencha", "<b>Hot water</b>")
 	offered := func() {
 		t.Helper()
@@ -132,10 +132,10 @@ func playRefused(t *testing.T, g *gateway, p *tab) {
 
 	p.send("Never mind") // is no option
 	later := g.next(t)
-	r.End(core.Outcome{Status: core.Superseded})
+	r.End(answer.Outcome{Status: answer.Superseded})
 	p.wait(`all('.answer .chip').length === 0`)
 	later.say("Which tea?")
-	later.finish(core.Outcome{Status: core.Completed, Offer: &core.Choices{ID: "last", Options: []string{"Green", "Black"}}}, "")
+	later.finish(answer.Outcome{Status: answer.Completed, Offer: &answer.Choices{ID: "last", Options: []string{"Green", "Black"}}}, "")
 	p.wait(`all('.answer .chip').length === 2 && all('.stop')[0].hidden`)
 	p.click(".answer .chip:nth-child(2)")
 	if r := g.next(t); r.question.Text != "Black" {

@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/connectors/web"
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -60,8 +60,8 @@ func playTarget(t *testing.T, p *tab) {
 	g.keep(silence(), llm.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")}) // what it shows can be heard and saved there too
 	p.send("play")
 	r := g.next(t)
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageEnd, Success: true}, silence(), llm.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")})
+	r.tool("1", answer.Tool{Name: "PLAY", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Success: true}, silence(), llm.File{Name: "a.txt", Type: "text/plain", Data: []byte("text")})
 	r.finish(completed, "")
 	for range 2 {
 		p.wait(`all('audio').length === 1 && (all('audio')[0].play().catch(() => {}), true)`)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -62,15 +62,15 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("play")
 	r := g.next(t)
-	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageRunning, Parameters: "{}", ShortResult: "half way"})
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "A draft", Files: []llm.File{{Name: "draft.txt", Type: "text/plain", Data: []byte("draft")}}})
+	r.tool("1", answer.Tool{Name: "MAKE", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "MAKE", Stage: answer.StageRunning, Parameters: "{}", ShortResult: "half way"})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "A draft", Files: []llm.File{{Name: "draft.txt", Type: "text/plain", Data: []byte("draft")}}})
 	p.wait(`shown('.save .name').includes('draft')`)
 	p.shows(".tool summary", "half way")
 	if got := p.save("draft.txt"); got != "1|draft.txt|application/octet-stream|draft|blob" {
 		t.Errorf("saved %s", got)
 	}
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
 	p.wait(`all('.save').length === 6`)
 	p.is(`all('.save').map((chip) => chip.querySelector('.size').textContent).join()`, "2.4 kB,24 bytes,20 bytes,3 bytes,1 byte,8.0 kB")
 	p.is(`all('.save')[3].querySelector('.name').matches(':dir(rtl)')`, "true")
@@ -85,11 +85,11 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	hear()
 	r.callback("1", "Gone")
 	p.wait(`all('.save').length === 0 && live.size === 0`)
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Playing", Files: []llm.File{onePixel(), report, evil, drawing, hebrew, nameless, song}})
 	p.wait(`all('.save').length === 6`)
 	p.eval(`window.player = all('audio')[0], ''`)
-	r.tool("1", core.Tool{Name: "MAKE", Stage: core.StageEnd, Success: true}, onePixel(), report, evil, drawing, hebrew, nameless, song)
-	r.Apply(core.Change{Kind: core.Text, Step: 1, Text: "There you are."})
+	r.tool("1", answer.Tool{Name: "MAKE", Stage: answer.StageEnd, Success: true}, onePixel(), report, evil, drawing, hebrew, nameless, song)
+	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "There you are."})
 	p.shows(".answer .text", "There you are.")
 	p.is(`window.player === all('audio')[0]`, "true") // whoever listens hears on
 	r.finish(completed, "")
@@ -142,8 +142,8 @@ func playFilesAlone(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("play")
 	r := g.next(t)
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageEnd, Success: true}, silence())
+	r.tool("1", answer.Tool{Name: "PLAY", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Success: true}, silence())
 	r.finish(completed, "")
 	check := func() {
 		t.Helper()
@@ -158,9 +158,9 @@ func playFilesAlone(t *testing.T, g *gateway, p *tab) {
 
 	p.send("take it back")
 	r = g.next(t)
-	r.tool("1", core.Tool{Name: "PLAY", Stage: core.StageStart})
-	r.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "Wait", Files: []llm.File{silence()}})
+	r.tool("1", answer.Tool{Name: "PLAY", Stage: answer.StageStart})
+	r.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "Wait", Files: []llm.File{silence()}})
 	p.wait(`all('.save').length === 2`)
-	r.End(core.Outcome{Status: core.Superseded, Withdrawn: true})
+	r.End(answer.Outcome{Status: answer.Superseded, Withdrawn: true})
 	p.wait(`all('.save').length === 1 && all('.note').length === 1`)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"parley/connectors/web"
-	"parley/core"
+	"parley/core/answer"
 )
 
 // The line is cut, and the same answer goes on (WB-05, WB-06).
@@ -15,8 +15,8 @@ func playCut(t *testing.T, g *gateway, p *tab) {
 	p.open(g.url)
 	p.send("go")
 	r := g.next(t)
-	r.tool("1", core.Tool{Name: "T", Stage: core.StageStart})
-	r.tool("1", core.Tool{Name: "T", Stage: core.StageStreaming, ParametersChunk: `[1,`})
+	r.tool("1", answer.Tool{Name: "T", Stage: answer.StageStart})
+	r.tool("1", answer.Tool{Name: "T", Stage: answer.StageStreaming, ParametersChunk: `[1,`})
 	r.say("one ")
 	p.shows(".answer .text", "one")
 	g.tap.cut()

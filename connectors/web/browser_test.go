@@ -17,7 +17,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 )
 
 // patience is after how long a test gives up.
@@ -247,7 +247,7 @@ func (p *tab) shots(name string) {
 	p.do(chromedp.EmulateViewport(1200, 800))
 }
 
-var completed = core.Outcome{Status: core.Completed}
+var completed = answer.Outcome{Status: answer.Completed}
 
 func TestBrowser(t *testing.T) {
 	ctx := browser(t)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -35,7 +35,7 @@ func playHostile(t *testing.T, g *gateway, p *tab) {
 	r := g.next(t)
 	text := strings.ReplaceAll(strings.Join(corpus, "\n\n"), "EVIL", evil.URL)
 	r.callback("1", text)
-	r.tool("1", core.Tool{Name: "<img src=x onerror=pwned()>", Stage: core.StageEnd, Result: text, Error: text},
+	r.tool("1", answer.Tool{Name: "<img src=x onerror=pwned()>", Stage: answer.StageEnd, Result: text, Error: text},
 		llm.File{Type: "image/svg+xml", Data: []byte("<svg onload=pwned()>")}, llm.File{Name: "<img src=x onerror=pwned()>", Type: "text/html", Data: []byte("<script>pwned()</script>")})
 	for i := 0; i < len(text); i += 7 {
 		r.say(text[i:min(i+7, len(text))])

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // choose takes what the page's reader chose, and streams what comes of it.
@@ -95,14 +96,14 @@ func (w *Web) recent(ctx context.Context, room core.RoomID) ([]core.Memory, erro
 }
 
 // offers are what is asked in room, by the message that asks.
-func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*core.Choices, error) {
+func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*answer.Choices, error) {
 	open, err := w.opts.Store.OpenQuestions(ctx, room)
 	if err != nil {
 		return nil, err
 	}
-	offers := map[core.MemoryID]*core.Choices{}
+	offers := map[core.MemoryID]*answer.Choices{}
 	for _, q := range open {
-		offers[core.Run{ID: q.Run}.Said()] = &core.Choices{ID: q.ID, Options: q.Options}
+		offers[core.Run{ID: q.Run}.Said()] = &answer.Choices{ID: q.ID, Options: q.Options}
 	}
 	return offers, nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func TestClear(t *testing.T) {
@@ -27,7 +28,7 @@ func TestClear(t *testing.T) {
 				}
 				return core.Accepted{Deleted: 7}, c.err
 			}
-			serve(t, nil, submit, func(client *http.Client, _ *core.Answer) {
+			serve(t, nil, submit, func(client *http.Client, _ *answer.Answer) {
 				r, err := http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080/api/conversations/"+c.id, nil)
 				if err != nil {
 					t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -86,7 +87,7 @@ type message struct {
 	Tools           []frame         `json:"tools,omitempty"`
 	Interrupted     bool            `json:"interrupted,omitempty"`
 	FailureKind     llm.FailureKind `json:"failureKind,omitempty"`
-	Choices         *core.Choices   `json:"choices,omitempty"` // what people may still choose from
+	Choices         *answer.Choices `json:"choices,omitempty"` // what people may still choose from
 }
 
 // history replies with what was said, oldest first. A reply is built while few others are, and held while its reader takes it:
@@ -142,7 +143,7 @@ func (w *Web) lines(ctx context.Context, room core.RoomID) (lines [][]byte, size
 }
 
 // line is m as a reload shows it; offer is what can still be chosen there.
-func (w *Web) line(room core.RoomID, m core.Memory, offer *core.Choices) message {
+func (w *Web) line(room core.RoomID, m core.Memory, offer *answer.Choices) message {
 	line := message{
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
 		History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // Every error of the API is JSON with a sentence, as docs/web-api.md says.
 func TestErrorsAreJSON(t *testing.T) {
 	const choices = "/api/conversations/c/choices/stream"
-	serve(t, nil, ignored, func(client *http.Client, _ *core.Answer) {
+	serve(t, nil, ignored, func(client *http.Client, _ *answer.Answer) {
 		for name, c := range map[string]struct {
 			method, path, kind, body string
 			want                     int

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -20,19 +21,19 @@ type frame struct {
 	Kind       string `json:"kind,omitempty"`
 	ActionName string `json:"actionName,omitempty"`
 
-	Phase           string      `json:"phase,omitempty"` // tool: call, result, error
-	CallID          string      `json:"callId,omitempty"`
-	ToolName        string      `json:"toolName,omitempty"`
-	Stage           core.Stage  `json:"stage,omitempty"`
-	At              int         `json:"at,omitempty"` // bytes of the whole text that stand above it
-	Args            string      `json:"args,omitempty"`
-	ParametersChunk string      `json:"parametersChunk,omitempty"`
-	CompactParams   string      `json:"compactParams,omitempty"`
-	Result          string      `json:"result,omitempty"`
-	ShortResult     string      `json:"shortResult,omitempty"`
-	Error           string      `json:"error,omitempty"`
-	Images          []string    `json:"images,omitzero"` // data: URLs; of done, on a reload and of an answer that has ended, addresses below the gateway's
-	Files           []shownFile `json:"files,omitzero"`  // that are no pictures
+	Phase           string       `json:"phase,omitempty"` // tool: call, result, error
+	CallID          string       `json:"callId,omitempty"`
+	ToolName        string       `json:"toolName,omitempty"`
+	Stage           answer.Stage `json:"stage,omitempty"`
+	At              int          `json:"at,omitempty"` // bytes of the whole text that stand above it
+	Args            string       `json:"args,omitempty"`
+	ParametersChunk string       `json:"parametersChunk,omitempty"`
+	CompactParams   string       `json:"compactParams,omitempty"`
+	Result          string       `json:"result,omitempty"`
+	ShortResult     string       `json:"shortResult,omitempty"`
+	Error           string       `json:"error,omitempty"`
+	Images          []string     `json:"images,omitzero"` // data: URLs; of done, on a reload and of an answer that has ended, addresses below the gateway's
+	Files           []shownFile  `json:"files,omitzero"`  // that are no pictures
 
 	MessageID   string          `json:"messageId,omitempty"` // done
 	AgentName   string          `json:"agentName,omitempty"`
@@ -40,7 +41,7 @@ type frame struct {
 	Interrupted bool            `json:"interrupted,omitempty"`
 	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string        `json:"actionCallbackHistory,omitempty"`
-	Choices     *core.Choices   `json:"choices,omitempty"` // status, done: what people may choose from
+	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: what people may choose from
 }
 
 // firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
@@ -55,7 +56,7 @@ type encoder struct {
 	legacy bool       // every frame of text holds the whole
 	chosen bool       // the message was taken as a choice
 
-	seen    core.View
+	seen    answer.View
 	whole   int  // length at the last snapshot
 	since   int  // bytes added since then
 	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
@@ -78,7 +79,7 @@ func (e *encoder) nothing(why string) []frame {
 // run makes calls of its own, or none.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
-		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: core.StageEnd, Error: "Interrupted by a restart."}
+		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
 		if showed(e.seen, f.CallID) {
 			cut = e.showing(cut, nil)
 		}
@@ -93,24 +94,24 @@ func (e *encoder) restart() (out []frame) {
 
 // encode gives the frames that bring the reader from what it has seen to view. changes are those between the two: all
 // their text comes where the last of it stands among the calls.
-func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) (out []frame) {
+func (e *encoder) encode(run core.RunID, changes []answer.Change, view answer.View) (out []frame) {
 	e.run = run
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
 	e.seen, e.places = view, places(view)
 	last := -1
 	for i, c := range changes {
-		if c.Kind == core.Text || c.Kind == core.Callback {
+		if c.Kind == answer.Text || c.Kind == answer.Callback {
 			last = i
 		}
 	}
 	for i, c := range changes {
 		switch {
-		case c.Kind == core.ToolStage:
+		case c.Kind == answer.ToolStage:
 			out = append(out, e.tool(c)...)
-		case c.Kind == core.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
-			out = append(out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: core.StageRunning, At: e.places[c.Call]}, c.Files))
-		case c.Kind == core.ChoicesChanged:
+		case c.Kind == answer.Callback && (len(c.Files) > 0 || showed(before, c.Call)):
+			out = append(out, e.showing(frame{Type: "tool", Phase: "call", CallID: c.Call, Stage: answer.StageRunning, At: e.places[c.Call]}, c.Files))
+		case c.Kind == answer.ChoicesChanged:
 			e.asked = c.Choices != nil
 			out = append(out, frame{Type: "status", Kind: "choices", Choices: c.Choices})
 		}
@@ -132,7 +133,7 @@ func (e *encoder) encode(run core.RunID, changes []core.Change, view core.View) 
 }
 
 // places says for each call of v how many bytes of the text stand above it.
-func places(v core.View) (all map[string]int) {
+func places(v answer.View) (all map[string]int) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" {
 			if all == nil {
@@ -149,7 +150,7 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	for _, s := range e.seen.Segments {
 		was, known := were[s.Call]
 		if known && was != e.places[s.Call] && !slices.ContainsFunc(told, func(f frame) bool { return f.CallID == s.Call }) {
-			f := toolFrame(s.Call, core.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
+			f := toolFrame(s.Call, answer.Tool{Stage: s.Tool.Stage, Success: s.Tool.Success})
 			f.At = e.places[s.Call]
 			out = append(out, f)
 		}
@@ -157,7 +158,7 @@ func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	return out
 }
 
-func (e *encoder) token(view core.View, added string, whole bool) frame {
+func (e *encoder) token(view answer.View, added string, whole bool) frame {
 	f := frame{Type: "token"}
 	if e.since += len(added); e.since >= max(firstSnapshot, e.whole) {
 		whole = true
@@ -184,29 +185,29 @@ func (e *encoder) say(f frame) []frame {
 	return []frame{f}
 }
 
-func (e *encoder) tool(c core.Change) (out []frame) {
+func (e *encoder) tool(c answer.Change) (out []frame) {
 	f := toolFrame(c.Call, *c.Tool)
 	f.At = e.places[c.Call]
 	if c.Files != nil {
 		f = e.showing(f, c.Files)
 	}
 	switch f.Stage {
-	case core.StageStart:
+	case answer.StageStart:
 		e.calls = append(e.calls, f)
-	case core.StageRunning:
+	case answer.StageRunning:
 		out = e.say(frame{Type: "status", Kind: "running_action", ActionName: f.ToolName})
-	case core.StageEnd:
+	case answer.StageEnd:
 		e.calls = slices.DeleteFunc(e.calls, func(o frame) bool { return o.CallID == c.Call })
 	}
 	return append(out, f)
 }
 
 // toolFrame is one step of a call.
-func toolFrame(id string, t core.Tool) frame {
+func toolFrame(id string, t answer.Tool) frame {
 	f := frame{Type: "tool", Phase: "call", CallID: id, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
 		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
 		Error: t.Error}
-	if t.Stage == core.StageEnd {
+	if t.Stage == answer.StageEnd {
 		f.Phase = "error"
 		if t.Success {
 			f.Phase = "result"
@@ -215,11 +216,11 @@ func toolFrame(id string, t core.Tool) frame {
 	return f
 }
 
-func (e *encoder) done(run core.RunID, v core.View) frame {
+func (e *encoder) done(run core.RunID, v answer.View) frame {
 	text := v.Text()
 	o := v.Outcome
 	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
-	if o.Withdrawn || o.Status == core.Ignored || text == "" && len(v.Files()) == 0 {
+	if o.Withdrawn || o.Status == answer.Ignored || text == "" && len(v.Files()) == 0 {
 		text, f.NoResponse = "", string(o.Status)
 		if e.chosen {
 			f.Kind = "chosen"
@@ -239,7 +240,7 @@ func (e *encoder) done(run core.RunID, v core.View) frame {
 
 // diff says what was added at the end of the text between two views of one answer, or that something above the end
 // changed, so that only the whole will do. It looks at each segment once, and copies only what was added.
-func diff(old, now core.View) (added string, replaced bool) {
+func diff(old, now answer.View) (added string, replaced bool) {
 	i := 0
 	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
 		i++
@@ -279,12 +280,12 @@ func diff(old, now core.View) (added string, replaced bool) {
 }
 
 // showed says that files of a call were in sight.
-func showed(v core.View, call string) bool {
-	return slices.ContainsFunc(v.Segments, func(s core.Segment) bool { return s.Call == call && len(s.Files) > 0 })
+func showed(v answer.View, call string) bool {
+	return slices.ContainsFunc(v.Segments, func(s answer.Segment) bool { return s.Call == call && len(s.Files) > 0 })
 }
 
 // same compares segments at one place of two views. The text of a step only grows, so its length tells.
-func same(a, b core.Segment) bool {
+func same(a, b answer.Segment) bool {
 	if a.Call != "" {
 		return a.Text == b.Text
 	}

@@ -3,15 +3,15 @@ package web
 import (
 	"testing"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // shows is an answer that tests write, and what its readers were told.
 type shows struct {
-	core.Answer
+	answer.Answer
 	enc encoder
-	at  core.Cursor
+	at  answer.Cursor
 }
 
 func (s *shows) read() []frame {
@@ -20,15 +20,17 @@ func (s *shows) read() []frame {
 	return s.enc.encode("run", changes, view)
 }
 
-func (s *shows) call(stage core.Stage, files ...llm.File) {
-	s.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &core.Tool{Name: "PLAY", Stage: stage, Success: true}, Files: files})
+func (s *shows) call(stage answer.Stage, files ...llm.File) {
+	s.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &answer.Tool{Name: "PLAY", Stage: stage, Success: true}, Files: files})
 }
 
 func (s *shows) update(text string, files ...llm.File) {
-	s.Apply(core.Change{Kind: core.Callback, Call: "1", Text: text, Files: files})
+	s.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: text, Files: files})
 }
 
-func (s *shows) offer(o *core.Choices) { s.Apply(core.Change{Kind: core.ChoicesChanged, Choices: o}) }
+func (s *shows) offer(o *answer.Choices) {
+	s.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: o})
+}
 
 var (
 	cover = llm.File{Type: "image/png", Data: []byte("png")}
@@ -56,8 +58,8 @@ func showing(what string) string {
 // leaves them. The last frame has their addresses.
 func TestFramesOfFiles(t *testing.T) {
 	s := &shows{enc: encoder{room: "web/c"}}
-	s.call(core.StageStart)
-	s.call(core.StageRunning)
+	s.call(answer.StageStart)
+	s.call(answer.StageRunning)
 	s.update("Looking")
 	wantFrames(t, started+"\n"+running+"\n"+streaming+"\n"+`{"type":"token","text":"Looking"}`, s.read())
 	s.update("Found", cover, track)
@@ -69,10 +71,10 @@ func TestFramesOfFiles(t *testing.T) {
 	s.update("Still gone")
 	wantFrames(t, `{"type":"token","fullText":"Still gone"}`, s.read())
 	s.update("", cover, track)
-	s.call(core.StageEnd)
+	s.call(answer.StageEnd)
 	wantFrames(t, showing(both)+"\n"+`{"type":"token","fullText":""}`+"\n"+
 		`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end"}`, s.read())
-	s.End(core.Outcome{Status: core.Completed})
+	s.End(answer.Outcome{Status: answer.Completed})
 	wantFrames(t, `{"type":"done","fullText":"","images":["`+atFile+`0"],"files":[{"name":"a.ogg","type":"audio/ogg","size":3,"url":"`+atFile+`1"}],"messageId":"run",`+
 		`"actionCallbackHistory":["Looking","Found","Other","Gone","Still gone"]}`, s.read())
 }
@@ -80,11 +82,11 @@ func TestFramesOfFiles(t *testing.T) {
 // Who joins is told what is shown now, and what there is to choose.
 func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
 	s := &shows{enc: encoder{joining: true}}
-	s.call(core.StageStart)
-	s.call(core.StageRunning)
+	s.call(answer.StageStart)
+	s.call(answer.StageRunning)
 	s.update("Found", cover, track)
 	s.update("Other", notes)
-	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked, s.read())
 
 	s.at, s.enc = 0, encoder{joining: true} // later, when somebody has chosen
@@ -95,31 +97,31 @@ func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
 // What can be chosen while an answer goes on is told at once, and that it is over.
 func TestFramesOfAnOffer(t *testing.T) {
 	s := &shows{}
-	s.Apply(core.Change{Kind: core.Text, Text: "Which?"})
-	offer := &core.Choices{ID: "q", Options: []string{"Yes", "No"}}
+	s.Apply(answer.Change{Kind: answer.Text, Text: "Which?"})
+	offer := &answer.Choices{ID: "q", Options: []string{"Yes", "No"}}
 	s.offer(offer)
 	wantFrames(t, streaming+"\n"+`{"type":"token","text":"Which?"}`+"\n"+asked, s.read())
 	s.offer(nil)
 	wantFrames(t, over, s.read())
 	s.offer(offer)
 	wantFrames(t, asked, s.read())
-	s.End(core.Outcome{Status: core.Completed, Offer: offer})
+	s.End(answer.Outcome{Status: answer.Completed, Offer: offer})
 	wantFrames(t, `{"type":"done","fullText":"Which?","messageId":"run","choices":{"id":"q","options":["Yes","No"]}}`, s.read())
 }
 
 // A restart takes away what can be chosen, and what a call showed that was under way: who goes on has calls of its own.
 func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 	s := &shows{}
-	s.call(core.StageStart)
+	s.call(answer.StageStart)
 	s.update("", track)
-	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
+	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.read()
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart.","images":[],"files":[]}`+"\n"+over, s.enc.restart())
 	wantFrames(t, "", s.enc.restart())
 
 	s = &shows{}
-	s.call(core.StageStart)
-	s.offer(&core.Choices{ID: "q", Options: []string{"Yes", "No"}})
+	s.call(answer.StageStart)
+	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	s.offer(nil)
 	s.read()
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"PLAY","stage":"end","error":"Interrupted by a restart."}`, s.enc.restart())
@@ -128,10 +130,10 @@ func TestFramesOfWhatIsShownAtARestart(t *testing.T) {
 // WB-15: files of an answer that has ended are addresses: who replays it holds none of them.
 func TestFramesOfAnEndedAnswer(t *testing.T) {
 	s := &shows{enc: encoder{room: "web/c", joining: true}}
-	s.call(core.StageStart)
-	s.call(core.StageEnd, llm.File{Type: "image/png", Past: &llm.PastFile{N: 3, Type: "image/png", Size: 3}},
+	s.call(answer.StageStart)
+	s.call(answer.StageEnd, llm.File{Type: "image/png", Past: &llm.PastFile{N: 3, Type: "image/png", Size: 3}},
 		llm.File{Name: "a.ogg", Type: "audio/ogg", Past: &llm.PastFile{N: 4, Name: "a.ogg", Type: "audio/ogg", Size: 7}})
-	s.End(core.Outcome{Status: core.Completed})
+	s.End(answer.Outcome{Status: answer.Completed})
 	there := `"images":["` + atFile + `3"],"files":[{"name":"a.ogg","type":"audio/ogg","size":7,"url":"` + atFile + `4"}]`
 	wantFrames(t, started+"\n"+`{"type":"tool","phase":"result","callId":"1","toolName":"PLAY","stage":"end",`+there+`}`+"\n"+
 		`{"type":"done","fullText":"",`+there+`,"messageId":"run"}`, s.read())

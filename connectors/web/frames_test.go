@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -49,16 +49,16 @@ func (p *page) read(t *testing.T, fs []frame) {
 }
 
 // write makes one random change of an answer.
-func write(a *core.Answer, r *rand.Rand) {
+func write(a *answer.Answer, r *rand.Rand) {
 	switch step, call := r.IntN(3), fmt.Sprint("call", r.IntN(3)); r.IntN(6) {
 	case 0:
-		a.Apply(core.Change{Kind: core.Callback, Call: call, Text: []string{"", "Searching…", "Found **it**", "ha"}[r.IntN(4)]})
+		a.Apply(answer.Change{Kind: answer.Callback, Call: call, Text: []string{"", "Searching…", "Found **it**", "ha"}[r.IntN(4)]})
 	case 1:
-		a.Apply(core.Change{Kind: core.ToolStage, Call: call, Tool: &core.Tool{Name: "X", Stage: core.StageRunning}})
+		a.Apply(answer.Change{Kind: answer.ToolStage, Call: call, Tool: &answer.Tool{Name: "X", Stage: answer.StageRunning}})
 	case 2:
-		a.Apply(core.Change{Kind: core.Text, Call: call, Text: " more"})
+		a.Apply(answer.Change{Kind: answer.Text, Call: call, Text: " more"})
 	default:
-		a.Apply(core.Change{Kind: core.Text, Step: step, Text: []string{"ha", "\n", "```\n", "bana", "na", " "}[r.IntN(6)]})
+		a.Apply(answer.Change{Kind: answer.Text, Step: step, Text: []string{"ha", "\n", "```\n", "bana", "na", " "}[r.IntN(6)]})
 	}
 }
 
@@ -67,8 +67,8 @@ func write(a *core.Answer, r *rand.Rand) {
 func TestFramesAddUp(t *testing.T) {
 	for seed := range uint64(3000) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		a, enc, p := &core.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{calls: map[string]int{}}
-		var at core.Cursor
+		a, enc, p := &answer.Answer{}, encoder{legacy: seed%7 == 0, joining: seed%5 == 0}, &page{calls: map[string]int{}}
+		var at answer.Cursor
 		look := func() {
 			changes, view := a.Read(at)
 			at = view.At
@@ -88,7 +88,7 @@ func TestFramesAddUp(t *testing.T) {
 				look()
 			}
 		}
-		a.End(core.Outcome{Status: core.Completed})
+		a.End(answer.Outcome{Status: answer.Completed})
 		look()
 		if p.done != 1 {
 			t.Fatalf("seed %d: done came %d times", seed, p.done)
@@ -98,8 +98,8 @@ func TestFramesAddUp(t *testing.T) {
 
 // A token frame has the addition or the whole, never both; the old protocol has both in every frame.
 func TestTokenFrames(t *testing.T) {
-	a := &core.Answer{}
-	a.Apply(core.Change{Kind: core.Text, Text: "Hello"})
+	a := &answer.Answer{}
+	a.Apply(answer.Change{Kind: answer.Text, Text: "Hello"})
 	for _, c := range []struct {
 		enc        encoder
 		text, full bool
@@ -119,10 +119,10 @@ func TestTokenFrames(t *testing.T) {
 // Whole texts come at doubling sizes, so that the bytes sent grow with the text and not with its square (ST-22).
 func TestBytesGrowLinearly(t *testing.T) {
 	sent := func(deltas int) int {
-		a, enc, p := &core.Answer{}, encoder{}, &page{}
-		var at core.Cursor
+		a, enc, p := &answer.Answer{}, encoder{}, &page{}
+		var at answer.Cursor
 		for range deltas {
-			a.Apply(core.Change{Kind: core.Text, Text: "word "})
+			a.Apply(answer.Change{Kind: answer.Text, Text: "word "})
 			changes, view := a.Read(at)
 			at = view.At
 			p.read(t, enc.encode("r", changes, view))
@@ -135,11 +135,11 @@ func TestBytesGrowLinearly(t *testing.T) {
 }
 
 func TestStatusIsNotRepeated(t *testing.T) {
-	a, enc := &core.Answer{}, encoder{}
+	a, enc := &answer.Answer{}, encoder{}
 	fs := enc.thinking()
-	var at core.Cursor
+	var at answer.Cursor
 	for _, word := range strings.Fields("one two three") {
-		a.Apply(core.Change{Kind: core.Text, Text: word})
+		a.Apply(answer.Change{Kind: answer.Text, Text: word})
 		changes, view := a.Read(at)
 		at = view.At
 		fs = append(fs, enc.encode("r", changes, view)...)
@@ -157,22 +157,22 @@ func TestStatusIsNotRepeated(t *testing.T) {
 
 func TestDone(t *testing.T) {
 	for _, c := range []struct {
-		outcome core.Outcome
+		outcome answer.Outcome
 		text    string
 		want    string
 	}{
-		{core.Outcome{Status: core.Completed}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A"}`},
-		{core.Outcome{Status: core.Stopped}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A","interrupted":true}`},
-		{core.Outcome{Status: core.Superseded, Withdrawn: true}, "Hi",
+		{answer.Outcome{Status: answer.Completed}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A"}`},
+		{answer.Outcome{Status: answer.Stopped}, "Hi", `{"type":"done","fullText":"Hi","messageId":"r","agentName":"A","interrupted":true}`},
+		{answer.Outcome{Status: answer.Superseded, Withdrawn: true}, "Hi",
 			`{"type":"done","fullText":"","agentName":"A","interrupted":true,"noResponseReason":"superseded"}`},
-		{core.Outcome{Status: core.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
-		{core.Outcome{Status: core.Failed, Failure: llm.RateLimited}, "Busy.",
+		{answer.Outcome{Status: answer.Ignored}, "", `{"type":"done","fullText":"","agentName":"A","noResponseReason":"ignored"}`},
+		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, "Busy.",
 			`{"type":"done","fullText":"Busy.","messageId":"r","agentName":"A","failureKind":"rate_limited"}`},
-		{core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Partial: true}, "Half.",
+		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited, Partial: true}, "Half.",
 			`{"type":"done","fullText":"Half.","messageId":"r","agentName":"A","failureKind":"rate_limited","interrupted":true}`},
 	} {
-		a, enc := &core.Answer{}, encoder{agent: "A"}
-		a.Apply(core.Change{Kind: core.Text, Text: c.text})
+		a, enc := &answer.Answer{}, encoder{agent: "A"}
+		a.Apply(answer.Change{Kind: answer.Text, Text: c.text})
 		a.End(c.outcome)
 		fs := enc.encode("r", nil, a.View())
 		got, err := json.Marshal(fs[len(fs)-1])
@@ -184,10 +184,10 @@ func TestDone(t *testing.T) {
 
 // Who has only chosen, for an answer that waits, is told so: nothing comes of it here.
 func TestDoneOfAChoice(t *testing.T) {
-	for status, want := range map[core.Status]string{core.Ignored: "chosen", core.Completed: ""} {
-		a, enc := &core.Answer{}, encoder{chosen: true}
-		a.Apply(core.Change{Kind: core.Text, Text: "Hi"})
-		a.End(core.Outcome{Status: status})
+	for status, want := range map[answer.Status]string{answer.Ignored: "chosen", answer.Completed: ""} {
+		a, enc := &answer.Answer{}, encoder{chosen: true}
+		a.Apply(answer.Change{Kind: answer.Text, Text: "Hi"})
+		a.End(answer.Outcome{Status: status})
 		if f := enc.done("r", a.View()); f.Kind != want {
 			t.Errorf("%s is of the kind %q", status, f.Kind)
 		}
@@ -196,12 +196,15 @@ func TestDoneOfAChoice(t *testing.T) {
 
 // A call's frames stand in order with the text, and a call that nobody will end any more ends.
 func TestFramesOfACall(t *testing.T) {
-	var a core.Answer
-	tool := func(x core.Tool) { x.Name = "READ"; a.Apply(core.Change{Kind: core.ToolStage, Call: "1", Tool: &x}) }
-	a.Apply(core.Change{Kind: core.Text, Text: "I read it."})
-	tool(core.Tool{Stage: core.StageStart})
-	tool(core.Tool{Stage: core.StageStreaming, ParametersChunk: `{"path":`, CompactParams: ""})
-	tool(core.Tool{Stage: core.StageStreaming, ParametersChunk: `"a.txt"}`, CompactParams: "a.txt"})
+	var a answer.Answer
+	tool := func(x answer.Tool) {
+		x.Name = "READ"
+		a.Apply(answer.Change{Kind: answer.ToolStage, Call: "1", Tool: &x})
+	}
+	a.Apply(answer.Change{Kind: answer.Text, Text: "I read it."})
+	tool(answer.Tool{Stage: answer.StageStart})
+	tool(answer.Tool{Stage: answer.StageStreaming, ParametersChunk: `{"path":`, CompactParams: ""})
+	tool(answer.Tool{Stage: answer.StageStreaming, ParametersChunk: `"a.txt"}`, CompactParams: "a.txt"})
 	var enc encoder
 	changes, view := a.Read(0)
 	at := view.At
@@ -214,9 +217,9 @@ func TestFramesOfACall(t *testing.T) {
 	wantFrames(t, `{"type":"tool","phase":"error","callId":"1","toolName":"READ","stage":"end","error":"Interrupted by a restart."}`, moved.restart())
 	wantFrames(t, "", moved.restart())
 
-	tool(core.Tool{Stage: core.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})
-	tool(core.Tool{Stage: core.StageEnd, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", Result: "x", ShortResult: "1 line", Success: true})
-	a.Apply(core.Change{Kind: core.Text, Step: 1, Text: "Done."})
+	tool(answer.Tool{Stage: answer.StageRunning, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt"})
+	tool(answer.Tool{Stage: answer.StageEnd, Parameters: `{"path":"a.txt"}`, CompactParams: "a.txt", Result: "x", ShortResult: "1 line", Success: true})
+	a.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "Done."})
 	changes, view = a.Read(at)
 	want = `{"type":"status","kind":"running_action","actionName":"READ"}
 {"type":"tool","phase":"call","callId":"1","toolName":"READ","stage":"running","at":10,"args":"{\"path\":\"a.txt\"}","compactParams":"a.txt"}
@@ -251,14 +254,14 @@ func TestChunkings(t *testing.T) {
 	whole := string(file)
 	for seed := range uint64(10_000) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		var a core.Answer
-		enc, p, at := encoder{joining: seed%5 == 0}, &page{}, core.Cursor(0)
+		var a answer.Answer
+		enc, p, at := encoder{joining: seed%5 == 0}, &page{}, answer.Cursor(0)
 		for rest := []rune(whole); len(rest) > 0; {
 			n := min(len(rest), 1+r.IntN(40))
-			a.Apply(core.Change{Kind: core.Text, Text: string(rest[:n])})
+			a.Apply(answer.Change{Kind: answer.Text, Text: string(rest[:n])})
 			rest = rest[n:]
 			if r.IntN(10) == 0 {
-				a.Apply(core.Change{Kind: core.Callback, Call: "c", Text: whole[:r.IntN(20)]}) // stands below, whatever it says
+				a.Apply(answer.Change{Kind: answer.Callback, Call: "c", Text: whole[:r.IntN(20)]}) // stands below, whatever it says
 			}
 			if r.IntN(4) == 0 || len(rest) == 0 {
 				changes, view := a.Read(at)
@@ -274,9 +277,9 @@ func TestChunkings(t *testing.T) {
 
 // What is important is told on its own, for who shows nothing before the end, and changes nothing about the text.
 func TestImportantFrames(t *testing.T) {
-	a, enc, p := &core.Answer{}, encoder{}, &page{}
-	a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "this costs money", Important: "this costs money"})
-	a.Apply(core.Change{Kind: core.Callback, Call: "1", Text: "bought"})
+	a, enc, p := &answer.Answer{}, encoder{}, &page{}
+	a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "this costs money", Important: "this costs money"})
+	a.Apply(answer.Change{Kind: answer.Callback, Call: "1", Text: "bought"})
 	changes, view := a.Read(0)
 	var told []string
 	fs := enc.encode("run", changes, view)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -72,7 +73,7 @@ func TestShelf(t *testing.T) {
 
 // A picture of an answer is given to who knows its conversation, and is nothing but a picture there (SE-06).
 func TestFiles(t *testing.T) {
-	serve(t, nil, accept, func(client *http.Client, _ *core.Answer) {
+	serve(t, nil, accept, func(client *http.Client, _ *answer.Answer) {
 		for path, want := range map[string]int{
 			"/api/conversations/c/messages/web%2Fc%231/files/0":       http.StatusOK,
 			"/api/conversations/c/messages/web%2Fc%231/files/1":       http.StatusNotFound,
@@ -101,7 +102,7 @@ func TestFiles(t *testing.T) {
 func TestFilesAreSaved(t *testing.T) {
 	song := llm.File{Name: "a \"b\"\r\nX: y.html", Type: "text/html; charset=utf-8", Data: []byte("0123456789")}
 	store := func(o *Options) { o.Store = oneFile{rooms{}, song} }
-	serve(t, store, accept, func(client *http.Client, _ *core.Answer) {
+	serve(t, store, accept, func(client *http.Client, _ *answer.Answer) {
 		r, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:8080/api/conversations/c/messages/web%2Fc%231/files/0", nil)
 		if err != nil {
 			t.Fatal(err)

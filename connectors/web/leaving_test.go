@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // A choice is often the last thing that a gateway waits for before it stops: its stream still gets the outcome. Other streams
@@ -23,10 +24,10 @@ func TestStreamsOfAStoppingGateway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			submit := func(core.Inbound) (core.Accepted, error) { return core.Accepted{Run: "run", Chosen: c.chosen}, nil }
-			serveUntil(t, nil, submit, func(client *http.Client, a *core.Answer, stop func()) {
+			serveUntil(t, nil, submit, func(client *http.Client, a *answer.Answer, stop func()) {
 				begun := time.Now()
 				time.AfterFunc(time.Minute, stop)
-				time.AfterFunc(time.Minute+c.after, func() { a.End(core.Outcome{Status: core.Completed}) })
+				time.AfterFunc(time.Minute+c.after, func() { a.End(answer.Outcome{Status: answer.Completed}) })
 				_, body := post(t, client, "/api/conversations/c/choices/stream", `{"id":"q","option":0}`)
 				if !strings.Contains(body, c.want) {
 					t.Errorf("the stream ended with %q, want %s", body, c.want)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -179,7 +180,7 @@ func heap() int64 {
 // WB-15: one byte of a file is one byte of the store's, and many parts are the whole.
 func TestPartsOfFiles(t *testing.T) {
 	asked := &atomic.Int64{}
-	serve(t, func(o *Options) { o.Store = large{asked: asked} }, accept, func(client *http.Client, _ *core.Answer) {
+	serve(t, func(o *Options) { o.Store = large{asked: asked} }, accept, func(client *http.Client, _ *answer.Answer) {
 		for _, c := range []struct {
 			part         string
 			status       int
@@ -226,7 +227,7 @@ func TestFileChangesWhileItIsRead(t *testing.T) {
 
 // WB-15: an address has a number of GET requests in a minute, a large one.
 func TestTooManyReads(t *testing.T) {
-	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, accept, func(client *http.Client, _ *core.Answer) {
+	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 1 }, accept, func(client *http.Client, _ *answer.Answer) {
 		for i := range readsPerMessage + 1 {
 			resp, err := client.Get("http://127.0.0.1:8080" + historyPath)
 			if err != nil {
@@ -281,14 +282,14 @@ func TestShare(t *testing.T) {
 
 // WB-15: a stream whose frames hold all the text costs a bounded number of bytes in a second, and gets all of it in the end.
 func TestLegacyStreamsAreBounded(t *testing.T) {
-	serve(t, nil, accept, func(client *http.Client, a *core.Answer) {
+	serve(t, nil, accept, func(client *http.Client, a *answer.Answer) {
 		piece := strings.Repeat("x", 1000)
 		go func() {
 			for range 1000 {
-				a.Apply(core.Change{Kind: core.Text, Text: piece})
+				a.Apply(answer.Change{Kind: answer.Text, Text: piece})
 				time.Sleep(10 * time.Millisecond)
 			}
-			a.End(core.Outcome{Status: core.Completed})
+			a.End(answer.Outcome{Status: answer.Completed})
 		}()
 		_, body := post(t, client, streamPath, `{"text":"a","streamProtocol":"legacy"}`)
 		if len(body) > 5_000_000 || !strings.Contains(body, strings.Repeat(piece, 1000)) {

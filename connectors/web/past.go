@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -28,7 +29,7 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
 		if b.Past != nil {
-			f.show(e.room, core.Run{ID: e.run}.Said(), core.PastCall{Files: []llm.PastFile{*b.Past}})
+			f.show(e.room, core.Run{ID: e.run}.Said(), answer.PastCall{Files: []llm.PastFile{*b.Past}})
 		} else if b.Picture() {
 			f.Images = append(f.Images, b.DataURL())
 		} else {
@@ -39,7 +40,7 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 }
 
 // show adds the addresses of what a call has shown in an answer.
-func (f *frame) show(room core.RoomID, id core.MemoryID, c core.PastCall) {
+func (f *frame) show(room core.RoomID, id core.MemoryID, c answer.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
 		address := below + strconv.Itoa(p.N)

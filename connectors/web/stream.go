@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 const (
@@ -137,7 +138,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.A
 			return err
 		}
 		err = w.copy(ctx, out, &enc, acc.Run, a)
-		if !errors.Is(err, core.ErrLost) {
+		if !errors.Is(err, answer.ErrLost) {
 			return err
 		}
 		if err := out.frames(enc.restart()); err != nil { // the run has changed hands: another answer, from its start
@@ -148,8 +149,8 @@ func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.A
 
 // copy writes what changes in a, joined, until it has ended. A slow reader is given less often what is newest: nothing
 // queues for it (WB-03).
-func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run core.RunID, a *core.Answer) error {
-	var at core.Cursor
+func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run core.RunID, a *answer.Answer) error {
+	var at answer.Cursor
 	for {
 		err := w.wait(ctx, out, a, at)
 		if errors.Is(err, io.EOF) {
@@ -188,7 +189,7 @@ func (e *encoder) pause() time.Duration {
 }
 
 // wait returns when a has something new; meanwhile it tells proxies that the stream lives (WB-01).
-func (w *Web) wait(ctx context.Context, out *sse, a *core.Answer, at core.Cursor) error {
+func (w *Web) wait(ctx context.Context, out *sse, a *answer.Answer, at answer.Cursor) error {
 	for {
 		quiet, cancel := context.WithTimeoutCause(ctx, beat, errQuiet)
 		err := a.Wait(quiet, at)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // A conversation that can't be looked up is no empty one: every address of it says so, and it is logged.
@@ -20,7 +21,7 @@ func TestConversationCannotBeRead(t *testing.T) {
 	edit := func(o *Options) {
 		o.Store, o.Log = rooms{broken: errors.New("out of reach")}, slog.New(slog.NewTextHandler(&log, nil))
 	}
-	serve(t, edit, submit, func(client *http.Client, _ *core.Answer) {
+	serve(t, edit, submit, func(client *http.Client, _ *answer.Answer) {
 		for _, c := range []struct{ method, path, body string }{
 			{"GET", historyPath, ""},
 			{"POST", streamPath, `{"text":"a"}`},

@@ -16,6 +16,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/answer"
 )
 
 // Name is how addresses and the log call this connector.
@@ -27,7 +28,7 @@ var ErrEnded = errors.New("the web chat has ended")
 // Answers is what the web needs of the runtime beyond the handler.
 type Answers interface {
 	// Watch is core.Runtime.Watch.
-	Watch(ctx context.Context, id core.RunID) (*core.Answer, error)
+	Watch(ctx context.Context, id core.RunID) (*answer.Answer, error)
 }
 
 // Store is what the web reads and writes itself.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/schema"
 )
@@ -64,7 +65,7 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 			return m
 		}
 	}
-	var answer core.Answer
+	var answer answer.Answer
 	var mu sync.Mutex
 	call := core.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n core.Notice) error {
 		mu.Lock()

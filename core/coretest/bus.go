@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,7 +82,7 @@ func heard(t *testing.T, ch <-chan core.Frame, want core.Frame) {
 	}
 }
 
-func numbered(run core.RunID, i int) core.Frame { return core.Frame{Run: run, From: core.Cursor(i)} }
+func numbered(run core.RunID, i int) core.Frame { return core.Frame{Run: run, From: answer.Cursor(i)} }
 
 func everybodyHears(t *testing.T, b buses) {
 	var readers []<-chan core.Frame
@@ -115,9 +116,9 @@ func inOrder(t *testing.T, b buses) {
 }
 
 // ascending reads until it has heard last from somebody.
-func ascending(t *testing.T, ch <-chan core.Frame, last core.Cursor) (frames int) {
+func ascending(t *testing.T, ch <-chan core.Frame, last answer.Cursor) (frames int) {
 	t.Helper()
-	at := map[core.RunID]core.Cursor{}
+	at := map[core.RunID]answer.Cursor{}
 	for {
 		f, ok := next(t, ch)
 		if !ok {
@@ -216,24 +217,24 @@ func nobodyListens(t *testing.T, b buses) {
 
 // everyFrame holds every kind of change, with all that its fields may say.
 func everyFrame() []core.Frame {
-	tool := core.Tool{
-		Name: "SEARCH", Stage: core.StageEnd, Parameters: `{"q":"<a&b>"}`, ParametersChunk: `b>"}`,
+	tool := answer.Tool{
+		Name: "SEARCH", Stage: answer.StageEnd, Parameters: `{"q":"<a&b>"}`, ParametersChunk: `b>"}`,
 		Result: "two\nlines", ShortResult: "one line", Success: true, Error: "It was not found.",
 	}
-	changes := []core.Change{
-		{End: 7, Kind: core.Text, Step: 2, Text: "¿<b>\u2028 \x00\\\"é😀"},
-		{End: 8, Kind: core.Callback, Call: "call-1", Text: "half way"},
-		{End: 9, Kind: core.Callback, Call: "call-1"},
-		{End: math.MaxUint64, Kind: core.Ended, Outcome: &core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Withdrawn: true}},
+	changes := []answer.Change{
+		{End: 7, Kind: answer.Text, Step: 2, Text: "¿<b>\u2028 \x00\\\"é😀"},
+		{End: 8, Kind: answer.Callback, Call: "call-1", Text: "half way"},
+		{End: 9, Kind: answer.Callback, Call: "call-1"},
+		{End: math.MaxUint64, Kind: answer.Ended, Outcome: &answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited, Withdrawn: true}},
 	}
-	for _, s := range []core.Stage{core.StageStart, core.StageStreaming, core.StageRunning, core.StageEnd} {
+	for _, s := range []answer.Stage{answer.StageStart, answer.StageStreaming, answer.StageRunning, answer.StageEnd} {
 		at := tool
 		at.Stage = s
-		changes = append(changes, core.Change{End: 10, Kind: core.ToolStage, Call: "call-1", Tool: &at})
+		changes = append(changes, answer.Change{End: 10, Kind: answer.ToolStage, Call: "call-1", Tool: &at})
 	}
 	all := []core.Frame{{Run: "asks"}, {Run: "all", Epoch: 3, From: math.MaxUint64, Changes: changes}}
-	for _, s := range []core.Status{core.Completed, core.Ignored, core.Superseded, core.Stopped, core.Failed, core.TimedOut} {
-		all = append(all, core.Frame{Run: "ended", Changes: []core.Change{{End: 1, Kind: core.Ended, Outcome: &core.Outcome{Status: s}}}})
+	for _, s := range []answer.Status{answer.Completed, answer.Ignored, answer.Superseded, answer.Stopped, answer.Failed, answer.TimedOut} {
+		all = append(all, core.Frame{Run: "ended", Changes: []answer.Change{{End: 1, Kind: answer.Ended, Outcome: &answer.Outcome{Status: s}}}})
 	}
 	return all
 }

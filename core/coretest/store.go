@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // Store checks everything that [core.Store] promises, except that it outlives its process: see [StoreSuite].
@@ -80,7 +81,7 @@ func answerOf(r core.Run, text string) core.Memory {
 	return core.Memory{ID: core.MemoryID("answer/" + r.ID), Room: r.Room, Author: "agent", Name: "Agent", Text: text, At: time.Now()}
 }
 
-var done = core.Outcome{Status: core.Completed}
+var done = answer.Outcome{Status: answer.Completed}
 
 func (s store) accept(in core.Message, j core.JoinRule) core.Accepted {
 	s.t.Helper()

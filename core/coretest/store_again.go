@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func reopenedChecks() []storeCheck {
@@ -43,7 +44,7 @@ func reopenFinished(t *testing.T, s store) {
 	s.must(s.Reopen(t.Context(), r.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
 	s.same("the open runs", len(s.openRuns("room")), 1)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), answer.ErrLost)
 
 	s.beat("second", time.Minute)
 	again := s.start(r.ID, "second")
@@ -63,12 +64,12 @@ func reopenHeld(t *testing.T, s store) {
 	s.beat("second", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "first")
 	s.must(s.Reopen(t.Context(), r.ID))
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "more"}), core.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "more"}), answer.ErrLost)
 	_, err := s.Start(t.Context(), r.ID, "second")
 	s.fails(err, core.ErrBusy)
 	again := s.start(r.ID, "first")
 	s.must(s.Reopen(t.Context(), r.ID))
-	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, core.Memory{}), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, core.Memory{}), answer.ErrLost)
 	time.Sleep(2 * time.Minute)
 	s.start(r.ID, "second")
 }
@@ -78,7 +79,7 @@ func reopenRefused(t *testing.T, s store) {
 		t.Helper()
 		before, err := s.Run(t.Context(), id)
 		s.must(err)
-		s.fails(s.Reopen(t.Context(), id), core.ErrLost)
+		s.fails(s.Reopen(t.Context(), id), answer.ErrLost)
 		after, err := s.Run(t.Context(), id)
 		s.must(err)
 		s.same("the run", after, before)
@@ -94,15 +95,15 @@ func reopenRefused(t *testing.T, s store) {
 
 	for room, n := range map[core.RoomID]core.Note{
 		"acting": {Acting: "a call"}, "acted": {Acted: "a result"},
-		"judged": {Verdict: &core.Verdict{Outcome: core.Outcome{Status: core.Stopped}}},
+		"judged": {Verdict: &core.Verdict{Outcome: answer.Outcome{Status: answer.Stopped}}},
 	} {
 		r := s.start(s.opened(room, 1).ID, "owner")
 		s.note(r, n)
 		refused(r.ID)
 	}
-	for room, o := range map[core.RoomID]core.Outcome{
-		"superseded": {Status: core.Superseded}, "stopped": {Status: core.Stopped},
-		"withdrawn": {Status: core.Failed, Withdrawn: true},
+	for room, o := range map[core.RoomID]answer.Outcome{
+		"superseded": {Status: answer.Superseded}, "stopped": {Status: answer.Stopped},
+		"withdrawn": {Status: answer.Failed, Withdrawn: true},
 	} {
 		r := s.start(s.opened(room, 1).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -79,7 +80,7 @@ func attemptsCounted(t *testing.T, s store) {
 	s.note(r, core.Note{Attempt: true, Text: "and more"})
 	s.same("attempts", s.reread(r.ID).Attempts, 2)
 	s.same("attempts of the next holder", s.start(r.ID, "owner").Attempts, 2)
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Attempt: true}), core.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Attempt: true}), answer.ErrLost)
 	s.same("attempts", s.openRuns("room")[0].Attempts, 2)
 }
 
@@ -103,7 +104,7 @@ func (s store) aside(room core.RoomID, n int) core.Run {
 	return r
 }
 
-var setAside = core.Outcome{Status: core.Failed, Failure: llm.SetAside}
+var setAside = answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
 
 func (s store) setAside(limit int) (ids []core.RunID) {
 	s.t.Helper()
@@ -121,7 +122,7 @@ func setAsideRetried(t *testing.T, s store) {
 	r := s.aside("room", 1)
 	other := s.aside("other", 1)
 	failed := s.start(s.opened("third", 1).ID, "owner")
-	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, core.Outcome{Status: core.Failed, Failure: llm.ProviderIssue}, core.Memory{}))
+	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, core.Memory{}))
 	s.same("what is set aside", s.setAside(10), []core.RunID{other.ID, r.ID})
 	s.same("the newest", s.setAside(1), []core.RunID{other.ID})
 
@@ -133,7 +134,7 @@ func setAsideRetried(t *testing.T, s store) {
 		t.Fatalf("the open runs are %+v", open)
 	}
 	s.same("what is shown", open[0].Shown, []core.Shown{{ID: "m1"}})
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, core.Memory{}), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, core.Memory{}), answer.ErrLost)
 	again := s.start(r.ID, "owner")
 	s.finish(again, answerOf(again, "an answer"))
 	s.same("what was said at last", s.texts("room", 0, 10), []string{"message 1", "an answer"})
@@ -150,11 +151,11 @@ func setAsideRefused(t *testing.T, s store) {
 		r := s.start(s.opened(room, 1).ID, "owner")
 		s.note(r, n)
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, setAside, core.Memory{}))
-		s.fails(s.RetryRun(t.Context(), r.ID), core.ErrLost)
+		s.fails(s.RetryRun(t.Context(), r.ID), answer.ErrLost)
 	}
 	back := s.aside("back", 1)
 	s.must(s.Forget(t.Context(), message("back", 1).ID))
-	s.fails(s.RetryRun(t.Context(), back.ID), core.ErrLost)
+	s.fails(s.RetryRun(t.Context(), back.ID), answer.ErrLost)
 
 	r := s.aside("room", 1)
 	next := s.start(s.opened("room", 2).ID, "owner")
@@ -176,5 +177,5 @@ func setAsideOlder(t *testing.T, s store) {
 	r := s.reread(withdrawn.ID)
 	s.same("the turn it is retried at", r.Retried, next.Response)
 	s.same("its own turn", r.Response, core.ResponseID(1))
-	s.same("the outcome", r.Outcome, core.Outcome{})
+	s.same("the outcome", r.Outcome, answer.Outcome{})
 }

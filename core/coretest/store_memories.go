@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -81,10 +82,10 @@ func memoryWhole(t *testing.T, s store) {
 	out := answerOf(r, "it was cut …")
 	out.InReplyTo, out.History, out.Interrupted, out.Failure = in.ID, []string{"looking", "reading"}, true, llm.ProviderIssue
 	out.Thought, out.Actions, out.Providers = "why", []string{"REPLY", "ROLL"}, []string{"TIME"}
-	out.Calls = []core.PastCall{
-		{ID: "c1", Tool: core.Tool{Name: "ROLL", Stage: core.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
+	out.Calls = []answer.PastCall{
+		{ID: "c1", Tool: answer.Tool{Name: "ROLL", Stage: answer.StageEnd, Parameters: `{"sides":6}`, CompactParams: "6",
 			Result: "4\x7f<&>", ShortResult: "a 4", Success: true}, Files: []llm.PastFile{{N: 1, Name: "a.txt", Type: "text/plain", Size: 3}}},
-		{ID: "c2", Tool: core.Tool{Name: "PLAY", Stage: core.StageEnd, Error: "It failed."}, At: 7},
+		{ID: "c2", Tool: answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Error: "It failed."}, At: 7},
 	}
 	s.finish(r, out)
 	all, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
@@ -338,6 +339,6 @@ func (s store) carry(id core.RoomID, text string) error {
 }
 
 // ended is a call that came to text.
-func ended(text string) []core.PastCall {
-	return []core.PastCall{{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Result: text}, At: len(text)}}
+func ended(text string) []answer.PastCall {
+	return []answer.PastCall{{ID: "c", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd, Result: text}, At: len(text)}}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -296,7 +297,7 @@ func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core
 	case r == nil:
 		return core.Run{}, core.ErrNotFound
 	case r.Outcome.Done():
-		return core.Run{}, core.ErrLost
+		return core.Run{}, answer.ErrLost
 	case s.now(r).Held && r.owner != owner:
 		return core.Run{}, core.ErrBusy
 	}
@@ -316,7 +317,7 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || r.Outcome.Done() || r.Epoch != epoch {
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	for _, news := range n.Shown {
 		r.Shown = slices.DeleteFunc(r.Shown, func(o core.Shown) bool { return o.Part == news.Part })
@@ -359,7 +360,7 @@ func (s *storeModel) FilePart(ctx context.Context, id core.RunID, n int, from, l
 	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}, nil
 }
 
-func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o core.Outcome, out core.Memory) error {
+func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
@@ -367,7 +368,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	case !o.Done():
 		return fmt.Errorf("an outcome needs a status")
 	case r == nil || r.Outcome.Done() || r.Epoch != epoch:
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	r.Outcome = o
 	if out.ID != "" && (len(r.Inputs) > 0 || s.carries(r)) {
@@ -399,7 +400,7 @@ func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
 	}
 	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
 	if newer || !r.Retryable() {
-		return core.ErrLost
+		return answer.ErrLost
 	}
 	s.reopen(r)
 	return nil
@@ -413,7 +414,7 @@ func (s *storeModel) reopen(r *ownedRun) {
 	if r.Verdict != nil {
 		r.Text = r.Verdict.Text
 	}
-	r.Outcome, r.Verdict, r.shows, r.out = core.Outcome{}, nil, nil, ""
+	r.Outcome, r.Verdict, r.shows, r.out = answer.Outcome{}, nil, nil, ""
 	r.Epoch++
 	delete(s.counted, r.ID)
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool {

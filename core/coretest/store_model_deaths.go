@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -29,7 +30,7 @@ func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
 	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != llm.SetAside:
 		return core.ErrNotFound
 	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Kind != core.RunChoiceResult:
-		return core.ErrLost
+		return answer.ErrLost
 	case s.busy(r):
 		return core.ErrBusy
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func (s *storeModel) ask(q core.Question) {
@@ -77,7 +78,7 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 	}
 	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id })
 	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room {
-		return core.Accepted{}, core.ErrLost
+		return core.Accepted{}, answer.ErrLost
 	}
 	q := &s.asked[i]
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
@@ -92,7 +93,7 @@ func (s *storeModel) Retire(_ context.Context, id string) (core.Accepted, error)
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id && q.ResultRun == "" })
 	if i < 0 {
-		return core.Accepted{}, core.ErrLost
+		return core.Accepted{}, answer.ErrLost
 	}
 	return s.carryOn(&s.asked[i]), nil
 }

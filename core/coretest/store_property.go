@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -57,7 +58,7 @@ func (p *pair) epoch(rt *rapid.T, id core.RunID) core.Epoch {
 
 // agree compares what both have answered. Of errors, what they are is compared, not their words.
 func (p *pair) agree(rt *rapid.T, what string, got, want any, gotErr, wantErr error) {
-	sentinel := slices.Contains([]error{core.ErrBusy, core.ErrLost, core.ErrNotFound}, wantErr)
+	sentinel := slices.Contains([]error{core.ErrBusy, answer.ErrLost, core.ErrNotFound}, wantErr)
 	if (gotErr == nil) != (wantErr == nil) || sentinel && !errors.Is(gotErr, wantErr) {
 		rt.Fatalf("%s: the error is %v; want: %v", what, gotErr, wantErr)
 	}
@@ -119,8 +120,8 @@ func (p *pair) finish(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "says something") {
 		out = answerOf(core.Run{ID: id, Room: p.room}, "an answer")
 	}
-	o := core.Outcome{Status: rapid.SampledFrom([]core.Status{core.Completed, core.Stopped, core.Failed, ""}).Draw(rt, "status")}
-	if o.Status == core.Failed {
+	o := answer.Outcome{Status: rapid.SampledFrom([]answer.Status{answer.Completed, answer.Stopped, answer.Failed, ""}).Draw(rt, "status")}
+	if o.Status == answer.Failed {
 		o.Failure = llm.SetAside
 	}
 	p.agree(rt, "Finish", nil, nil,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func questionChecks() []storeCheck {
@@ -49,7 +50,7 @@ func chooseOnce(t *testing.T, s store) {
 	elsewhere := pick("press")
 	elsewhere.Room = "elsewhere"
 	_, err = s.Choose(t.Context(), "q", 1, elsewhere, "ada")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 	acc, err := s.Choose(t.Context(), "q", 1, pick("press"), "payer")
 	s.must(err)
 	run := s.runOf(acc)
@@ -66,7 +67,7 @@ func chooseOnce(t *testing.T, s store) {
 		s.same("the question of "+string(id), got, q)
 	}
 	_, err = s.Choose(t.Context(), "q", 0, pick("again"), "ada")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 	open, err = s.OpenQuestions(t.Context(), "room")
 	s.must(err)
 	s.same("what is open after that", open, []core.Question(nil))
@@ -134,7 +135,7 @@ func chooseLate(t *testing.T, s store) {
 	} {
 		over()
 		_, err := s.Choose(t.Context(), name, 0, pick("press"), "ada")
-		s.fails(err, core.ErrLost)
+		s.fails(err, answer.ErrLost)
 		open, err := s.OpenQuestions(t.Context(), "room")
 		s.must(err)
 		s.same("what is open", open, []core.Question(nil))
@@ -167,15 +168,15 @@ func retireOnce(t *testing.T, s store) {
 	}
 	for _, id := range []string{"q", "unknown"} {
 		_, err = s.Retire(t.Context(), id)
-		s.fails(err, core.ErrLost)
+		s.fails(err, answer.ErrLost)
 	}
 	_, err = s.Choose(t.Context(), "q", 0, pick("press"), "ada")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 	s.must(s.Ask(t.Context(), question(s.opened("room", 2), "chosen")))
 	_, err = s.Choose(t.Context(), "chosen", 0, pick("press"), "ada")
 	s.must(err)
 	_, err = s.Retire(t.Context(), "chosen")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 }
 
 func askAgain(t *testing.T, s store) {

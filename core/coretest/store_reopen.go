@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func reopenChecks(reopen func(*testing.T, core.Store) core.Store) []storeCheck {
@@ -58,12 +59,12 @@ func reopenRuns(t *testing.T, s store, again func(store) store) {
 	s.must(err)
 	s.same("the open rooms", rooms, []core.RoomID{"room"})
 	_, err = s.Start(t.Context(), ended.ID, "new owner")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 
 	s.beat("new owner", time.Minute)
 	held.Held, held.Epoch = true, held.Epoch+1
 	s.same("the adopted run", s.start(r.ID, "new owner"), held)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), core.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, answerOf(r, "late")), answer.ErrLost)
 	s.finish(held, answerOf(held, "the last word"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the last word", "message 2"})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -61,10 +62,10 @@ func noteShown(t *testing.T, s store) {
 func noteVerdict(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	want := core.Verdict{
-		Outcome: core.Outcome{Status: core.Failed, Failure: llm.RateLimited, Withdrawn: true},
+		Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited, Withdrawn: true},
 		Text:    "the last word",
 		History: []string{"looking", "found\nit"},
-		Calls:   []core.PastCall{{ID: "c", Tool: core.Tool{Name: "LOOK", Stage: core.StageEnd, Success: true}, At: 3}},
+		Calls:   []answer.PastCall{{ID: "c", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd, Success: true}, At: 3}},
 	}
 	s.note(r, core.Note{Verdict: &want})
 	s.note(r, core.Note{Text: "more"})
@@ -73,7 +74,7 @@ func noteVerdict(t *testing.T, s store) {
 		t.Fatal("there is no verdict")
 	}
 	s.same("the verdict", *got.Verdict, want)
-	s.same("the outcome before the end", got.Outcome, core.Outcome{})
+	s.same("the outcome before the end", got.Outcome, answer.Outcome{})
 }
 
 func epochFences(t *testing.T, s store) {
@@ -81,8 +82,8 @@ func epochFences(t *testing.T, s store) {
 	now := s.start(old.ID, "owner")
 	s.same("the epochs", []core.Epoch{old.Epoch, now.Epoch}, []core.Epoch{1, 2})
 	for _, epoch := range []core.Epoch{0, old.Epoch, now.Epoch + 1} {
-		s.fails(s.Note(t.Context(), old.ID, epoch, core.Note{Text: "old"}), core.ErrLost)
-		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), core.ErrLost)
+		s.fails(s.Note(t.Context(), old.ID, epoch, core.Note{Text: "old"}), answer.ErrLost)
+		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), answer.ErrLost)
 	}
 	got, err := s.Run(t.Context(), old.ID)
 	s.must(err)
@@ -97,9 +98,9 @@ func finishedIsLost(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.finish(r, answerOf(r, "the answer"))
 	_, err := s.Start(t.Context(), r.ID, "owner")
-	s.fails(err, core.ErrLost)
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "late"}), core.ErrLost)
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{Status: core.Stopped}, answerOf(r, "again")), core.ErrLost)
+	s.fails(err, answer.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "late"}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped}, answerOf(r, "again")), answer.ErrLost)
 	r.Held, r.Outcome = false, done
 	got, err := s.Run(t.Context(), r.ID)
 	s.must(err)
@@ -113,8 +114,8 @@ func unknownRun(t *testing.T, s store) {
 	s.fails(err, core.ErrNotFound)
 	_, err = s.Start(t.Context(), "nowhere#1", "owner")
 	s.fails(err, core.ErrNotFound)
-	s.fails(s.Note(t.Context(), "nowhere#1", 1, core.Note{Text: "text"}), core.ErrLost)
-	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, core.Memory{}), core.ErrLost)
+	s.fails(s.Note(t.Context(), "nowhere#1", 1, core.Note{Text: "text"}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, core.Memory{}), answer.ErrLost)
 	s.same("the open runs of an unknown room", s.openRuns("nowhere"), []core.Run{})
 }
 
@@ -136,23 +137,23 @@ func finishFrees(t *testing.T, s store) {
 func finishWaiting(t *testing.T, s store) {
 	first, second := s.opened("room", 1), s.opened("room", 2)
 	s.start(second.ID, "owner")
-	s.must(s.Finish(t.Context(), first.ID, 0, core.Outcome{Status: core.Superseded}, core.Memory{}))
+	s.must(s.Finish(t.Context(), first.ID, 0, answer.Outcome{Status: answer.Superseded}, core.Memory{}))
 	_, err := s.Start(t.Context(), first.ID, "owner")
-	s.fails(err, core.ErrLost)
+	s.fails(err, answer.ErrLost)
 	s.same("how many runs are open", len(s.openRuns("room")), 1)
 }
 
 func finishNeedsStatus(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	if err := s.Finish(t.Context(), r.ID, r.Epoch, core.Outcome{}, core.Memory{}); err == nil {
+	if err := s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{}, core.Memory{}); err == nil {
 		t.Error("a run ended without a status")
 	}
 	s.same("how many runs are open", len(s.openRuns("room")), 1)
 }
 
 func finishOutcomes(t *testing.T, s store) {
-	for n, o := range []core.Outcome{
-		{Status: core.Ignored}, {Status: core.Superseded, Withdrawn: true}, {Status: core.Failed, Failure: llm.NoProvider, Partial: true},
+	for n, o := range []answer.Outcome{
+		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
 		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 func startChecks() []storeCheck {
@@ -74,7 +75,7 @@ func startAdopts(t *testing.T, s store) {
 	want.Epoch, want.Text, want.Shown, want.Acting, want.Verdict = 2, "so far", []core.Shown{{Part: 0, ID: "m0"}}, "call", &verdict
 	s.same("what Start returns", s.start(old.ID, "other"), want)
 	s.beat("owner", time.Minute)
-	s.fails(s.Note(t.Context(), old.ID, old.Epoch, core.Note{Text: "I was only asleep"}), core.ErrLost)
+	s.fails(s.Note(t.Context(), old.ID, old.Epoch, core.Note{Text: "I was only asleep"}), answer.ErrLost)
 	_, err := s.Start(t.Context(), old.ID, "owner")
 	s.fails(err, core.ErrBusy)
 }

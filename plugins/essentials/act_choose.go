@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/answer"
 )
 
 // chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
@@ -32,7 +33,7 @@ func chooseOption() namedAction {
 				return core.Result{}, err
 			}
 			c.Update(p.Question)
-			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, core.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
+			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, answer.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
 		},
 	}
 }

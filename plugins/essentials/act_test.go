@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/answer"
 	"parley/core/llm"
 )
 
@@ -47,15 +48,15 @@ func TestOffered(t *testing.T) {
 func TestEndings(t *testing.T) {
 	for _, c := range []struct {
 		action, params string
-		want           core.Status
+		want           answer.Status
 		said           string
 		then           core.Attention
 	}{
-		{"IGNORE", "{}", core.Ignored, "", core.Normal},
-		{"STOP", "{}", core.Ignored, "", core.Unfollowed},
-		{"NONE", "{}", core.Ignored, "", core.Normal},
-		{"REPLY", `{"text":"Hello."}`, core.Completed, "Hello.", core.Normal},
-		{"respond", `{}`, core.Ignored, "", core.Normal},
+		{"IGNORE", "{}", answer.Ignored, "", core.Normal},
+		{"STOP", "{}", answer.Ignored, "", core.Unfollowed},
+		{"NONE", "{}", answer.Ignored, "", core.Normal},
+		{"REPLY", `{"text":"Hello."}`, answer.Completed, "Hello.", core.Normal},
+		{"respond", `{}`, answer.Ignored, "", core.Normal},
 	} {
 		inWorld(t, func(w *world) {
 			status, _, said := w.does(tea, "bob", c.action, c.params)
@@ -160,7 +161,7 @@ func TestSendMessage(t *testing.T) {
 func TestChooseOption(t *testing.T) {
 	inWorld(t, func(w *world) {
 		status, _, said := w.does(tea, "bob", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)
-		if status != core.Completed || said != "Which tea?" || w.model.asked != 1 {
+		if status != answer.Completed || said != "Which tea?" || w.model.asked != 1 {
 			t.Errorf("%s, %q after %d rounds", status, said, w.model.asked)
 		}
 		open, err := w.store.OpenQuestions(w.Context(), tea.ID)

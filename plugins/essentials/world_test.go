@@ -16,6 +16,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/answer"
 	"parley/core/llm"
 	"parley/internal/schema"
 )
@@ -87,7 +88,7 @@ func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accep
 
 // does has the model call an action when somebody asks, and returns how the run ended, what it was told of the call and what was
 // said at last. The model then says "Done."
-func (w *world) does(in core.Room, author core.EntityID, action, params string) (status core.Status, told, said string) {
+func (w *world) does(in core.Room, author core.EntityID, action, params string) (status answer.Status, told, said string) {
 	w.Helper()
 	w.model.calls = []llm.CallDelta{{ID: "c", Name: action, Parameters: params}}
 	w.model.told = ""

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/answer"
 	"parley/progressive"
 )
 
@@ -75,7 +75,7 @@ type message struct {
 }
 
 // Render shows the text of v, in parts, with a mark if it was cut off.
-func (c *Chat) Render(v core.View, _ ...string) (parts []progressive.Part) {
+func (c *Chat) Render(v answer.View, _ ...string) (parts []progressive.Part) {
 	text, limit := v.Text(), c.Max
 	if v.Outcome.Interrupted() {
 		text += " [" + string(v.Outcome.Status) + "]"

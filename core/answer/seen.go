@@ -1,4 +1,4 @@
-package core
+package answer
 
 import "context"
 
@@ -8,8 +8,8 @@ type seen struct {
 	changed chan struct{} // made by who waits, closed by the next call of Seen
 }
 
-// allSeen is what surfaces say that show nothing, or nothing more, before the end.
-const allSeen = ^Cursor(0)
+// AllSeen is what surfaces say that show nothing, or nothing more, before the end.
+const AllSeen = ^Cursor(0)
 
 // Seen says that people see all that had changed up to at. Surfaces call it, and those that show nothing before the end
 // call it with the greatest cursor, so that nobody waits for them.
@@ -25,11 +25,11 @@ func (a *Answer) Seen(at Cursor) {
 	}
 }
 
-// hidden says that people see nothing more before the end.
-func (a *Answer) hidden() bool {
+// Hidden says that people see nothing more before the end.
+func (a *Answer) Hidden() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.seen.to == allSeen
+	return a.seen.to == AllSeen
 }
 
 // WaitSeen returns when a surface has said that people see what had changed up to at, or with the cause of ctx.

@@ -1,4 +1,4 @@
-package core
+package answer
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"parley/core/llm"
 )
 
-// copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
+// Copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
 // files.
-func (v View) copied() View {
+func (v View) Copied() View {
 	v.History, v.Important = slices.Clone(v.History), slices.Clone(v.Important)
 	for i := range v.Segments { // which are made for each view
 		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
@@ -21,22 +21,22 @@ func (v View) copied() View {
 	return v
 }
 
-// grown is a change, and what it makes of the text or the parameters that it adds to.
-type grown struct {
+// Step is a change, and what it makes of the text or the parameters that it adds to.
+type Step struct {
 	Change
-	whole string
-	files []llm.File // of a call
+	Whole    string
+	NewFiles []llm.File // of a call
 }
 
-// stepsSince is Since for observers, with the view if there was more than text; else that is zero.
-func (a *Answer) stepsSince(at Cursor) (steps []grown, v View, next Cursor) {
+// StepsSince is Since for observers, with the view if there was more than text; else that is zero.
+func (a *Answer) StepsSince(at Cursor) (steps []Step, v View, next Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	more := false
 	for _, e := range a.log[a.after(at):] {
-		s := grown{Change: a.read(e, at)}
+		s := Step{Change: a.read(e, at)}
 		if e.grown != nil {
-			s.whole = e.grown.String()[:e.from+e.n]
+			s.Whole = e.grown.String()[:e.from+e.n]
 		}
 		s.shows(e.seg)
 		more = more || e.structural(at)
@@ -49,15 +49,15 @@ func (a *Answer) stepsSince(at Cursor) (steps []grown, v View, next Cursor) {
 }
 
 // shows adds to a step what its call has to show then. A callback that brings files is a step of its tool too.
-func (s *grown) shows(call *segment) {
+func (s *Step) shows(call *segment) {
 	switch {
 	case s.Kind == Callback && len(s.Files) > 0:
 		s.Tool = &Tool{Name: call.tool.Name, Stage: StageRunning, Parameters: call.tool.Parameters, CompactParams: call.tool.CompactParams}
-		s.files = s.Files
+		s.NewFiles = s.Files
 	case s.Kind == ToolStage && s.Tool.Stage == StageRunning:
-		s.files = call.brought
+		s.NewFiles = call.brought
 	case s.Kind == ToolStage && s.Tool.Stage == StageEnd:
-		s.files = call.files
+		s.NewFiles = call.files
 	}
 }
 

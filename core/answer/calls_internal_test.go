@@ -1,4 +1,4 @@
-package core
+package answer
 
 import (
 	"fmt"
@@ -31,7 +31,7 @@ func TestTellAgain(t *testing.T) {
 			}
 		}
 		v := first.View()
-		again.replay(v.Text(), v.History, v.Calls(), noFiles)
+		again.Replay(v.Text(), v.History, v.Calls(), noFiles)
 		told := again.View()
 		if told.Text() != v.Text() {
 			t.Fatalf("%q became %q", v.Text(), told.Text())
@@ -50,19 +50,19 @@ func TestCallsAreBounded(t *testing.T) {
 	picture := llm.File{Type: "image/png", Data: make([]byte, maxGallery/7)}
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []llm.File{picture}})
+			Result: "\xff" + strings.Repeat("🙂", MaxResult/8)}, Files: []llm.File{picture}})
 	}
-	var k callSnapshot
+	var k CallSnapshot
 	bytes := 0
-	calls := k.keep(a.View())
+	calls := k.Keep(a.View())
 	for i, c := range calls {
 		bytes += len(c.Result)
 		if text.Clean(c.Result) != c.Result || i < 7 && !slices.Equal(c.Files, []llm.PastFile{{N: i, Name: "", Type: "image/png", Size: maxGallery / 7}}) || i >= 7 && c.Files != nil {
 			t.Fatalf("call %d is kept as %.20q, with %v", i, c.Result, c.Files)
 		}
 	}
-	if len(k.files) != 7 {
-		t.Errorf("%d files are kept", len(k.files))
+	if len(k.Files) != 7 {
+		t.Errorf("%d files are kept", len(k.Files))
 	}
 	if len(calls) != mostCalls || bytes > maxCallsBytes || bytes < maxCallsBytes/2 {
 		t.Errorf("%d calls with %d bytes", len(calls), bytes)
@@ -73,7 +73,7 @@ func TestCallsAreBounded(t *testing.T) {
 func TestTellWhatDoesNotFit(t *testing.T) {
 	for _, at := range []int{-1, 1, 3, 5, 99} {
 		var a Answer
-		a.replay("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
+		a.Replay("one\n\ntwo", nil, []PastCall{{ID: "c", Tool: Tool{Name: "LOOK", Stage: StageEnd}, At: at}}, noFiles)
 		if v := a.View(); v.Text() != "one\n\ntwo" || len(v.Calls()) != 1 {
 			t.Errorf("a call at %d: %q, %d calls", at, v.Text(), len(v.Calls()))
 		}

@@ -1,0 +1,121 @@
+package answer
+
+import (
+	"strings"
+
+	"parley/core/llm"
+	"parley/core/text"
+)
+
+// ToolBlock is one call as people see it: the eleven fields.
+type ToolBlock struct {
+	ID string `json:"id"`
+	Tool
+	Images []string `json:"images,omitempty"` // the pictures that it shows, as data: URLs
+}
+
+// BlockOf is a call that shows files.
+func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
+	b := ToolBlock{ID: id, Tool: t}
+	for _, f := range files {
+		if f.Picture() {
+			b.Images = append(b.Images, f.DataURL())
+		}
+	}
+	return b
+}
+
+// PastCall is a call at its end, as it is remembered with the answer.
+type PastCall struct {
+	ID string `json:"id"`
+	Tool
+	At    int            `json:"at,omitempty"` // how many bytes of the answer's text stand above it
+	Files []llm.PastFile `json:"files,omitempty"`
+}
+
+const (
+	mostCalls     = 100       // that are remembered of one answer: the first
+	maxCallsBytes = MaxResult // and of all of them, what went in and came out (LM-08)
+	maxGallery    = 24 << 20  // and of their files
+)
+
+// Calls are the calls of v as they are remembered.
+func (v View) Calls() []PastCall {
+	var k CallSnapshot
+	return k.Keep(v)
+}
+
+// CallSnapshot makes of an answer what is remembered of it.
+type CallSnapshot struct {
+	bytes int // of parameters and results
+	size  int // of files
+	Files []llm.File
+}
+
+func (k *CallSnapshot) Keep(v View) (all []PastCall) {
+	for above, s := range v.Placed() {
+		if s.Call != "" && s.Tool.Stage != "" && len(all) < mostCalls {
+			all = append(all, PastCall{s.Call, k.tool(s.Tool), above, k.saveFiles(s.Files)})
+		}
+	}
+	return all
+}
+
+func (k *CallSnapshot) tool(t Tool) Tool {
+	t.ParametersChunk = ""
+	for _, s := range []*string{&t.Name, &t.CompactParams, &t.ShortResult, &t.Error, &t.Parameters, &t.Result} {
+		*s = text.CutBytes(text.Clean(*s), max(0, maxCallsBytes-k.bytes))
+		k.bytes += len(*s)
+	}
+	return t
+}
+
+func (k *CallSnapshot) saveFiles(files []llm.File) (kept []llm.PastFile) {
+	for _, b := range files {
+		if b.Past != nil {
+			kept = append(kept, *b.Past)
+			continue
+		}
+		if k.size+len(b.Data) > maxGallery {
+			continue
+		}
+		kept = append(kept, llm.PastFile{N: len(k.Files), Name: b.Name, Type: b.Type, Size: len(b.Data)})
+		k.Files, k.size = append(k.Files, b), k.size+len(b.Data)
+	}
+	return kept
+}
+
+// PastFiles returns what a call has shown without reading it: any number of readers can ask for an answer that has ended.
+func PastFiles(c PastCall) (all []llm.File) {
+	for _, f := range c.Files {
+		all = append(all, llm.File{Name: f.Name, Type: f.Type, Past: &f})
+	}
+	return all
+}
+
+// Replay writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
+func (a *Answer) Replay(text string, history []string, calls []PastCall, files func(PastCall) []llm.File) {
+	a.mu.Lock()
+	a.history = callbackHistory{texts: history}
+	a.mu.Unlock()
+	step, told := 0, 0
+	say := func(upTo int) {
+		if upTo > told {
+			a.Apply(Change{Kind: Text, Step: step, Text: text[told:upTo]})
+			step, told = step+1, min(len(text), upTo+len(between))
+		}
+	}
+	for _, c := range calls {
+		if parts(text, c.At) {
+			say(c.At)
+		}
+		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &Tool{Name: c.Name, Stage: StageStart}})
+		a.Apply(Change{Kind: ToolStage, Step: step, Call: c.ID, Tool: &c.Tool, Files: files(c)})
+	}
+	say(len(text))
+}
+
+// parts says that a stretch of text ends there.
+func parts(text string, at int) bool {
+	return at == len(text) || 0 < at && at < len(text) && strings.HasPrefix(text[at:], between)
+}
