@@ -6,6 +6,7 @@ import (
 	"parley/config"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/chat"
 )
 
 // accessPolicy opens the web chat, which has limits of its own, and says what the configuration allows.
@@ -30,7 +31,7 @@ func accessPolicy(cfg config.Config) core.Access {
 func places(rooms []config.Chat, worlds []config.World) core.RoomSet {
 	return core.RoomSet{
 		Chats:  set(rooms, asWritten),
-		Worlds: set(worlds, func(id string) core.WorldID { return core.WorldID(slashed(id)) }),
+		Worlds: set(worlds, func(id string) chat.WorldID { return chat.WorldID(slashed(id)) }),
 	}
 }
 
@@ -46,7 +47,7 @@ func set[T ~string, K comparable](list []T, key func(string) K) map[K]bool {
 func asWritten(id string) string { return id }
 
 // entity is an account as connectors know it.
-func entity(account string) core.EntityID { return core.EntityID(slashed(account)) }
+func entity(account string) chat.EntityID { return chat.EntityID(slashed(account)) }
 
 // slashed turns "platform:id" into what connectors make of it.
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }

@@ -6,29 +6,30 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/chat"
 )
 
 // newAgent is who answers, as the configuration describes it.
-func newAgent(cfg config.Config) core.Agent {
+func newAgent(cfg config.Config) chat.Agent {
 	a := cfg.Agent
-	c := core.Character{
-		Username: a.Username, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: core.Style(a.Style), PostExamples: a.PostExamples,
+	c := chat.Character{
+		Username: a.Username, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: chat.Style(a.Style), PostExamples: a.PostExamples,
 	}
 	for _, conversation := range a.MessageExamples {
-		var messages []core.Example
+		var messages []chat.Example
 		for _, m := range conversation.Messages {
-			messages = append(messages, core.Example(m))
+			messages = append(messages, chat.Example(m))
 		}
 		c.MessageExamples = append(c.MessageExamples, messages)
 	}
 	for _, d := range a.Documents {
-		c.Knowledge = append(c.Knowledge, core.Document(d))
+		c.Knowledge = append(c.Knowledge, chat.Document(d))
 	}
 	names := a.Names
 	if a.Username != "" {
 		names = append(names[:len(names):len(names)], a.Username)
 	}
-	return core.Agent{ID: agentID, Name: a.Name, Names: names, System: a.System, Templates: a.Templates.ByName(), Character: c}
+	return chat.Agent{ID: agentID, Name: a.Name, Names: names, System: a.System, Templates: a.Templates.ByName(), Character: c}
 }
 
 // recall bounds the prompts. The demo model can't sum up.

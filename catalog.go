@@ -19,6 +19,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
@@ -165,13 +166,13 @@ func generation(a config.Agent) core.Generation {
 
 // opener finds who posts for an address. Where nobody does, people watch the answer itself.
 func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
-	return func(ctx context.Context, r core.Run) (core.Surface, error) {
+	return func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		p, ok := posters[r.Address.Connector]
 		switch {
 		case !ok && r.Address.Connector == web.Name:
 			return nil, nil
 		case !ok:
-			return nil, fmt.Errorf("%w: the connector %s is off", core.ErrUnreached, r.Address.Connector)
+			return nil, fmt.Errorf("%w: the connector %s is off", chat.ErrUnreached, r.Address.Connector)
 		}
 		sink, err := p.Open(ctx, r.Address)
 		if err != nil {

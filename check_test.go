@@ -13,7 +13,7 @@ import (
 	"parley/config"
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // checking is a configuration with both platforms, and what a check finds.
@@ -122,7 +122,7 @@ func TestCheckOwner(t *testing.T) {
 				panic(err)
 			}
 			defer store.Close()
-			if _, err := store.Own(context.Background(), core.Person{ID: "telegram/7", Name: "Ada"}); err != nil {
+			if _, err := store.Own(context.Background(), chat.Person{ID: "telegram/7", Name: "Ada"}); err != nil {
 				panic(err)
 			}
 		}, false, "telegram:7"},

@@ -18,6 +18,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/chat"
 	"parley/internal/schema"
 )
 
@@ -124,7 +125,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 		return nil, err
 	}
 	g.backends.closers = append(g.backends.closers, func() error {
-		if err := gate.Close(); err != nil && !errors.Is(err, core.ErrCrashed) {
+		if err := gate.Close(); err != nil && !errors.Is(err, chat.ErrCrashed) {
 			g.env.Log.Warn("the request budgets can't be saved; the next start sends more slowly for a moment", "err", err)
 		}
 		return nil
@@ -133,7 +134,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 }
 
 // addWeb listens, and serves the web chat there.
-func (g *Gateway) addWeb(agent core.Agent) error {
+func (g *Gateway) addWeb(agent chat.Agent) error {
 	l, err := g.env.Listen("tcp", g.cfg.Web.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", g.cfg.Web.Listen, err)
@@ -154,7 +155,7 @@ func (g *Gateway) addWeb(agent core.Agent) error {
 }
 
 // agentID is the one agent that a gateway has.
-const agentID core.AgentID = "agent"
+const agentID chat.AgentID = "agent"
 
 // owner names this process, unlike any other before or beside it.
 func owner() string {

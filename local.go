@@ -19,6 +19,7 @@ import (
 	"parley/config"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/chat"
 )
 
 // local is how other programs of this machine reach a running gateway: they read the file beside its store, as only its
@@ -73,12 +74,12 @@ func announceLocal(cfg config.Config, addr net.Addr) (token string, err error) {
 }
 
 // Person is somebody who was let in, or waits for it.
-type Person = core.Person
+type Person = chat.Person
 
 // People is whom a gateway talks with, and who waits for that.
 type People struct {
-	In      []core.Person
-	Waiting []core.PairingRequest
+	In      []chat.Person
+	Waiting []chat.PairingRequest
 	// OwnerCode makes an owner of the first who sends it to a bot in a direct chat. Empty where there is an owner, or where no
 	// gateway has run yet.
 	OwnerCode string
@@ -89,25 +90,25 @@ type pairing struct{ Code, Remove string }
 
 // paired is the answer: who was let in, or all people, or why not.
 type paired struct {
-	Person core.Person
+	Person chat.Person
 	People People
 	Error  string
 }
 
 // letting lets in who was told code.
-type letting func(ctx context.Context, code string) (core.Person, error)
+type letting func(ctx context.Context, code string) (chat.Person, error)
 
 // pairHere does what p asks for.
 func pairHere(ctx context.Context, store core.People, letIn letting, p pairing) (out paired, err error) {
 	switch {
 	case p.Code != "":
 		out.Person, err = letIn(ctx, p.Code)
-		if errors.Is(err, core.ErrNotFound) {
+		if errors.Is(err, chat.ErrNotFound) {
 			err = errors.New("unknown or expired code; codes are valid for an hour")
 		}
 		return out, err
 	case p.Remove != "":
-		if err = store.Dismiss(ctx, entity(p.Remove)); errors.Is(err, core.ErrNotFound) {
+		if err = store.Dismiss(ctx, entity(p.Remove)); errors.Is(err, chat.ErrNotFound) {
 			err = fmt.Errorf("%s has no approval to revoke; gateway pair --list shows approved users, and config.yaml may allow more", p.Remove)
 		}
 		return out, err
@@ -167,7 +168,7 @@ func writeLocalReply(rw http.ResponseWriter, v any) {
 }
 
 // LetIn lets in who was told code, at the running gateway of cfg, or in its store if none runs.
-func LetIn(ctx context.Context, cfg config.Config, code string) (core.Person, error) {
+func LetIn(ctx context.Context, cfg config.Config, code string) (chat.Person, error) {
 	out, err := pair(ctx, cfg, pairing{Code: code})
 	return out.Person, err
 }
@@ -189,7 +190,7 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 
 func pair(ctx context.Context, cfg config.Config, p pairing) (out paired, err error) {
 	err = atStore(ctx, cfg, "pair", p, &out, func(store core.Store) error {
-		letIn := func(ctx context.Context, code string) (core.Person, error) {
+		letIn := func(ctx context.Context, code string) (chat.Person, error) {
 			return core.Approve(ctx, store, newAgent(cfg), code)
 		}
 		out, err = pairHere(ctx, store, letIn, p)

@@ -9,6 +9,7 @@ import (
 	"parley/config"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -17,8 +18,8 @@ const mostListed = 100
 
 // SetAside is a question that is not answered any more, because processes died while they tried.
 type SetAside struct {
-	Run      core.RunID
-	Room     core.RoomID
+	Run      chat.RunID
+	Room     chat.RoomID
 	Opened   time.Time
 	Deaths   int
 	Attempts int
@@ -26,7 +27,7 @@ type SetAside struct {
 }
 
 // runsRequest is what `gateway runs` asks for: the run to retry, or the list.
-type runsRequest struct{ Retry core.RunID }
+type runsRequest struct{ Retry chat.RunID }
 
 type runsReply struct {
 	Runs  []SetAside
@@ -34,7 +35,7 @@ type runsReply struct {
 }
 
 // retrying answers a run that was set aside again.
-type retrying func(ctx context.Context, id core.RunID) error
+type retrying func(ctx context.Context, id chat.RunID) error
 
 // runsHere does what r asks for.
 func runsHere(ctx context.Context, store core.Store, retry retrying, r runsRequest) (out runsReply, err error) {
@@ -49,7 +50,7 @@ func runsHere(ctx context.Context, store core.Store, retry retrying, r runsReque
 		s := SetAside{Run: run.ID, Room: run.Room, Opened: run.Opened, Deaths: run.Deaths, Attempts: run.Attempts}
 		if n := len(run.Inputs); n > 0 {
 			m, err := store.Memory(ctx, run.Inputs[n-1])
-			if err != nil && !errors.Is(err, core.ErrNotFound) {
+			if err != nil && !errors.Is(err, chat.ErrNotFound) {
 				return out, err
 			}
 			s.Question = text.Excerpt(m.Text, 80)
@@ -60,11 +61,11 @@ func runsHere(ctx context.Context, store core.Store, retry retrying, r runsReque
 }
 
 // retryError says why a run can't be retried, and what to do.
-func retryError(id core.RunID, err error) error {
+func retryError(id chat.RunID, err error) error {
 	switch {
-	case errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		return fmt.Errorf("run %s is not set aside; `gateway runs` lists the runs that are", id)
-	case errors.Is(err, core.ErrBusy):
+	case errors.Is(err, chat.ErrBusy):
 		return fmt.Errorf("another message in the room of %s is being answered; try again when it is done", id)
 	case errors.Is(err, answer.ErrLost):
 		return fmt.Errorf("%s can't be retried: its message was deleted, or one of its actions had started and would run twice", id)
@@ -81,7 +82,7 @@ func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
 
 // RetryRun has a run that is set aside answered again: by the running gateway of cfg, or by the next one.
 func RetryRun(ctx context.Context, cfg config.Config, id string) error {
-	_, err := askRuns(ctx, cfg, runsRequest{Retry: core.RunID(id)})
+	_, err := askRuns(ctx, cfg, runsRequest{Retry: chat.RunID(id)})
 	return err
 }
 

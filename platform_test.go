@@ -14,8 +14,8 @@ import (
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -68,11 +68,11 @@ type chatStory struct {
 
 // vague reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
 // refused.
-func (c *chatStory) vague(run core.Run) bool {
+func (c *chatStory) vague(run chat.Run) bool {
 	if len(run.Shown) == 0 {
 		return c.forgotten[""]
 	}
-	return slices.ContainsFunc(run.Shown, func(s core.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.orphans > 0 })
+	return slices.ContainsFunc(run.Shown, func(s chat.Shown) bool { return c.forgotten[s.ID] || s.ID == "" && c.orphans > 0 })
 }
 
 // onEach plays a story on every platform. Ada and Bob are invited, Eve is a stranger.
@@ -204,14 +204,14 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 	carried := map[string]bool{} // messages of questions: they say what was chosen
 	for _, run := range e.Runs {
 		for _, s := range run.Shown {
-			carried[s.ID] = carried[s.ID] || run.Kind == core.RunChoiceResult
+			carried[s.ID] = carried[s.ID] || run.Kind == chat.RunChoiceResult
 		}
 	}
 	for _, run := range e.Runs {
 		if run.Address.Connector != c.name {
 			continue // the web
 		}
-		if run.Kind != core.RunChoiceResult && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
+		if run.Kind != chat.RunChoiceResult && len(run.Shown) > 0 && carried[run.Shown[0].ID] {
 			continue
 		}
 		wrong = append(wrong, c.sights(e, run, standing)...)
@@ -227,7 +227,7 @@ func (c *chatStory) look(e *sim.Evidence) (wrong []string) {
 const full = 1500
 
 // sights tells what people saw of a run, and takes its messages out of standing.
-func (c *chatStory) sights(e *sim.Evidence, run core.Run, standing map[string]Line) (wrong []string) {
+func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]Line) (wrong []string) {
 	var texts []string
 	var files []File
 	var at time.Time
@@ -315,7 +315,7 @@ func bare(text string) string {
 
 // work tells the calls of the model that can be told apart by their question.
 func (c *chatStory) work(e *sim.Evidence) (all []sim.Work) {
-	asked := map[string]core.RoomID{}
+	asked := map[string]chat.RoomID{}
 	for _, run := range e.Runs {
 		for _, in := range run.Inputs {
 			if m, ok := e.Stored(in); ok {

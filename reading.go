@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/media"
 )
@@ -20,11 +20,11 @@ func (g *Gateway) reader() *media.Reader {
 }
 
 // fetch gets a file from the connector that it came by. Connectors are asked when it is needed: some are made later.
-func (g *Gateway) fetch(ctx context.Context, connector string, f core.Attachment, limit int64) (llm.File, error) {
+func (g *Gateway) fetch(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error) {
 	for _, c := range g.connectors {
 		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {
 			return from.Fetch(ctx, f, limit)
 		}
 	}
-	return llm.File{}, fmt.Errorf("%w: the connector %s does not provide files", core.ErrNotFound, connector)
+	return llm.File{}, fmt.Errorf("%w: the connector %s does not provide files", chat.ErrNotFound, connector)
 }

@@ -11,7 +11,7 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
-	"parley/core"
+	"parley/core/chat"
 	. "parley/models/modelfake"
 )
 
@@ -24,17 +24,17 @@ func ownedByAda(c *chatStory) {
 }
 
 // groupRoom is the group as the store knows it, once somebody has written there.
-func (c *chatStory) groupRoom() core.Room {
+func (c *chatStory) groupRoom() chat.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
 		r, err := c.node.store.Room(c.Context(), id)
 		c.must(err)
-		if r.Kind == core.Group {
+		if r.Kind == chat.Group {
 			return r
 		}
 	}
 	c.Fatal("nobody has written in the group")
-	return core.Room{}
+	return chat.Room{}
 }
 
 // does has the model make one call, and then say text.

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	. "parley/connectors/connectortest"
+	"parley/core/chat"
 
-	"parley/core"
 	. "parley/models/modelfake"
 )
 
@@ -23,7 +23,7 @@ func TestNewOnTheWeb(t *testing.T) {
 		s.all(s.send(c, "1", "Hello"))
 		s.all(s.send(other, "1", "Hello"))
 		asked := s.all(s.send(c, "2", "/new"))
-		q, err := s.node.store.QuestionOf(s.Context(), core.RunID(asked.MessageID))
+		q, err := s.node.store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
 		s.must(err)
 		choose := func(conversation string, option int) (int, string) {
 			body, err := json.Marshal(map[string]any{"id": q.ID, "option": option})

@@ -7,7 +7,7 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
-	"parley/core"
+	"parley/core/chat"
 	. "parley/models/modelfake"
 	"parley/progressive"
 )
@@ -83,7 +83,7 @@ func TestChatTwoCrashes(t *testing.T) {
 				c.pass(4 * time.Second)
 				c.crash()
 				c.start()
-				c.until(func(run core.Run) bool { return run.Verdict != nil })
+				c.until(func(run chat.Run) bool { return run.Verdict != nil })
 				if own := Own(c, c.ada); len(own) > 1 || len(own) == 1 && own[0] == tale {
 					t.Fatalf("people read %q already", own)
 				}
@@ -97,7 +97,7 @@ func TestChatTwoCrashes(t *testing.T) {
 }
 
 // until waits until an open run is so.
-func (c *chatStory) until(so func(core.Run) bool) {
+func (c *chatStory) until(so func(chat.Run) bool) {
 	c.Helper()
 	for range 60 * 100 {
 		for _, room := range c.rooms() {
@@ -124,7 +124,7 @@ func TestChatCrashAtTheLastCreate(t *testing.T) {
 				c.Spoil(f)
 				c.model.Queue(Script{Text("Yes.")})
 				c.Say(Ada, c.ada, "Is it so?")
-				c.until(func(run core.Run) bool { return len(run.Shown) > 0 })
+				c.until(func(run chat.Run) bool { return len(run.Shown) > 0 })
 				c.pass(time.Second)
 				c.crash()
 				c.start()

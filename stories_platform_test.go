@@ -8,8 +8,8 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
@@ -399,7 +399,7 @@ func TestChatRemoved(t *testing.T) {
 				if posts != 1 {
 					t.Errorf("it was posted %d times", posts)
 				}
-				run, err := c.node.store.Run(c.Context(), core.RunID(c.rooms()[0])+"#1")
+				run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
 				c.must(err)
 				said, err := c.node.store.Memory(c.Context(), run.Said())
 				c.must(err)

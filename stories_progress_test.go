@@ -11,8 +11,8 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/progressive"
@@ -175,7 +175,7 @@ func TestEndingsWithACall(t *testing.T) {
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
 		"the message is removed": {"endless", []Script{{Text("Sorry.")}}, func(c *chatStory) {
 			c.Remove(c.ada, c.Sees(c.ada)[1])
-			run, err := c.node.store.Run(c.Context(), core.RunID(c.rooms()[0])+"#1")
+			run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
 			c.must(err)
 			c.forgotten = map[string]bool{run.Shown[0].ID: true}
 		}, nil},
@@ -232,7 +232,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 				if len(open) > 0 {
 					c.Fatalf("there is work left: %+v", open)
 				}
-				said, err := c.node.store.Recent(c.Context(), room, core.Said, 0, 1)
+				said, err := c.node.store.Recent(c.Context(), room, chat.Said, 0, 1)
 				c.must(err)
 				m := said[0]
 				if !m.Interrupted || !strings.HasPrefix(m.Text, letMe) || !strings.HasSuffix(m.Text, "_(Stopped.)_") || len(m.Calls) != 1 ||

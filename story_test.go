@@ -25,6 +25,7 @@ import (
 	"parley/connectors"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -56,9 +57,9 @@ type story struct {
 	node     *node
 	store    atomic.Pointer[witness] // of this life, from its beginning
 	mu       sync.Mutex              // guards what the stores of all lives witnessed
-	accepted map[core.MemoryID]core.RoomID
-	answers  map[core.MemoryID]core.RunID // what was to become of them
-	deleted  []core.MemoryID
+	accepted map[chat.MemoryID]chat.RoomID
+	answers  map[chat.MemoryID]chat.RunID // what was to become of them
+	deleted  []chat.MemoryID
 }
 
 // node is one life of the gateway.
@@ -83,7 +84,7 @@ func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
 func tellIn(t *testing.T, prepare, play func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, net: sim.NewNet(), accepted: map[core.MemoryID]core.RoomID{}, answers: map[core.MemoryID]core.RunID{}}
+		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey})
 		stopModel := s.model.Serve(s.listen(modelAt))
 		cfg, err := config.Default(func(string) (string, bool) { return "", false })
@@ -182,19 +183,19 @@ func (s *story) end() {
 	synctest.Wait()
 	e := s.extra
 	e.Accepted, e.Deleted = s.witnessed()
-	seen := map[core.RunID]bool{}
+	seen := map[chat.RunID]bool{}
 	for _, room := range s.rooms() {
-		recent, err := s.node.store.Recent(s.Context(), room, core.Said, 0, 1000)
+		recent, err := s.node.store.Recent(s.Context(), room, chat.Said, 0, 1000)
 		s.must(err)
 		for n := 1; n <= len(recent)+10; n++ {
-			id := core.RunID(fmt.Sprintf("%s#%d", room, n))
+			id := chat.RunID(fmt.Sprintf("%s#%d", room, n))
 			if run, err := s.node.store.Run(s.Context(), id); err == nil && !seen[id] {
 				seen[id] = true
 				e.Runs = append(e.Runs, run)
 			}
 		}
 	}
-	e.Stored = func(id core.MemoryID) (core.Memory, bool) {
+	e.Stored = func(id chat.MemoryID) (chat.Memory, bool) {
 		m, err := s.node.store.Memory(s.Context(), id)
 		return m, err == nil
 	}
@@ -218,17 +219,17 @@ func (s *story) end() {
 }
 
 // witnessed are the messages that were accepted, and those that were deleted with what was to become of them.
-func (s *story) witnessed() (accepted []core.MemoryID, deleted map[core.MemoryID]core.RunID) {
+func (s *story) witnessed() (accepted []chat.MemoryID, deleted map[chat.MemoryID]chat.RunID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	deleted = map[core.MemoryID]core.RunID{}
+	deleted = map[chat.MemoryID]chat.RunID{}
 	for _, id := range s.deleted {
 		deleted[id] = s.answers[id]
 	}
 	return slices.Sorted(maps.Keys(s.accepted)), deleted
 }
 
-func (s *story) rooms() []core.RoomID {
+func (s *story) rooms() []chat.RoomID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Compact(slices.Sorted(maps.Values(s.accepted)))
@@ -292,7 +293,7 @@ func (w *witness) alive() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead {
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
 	return nil
 }
@@ -331,7 +332,7 @@ func (w *witness) Kept(ctx context.Context, name string) (string, error) {
 	return w.Store.(connectors.StateStore).Kept(ctx, name)
 }
 
-func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (acc core.Accepted, err error) {
+func (w *witness) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (acc chat.Accepted, err error) {
 	err = w.effect(func() error {
 		acc, err = w.Store.Accept(ctx, m, j)
 		w.story.mu.Lock()
@@ -344,7 +345,7 @@ func (w *witness) Accept(ctx context.Context, m core.Message, j core.JoinRule) (
 	return acc, err
 }
 
-func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
+func (w *witness) Forget(ctx context.Context, id chat.MemoryID) error {
 	return w.effect(func() error {
 		err := w.Store.Forget(ctx, id)
 		w.story.mu.Lock()
@@ -356,7 +357,7 @@ func (w *witness) Forget(ctx context.Context, id core.MemoryID) error {
 	})
 }
 
-func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (run core.Run, err error) {
+func (w *witness) Start(ctx context.Context, id chat.RunID, owner string) (run chat.Run, err error) {
 	err = w.effect(func() error {
 		run, err = w.Store.Start(ctx, id, owner)
 		return err
@@ -364,27 +365,27 @@ func (w *witness) Start(ctx context.Context, id core.RunID, owner string) (run c
 	return run, err
 }
 
-func (w *witness) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.Note) error {
+func (w *witness) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
 	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
 }
 
-func (w *witness) Finish(ctx context.Context, id core.RunID, e core.Epoch, o answer.Outcome, m core.Memory) error {
+func (w *witness) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
 	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (w *witness) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
+func (w *witness) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	return w.effect(func() error { return w.Store.Revise(ctx, id, text, files) })
 }
 
-func (w *witness) Reopen(ctx context.Context, id core.RunID) error {
+func (w *witness) Reopen(ctx context.Context, id chat.RunID) error {
 	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
 }
 
-func (w *witness) Ask(ctx context.Context, q core.Question) error {
+func (w *witness) Ask(ctx context.Context, q chat.Question) error {
 	return w.effect(func() error { return w.Store.Ask(ctx, q) })
 }
 
-func (w *witness) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (acc core.Accepted, err error) {
+func (w *witness) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (acc chat.Accepted, err error) {
 	err = w.effect(func() error {
 		acc, err = w.Store.Choose(ctx, id, option, in, payer)
 		return err
@@ -392,7 +393,7 @@ func (w *witness) Choose(ctx context.Context, id string, option int, in core.Mem
 	return acc, err
 }
 
-func (w *witness) Retire(ctx context.Context, id string) (acc core.Accepted, err error) {
+func (w *witness) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
 	err = w.effect(func() error {
 		acc, err = w.Store.Retire(ctx, id)
 		return err
@@ -400,7 +401,7 @@ func (w *witness) Retire(ctx context.Context, id string) (acc core.Accepted, err
 	return acc, err
 }
 
-func (w *witness) Withdraw(ctx context.Context, in core.RoomID, of core.RunID) error {
+func (w *witness) Withdraw(ctx context.Context, in chat.RoomID, of chat.RunID) error {
 	return w.effect(func() error { return w.Store.Withdraw(ctx, in, of) })
 }
 
@@ -426,7 +427,7 @@ func (w *witness) Leave(ctx context.Context, owner string) error {
 	return w.Store.Leave(ctx, owner)
 }
 
-func (w *witness) RetryRun(ctx context.Context, id core.RunID) error {
+func (w *witness) RetryRun(ctx context.Context, id chat.RunID) error {
 	return w.effect(func() error { return w.Store.RetryRun(ctx, id) })
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	. "parley/models/modelfake"
 )
 
@@ -59,7 +59,7 @@ func BenchmarkSlowStream(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				var readers sync.WaitGroup
 				for s := range streams {
-					name := core.RunID(fmt.Sprint(n, "-", s))
+					name := chat.RunID(fmt.Sprint(n, "-", s))
 					all[name] = &answer.Answer{}
 					all[name].Apply(answer.Change{Kind: answer.Text, Text: strings.Repeat("x", before+1)})
 				}

@@ -10,11 +10,11 @@ import (
 
 	"parley/backends/sqlite"
 	"parley/connectors/web"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // roomOf is the room of a conversation on the web.
-func roomOf(conversation string) core.RoomID { return core.RoomID(web.Name + "/" + conversation) }
+func roomOf(conversation string) chat.RoomID { return chat.RoomID(web.Name + "/" + conversation) }
 
 // filled makes a database in which each of the conversations has so many messages, half of them answers. The rows do
 // not go through the store: that would take a minute for each 100,000.
@@ -26,7 +26,7 @@ func filled(b *testing.B, conversations map[string]int) (path string) {
 		b.Fatal(err)
 	}
 	for name := range conversations {
-		err := s.SaveRoom(b.Context(), core.Room{ID: roomOf(name), Kind: core.API, Connector: web.Name, Created: time.Now()})
+		err := s.SaveRoom(b.Context(), chat.Room{ID: roomOf(name), Kind: chat.API, Connector: web.Name, Created: time.Now()})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -96,9 +97,9 @@ func observed(t *testing.T, deltas int) (c cost) {
 	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err = rt.ProcessMessage(t.Context(), core.Message{
-		Memory: core.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
-		Place:  core.Room{ID: "r", Kind: core.API, Connector: web.Name}, Address: core.Address{Connector: web.Name, Room: "r"},
+	_, err = rt.ProcessMessage(t.Context(), chat.Message{
+		Memory: chat.Memory{ID: "m", Room: "r", Author: "a", Text: "Write", At: time.Now()},
+		Place:  chat.Room{ID: "r", Kind: chat.API, Connector: web.Name}, Address: chat.Address{Connector: web.Name, Room: "r"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -117,8 +118,8 @@ func observed(t *testing.T, deltas int) (c cost) {
 func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtime {
 	tb.Helper()
 	cfg := core.Config{
-		Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-		Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
+		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+		Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 		Turns:  core.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
 		Access: core.Access{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
 	}

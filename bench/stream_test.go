@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"parley/connectors/web"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -29,48 +29,48 @@ func delta(i int) answer.Change {
 // rooms is a store that knows every conversation.
 type rooms struct{}
 
-func (rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
-	return core.Room{ID: id, Kind: core.API, Connector: web.Name}, nil
+func (rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
+	return chat.Room{ID: id, Kind: chat.API, Connector: web.Name}, nil
 }
 
-func (rooms) SaveRoom(context.Context, core.Room) error { return nil }
+func (rooms) SaveRoom(context.Context, chat.Room) error { return nil }
 
-func (rooms) Recent(context.Context, core.RoomID, core.MemoryKind, core.ResponseID, int) ([]core.Memory, error) {
+func (rooms) Recent(context.Context, chat.RoomID, chat.MemoryKind, chat.ResponseID, int) ([]chat.Memory, error) {
 	return nil, nil
 }
 
-func (rooms) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) { return nil, nil }
+func (rooms) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) { return nil, nil }
 
-func (rooms) Memory(context.Context, core.MemoryID) (core.Memory, error) {
-	return core.Memory{}, core.ErrNotFound
+func (rooms) Memory(context.Context, chat.MemoryID) (chat.Memory, error) {
+	return chat.Memory{}, chat.ErrNotFound
 }
 
-func (rooms) File(context.Context, core.RunID, int) (llm.File, error) {
-	return llm.File{}, core.ErrNotFound
+func (rooms) File(context.Context, chat.RunID, int) (llm.File, error) {
+	return llm.File{}, chat.ErrNotFound
 }
 
-func (rooms) FilePart(context.Context, core.RunID, int, int64, int64) (core.FilePart, error) {
-	return core.FilePart{}, core.ErrNotFound
+func (rooms) FilePart(context.Context, chat.RunID, int, int64, int64) (chat.FilePart, error) {
+	return chat.FilePart{}, chat.ErrNotFound
 }
 
-func (rooms) Known(context.Context, core.Memory) (core.Accepted, error) {
-	return core.Accepted{}, core.ErrNotFound
+func (rooms) Known(context.Context, chat.Memory) (chat.Accepted, error) {
+	return chat.Accepted{}, chat.ErrNotFound
 }
 
 // answers are those of the conversations, by their names.
-type answers map[core.RunID]*answer.Answer
+type answers map[chat.RunID]*answer.Answer
 
-func (a answers) Watch(_ context.Context, id core.RunID) (*answer.Answer, error) { return a[id], nil }
+func (a answers) Watch(_ context.Context, id chat.RunID) (*answer.Answer, error) { return a[id], nil }
 
-func (a answers) accept(_ context.Context, in core.Inbound) (core.Accepted, error) {
-	_, name, _ := strings.Cut(string(in.(core.Message).Room), "/")
-	return core.Accepted{Run: core.RunID(name)}, nil
+func (a answers) accept(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+	_, name, _ := strings.Cut(string(in.(chat.Message).Room), "/")
+	return chat.Accepted{Run: chat.RunID(name)}, nil
 }
 
 // serve runs a web connector on l, without a gateway behind it.
 func serve(tb testing.TB, l net.Listener, a answers) (stop func()) {
 	w := web.New(web.Options{
-		Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: a, Store: rooms{},
+		Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: a, Store: rooms{},
 		Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(tb.Context())

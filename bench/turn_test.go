@@ -14,6 +14,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -85,11 +86,11 @@ func (t *talk) Observe(e core.Event) {
 func (t *talk) ask(b *testing.B) {
 	t.asked++
 	room := roomOf("c")
-	_, err := t.ProcessMessage(b.Context(), core.Message{
-		Memory: core.Memory{
-			ID: core.MemoryID(fmt.Sprintf("%s/asked-%d", room, t.asked)), Room: room, Author: core.EntityID(room), Text: "Is it?", At: time.Now(),
+	_, err := t.ProcessMessage(b.Context(), chat.Message{
+		Memory: chat.Memory{
+			ID: chat.MemoryID(fmt.Sprintf("%s/asked-%d", room, t.asked)), Room: room, Author: chat.EntityID(room), Text: "Is it?", At: time.Now(),
 		},
-		Place: core.Room{ID: room, Kind: core.API, Connector: web.Name}, Address: core.Address{Connector: web.Name, Room: room},
+		Place: chat.Room{ID: room, Kind: chat.API, Connector: web.Name}, Address: chat.Address{Connector: web.Name, Room: room},
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -6,14 +6,14 @@ import (
 	"log/slog"
 	"net"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/progressive"
 )
 
 // Handler takes one inbound event. When it returns nil the event is safe, and only then may the platform be told so;
 // an error means that it is not, and that the event must come again.
-type Handler func(ctx context.Context, in core.Inbound) (core.Accepted, error)
+type Handler func(ctx context.Context, in chat.Inbound) (chat.Accepted, error)
 
 // Connector brings what happens on a platform into the gateway.
 type Connector interface {
@@ -28,14 +28,14 @@ type Connector interface {
 // the answer itself.
 type Poster interface {
 	// Open may fail with core.ErrUnreached.
-	Open(ctx context.Context, a core.Address) (progressive.Sink, error)
+	Open(ctx context.Context, a chat.Address) (progressive.Sink, error)
 }
 
 // Fetcher gives what was attached to messages. Where a connector lacks it, files are only named.
 type Fetcher interface {
 	// Fetch gives the whole of a file of this connector's, at most limit bytes. Its error holds no secret; it is
-	// [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error)
+	// [chat.ErrTooLarge] or [chat.ErrNotFound] where that is why.
+	Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error)
 }
 
 // Checker tries a connector's settings for real. A connector that lacks it is not checked.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"parley/core/chat"
 )
 
 // About is what people are told of the program around the runtime.
@@ -48,9 +50,9 @@ func (x *execution) models(context.Context) (string, error) {
 
 // status says how things stand in the room, and around it.
 func (x *execution) status(ctx context.Context) (string, error) {
-	var room Room
-	var attention Attention
-	var open []Run
+	var room chat.Room
+	var attention chat.Attention
+	var open []chat.Run
 	err := x.persist(ctx, func() (err error) {
 		if room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
@@ -97,22 +99,22 @@ func (x *execution) health(ctx context.Context) []Health {
 }
 
 // heed is how closely the agent listens, in words.
-func (x *execution) heed(r Room, a Attention) string {
+func (x *execution) heed(r chat.Room, a chat.Attention) string {
 	switch {
-	case a == Muted:
+	case a == chat.Muted:
 		return "muted"
 	case r.Kind.Private():
 		return "I answer every message"
-	case a == Unfollowed:
+	case a == chat.Unfollowed:
 		return "I stay quiet until you mention me"
-	case a == Ambient || x.rt.cfg.Access.group(r) == GroupAmbient:
+	case a == chat.Ambient || x.rt.cfg.Access.group(r) == GroupAmbient:
 		return "I follow the conversation and answer messages meant for me"
 	}
 	return "I answer when you mention me"
 }
 
 // workload says what is being answered, and what waits.
-func workload(open []Run) string {
+func workload(open []chat.Run) string {
 	now, waiting := "no answer in progress", 0
 	for _, r := range open {
 		if r.Epoch > 0 {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"parley/core/chat"
 )
 
 // Access says who is answered where, as far as the configuration does; whom the owner lets in is in the store. Its zero
@@ -12,10 +14,10 @@ type Access struct {
 	// Open names the connectors whose people need no invitation: those that look after that themselves.
 	Open map[string]bool
 	// Owners let others in. Where there is none, the owner is whoever brings the owner's code first.
-	Owners map[EntityID]bool
+	Owners map[chat.EntityID]bool
 	// People may write wherever the agent listens, and so may who has one of Roles, as "connector:id" with the platform's
 	// own id, and who writes in one of Guests.
-	People map[EntityID]bool
+	People map[chat.EntityID]bool
 	Roles  map[string]bool
 	Guests RoomSet
 	Direct DirectAccess
@@ -23,7 +25,7 @@ type Access struct {
 	// Listen is where the agent listens, beside private rooms. None means everywhere.
 	Listen RoomSet
 	// Always and Sources say what is answered in groups without being addressed to the agent: all that is said in some
-	// places, and all that comes from some [Message.Source].
+	// places, and all that comes from some [chat.Message.Source].
 	Always  RoomSet
 	Sources map[string]bool
 	Bots    BotAccess
@@ -34,7 +36,7 @@ type Access struct {
 // RoomSet are chats, as "connector:id" with the platform's own id, and whole worlds.
 type RoomSet struct {
 	Chats  map[string]bool
-	Worlds map[WorldID]bool
+	Worlds map[chat.WorldID]bool
 }
 
 // Override is what is different in some places.
@@ -55,7 +57,7 @@ const (
 )
 
 // always says that m is answered whoever it is meant for.
-func (a Access) always(m Message) bool {
+func (a Access) always(m chat.Message) bool {
 	return a.Always.hold(m.Place) || m.Source != "" && a.Sources[m.Source]
 }
 
@@ -84,7 +86,7 @@ const (
 func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
 
 // hold says whether r is listed, or a part of what is.
-func (p RoomSet) hold(r Room) bool {
+func (p RoomSet) hold(r chat.Room) bool {
 	for _, id := range r.Chats {
 		if p.Chats[r.Connector+":"+id] {
 			return true
@@ -94,7 +96,7 @@ func (p RoomSet) hold(r Room) bool {
 }
 
 // override is what is different in r.
-func (a Access) override(r Room) Override {
+func (a Access) override(r chat.Room) Override {
 	for _, id := range r.Chats {
 		for _, o := range a.Overrides {
 			if o.Chats[r.Connector+":"+id] {
@@ -118,7 +120,7 @@ func applyOverride(o Override, s *TurnContext) {
 }
 
 // group is what is answered in r, which is not private.
-func (a Access) group(r Room) GroupAccess {
+func (a Access) group(r chat.Room) GroupAccess {
 	if o := a.override(r); o.Group != "" {
 		return o.Group
 	}
@@ -126,7 +128,7 @@ func (a Access) group(r Room) GroupAccess {
 }
 
 // off says whether the agent works for nobody in r.
-func (a Access) off(r Room) bool {
+func (a Access) off(r chat.Room) bool {
 	switch {
 	case a.Open[r.Connector]:
 		return false
@@ -138,7 +140,7 @@ func (a Access) off(r Room) bool {
 
 // invited says whether the agent works for author in r; maybe means, if the owner has let them in. It looks at no text:
 // what the platform says is all that counts (IN-14).
-func (a Access) invited(r Room, author EntityID, roles []string) decision {
+func (a Access) invited(r chat.Room, author chat.EntityID, roles []string) decision {
 	switch {
 	case a.Open[r.Connector]:
 		return yes
@@ -154,21 +156,21 @@ func (a Access) invited(r Room, author EntityID, roles []string) decision {
 }
 
 // role says whether one of an author's roles in r is listed.
-func (a Access) role(r Room, roles []string) bool {
+func (a Access) role(r chat.Room, roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
 }
 
 // invited says whether the agent works for author in r.
-func (rt *Runtime) invited(ctx context.Context, r Room, author EntityID, roles []string) (bool, error) {
+func (rt *Runtime) invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
 	if d := rt.cfg.Access.invited(r, author, roles); d != maybe {
 		return d == yes, nil
 	}
 	_, err := rt.cfg.Store.Person(ctx, author)
-	return err == nil, ignore(err, ErrNotFound)
+	return err == nil, ignore(err, chat.ErrNotFound)
 }
 
 // admits says whether m may get an answer, be it only the one line for strangers.
-func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
+func (rt *Runtime) admits(ctx context.Context, m chat.Message) (bool, error) {
 	switch {
 	case m.Bot && (rt.cfg.Access.Bots != BotsMention || !m.Addressed || m.Place.Kind.Private()):
 		return false, nil // I13
@@ -182,7 +184,7 @@ func (rt *Runtime) admits(ctx context.Context, m Message) (bool, error) {
 
 // stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is
 // invited now: of their roles nothing is known but what came with the question.
-func (rt *Runtime) stays(ctx context.Context, run Run, author EntityID) (bool, error) {
+func (rt *Runtime) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
 	room, err := rt.cfg.Store.Room(ctx, run.Room)
 	if err != nil {
 		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)

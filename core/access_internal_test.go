@@ -1,14 +1,18 @@
 package core
 
-import "testing"
+import (
+	"testing"
+
+	"parley/core/chat"
+)
 
 // Who may come in, in the order in which the rules count: an open connector, what is off, where nobody listens, and then
 // anything that invites.
 func TestInvitedInOrder(t *testing.T) {
-	private := Room{Kind: Direct, Connector: "a", Chats: []string{"1"}}
-	group := Room{Kind: Group, Connector: "a", World: "a/w", Chats: []string{"2"}}
-	thread := Room{Kind: Thread, Connector: "a", World: "a/w", Chats: []string{"3", "2"}}
-	elsewhere := Room{Kind: Group, Connector: "b", World: "b/w", Chats: []string{"2"}}
+	private := chat.Room{Kind: chat.Direct, Connector: "a", Chats: []string{"1"}}
+	group := chat.Room{Kind: chat.Group, Connector: "a", World: "a/w", Chats: []string{"2"}}
+	thread := chat.Room{Kind: chat.Thread, Connector: "a", World: "a/w", Chats: []string{"3", "2"}}
+	elsewhere := chat.Room{Kind: chat.Group, Connector: "b", World: "b/w", Chats: []string{"2"}}
 	chats := func(ids ...string) RoomSet {
 		p := RoomSet{Chats: map[string]bool{}}
 		for _, id := range ids {
@@ -16,12 +20,12 @@ func TestInvitedInOrder(t *testing.T) {
 		}
 		return p
 	}
-	world := RoomSet{Worlds: map[WorldID]bool{"a/w": true}}
-	friend := map[EntityID]bool{"ada": true}
+	world := RoomSet{Worlds: map[chat.WorldID]bool{"a/w": true}}
+	friend := map[chat.EntityID]bool{"ada": true}
 	role := map[string]bool{"a:r": true}
 	for name, c := range map[string]struct {
 		a     Access
-		in    Room
+		in    chat.Room
 		roles []string
 		want  decision
 	}{
@@ -64,15 +68,15 @@ func TestInvitedInOrder(t *testing.T) {
 }
 
 func TestOverrideDecides(t *testing.T) {
-	here := Room{Kind: Thread, Connector: "a", Chats: []string{"3", "2"}}
-	there := Room{Kind: Group, Connector: "a", Chats: []string{"4"}}
+	here := chat.Room{Kind: chat.Thread, Connector: "a", Chats: []string{"3", "2"}}
+	there := chat.Room{Kind: chat.Group, Connector: "a", Chats: []string{"4"}}
 	cfg := Config{Access: Access{Overrides: []Override{{RoomSet: RoomSet{Chats: map[string]bool{"a:2": true}}, Group: GroupAmbient}}}}
 	for name, c := range map[string]struct {
-		in   Room
+		in   chat.Room
 		want decision
 	}{"a thread of an ambient room": {here, maybe}, "elsewhere": {there, contextOnly}} {
-		m := Message{Memory: Memory{Text: "It rains."}, Place: c.in}
-		if got := cfg.decide(m, Normal); got != c.want {
+		m := chat.Message{Memory: chat.Memory{Text: "It rains."}, Place: c.in}
+		if got := cfg.decide(m, chat.Normal); got != c.want {
 			t.Errorf("%s: %d; want %d", name, got, c.want)
 		}
 	}
@@ -83,14 +87,14 @@ func TestEveryWordOfAccess(t *testing.T) {
 	for _, d := range []DirectAccess{"", DirectOpen, DirectAllowlist, DirectPairing, DirectOff} {
 		for _, g := range []GroupAccess{"", GroupMentionOnly, GroupAmbient, GroupOff} {
 			for _, listen := range []string{"", "a:1", "a:9", "b:1"} {
-				cfg := Config{Access: Access{Direct: d, Group: g, People: map[EntityID]bool{"ada": true}}}
+				cfg := Config{Access: Access{Direct: d, Group: g, People: map[chat.EntityID]bool{"ada": true}}}
 				if listen != "" {
 					cfg.Access.Listen.Chats = map[string]bool{listen: true}
 				}
-				for _, kind := range []RoomKind{Direct, VoiceDirect, Group, VoiceGroup, Thread} {
-					for _, author := range []EntityID{"ada", "eve"} {
+				for _, kind := range []chat.RoomKind{chat.Direct, chat.VoiceDirect, chat.Group, chat.VoiceGroup, chat.Thread} {
+					for _, author := range []chat.EntityID{"ada", "eve"} {
 						for _, addressed := range []bool{false, true} {
-							m := Message{Memory: Memory{Text: "It rains."}, Place: Room{Kind: kind, Connector: "a", Chats: []string{"2", "1"}}, Addressed: addressed}
+							m := chat.Message{Memory: chat.Memory{Text: "It rains."}, Place: chat.Room{Kind: kind, Connector: "a", Chats: []string{"2", "1"}}, Addressed: addressed}
 							private, friend, listens := kind.Private(), author == "ada", listen == "" || listen == "a:1"
 							want := no
 							switch {
@@ -106,7 +110,7 @@ func TestEveryWordOfAccess(t *testing.T) {
 							}
 							got := cfg.Access.invited(m.Place, author, nil)
 							if got == yes {
-								got = cfg.decide(m, Normal)
+								got = cfg.decide(m, chat.Normal)
 							}
 							if got != want {
 								t.Errorf("direct %q, group %q, listening to %q: %s in %s, addressed %v: %d; want %d", d, g, listen, author, kind, addressed, got, want)

@@ -10,28 +10,29 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 // I13, IN-14, and who is answered where. What is refused or ignored costs no call of the model.
 func TestWhoIsAnswered(t *testing.T) {
 	for name, c := range map[string]struct {
-		in     core.RoomID
-		author core.EntityID
-		edit   func(*core.Message)
+		in     chat.RoomID
+		author chat.EntityID
+		edit   func(*chat.Message)
 		runs   bool
 		calls  int
 	}{
 		"a friend in private":           {room, "ada", nil, true, 1},
 		"a friend in a group":           {group, "ada", nil, false, 0},
-		"a friend addressing the agent": {group, "ada", func(m *core.Message) { m.Addressed = true }, true, 1},
-		"a name in the text only":       {group, "ada", func(m *core.Message) { m.Text = "@Agent Agent: hello" }, false, 0},
-		"a stranger in a group":         {group, "eve", func(m *core.Message) { m.Addressed = true }, false, 0},
+		"a friend addressing the agent": {group, "ada", func(m *chat.Message) { m.Addressed = true }, true, 1},
+		"a name in the text only":       {group, "ada", func(m *chat.Message) { m.Text = "@Agent Agent: hello" }, false, 0},
+		"a stranger in a group":         {group, "eve", func(m *chat.Message) { m.Addressed = true }, false, 0},
 		"a stranger in private":         {room, "eve", nil, true, 0},
-		"a bot in private":              {room, "ada", func(m *core.Message) { m.Bot = true }, false, 0},
-		"a bot addressing the agent":    {group, "ada", func(m *core.Message) { m.Bot, m.Addressed = true, true }, false, 0},
+		"a bot in private":              {room, "ada", func(m *chat.Message) { m.Bot = true }, false, 0},
+		"a bot addressing the agent":    {group, "ada", func(m *chat.Message) { m.Bot, m.Addressed = true, true }, false, 0},
 		"the agent itself":              {room, agent, nil, false, 0},
-		"nothing but spaces":            {room, "ada", func(m *core.Message) { m.Text = " \n" }, false, 0},
+		"nothing but spaces":            {room, "ada", func(m *chat.Message) { m.Text = " \n" }, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -115,15 +116,15 @@ func inGroup(g core.GroupAccess, friend, addressed, listens bool) reaction {
 }
 
 // reads says what a friend or a stranger reads who writes something.
-func (n *node) reads(in core.RoomID, friend, addressed bool) reaction {
+func (n *node) reads(in chat.RoomID, friend, addressed bool) reaction {
 	n.w.Helper()
-	author := core.EntityID("eve")
+	author := chat.EntityID("eve")
 	if friend {
 		author = "ada"
 	}
 	m := n.w.message(in, author, "Hello")
 	if in == room { // each stranger's room is their own
-		m.Room += core.RoomID(fmt.Sprintf("/%s%d", author, n.w.messages))
+		m.Room += chat.RoomID(fmt.Sprintf("/%s%d", author, n.w.messages))
 		m.Place.ID, m.Address.Room = m.Room, m.Room
 	}
 	m.Addressed, m.Place.Chats = addressed, []string{"topic", "here"}
@@ -185,8 +186,8 @@ func TestStopIsForTheInvited(t *testing.T) {
 		m.Addressed = true
 		acc := n.submit(m)
 		time.Sleep(time.Second)
-		for _, author := range []core.EntityID{"eve", ""} {
-			if _, err := n.ProcessMessage(w.Context(), core.Command{Room: group, Author: author, Name: core.Stop}); err != nil {
+		for _, author := range []chat.EntityID{"eve", ""} {
+			if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: author, Name: chat.Stop}); err != nil {
 				w.Error(err)
 			}
 		}
@@ -209,7 +210,7 @@ func TestRoles(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Roles = map[string]bool{"fake:helper": true}
 		n := w.start()
-		ask := func(roles ...string) core.Accepted {
+		ask := func(roles ...string) chat.Accepted {
 			m := w.message(group, "bob", "Tell me")
 			m.Addressed, m.Roles = true, roles
 			return n.submit(m)
@@ -221,7 +222,7 @@ func TestRoles(t *testing.T) {
 		acc := ask("visitor", "helper")
 		time.Sleep(time.Second)
 		for _, roles := range [][]string{{"visitor"}, {"helper"}} {
-			_, err := n.ProcessMessage(w.Context(), core.Command{Room: group, Author: "bob", Roles: roles, Name: core.Stop})
+			_, err := n.ProcessMessage(w.Context(), chat.Command{Room: group, Author: "bob", Roles: roles, Name: chat.Stop})
 			w.must(err)
 			synctest.Wait()
 			if o := w.run(acc).Outcome; o.Done() != (roles[0] == "helper") {
@@ -239,9 +240,9 @@ func TestOverrides(t *testing.T) {
 			RoomSet: core.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
 		}}
 		n := w.start()
-		for chat, want := range map[string]string{"there": "Be brief. [ROLL DRAW]", "here": "Be kind. [DRAW]"} {
-			m := w.message(core.RoomID("fake/"+chat), "ada", "Hello")
-			m.Place.Chats = []string{"topic", chat}
+		for conv, want := range map[string]string{"there": "Be brief. [ROLL DRAW]", "here": "Be kind. [DRAW]"} {
+			m := w.message(chat.RoomID("fake/"+conv), "ada", "Hello")
+			m.Place.Chats = []string{"topic", conv}
 			w.model.queue([]step{call(0, "1", "ROLL", "{}")}, []step{write("Done.")})
 			w.ended(n.submit(m))
 			asked := w.model.asked()
@@ -251,11 +252,11 @@ func TestOverrides(t *testing.T) {
 				names = append(names, tool.Name)
 			}
 			if s := fmt.Sprint(strings.SplitN(got.System, "\n", 2)[0], " ", names); s != want {
-				t.Errorf("%s: %s; want %s", chat, s, want)
+				t.Errorf("%s: %s; want %s", conv, s, want)
 			}
 			refused := strings.Contains(fmt.Sprint(asked[len(asked)-1].Messages), "no action")
-			if refused != (chat == "here") {
-				t.Errorf("%s: the model is told %v", chat, asked[len(asked)-1].Messages)
+			if refused != (conv == "here") {
+				t.Errorf("%s: the model is told %v", conv, asked[len(asked)-1].Messages)
 			}
 		}
 	})

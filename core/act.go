@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -111,16 +112,16 @@ func (x *execution) beginWriting(ctx context.Context, c llm.ToolCall) (context.C
 	if err := settled(x.settle()); err != nil {
 		return nil, err
 	}
-	n := Note{Acting: c.ID, Text: x.answer.View().Text()}
+	n := chat.Note{Acting: c.ID, Text: x.answer.View().Text()}
 	return x.life, x.persist(ctx, func() error { return x.note(n) })
 }
 
 // record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
 // forgotten by now; then this is too.
 func (x *execution) record(c llm.ToolCall, done Acted, wrote bool) error {
-	m := Memory{
-		ID: MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: ActionResult, Room: x.run.Room,
-		Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
+	m := chat.Memory{
+		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: x.run.Room,
+		Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
@@ -129,14 +130,14 @@ func (x *execution) record(c llm.ToolCall, done Acted, wrote bool) error {
 	t := x.rt.toolbox.find(c.Name)
 	return x.persist(x.life, func() error {
 		if t == nil || !t.spec.Quiet {
-			if err := x.rt.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, ErrNotFound) != nil {
+			if err := x.rt.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, chat.ErrNotFound) != nil {
 				return fmt.Errorf("remember %s: %w", m.ID, err)
 			}
 		}
 		if !wrote {
 			return nil
 		}
-		return x.note(Note{Acted: c.ID})
+		return x.note(chat.Note{Acted: c.ID})
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -118,7 +119,7 @@ func TestLimits(t *testing.T) {
 // Of two actions the second uses what the first has found; what both came to is remembered beside the answer.
 func TestTheSecondUsesTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		var seen core.TurnContext
 		w.plug(
 			&fakeAction{name: "FIND", do: func(_ context.Context, c *core.Call) (core.Result, error) {
@@ -138,7 +139,7 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 		if seen.Message.Text != "tea, please" || seen.Room.ID != room || !seen.Private || !seen.Owner || seen.Run != acc.Run {
 			t.Errorf("the action saw %+v", seen)
 		}
-		ms, err := w.store.Recent(w.Context(), room, core.ActionResult, 0, 10)
+		ms, err := w.store.Recent(w.Context(), room, chat.ActionResult, 0, 10)
 		w.must(err)
 		var got []string
 		for _, m := range ms {
@@ -160,11 +161,11 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 
 // SE-08: the rights of a turn are those of all who wrote it.
 func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
-	for name, authors := range map[string][]core.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
+	for name, authors := range map[string][]chat.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
 		inWorld(t, func(w *world) {
 			w.cfg.Turns.Group = core.Collect
 			w.cfg.Access.People["bob"] = true
-			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
 				owner <- c.Scene.Owner
@@ -175,7 +176,7 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			n := w.start()
 			n.submit(w.addressed("ada", "I am the owner"))
 			time.Sleep(time.Second)
-			var last core.Accepted
+			var last chat.Accepted
 			for _, a := range authors {
 				last = n.submit(w.addressed(a, "I am the owner"))
 			}
@@ -191,7 +192,7 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 }
 
 // addressed is a message in the group that is meant for the agent.
-func (w *world) addressed(author core.EntityID, text string) core.Message {
+func (w *world) addressed(author chat.EntityID, text string) chat.Message {
 	m := w.message(group, author, text)
 	m.Addressed = true
 	return m
@@ -199,10 +200,10 @@ func (w *world) addressed(author core.EntityID, text string) core.Message {
 
 // What is not offered is neither told of nor done.
 func TestOffered(t *testing.T) {
-	for asker, offered := range map[core.EntityID]bool{"ada": true, "bob": false} {
+	for asker, offered := range map[chat.EntityID]bool{"ada": true, "bob": false} {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.People["bob"] = true
-			w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			a := &fakeAction{name: "SET"}
 			w.plug(&fakeAction{name: "FIRST"})
 			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "owners", Actions: []core.Action{forOwners{a}}})
@@ -347,20 +348,20 @@ func TestToolsOfPlaces(t *testing.T) {
 // SE-08: who has rights is a matter of who they are.
 func TestRights(t *testing.T) {
 	for name, c := range map[string]struct {
-		owners, people, letIn []core.EntityID
+		owners, people, letIn []chat.EntityID
 		roles                 []string
 		owner, allowed        bool
 	}{
 		"a guest":            {nil, nil, nil, nil, false, false},
-		"listed":             {nil, []core.EntityID{"ada"}, nil, nil, false, true},
-		"let in":             {nil, nil, []core.EntityID{"ada"}, nil, false, true},
+		"listed":             {nil, []chat.EntityID{"ada"}, nil, nil, false, true},
+		"let in":             {nil, nil, []chat.EntityID{"ada"}, nil, false, true},
 		"by a role":          {nil, nil, nil, []string{"other", "friend"}, false, true},
 		"by another role":    {nil, nil, nil, []string{"other"}, false, false},
-		"the owner":          {[]core.EntityID{"ada"}, nil, nil, nil, true, true},
-		"somebody else owns": {[]core.EntityID{"bob"}, nil, nil, nil, false, false},
+		"the owner":          {[]chat.EntityID{"ada"}, nil, nil, nil, true, true},
+		"somebody else owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
 		inWorld(t, func(w *world) {
-			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[core.EntityID]bool{}, People: map[core.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
+			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
 			for _, id := range c.owners {
 				w.cfg.Access.Owners[id] = true
 			}
@@ -368,7 +369,7 @@ func TestRights(t *testing.T) {
 				w.cfg.Access.People[id] = true
 			}
 			for _, id := range c.letIn {
-				w.must(w.store.LetIn(w.Context(), core.Person{ID: id}))
+				w.must(w.store.LetIn(w.Context(), chat.Person{ID: id}))
 			}
 			var seen core.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {

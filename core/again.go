@@ -7,24 +7,25 @@ import (
 	"slices"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
-// lastAsked finds what was asked last: its place among recent, and its run. [ErrNotFound] if that is too long ago.
-func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run Run, err error) {
+// lastAsked finds what was asked last: its place among recent, and its run. [chat.ErrNotFound] if that is too long ago.
+func (rt *Runtime) lastAsked(ctx context.Context, recent []chat.Memory) (at int, run chat.Run, err error) {
 	for at = len(recent) - 1; at >= 0; at-- {
-		if recent[at].Author == rt.cfg.Agent.entity() {
+		if recent[at].Author == rt.cfg.Agent.Entity() {
 			continue
 		}
 		run, err = rt.cfg.Store.RunOf(ctx, recent[at].ID)
 		switch {
-		case ignore(err, ErrNotFound) != nil:
-			return 0, Run{}, fmt.Errorf("find the last question: %w", err)
+		case ignore(err, chat.ErrNotFound) != nil:
+			return 0, chat.Run{}, fmt.Errorf("find the last question: %w", err)
 		case err == nil && run.Outcome.Status != answer.Ignored:
 			return at, run, nil
 		}
 	}
-	return 0, Run{}, ErrNotFound
+	return 0, chat.Run{}, chat.ErrNotFound
 }
 
 // askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
@@ -32,12 +33,12 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []Memory) (at int, run 
 func (x *execution) askedAgain(ctx context.Context, s TurnContext) (TurnContext, error) {
 	var at int
 	err := x.persist(ctx, func() (err error) {
-		var asked Run
+		var asked chat.Run
 		at, asked, err = x.rt.lastAsked(ctx, s.Recent)
 		if err == nil {
 			err = x.forgetAnswers(ctx, asked, s.Recent[at+1:])
 		}
-		if errors.Is(err, ErrNotFound) {
+		if errors.Is(err, chat.ErrNotFound) {
 			at, err = -1, nil
 		}
 		return err
@@ -60,11 +61,11 @@ func retried(s TurnContext, at int) TurnContext {
 	by, asked := s.Message, s.Recent[at]
 	s.Recent = slices.Clone(s.Recent[:at+1])
 	if asked.Author == by.Author {
-		s.Message, s.inputs = asked, []MemoryID{asked.ID}
+		s.Message, s.inputs = asked, []chat.MemoryID{asked.ID}
 		return s
 	}
-	by.Kind, by.InReplyTo, by.Text = Said, asked.ID, retryLine
-	by.Quoted = Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.promptText(), maxQuoted)}
+	by.Kind, by.InReplyTo, by.Text = chat.Said, asked.ID, retryLine
+	by.Quoted = chat.Quoted{Name: text.Label(asked.Name), Text: text.OneLine(asked.PromptText(), chat.MaxQuoted)}
 	s.Recent = append(s.Recent, by)
 	by.Quoted, by.Text, by.Files = asked.Quoted, asked.Text, asked.Files
 	s.Message = by
@@ -72,16 +73,16 @@ func retried(s TurnContext, at int) TurnContext {
 }
 
 // forgetAnswers forgets those of later that answer what asked was to answer, at first or again.
-func (x *execution) forgetAnswers(ctx context.Context, asked Run, later []Memory) error {
+func (x *execution) forgetAnswers(ctx context.Context, asked chat.Run, later []chat.Memory) error {
 	for _, m := range later {
-		if m.Author != x.rt.cfg.Agent.entity() {
+		if m.Author != x.rt.cfg.Agent.Entity() {
 			continue
 		}
-		run, err := x.rt.cfg.Store.Run(ctx, RunID(m.ID))
-		if ignore(err, ErrNotFound) != nil {
+		run, err := x.rt.cfg.Store.Run(ctx, chat.RunID(m.ID))
+		if ignore(err, chat.ErrNotFound) != nil {
 			return err
 		}
-		if err == nil && (run.ID == asked.ID || run.Kind == RunRetry) {
+		if err == nil && (run.ID == asked.ID || run.Kind == chat.RunRetry) {
 			if err := x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
 				return err
 			}

@@ -8,13 +8,14 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // SE-16: who retries a question of somebody else acts with their own name, rooms and rights, and is asked what there is to choose;
 // that it was another one's question stands in the prompt as a quote. Their own question stays theirs.
 func TestRetryOfAnother(t *testing.T) {
 	for name, c := range map[string]struct {
-		asks, retries core.EntityID
+		asks, retries chat.EntityID
 		owner         bool // of the agent, retries
 		texts         []string
 	}{
@@ -26,17 +27,17 @@ func TestRetryOfAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+				w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 				w.cfg.Access.Guests = core.RoomSet{Chats: map[string]bool{"fake:here": true}}
 				var scenes []core.TurnContext
 				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					scenes = append(scenes, c.Scene)
-					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
+					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
 				}})
 				look := []step{write("Monday?"), call(0, "a", "LOOK", "{}")}
 				w.model.queue(look, look)
 				n := w.start()
-				says := func(author core.EntityID, text string, addressed bool) core.Accepted {
+				says := func(author chat.EntityID, text string, addressed bool) chat.Accepted {
 					m := w.message(group, author, text)
 					m.Addressed, m.Place.Chats = addressed, []string{"here"}
 					return n.submit(m)
@@ -52,7 +53,7 @@ func TestRetryOfAnother(t *testing.T) {
 				if s.Owner != c.owner || s.Allowed != c.owner || s.Several() {
 					w.Errorf("owner %v, allowed %v, several %v", s.Owner, s.Allowed, s.Several())
 				}
-				if q := w.question(again); !slices.Equal(q.For, []core.EntityID{c.retries}) {
+				if q := w.question(again); !slices.Equal(q.For, []chat.EntityID{c.retries}) {
 					w.Errorf("to choose is for %v", q.For)
 				}
 				if got := w.model.asked()[1].texts(); !slices.Equal(got, c.texts) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"parley/core/chat"
 )
 
 const (
@@ -17,12 +19,12 @@ const (
 // backgroundWork are what nobody waits for: looking back on a turn, summing up. They belong to the rooms being served, whose end
 // [Runtime.Run] waits for.
 type backgroundWork struct {
-	busy map[RoomID]bool // under the runtime's lock; at most asideSlots
+	busy map[chat.RoomID]bool // under the runtime's lock; at most asideSlots
 }
 
 // startBackground does something of a room that nobody waits for, unless there is too much of that already. It is called while the room
 // is served.
-func (rt *Runtime) startBackground(life context.Context, room RoomID, do func(ctx context.Context)) {
+func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.bgWork.busy[room] || len(rt.bgWork.busy) >= backgroundSlots || rt.closed {
@@ -30,7 +32,7 @@ func (rt *Runtime) startBackground(life context.Context, room RoomID, do func(ct
 		return
 	}
 	if rt.bgWork.busy == nil {
-		rt.bgWork.busy = map[RoomID]bool{}
+		rt.bgWork.busy = map[chat.RoomID]bool{}
 	}
 	rt.bgWork.busy[room] = true
 	rt.work.Go(func() {
@@ -39,7 +41,7 @@ func (rt *Runtime) startBackground(life context.Context, room RoomID, do func(ct
 			defer rt.mu.Unlock()
 			delete(rt.bgWork.busy, room)
 		}()
-		ctx, cancel := context.WithTimeoutCause(life, backgroundLimit, ErrTimeout)
+		ctx, cancel := context.WithTimeoutCause(life, backgroundLimit, chat.ErrTimeout)
 		defer cancel()
 		do(ctx)
 	})
@@ -74,7 +76,7 @@ func (x *execution) evaluate(life context.Context) {
 // due says that among the messages since the agent last spoke is one of every few. It needs no memory.
 func (x *execution) due() bool {
 	since := 0
-	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.rt.cfg.Agent.entity(); i-- {
+	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {
 		since++
 	}
 	return int(x.run.Response%evaluateAt) < max(since, 1)
@@ -90,7 +92,7 @@ func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 		}()
 		return do()
 	}()
-	if err != nil && !errors.Is(context.Cause(ctx), ErrShutdown) {
+	if err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
 		rt.counts.evaluators.Add(1)
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}

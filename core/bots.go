@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"parley/core/chat"
 )
 
 // How much bots get answered (IN-05).
@@ -20,12 +22,12 @@ const (
 type bots struct {
 	mu     sync.Mutex
 	pairs  map[pair]*exchange
-	chains map[RoomID]*exchange
+	chains map[chat.RoomID]*exchange
 }
 
 type pair struct {
-	room RoomID
-	bot  EntityID
+	room chat.RoomID
+	bot  chat.EntityID
 }
 
 // exchange are the turns that count, oldest first, and until when there is silence.
@@ -35,18 +37,18 @@ type exchange struct {
 }
 
 // person says that somebody has written in room who is no bot: what bots say there now has a reason again.
-func (b *bots) person(room RoomID) {
+func (b *bots) person(room chat.RoomID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.chains, room)
 }
 
 // turn says whether bot may begin another turn in room, and counts it.
-func (b *bots) turn(room RoomID, bot EntityID, now time.Time) bool {
+func (b *bots) turn(room chat.RoomID, bot chat.EntityID, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.pairs == nil || len(b.pairs) >= pairsKept {
-		b.pairs, b.chains = map[pair]*exchange{}, map[RoomID]*exchange{}
+		b.pairs, b.chains = map[pair]*exchange{}, map[chat.RoomID]*exchange{}
 	}
 	with, chain := b.pairs[pair{room, bot}], b.chains[room]
 	if with == nil {

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"parley/core/chat"
 )
 
 // IN-05: twenty turns of a pair in a minute, then a minute of silence.
 func TestPairBudget(t *testing.T) {
 	b, now := &bots{}, time.Unix(0, 0)
-	turn := func(room RoomID, bot EntityID) bool { b.person(room); return b.turn(room, bot, now) }
+	turn := func(room chat.RoomID, bot chat.EntityID) bool { b.person(room); return b.turn(room, bot, now) }
 	for i := range pairTurns {
 		if now = now.Add(2 * time.Second); !turn("room", "bot") {
 			t.Fatalf("turn %d is refused", i)
@@ -39,7 +41,10 @@ func TestPairBudget(t *testing.T) {
 // IN-05: three turns of bots in a row, however slow and whoever they are, until a person writes or a minute of silence.
 func TestChainOfBots(t *testing.T) {
 	b, now := &bots{}, time.Unix(0, 0)
-	turn := func(n int) bool { now = now.Add(5 * time.Minute); return b.turn("room", EntityID(fmt.Sprint(n)), now) }
+	turn := func(n int) bool {
+		now = now.Add(5 * time.Minute)
+		return b.turn("room", chat.EntityID(fmt.Sprint(n)), now)
+	}
 	for n := range chainTurns {
 		if !turn(n) {
 			t.Fatalf("turn %d is refused", n)
@@ -63,7 +68,7 @@ func TestChainOfBots(t *testing.T) {
 func TestBotsAreForgotten(t *testing.T) {
 	b := &bots{}
 	for i := range 3 * pairsKept {
-		b.turn(RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0))
+		b.turn(chat.RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0))
 	}
 	if len(b.pairs) > pairsKept || len(b.chains) > pairsKept {
 		t.Errorf("%d pairs, %d chains", len(b.pairs), len(b.chains))

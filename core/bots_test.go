@@ -15,12 +15,13 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 // botRelay hands what one gateway says in a group to another, as platforms do.
 type botRelay struct {
-	from core.EntityID
+	from chat.EntityID
 	to   *core.Runtime
 	said atomic.Int64
 }
@@ -30,11 +31,11 @@ func (r *botRelay) Observe(e core.Event) {
 	if !ok {
 		return
 	}
-	id := core.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said.Add(1)))
-	_, _ = r.to.ProcessMessage(context.Background(), core.Message{
-		Memory:  core.Memory{ID: id, Room: group, Author: r.from, Name: string(r.from), Text: sent.Message.Text, At: time.Now()},
-		Place:   core.Room{ID: group, Kind: core.Group, Connector: "fake"},
-		Address: core.Address{Connector: "fake", Room: group, ReplyTo: id}, Bot: true, Addressed: true,
+	id := chat.MemoryID(fmt.Sprintf("%s/%d", r.from, r.said.Add(1)))
+	_, _ = r.to.ProcessMessage(context.Background(), chat.Message{
+		Memory:  chat.Memory{ID: id, Room: group, Author: r.from, Name: string(r.from), Text: sent.Message.Text, At: time.Now()},
+		Place:   chat.Room{ID: group, Kind: chat.Group, Connector: "fake"},
+		Address: chat.Address{Connector: "fake", Room: group, ReplyTo: id}, Bot: true, Addressed: true,
 	})
 }
 
@@ -46,13 +47,13 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		w.must(err)
 		defer store.Close()
 		w.cfg.Access.Bots = core.BotsMention
-		w.cfg.Access.People = map[core.EntityID]bool{"ada": true, "other": true, agent: true}
+		w.cfg.Access.People = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
 		toOther, back := &botRelay{from: agent}, &botRelay{from: "other"}
 		theirs := w.cfg
-		theirs.Agent, theirs.Owner = core.Agent{ID: "other", Name: "Other"}, "other"
+		theirs.Agent, theirs.Owner = chat.Agent{ID: "other", Name: "Other"}, "other"
 		theirs.Store, theirs.Tracker, theirs.Bus = store, inmem.NewTracker(), inmem.NewBus()
 		theirs.Models.Large, theirs.Observers = &model{}, []core.Observer{back}
-		theirs.Open = func(context.Context, core.Run) (core.Surface, error) { return nil, nil }
+		theirs.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 		other, err := core.New(theirs)
 		w.must(err)
 		ctx, cancel := context.WithCancel(w.Context())
@@ -85,8 +86,8 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 func TestWhichBotsAreAnswered(t *testing.T) {
 	for name, c := range map[string]struct {
 		bots    core.BotAccess
-		in      core.RoomID
-		author  core.EntityID
+		in      chat.RoomID
+		author  chat.EntityID
 		meant   bool
 		answers bool
 	}{
@@ -127,7 +128,7 @@ func TestNoFailuresForBots(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = core.BotsMention, true
 				n := w.start()
-				for author, told := range map[core.EntityID]bool{"robot": false, "ada": true} {
+				for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
 					w.model.queue(script)
 					m := w.message(group, author, "Hello")
 					m.Bot, m.Addressed = author == "robot", true

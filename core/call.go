@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -23,15 +24,15 @@ type Call struct {
 	Earlier    []Acted // what this run's earlier calls came to, oldest first
 
 	block *block
-	say   func(context.Context, Notice) error
+	say   func(context.Context, chat.Notice) error
 	said  atomic.Int64
-	await func(context.Context, answer.Cursor) ([]Shown, error)
-	ask   func(context.Context, Question) (<-chan Question, error)
+	await func(context.Context, answer.Cursor) ([]chat.Shown, error)
+	ask   func(context.Context, chat.Question) (<-chan chat.Question, error)
 }
 
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
 // actions. What comes from the channel that ask returns is what was chosen.
-func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, Notice) error, ask func(context.Context, Question) (<-chan Question, error)) *Call {
+func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, chat.Notice) error, ask func(context.Context, chat.Question) (<-chan chat.Question, error)) *Call {
 	b := &block{answer: a, id: id, name: id}
 	b.show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
@@ -39,9 +40,9 @@ func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext,
 
 // Host is what a run does for its calls.
 type Host struct {
-	Say   func(context.Context, Notice) error                      // says something elsewhere
-	Await func(context.Context, answer.Cursor) ([]Shown, error)    // waits until people see the answer up to a place
-	Ask   func(context.Context, Question) (<-chan Question, error) // asks people to choose
+	Say   func(context.Context, chat.Notice) error                           // says something elsewhere
+	Await func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until people see the answer up to a place
+	Ask   func(context.Context, chat.Question) (<-chan chat.Question, error) // asks people to choose
 }
 
 // call is what the action is given, which shows what it does in the block. Nothing that it says is shown once ctx is done: a model
@@ -72,8 +73,8 @@ func (c *Call) update(said answer.Change) answer.Cursor {
 
 // UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
 // stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
-// [ErrUnseen] when the platform takes too long, and with the cause of ctx.
-func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File) ([]Shown, error) {
+// [chat.ErrUnseen] when the platform takes too long, and with the cause of ctx.
+func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File) ([]chat.Shown, error) {
 	at := c.update(answer.Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
 		return nil, context.Cause(ctx)
@@ -90,19 +91,19 @@ func (c *Call) Append(txt string) {
 func (c *Call) Short(line string) { c.block.running(line) }
 
 // Ask shows options to choose from below the answer: at once, until somebody chooses, and at the end if that is completed.
-// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [Question.For]
+// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [chat.Question.For]
 // whoever asked may choose. It fails if the question is none, and with the cause of ctx.
-func (c *Call) Ask(ctx context.Context, q Question) error {
+func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 	_, err := c.put(ctx, q)
 	return err
 }
 
 // Choose shows text in place of what this call said, with the options of q, waits until somebody chooses, and returns the
-// question with that. Then the call says so, until its next update. It fails with [ErrUnanswered] when the time of the
+// question with that. Then the call says so, until its next update. It fails with [chat.ErrUnanswered] when the time of the
 // question is over, or the turn is: the turn's other limits go on meanwhile, also [ActionSpec.Limit]. It fails with
-// [ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
-// outlives a restart. [Question.Chooser] means nothing here.
-func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, error) {
+// [chat.ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
+// outlives a restart. [chat.Question.Chooser] means nothing here.
+func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	q.Chooser = awaited
 	c.Update(text)
 	answered, err := c.put(ctx, q)
@@ -113,30 +114,30 @@ func (c *Call) Choose(ctx context.Context, text string, q Question) (Question, e
 	case chosen, ok := <-answered:
 		switch {
 		case !ok && c.block.answer.Hidden():
-			return q, ErrUnseen
+			return q, chat.ErrUnseen
 		case !ok:
-			return q, cmp.Or(context.Cause(ctx), ErrUnanswered)
+			return q, cmp.Or(context.Cause(ctx), chat.ErrUnanswered)
 		}
-		c.Update(text + "\n\n" + chosen.choiceLine(c.Scene.Room.Kind))
+		c.Update(text + "\n\n" + chosen.ChoiceLine(c.Scene.Room.Kind))
 		return chosen, nil
 	case <-ctx.Done():
 		return q, context.Cause(ctx)
 	}
 }
 
-func (c *Call) put(ctx context.Context, q Question) (<-chan Question, error) {
+func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	if c.ask == nil {
 		return nil, errors.New("no user can be asked here")
 	}
 	if len(q.For) == 0 {
-		q.For = []EntityID{c.Scene.Message.Author}
+		q.For = []chat.EntityID{c.Scene.Message.Author}
 	}
 	return c.ask(ctx, q)
 }
 
 // Say has the agent say text in another room, as [Runtime.Say] does: when it returns without an error it will be said,
 // once. It is for actions that write; whether the asker may write there is theirs to find out.
-func (c *Call) Say(ctx context.Context, room RoomID, text string) error {
+func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))
-	return c.say(ctx, Notice{To: Address{Room: room}, Text: text, Key: key})
+	return c.say(ctx, chat.Notice{To: chat.Address{Room: room}, Text: text, Key: key})
 }

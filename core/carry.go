@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // resumeChoice does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
 // with what was chosen, if anything was.
 func (x *execution) resumeChoice(ctx context.Context) error {
-	var q Question
+	var q chat.Question
 	var asked string
 	err := x.persist(ctx, func() (err error) {
 		if q, err = x.rt.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
@@ -40,35 +41,26 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 		x.rt.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
-	x.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.choiceLine(x.run.RoomKind)})
+	x.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(x.run.RoomKind)})
 	if says != "" {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
 	}
 	return nil
 }
 
-// choiceLine says what was chosen, and where others might have, by whom.
-func (q Question) choiceLine(where RoomKind) string {
-	mark := "→ **" + q.Options[q.Choice] + "**"
-	if !where.Private() && q.Name != "" {
-		mark += " (" + text.Unmarked(q.Name) + ")"
-	}
-	return mark
-}
-
 const notDone = "That didn't work. Please try again."
 
 // questionText is what people read above the options.
-func (rt *Runtime) questionText(ctx context.Context, q Question) (string, error) {
+func (rt *Runtime) questionText(ctx context.Context, q chat.Question) (string, error) {
 	run, err := rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
 		return verdictText(run), err
 	}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
-	return m.Text, ignore(err, ErrNotFound)
+	return m.Text, ignore(err, chat.ErrNotFound)
 }
 
-func verdictText(r Run) string {
+func verdictText(r chat.Run) string {
 	if r.Verdict == nil {
 		return ""
 	}
@@ -76,7 +68,7 @@ func verdictText(r Run) string {
 }
 
 // chosen asks the chooser. A panic is its own failure and nobody else's.
-func (x *execution) chosen(ctx context.Context, q Question) (says string, err error) {
+func (x *execution) chosen(ctx context.Context, q chat.Question) (says string, err error) {
 	c := x.rt.choosers[q.Chooser]
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
@@ -105,27 +97,27 @@ type asMessage struct{ rt *Runtime }
 
 func (asMessage) Name() string { return AsMessage }
 
-func (a asMessage) Chosen(ctx context.Context, q Question) (string, error) {
+func (a asMessage) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	_, err := a.say(ctx, q)
 	return "", err
 }
 
 // say has the message heard: once, however often it is called.
-func (a asMessage) say(ctx context.Context, q Question) (Accepted, error) {
+func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, error) {
 	run, err := a.rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil {
-		return Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	room, err := a.rt.cfg.Store.Room(ctx, q.Room)
 	if err != nil {
-		return Accepted{}, err
+		return chat.Accepted{}, err
 	}
-	m := Memory{
-		ID: MemoryID(q.ResultRun + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
+	m := chat.Memory{
+		ID: chat.MemoryID(q.ResultRun + "/message"), Room: q.Room, Author: q.By, Name: q.Name, Text: q.Options[q.Choice],
 		InReplyTo: run.Said(), At: time.Now(),
 	}
 	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
-	return a.rt.ingest(ctx, Message{Memory: m, Place: room, Address: to, Addressed: true})
+	return a.rt.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
 // waiter is [Call.Choose], which finds out by itself.
@@ -133,21 +125,21 @@ type waiter struct{}
 
 func (waiter) Name() string { return awaited }
 
-func (waiter) Chosen(context.Context, Question) (string, error) { return "", nil }
+func (waiter) Chosen(context.Context, chat.Question) (string, error) { return "", nil }
 
 // forgetter is what /new asks for.
 type forgetter struct{ rt *Runtime }
 
 func (forgetter) Name() string { return forget }
 
-func (f forgetter) Chosen(ctx context.Context, q Question) (string, error) {
+func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if q.Choice != 0 {
 		return "Okay, nothing was forgotten.", nil
 	}
 	if err := f.rt.stop(ctx, q.Room, everyTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.rt.cleared(ctx, Cleared{Room: q.Room}); err != nil {
+	if _, err := f.rt.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
 	return "Done. I've forgotten this conversation.", nil
@@ -159,6 +151,6 @@ func (x *execution) askToForget(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, err = x.ask(ctx, Question{Options: []string{"Forget it", "Keep it"}, For: []EntityID{m.Author}, Chooser: forget})
+	_, err = x.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Chooser: forget})
 	return "Forget this conversation? Messages in the chat won't be deleted.", err
 }

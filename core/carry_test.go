@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // What is chosen while the turn goes on is carried out beside it, also where nobody gets to that before the turn is over: its
 // answer is not said once more.
 func TestCarriedLate(t *testing.T) {
-	late := func(w *world, n *node, acc core.Accepted) {
+	late := func(w *world, n *node, acc chat.Accepted) {
 		q := w.question(acc)
-		carrier, err := w.store.Choose(w.Context(), q.ID, 1, core.Memory{ID: "choice", Room: room, Kind: core.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
+		carrier, err := w.store.Choose(w.Context(), q.ID, 1, chat.Memory{ID: "choice", Room: room, Kind: chat.KindCommand, Author: "ada", Text: q.Options[1], At: time.Now()}, "ada")
 		w.must(err)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -25,7 +26,7 @@ func TestCarriedLate(t *testing.T) {
 		}
 	}
 	t.Run("somebody waits for it", func(t *testing.T) {
-		waiting(t, core.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+		waiting(t, core.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 			late(w, n, acc)
 			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
 				w.Errorf("people see %q", got)
@@ -37,7 +38,7 @@ func TestCarriedLate(t *testing.T) {
 			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{&chooser{says: "Louder it is."}}})
 			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
 				call.Update("Now playing Dunes, at full length.")
-				return core.Result{Text: "it plays"}, call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+				return core.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
 			}})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
 			n := w.start()

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/sim"
 )
 
@@ -26,11 +26,11 @@ type chatWorld struct {
 
 type post struct {
 	id, nonce, text string
-	run             core.RunID
+	run             chat.RunID
 	gone            bool
 }
 
-func (c *chatWorld) create(run core.RunID, nonce, text string) (id string) {
+func (c *chatWorld) create(run chat.RunID, nonce, text string) (id string) {
 	from := c.wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *chatWorld) visible() (texts []string) {
 // poster is a surface of one message. What an earlier holder showed it changes for the last word only.
 type poster struct {
 	chat    *chatWorld
-	run     core.Run
+	run     chat.Run
 	atFirst func() // before the first note
 	silent  bool   // shows nothing before the end
 	hides   bool   // and says so
@@ -133,7 +133,7 @@ type poster struct {
 }
 
 // Show implements [core.Surface].
-func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(core.Shown) error) error {
+func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error {
 	if len(p.run.Shown) > 0 {
 		p.silent, p.hides, p.id = true, true, p.run.Shown[0].ID
 	}
@@ -168,14 +168,14 @@ func (p *poster) Show(ctx context.Context, a *answer.Answer, note func(core.Show
 }
 
 // learn finds out the id of a message that an earlier holder may have created.
-func (p *poster) learn(note func(core.Shown) error) error {
+func (p *poster) learn(note func(chat.Shown) error) error {
 	if len(p.run.Shown) == 0 || p.id != "" {
 		return nil
 	}
 	if err := p.create(p.run.Text); err != nil {
 		return err
 	}
-	return note(core.Shown{ID: p.id})
+	return note(chat.Shown{ID: p.id})
 }
 
 // create is given the id of an earlier message of the run, if there is one.
@@ -184,7 +184,7 @@ func (p *poster) create(text string) (err error) {
 	return err
 }
 
-func (p *poster) show(text string, note func(core.Shown) error) error {
+func (p *poster) show(text string, note func(chat.Shown) error) error {
 	if p.id != "" {
 		p.text = text
 		return act(p.ports, "edit", func() error { p.chat.edit(p.id, text); return nil })
@@ -192,21 +192,21 @@ func (p *poster) show(text string, note func(core.Shown) error) error {
 	if p.atFirst != nil {
 		p.atFirst()
 	}
-	if err := note(core.Shown{}); err != nil {
+	if err := note(chat.Shown{}); err != nil {
 		return err
 	}
 	if p.text = text; p.create(text) != nil {
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
-	return note(core.Shown{ID: p.id})
+	return note(chat.Shown{ID: p.id})
 }
 
-func (p *poster) withdraw(note func(core.Shown) error) error {
+func (p *poster) withdraw(note func(chat.Shown) error) error {
 	if p.id == "" {
 		return nil
 	}
 	if err := act(p.ports, "remove", func() error { p.chat.remove(p.id); return nil }); err != nil {
 		return err
 	}
-	return note(core.Shown{ID: p.id, Gone: true})
+	return note(chat.Shown{ID: p.id, Gone: true})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -21,52 +22,13 @@ const (
 	waitsFor    = 5 * time.Minute // where somebody waits for the choice
 )
 
-// Question is something that people are asked, with options to choose from: buttons where the platform has them. One of
-// those it is for chooses once, by a button, or by writing the option or its number.
-type Question struct {
-	Options []string   `json:"options"` // 1 to 10, each of at most 60 characters
-	For     []EntityID `json:"for"`     // who may choose: nobody else, and nobody if it is empty
-	Expires time.Time  `json:"expires"` // an hour from now if it is zero, 5 minutes if somebody waits for it
-	// Chooser names the [ChoiceHandler] that goes on with what was chosen, and Payload is what it needs to know for that.
-	Chooser string `json:"chooser"`
-	Payload string `json:"payload,omitempty"`
-
-	// The runtime knows these:
-	ID   string `json:"id"` // random, all that a button carries
-	Run  RunID  `json:"run"`
-	Room RoomID `json:"room"`
-	// Once somebody has chosen, what, who, and the run that carries it out. Where the question was closed without a choice, By
-	// is empty, and the run only takes the options away.
-	Choice    int      `json:"choice,omitempty"`
-	By        EntityID `json:"by,omitempty"`
-	Name      string   `json:"name,omitempty"`
-	BilledTo  EntityID `json:"payer,omitempty"` // whose limits count what comes of it; empty: By's
-	ResultRun RunID    `json:"carrier,omitempty"`
-}
-
-// Open says that an answer is awaited.
-func (q Question) Open(now time.Time) bool { return q.ResultRun == "" && now.Before(q.Expires) }
-
 // ChoiceHandler goes on with what somebody has chosen. Plugins bring theirs.
 type ChoiceHandler interface {
 	Name() string
 	// Chosen does what was chosen, and returns what is to be said of it, which may be nothing. The choice was made once and for
 	// all; after a crash it may be carried out again.
-	Chosen(ctx context.Context, q Question) (says string, err error)
+	Chosen(ctx context.Context, q chat.Question) (says string, err error)
 }
-
-// Choice is an [Inbound]: somebody pressed a button.
-type Choice struct {
-	Question string // its ID
-	Option   int    // from 0
-	Room     RoomID
-	Author   EntityID
-	BilledTo EntityID // whose limits count what comes of it, as [Address.BilledTo]; empty: the author's
-	Name     string
-	Roles    []string
-}
-
-func (Choice) inbound() {}
 
 // What people are told, in private, whose choice changes nothing.
 const (
@@ -76,7 +38,7 @@ const (
 )
 
 // asking completes a question that is about to be asked.
-func (rt *Runtime) asking(q Question) (Question, error) {
+func (rt *Runtime) asking(q chat.Question) (chat.Question, error) {
 	if rt.choosers[q.Chooser] == nil {
 		return q, fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
@@ -104,27 +66,27 @@ func (rt *Runtime) asking(q Question) (Question, error) {
 
 // choose takes what somebody chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
 // changes nothing, and they are told so.
-func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote string) (Accepted, error) {
+func (rt *Runtime) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
 	q, refused, err := rt.asked(ctx, c)
 	if err != nil {
-		return Accepted{}, fmt.Errorf("choose: %w", err)
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	} else if refused == overNow && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
-		if acc, known, err := rt.arrived(ctx, Memory{ID: id, Room: q.Room}); known || err != nil {
+		if acc, known, err := rt.arrived(ctx, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
 		}
 	}
 	if refused != "" {
-		return Accepted{Refused: refused}, nil
+		return chat.Accepted{Refused: refused}, nil
 	}
-	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, Memory{
-		ID: id, Room: q.Room, Kind: KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
-		InReplyTo: Run{ID: q.Run}.Said(), At: time.Now(),
+	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
+		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
+		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
 	}, cmp.Or(c.BilledTo, c.Author))
 	if errors.Is(err, answer.ErrLost) {
-		return Accepted{Refused: overNow}, nil
+		return chat.Accepted{Refused: overNow}, nil
 	} else if err != nil {
-		return Accepted{}, fmt.Errorf("choose: %w", err)
+		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	}
 	if acc.Duplicate {
 		return acc, nil // it arrived twice at once, and the other one was faster
@@ -136,10 +98,10 @@ func (rt *Runtime) choose(ctx context.Context, c Choice, id MemoryID, wrote stri
 }
 
 // asked finds the question that c answers, or says why c answers none. Whoever tries one that is over takes its options away.
-func (rt *Runtime) asked(ctx context.Context, c Choice) (q Question, refused string, err error) {
+func (rt *Runtime) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
 	q, err = rt.cfg.Store.Question(ctx, c.Question)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		return q, overNow, nil
 	case err != nil:
 		return q, "", err
@@ -164,7 +126,7 @@ func (rt *Runtime) asked(ctx context.Context, c Choice) (q Question, refused str
 }
 
 // retire closes q without a choice. Where it stands in messages of its own that can be reached, they lose the options.
-func (rt *Runtime) retire(ctx context.Context, q Question) error {
+func (rt *Runtime) retire(ctx context.Context, q chat.Question) error {
 	asker, err := rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil {
 		return err
@@ -184,8 +146,8 @@ func (rt *Runtime) retire(ctx context.Context, q Question) error {
 }
 
 // pressed takes a button. Where that says something, what is accepted is the message.
-func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
-	acc, err := rt.choose(ctx, c, MemoryID("choice/"+c.Question), "")
+func (rt *Runtime) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
+	acc, err := rt.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
 	if err != nil || acc.Refused != "" {
 		return acc, err
 	}
@@ -205,13 +167,13 @@ func (rt *Runtime) pressed(ctx context.Context, c Choice) (Accepted, error) {
 }
 
 // typed says whether m answers the newest question that its author was asked here, and takes it if so.
-func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool, err error) {
+func (rt *Runtime) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
-		return Accepted{}, false, nil
+		return chat.Accepted{}, false, nil
 	}
 	open, err := rt.cfg.Store.OpenQuestions(ctx, m.Room)
 	if err != nil {
-		return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	for _, q := range slices.Backward(open) {
 		if !slices.Contains(q.For, m.Author) {
@@ -219,17 +181,17 @@ func (rt *Runtime) typed(ctx context.Context, m Message) (acc Accepted, ok bool,
 		}
 		i, ok := answer.Choices{Options: q.Options}.Named(m.Text)
 		if !ok {
-			return Accepted{}, false, nil
+			return chat.Accepted{}, false, nil
 		}
 		if q.Chooser == AsMessage { // which it is already
 			if err := rt.retire(ctx, q); err != nil {
-				return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+				return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 			}
-			return Accepted{}, false, nil
+			return chat.Accepted{}, false, nil
 		}
-		c := Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
+		c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
 		acc, err := rt.choose(ctx, c, m.ID, m.Text)
 		return acc, err == nil && acc.Refused == "", err
 	}
-	return Accepted{}, false, nil
+	return chat.Accepted{}, false, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // chooser remembers what was chosen.
@@ -16,12 +17,12 @@ type chooser struct {
 	says   string
 	err    error
 	panics bool
-	chosen []core.Question
+	chosen []chat.Question
 }
 
 func (*chooser) Name() string { return "test" }
 
-func (c *chooser) Chosen(_ context.Context, q core.Question) (string, error) {
+func (c *chooser) Chosen(_ context.Context, q chat.Question) (string, error) {
 	c.chosen = append(c.chosen, q)
 	if c.panics {
 		panic("a broken chooser")
@@ -30,7 +31,7 @@ func (c *chooser) Chosen(_ context.Context, q core.Question) (string, error) {
 }
 
 // inChoice plays a story with a question that Ada is asked.
-func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Question)) {
+func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q chat.Question)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		c := &chooser{says: "Let in."}
@@ -38,8 +39,8 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Ques
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		w.ended(n.say("A"))
-		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "Let Eve in?", Ask: &core.Question{
-			Options: []string{"Yes", " No,\nnever "}, For: []core.EntityID{"ada"}, Chooser: "test", Payload: "eve",
+		acc := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Let Eve in?", Ask: &chat.Question{
+			Options: []string{"Yes", " No,\nnever "}, For: []chat.EntityID{"ada"}, Chooser: "test", Payload: "eve",
 		}})
 		w.wants(acc, answer.Completed, "Let Eve in?")
 		play(w, n, c, w.question(acc))
@@ -48,31 +49,31 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q core.Ques
 }
 
 // question is what a run asks.
-func (w *world) question(acc core.Accepted) core.Question {
+func (w *world) question(acc chat.Accepted) chat.Question {
 	w.Helper()
 	q, err := w.store.QuestionOf(w.Context(), acc.Run)
 	w.must(err)
 	return q
 }
 
-func (q press) by(author core.EntityID) press {
+func (q press) by(author chat.EntityID) press {
 	q.Author, q.Name = author, strings.ToUpper(string(author[:1]))+string(author[1:])
 	return q
 }
 
-type press core.Choice
+type press chat.Choice
 
 // pressed is a press of Ada's.
-func pressed(q core.Question, option int) press {
+func pressed(q chat.Question, option int) press {
 	return press{Question: q.ID, Option: option, Room: q.Room}.by("ada")
 }
 
 func TestChoice(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 		if !slices.Equal(q.Options, []string{"Yes", "No, never"}) || time.Until(q.Expires) > time.Hour || len(q.ID) < 20 {
 			w.Errorf("asked is %+v", q)
 		}
-		acc := n.tell(core.Choice(pressed(q, 1)))
+		acc := n.tell(chat.Choice(pressed(q, 1)))
 		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **No, never**\n\nLet in.")
 		if len(c.chosen) != 1 || c.chosen[0].Choice != 1 || c.chosen[0].By != "ada" || c.chosen[0].Payload != "eve" {
 			w.Errorf("chosen was %+v", c.chosen)
@@ -90,33 +91,33 @@ func TestChoice(t *testing.T) {
 // SE-07: who presses what is not theirs, or over, changes nothing, and is told.
 func TestChoiceFailsClosed(t *testing.T) {
 	for name, c := range map[string]struct {
-		before func(w *world, n *node, q core.Question)
-		press  func(q core.Question) press
+		before func(w *world, n *node, q chat.Question)
+		press  func(q chat.Question) press
 		told   string
 		closed bool // the buttons go
 	}{
-		"another user":        {nil, func(q core.Question) press { return pressed(q, 0).by("bob") }, "This choice is not yours to make.", false},
-		"a stranger":          {nil, func(q core.Question) press { return pressed(q, 0).by("eve") }, "This choice is not yours to make.", false},
-		"another room":        {nil, func(q core.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This question has closed.", false},
-		"unknown":             {nil, func(q core.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This question has closed.", false},
-		"no such option":      {nil, func(q core.Question) press { return pressed(q, 2) }, "This question has closed.", false},
-		"an option below":     {nil, func(q core.Question) press { return pressed(q, -1) }, "This question has closed.", false},
-		"expired":             {func(*world, *node, core.Question) { time.Sleep(time.Hour) }, nil, "This question has closed.", true},
-		"after a stop":        {func(w *world, n *node, _ core.Question) { n.say("/stop") }, nil, "This question has closed.", true},
-		"after it was clear":  {func(w *world, n *node, _ core.Question) { n.tell(core.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
-		"where it is no more": {func(_ *world, n *node, _ core.Question) { n.tell(core.Left{Room: room}) }, nil, "This question has closed.", false},
-		"not invited any more": {func(w *world, _ *node, _ core.Question) { delete(w.cfg.Access.People, "ada") }, nil,
+		"another user":        {nil, func(q chat.Question) press { return pressed(q, 0).by("bob") }, "This choice is not yours to make.", false},
+		"a stranger":          {nil, func(q chat.Question) press { return pressed(q, 0).by("eve") }, "This choice is not yours to make.", false},
+		"another room":        {nil, func(q chat.Question) press { p := pressed(q, 0); p.Room = group; return p }, "This question has closed.", false},
+		"unknown":             {nil, func(q chat.Question) press { p := pressed(q, 0); p.Question = "x"; return p }, "This question has closed.", false},
+		"no such option":      {nil, func(q chat.Question) press { return pressed(q, 2) }, "This question has closed.", false},
+		"an option below":     {nil, func(q chat.Question) press { return pressed(q, -1) }, "This question has closed.", false},
+		"expired":             {func(*world, *node, chat.Question) { time.Sleep(time.Hour) }, nil, "This question has closed.", true},
+		"after a stop":        {func(w *world, n *node, _ chat.Question) { n.say("/stop") }, nil, "This question has closed.", true},
+		"after it was clear":  {func(w *world, n *node, _ chat.Question) { n.tell(chat.Cleared{Room: room}); w.accepted = nil }, nil, "This question has closed.", true},
+		"where it is no more": {func(_ *world, n *node, _ chat.Question) { n.tell(chat.Left{Room: room}) }, nil, "This question has closed.", false},
+		"not invited any more": {func(w *world, _ *node, _ chat.Question) { delete(w.cfg.Access.People, "ada") }, nil,
 			"I only talk to people my owner has approved.", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, chooser *chooser, q core.Question) {
+			inChoice(t, func(w *world, n *node, chooser *chooser, q chat.Question) {
 				if c.before != nil {
 					c.before(w, n, q)
 				}
 				if c.press == nil {
-					c.press = func(q core.Question) press { return pressed(q, 0) }
+					c.press = func(q chat.Question) press { return pressed(q, 0) }
 				}
-				acc := n.tell(core.Choice(c.press(q)))
+				acc := n.tell(chat.Choice(c.press(q)))
 				time.Sleep(time.Minute)
 				if acc.Refused != c.told || acc.Run != "" || len(chooser.chosen) != 0 {
 					w.Errorf("%+v; chosen was %+v", acc, chooser.chosen)
@@ -134,11 +135,11 @@ func TestChoiceFailsClosed(t *testing.T) {
 
 // SE-07: a choice is made once, whoever presses again, on whichever replica.
 func TestChoiceIsMadeOnce(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 		other := w.start()
-		acc := n.tell(core.Choice(pressed(q, 0)))
+		acc := n.tell(chat.Choice(pressed(q, 0)))
 		for _, again := range []*node{n, other} {
-			if acc := again.tell(core.Choice(pressed(q, 1))); acc.Refused != "This question has closed." {
+			if acc := again.tell(chat.Choice(pressed(q, 1))); acc.Refused != "This question has closed." {
 				w.Errorf("again: %+v", acc)
 			}
 		}
@@ -151,10 +152,10 @@ func TestChoiceIsMadeOnce(t *testing.T) {
 
 // What was chosen is done though the process dies, and shown once (I14).
 func TestChoiceSurvives(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 		n.shutdown()
 		n = w.start()
-		acc := n.tell(core.Choice(pressed(q, 0)))
+		acc := n.tell(chat.Choice(pressed(q, 0)))
 		n.shutdown()
 		w.start()
 		w.wants(acc, answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nLet in.")
@@ -168,7 +169,7 @@ func TestChoiceSurvives(t *testing.T) {
 func TestTypedChoice(t *testing.T) {
 	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1} {
 		t.Run(text, func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+			inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 				m := w.message(room, "ada", text)
 				acc := n.submit(m)
 				w.ended(acc)
@@ -182,7 +183,7 @@ func TestTypedChoice(t *testing.T) {
 		})
 	}
 	t.Run("of another", func(t *testing.T) {
-		inChoice(t, func(w *world, n *node, c *chooser, _ core.Question) {
+		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
 			w.ended(n.submit(w.message(room, "bob", "Yes")))
 			if len(c.chosen) != 0 {
 				w.Errorf("chosen was %+v", c.chosen)
@@ -195,9 +196,9 @@ func TestTypedChoice(t *testing.T) {
 func TestChooserFails(t *testing.T) {
 	for name, broken := range map[string]chooser{"fails": {err: errDown}, "breaks": {panics: true}} {
 		t.Run(name, func(t *testing.T) {
-			inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
+			inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 				c.err, c.panics = broken.err, broken.panics
-				w.wants(n.tell(core.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
+				w.wants(n.tell(chat.Choice(pressed(q, 0))), answer.Completed, "Let Eve in?\n\n→ **Yes**\n\nThat didn't work. Please try again.")
 			})
 		})
 	}
@@ -208,11 +209,11 @@ func TestChoiceAsMessage(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		w.ended(n.say("A"))
-		asked := n.announce(core.Notice{To: core.Address{Room: room}, Text: "Tea?", Ask: &core.Question{
-			Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: core.AsMessage,
+		asked := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Tea?", Ask: &chat.Question{
+			Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: core.AsMessage,
 		}})
 		w.ended(asked)
-		w.wants(n.tell(core.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
+		w.wants(n.tell(chat.Choice(pressed(w.question(asked), 1))), answer.Completed, "You said: No")
 		time.Sleep(time.Minute)
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Tea?\n\n→ **No**", "You said: No"}) {
 			w.Errorf("the chat shows %q", got)
@@ -228,23 +229,23 @@ func TestActionAsks(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					c.Update("Which?")
-					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
 				acc := n.say("tea")
 				w.wants(acc, answer.Completed, "Which?")
 				q := w.question(acc)
-				if !q.Open(time.Now()) || !slices.Equal(q.For, []core.EntityID{"ada"}) {
+				if !q.Open(time.Now()) || !slices.Equal(q.For, []chat.EntityID{"ada"}) {
 					w.Fatalf("asked is %+v", q)
 				}
 				if ans == "press" {
-					w.wants(n.tell(core.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
+					w.wants(n.tell(chat.Choice(pressed(q, 1))), answer.Completed, "You said: Sencha")
 				} else {
 					w.wants(n.say(ans), answer.Completed, "You said: "+ans)
 				}
 				time.Sleep(time.Minute)
-				if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+				if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 					w.Errorf("it is still open: %+v", acc)
 				}
 				if last := w.model.asked()[1].texts(); len(w.model.asked()) != 2 || last[1] != "Which?" {
@@ -270,7 +271,7 @@ func TestRoleChooses(t *testing.T) {
 				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 					allowed = append(allowed, c.Scene.Allowed)
 					c.Update("Which?")
-					return core.Result{Last: true}, c.Ask(ctx, core.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -280,7 +281,7 @@ func TestRoleChooses(t *testing.T) {
 				w.wants(asked, answer.Completed, "Which?")
 				p := pressed(w.question(asked), 1).by("rita")
 				p.Room, p.Roles = group, c.roles
-				acc := n.tell(core.Choice(p))
+				acc := n.tell(chat.Choice(p))
 				if c.want == "" {
 					if acc.Refused != "I only talk to people my owner has approved." {
 						w.Errorf("%+v", acc)
@@ -300,7 +301,7 @@ func TestRoleChooses(t *testing.T) {
 
 // A role is its owner's alone: a turn that answers others too is one of guests.
 func TestRoleAmongOthers(t *testing.T) {
-	for _, last := range []core.EntityID{"rita", "gus"} {
+	for _, last := range []chat.EntityID{"rita", "gus"} {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = core.Collect
@@ -311,7 +312,7 @@ func TestRoleAmongOthers(t *testing.T) {
 			}})
 			w.model.queue([]step{pause(time.Minute), write(fox)}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			n := w.start()
-			says := func(author core.EntityID) core.Accepted {
+			says := func(author chat.EntityID) chat.Accepted {
 				m := w.message(group, author, "Hello")
 				m.Addressed, m.Place.Chats = true, []string{"here"}
 				if author == "rita" {
@@ -321,7 +322,7 @@ func TestRoleAmongOthers(t *testing.T) {
 			}
 			says("gus")
 			time.Sleep(time.Second)
-			first := core.EntityID("gus")
+			first := chat.EntityID("gus")
 			if last == "gus" {
 				first = "rita"
 			}
@@ -339,8 +340,8 @@ func TestActionAsksInVain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var asked error
 		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			asked = c.Ask(ctx, core.Question{Chooser: core.AsMessage})
-			_ = c.Ask(ctx, core.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
+			asked = c.Ask(ctx, chat.Question{Chooser: core.AsMessage})
+			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
 			<-ctx.Done()
 			return core.Result{}, context.Cause(ctx)
 		}})
@@ -352,10 +353,10 @@ func TestActionAsksInVain(t *testing.T) {
 		if w.ended(acc); asked == nil {
 			w.Error("a question without options is one")
 		}
-		if acc := n.tell(core.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
+		if acc := n.tell(chat.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it is open: %+v", acc)
 		}
-		if err := new(core.Call).Ask(w.Context(), core.Question{}); err == nil {
+		if err := new(core.Call).Ask(w.Context(), chat.Question{}); err == nil {
 			w.Error("the zero call asks")
 		}
 	})
@@ -378,7 +379,7 @@ func TestNew(t *testing.T) {
 				w.ended(n.say("A"))
 				acc := n.say("/new")
 				w.wants(acc, answer.Completed, asked)
-				if acc := n.tell(core.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
+				if acc := n.tell(chat.Choice(pressed(w.question(acc), 0).by("bob"))); acc.Refused != "This choice is not yours to make." {
 					w.Errorf("bob: %+v", acc)
 				}
 				w.wants(n.say(c.answer), answer.Completed, asked+"\n\n"+c.ends)
@@ -400,11 +401,11 @@ func TestBadQuestions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		w.ended(n.say("A"))
-		for name, q := range map[string]core.Question{
+		for name, q := range map[string]chat.Question{
 			"no options": {Chooser: core.AsMessage}, "an empty one": {Chooser: core.AsMessage, Options: []string{" "}},
 			"too many": {Chooser: core.AsMessage, Options: make([]string, 11)}, "nobody goes on": {Options: []string{"Yes"}},
 		} {
-			if _, err := n.Say(w.Context(), core.Notice{To: core.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
+			if _, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
 				w.Errorf("%s: asked", name)
 			}
 		}

@@ -9,20 +9,21 @@ import (
 	"strings"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
-// The commands beside [Stop].
+// The commands beside [chat.Stop].
 const (
-	newCommand    CommandName = "new"
-	retryCommand  CommandName = "retry"
-	modelCommand  CommandName = "model"
-	statusCommand CommandName = "status"
-	helpCommand   CommandName = "help"
+	newCommand    chat.CommandName = "new"
+	retryCommand  chat.CommandName = "retry"
+	modelCommand  chat.CommandName = "model"
+	statusCommand chat.CommandName = "status"
+	helpCommand   chat.CommandName = "help"
 )
 
 // CommandSpec is a command as people are told of it, and as platforms list it.
 type CommandSpec struct {
-	Name        CommandName
+	Name        chat.CommandName
 	Description string // one line, without a full stop
 }
 
@@ -42,7 +43,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{CommandSpec{newCommand, "Forget this conversation and start over"}, (*execution).askToForget},
-		{CommandSpec{Stop, "Stop the current answer"}, nil},
+		{CommandSpec{chat.Stop, "Stop the current answer"}, nil},
 		{CommandSpec{retryCommand, "Retry the last question"}, (*execution).nothingToRetry},
 		{CommandSpec{modelCommand, "Show the model"}, (*execution).models},
 		{CommandSpec{statusCommand, "Show status"}, (*execution).status},
@@ -55,7 +56,7 @@ func commands() []command {
 func commandOf(text string) (command, bool) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	name, ok := strings.CutPrefix(word, "/")
-	if !ok || rest != "" && !strings.EqualFold(name, string(Stop)) {
+	if !ok || rest != "" && !strings.EqualFold(name, string(chat.Stop)) {
 		return command{}, false
 	}
 	all := commands()
@@ -72,7 +73,7 @@ func isCommand(text string) bool {
 }
 
 // commanded says which command m is, if it comes from somebody who may give one, and is meant for us.
-func (rt *Runtime) commanded(ctx context.Context, m Message) (CommandName, error) {
+func (rt *Runtime) commanded(ctx context.Context, m chat.Message) (chat.CommandName, error) {
 	c, ok := commandOf(m.Text)
 	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
 		return "", nil
@@ -85,29 +86,29 @@ func (rt *Runtime) commanded(ctx context.Context, m Message) (CommandName, error
 }
 
 // acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.
-func (rt *Runtime) acceptCommand(ctx context.Context, m Message, name CommandName) (Accepted, error) {
-	if name == Stop {
+func (rt *Runtime) acceptCommand(ctx context.Context, m chat.Message, name chat.CommandName) (chat.Accepted, error) {
+	if name == chat.Stop {
 		return rt.takeStop(ctx, m)
 	}
-	m.Kind = KindCommand
-	j := JoinRule{Kind: RunCommand}
+	m.Kind = chat.KindCommand
+	j := chat.JoinRule{Kind: chat.RunCommand}
 	if name == retryCommand {
-		recent, err := rt.cfg.Store.Recent(ctx, m.Room, Said, 0, window)
+		recent, err := rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, window)
 		if err == nil {
 			_, _, err = rt.lastAsked(ctx, recent)
 		}
 		switch {
 		case err == nil:
-			j.Kind = RunRetry
-		case !errors.Is(err, ErrNotFound):
-			return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+			j.Kind = chat.RunRetry
+		case !errors.Is(err, chat.ErrNotFound):
+			return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 		}
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, m, j)
 	if err != nil {
-		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if j.Kind.claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
+	if j.Kind.Claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
 		rt.announce(ctx, m.Room, acc.Response)
 	}
 	rt.wakeLane(lane{m.Room, j.Kind.OutOfBand()})
@@ -116,32 +117,32 @@ func (rt *Runtime) acceptCommand(ctx context.Context, m Message, name CommandNam
 
 // takeStop stops the turns that the room had when m first arrived, however often it arrives: no later ones, and all of these,
 // also when the process died between the first mark and the second.
-func (rt *Runtime) takeStop(ctx context.Context, m Message) (Accepted, error) {
+func (rt *Runtime) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	begun, err := rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
 		rt.live.stop(m.Room)
-		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if begun.Response > 0 {
 		if err := rt.stop(ctx, m.Room, begun.Response); err != nil {
-			return Accepted{}, err
+			return chat.Accepted{}, err
 		}
 	}
 	acc, err := rt.cfg.Store.Mark(ctx, m.Room, m.ID)
 	if err != nil {
-		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	return acc, nil
 }
 
 // command takes one that was given by other means than a message.
-func (rt *Runtime) command(ctx context.Context, c Command) error {
-	if c.Name != Stop {
+func (rt *Runtime) command(ctx context.Context, c chat.Command) error {
+	if c.Name != chat.Stop {
 		return fmt.Errorf("unknown command %q", c.Name)
 	}
 	room, err := rt.cfg.Store.Room(ctx, c.Room)
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		return nil // nothing was ever said there
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", c.Room, err)
@@ -153,11 +154,11 @@ func (rt *Runtime) command(ctx context.Context, c Command) error {
 }
 
 // everyTurn is what stop is told to end all.
-const everyTurn ResponseID = math.MaxInt64
+const everyTurn chat.ResponseID = math.MaxInt64
 
 // stop ends every turn of room up to one, on all replicas, also those that wait, and what they asked is not open any more. If the
 // store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
-func (rt *Runtime) stop(ctx context.Context, room RoomID, upTo ResponseID) (err error) {
+func (rt *Runtime) stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
 	defer func() {
 		if err != nil {
 			rt.live.stop(room)
@@ -183,9 +184,9 @@ func (rt *Runtime) stop(ctx context.Context, room RoomID, upTo ResponseID) (err 
 	return nil
 }
 
-func (rt *Runtime) stopTurns(ctx context.Context, room RoomID, upTo ResponseID) error {
+func (rt *Runtime) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
 	open, err := rt.cfg.Store.OpenRuns(ctx, room)
-	open = slices.DeleteFunc(open, func(r Run) bool { return r.Response > upTo })
+	open = slices.DeleteFunc(open, func(r chat.Run) bool { return r.Response > upTo })
 	if err != nil || len(open) == 0 {
 		return err
 	}
@@ -197,12 +198,12 @@ func (rt *Runtime) stopTurns(ctx context.Context, room RoomID, upTo ResponseID) 
 }
 
 // dropWaiting ends the turns among open that nobody has started: what comes next would join them, and never be answered.
-func (rt *Runtime) dropWaiting(ctx context.Context, open []Run) error {
+func (rt *Runtime) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
-		if r.Epoch > 0 || !r.Kind.claims() {
+		if r.Epoch > 0 || !r.Kind.Claims() {
 			continue
 		}
-		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, Memory{})
+		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
 		if ignore(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -50,7 +51,7 @@ func TestCommandsAreAside(t *testing.T) {
 			w.must(err)
 			answer, err := w.store.Memory(w.Context(), w.run(acc).Said())
 			w.must(err)
-			if m.Kind != core.KindCommand || answer.Kind != core.KindCommand || answer.InReplyTo != acc.Memory {
+			if m.Kind != chat.KindCommand || answer.Kind != chat.KindCommand || answer.InReplyTo != acc.Memory {
 				w.Errorf("/%s is remembered as %q, its answer as %+v", name, m.Kind, answer)
 			}
 		}
@@ -67,8 +68,8 @@ func TestCommandsAreAside(t *testing.T) {
 // What is a command is told by its first word, who gives it and to whom.
 func TestWhatIsACommand(t *testing.T) {
 	for name, c := range map[string]struct {
-		in        core.RoomID
-		author    core.EntityID
+		in        chat.RoomID
+		author    chat.EntityID
 		text      string
 		addressed bool
 		want      bool
@@ -99,7 +100,7 @@ func TestWhatIsACommand(t *testing.T) {
 				}
 				stored, err := w.store.Memory(w.Context(), m.ID)
 				w.must(err)
-				if got := stored.Kind == core.KindCommand; got != c.want || c.want && len(w.model.asked()) != 0 {
+				if got := stored.Kind == chat.KindCommand; got != c.want || c.want && len(w.model.asked()) != 0 {
 					w.Errorf("a command: %t; the model was asked %d times", got, len(w.model.asked()))
 				}
 			})
@@ -139,11 +140,11 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 			w.Errorf("again: %+v", again)
 		}
 		m.Text = "What is the time?"
-		n.tell(core.Edited{Memory: m.Memory})
+		n.tell(chat.Edited{Memory: m.Memory})
 		asked := w.message(room, "ada", "A")
 		w.wants(n.submit(asked), answer.Completed, "You said: A")
 		asked.Text = "/help"
-		n.tell(core.Edited{Memory: asked.Memory})
+		n.tell(chat.Edited{Memory: asked.Memory})
 		if got := w.chat.visible(); !slices.Equal(got, []string{help, "You said: A"}) {
 			w.Errorf("the chat shows %q", got)
 		}
@@ -269,7 +270,7 @@ func TestRetryNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
-		n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		w.wants(n.say("/retry"), answer.Completed, "There is no question to retry.")
 		if len(w.model.asked()) != 0 {
 			w.Error("the model was asked")
@@ -281,7 +282,7 @@ func TestRetryNothing(t *testing.T) {
 func TestRetryInGroup(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		ask := func(text string, addressed bool) core.Accepted {
+		ask := func(text string, addressed bool) chat.Accepted {
 			m := w.message(group, "ada", text)
 			m.Addressed = addressed
 			return n.submit(m)

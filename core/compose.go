@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
@@ -17,12 +18,12 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	if err := x.refuse(ctx, scene.Recent, scene.Message); err != nil {
 		return nil, err
 	}
-	if x.run.Kind == RunRetry {
+	if x.run.Kind == chat.RunRetry {
 		if scene, err = x.askedAgain(ctx, scene); err != nil {
 			return nil, err
 		}
 	}
-	if x.run.Kind == RunOverflow {
+	if x.run.Kind == chat.RunOverflow {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Text: excuseLine})
 		return nil, errTold
 	}
@@ -67,7 +68,7 @@ func (x *execution) readCounted(ctx context.Context, s *TurnContext) error {
 
 // alone answers without a model where that is possible: [errTold] if it has.
 func (x *execution) alone(ctx context.Context) error {
-	if x.rt.cfg.Models.Transcriber == nil && x.scene.Message.unheard() {
+	if x.rt.cfg.Models.Transcriber == nil && x.scene.Message.Unheard() {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
 		return errTold
 	}

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -101,7 +102,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 			acc := n.submit(m)
 			w.ended(acc)
 			m.Text = "Good morning"
-			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 			w.must(err)
 			time.Sleep(time.Minute)
 			w.wants(acc, answer.Completed, "You said: Good morning")

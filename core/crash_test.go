@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -104,7 +105,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		first := w.start()
 		w.cfg = sound
 		p.dieAt(k, behind, first)
-		var in []core.Message
+		var in []chat.Message
 		for _, text := range s.messages {
 			m := w.message(room, "ada", text)
 			in = append(in, m)
@@ -134,7 +135,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 }
 
 // dieAgain lives a life that is given in again and dies at its jth effect. It returns how many effects it came to.
-func (w *world) dieAgain(j int, in []core.Message) int {
+func (w *world) dieAgain(j int, in []chat.Message) int {
 	p, sound := &ports{}, w.cfg
 	p.wrap(&w.cfg)
 	n := w.start()
@@ -162,11 +163,11 @@ func (p *ports) dieAt(k int, behind bool, n *node) {
 }
 
 // shows wants what is stored of the runs of in to be what the chat shows, in their order and nothing else (I2, I3, I8).
-func (w *world) shows(in []core.Message) {
+func (w *world) shows(in []chat.Message) {
 	w.Helper()
 	var want []string
 	for _, m := range in {
-		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+		acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
 		w.must(err)
 		if said := w.said(w.run(acc).Said()); said != "" {
 			want = append(want, said)

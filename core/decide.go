@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -33,17 +34,17 @@ const (
 )
 
 // decide applies the rules to a message that access lets through. Their order counts.
-func (c *Config) decide(m Message, a Attention) decision {
+func (c *Config) decide(m chat.Message, a chat.Attention) decision {
 	switch {
-	case a == Muted:
+	case a == chat.Muted:
 		return no
 	case m.Place.Kind.Private(), c.Access.always(m), m.Addressed:
 		return yes
-	case a == Unfollowed:
+	case a == chat.Unfollowed:
 		return no
-	case a != Ambient && c.Access.group(m.Place) != GroupAmbient:
+	case a != chat.Ambient && c.Access.group(m.Place) != GroupAmbient:
 		return contextOnly
-	case c.Models.Transcriber == nil && m.unheard():
+	case c.Models.Transcriber == nil && m.Unheard():
 		return contextOnly // there is nothing to judge it by
 	case isCalled(c.Agent, m.Text):
 		return yes
@@ -52,7 +53,7 @@ func (c *Config) decide(m Message, a Attention) decision {
 }
 
 // isCalled says whether text begins with one of the agent's names, as in "Parley, what is the time?".
-func isCalled(a Agent, text string) bool {
+func isCalled(a chat.Agent, text string) bool {
 	text = strings.TrimLeft(strings.TrimSpace(text), "@")
 	for _, name := range append([]string{a.Name}, a.Names...) {
 		if name != "" && beginsWith(text, name) {
@@ -78,7 +79,7 @@ func (x *execution) wanted() (bool, error) {
 	if settled(x.settle()) != nil {
 		return true, nil // stopped, or a later turn has the room: the claim says which
 	}
-	ctx, cancel := context.WithTimeoutCause(x.life, consider, ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(x.life, consider, chat.ErrTimeout)
 	defer cancel()
 	scene, err := x.recall(ctx)
 	if err != nil {
@@ -145,30 +146,30 @@ func (x *execution) decided(word string, err error) (bool, error) {
 	if word != stopWord {
 		return false, nil
 	}
-	return false, x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) })
+	return false, x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, chat.Unfollowed) })
 }
 
 // rememberSilence keeps, beside the conversation, that it was decided to say nothing.
-func (x *execution) rememberSilence(v Verdict) error {
+func (x *execution) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
 	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
 		return nil
 	}
-	m := Memory{
-		ID: MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: IgnoredKind, Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name,
+	m := chat.Memory{
+		ID: chat.MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: chat.IgnoredKind, Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name,
 		Thought: cmp.Or(v.Thought, "The message does not need an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
 	}
 	if n := len(x.run.Inputs); n > 0 {
 		m.InReplyTo = x.run.Inputs[n-1]
 	}
-	return ignore(x.rt.cfg.Store.Remember(x.life, x.run.ID, m), ErrNotFound) // nobody asks any more
+	return ignore(x.rt.cfg.Store.Remember(x.life, x.run.ID, m), chat.ErrNotFound) // nobody asks any more
 }
 
 // question is what the model is asked, about the end of the conversation.
 func (x *execution) question(ctx context.Context, s TurnContext) (llm.Request, error) {
-	var end []Memory
+	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
-		if m.told() {
+		if m.InTranscript() {
 			end = append(end, withTexts(m, func(t string) string { return text.Excerpt(t, excerpt) }))
 		}
 	}

@@ -1,61 +1,65 @@
 package core
 
-import "testing"
+import (
+	"testing"
+
+	"parley/core/chat"
+)
 
 // The order of the rules: muted; private rooms, rooms and sources that are always answered, addressed; unfollowed; not
 // ambient; called by name; the model. Sources and rooms count only when they are exactly those.
 func TestDecisionOrder(t *testing.T) {
-	cfg := Config{Agent: Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: Access{
+	cfg := Config{Agent: chat.Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: Access{
 		Always: RoomSet{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
 	}}
-	plain := Message{Memory: Memory{Text: "It rains."}, Place: Room{Kind: Group}}
+	plain := chat.Message{Memory: chat.Memory{Text: "It rains."}, Place: chat.Room{Kind: chat.Group}}
 	named, addressed, private := plain, plain, plain
 	named.Text = "parley, does it rain?"
 	addressed.Addressed = true
-	private.Place.Kind = Direct
+	private.Place.Kind = chat.Direct
 	voice, api, self := private, private, private
-	voice.Place.Kind, api.Place.Kind, self.Place.Kind = VoiceDirect, API, Self
+	voice.Place.Kind, api.Place.Kind, self.Place.Kind = chat.VoiceDirect, chat.API, chat.Self
 	always, almost, source, capitals, longer := plain, plain, plain, plain, plain
 	always.Place.Connector, always.Place.Chats = "fake", []string{"70", "7"}
 	almost.Place.Connector, almost.Place.Chats = "fake", []string{"70", "07"}
 	source.Source, capitals.Source, longer.Source = "api", "API", "my client_chat"
 	spoken, shown := plain, plain
-	spoken.Text, spoken.Files = "", []Attachment{{Voice: true}}
-	shown.Text, shown.Files = "", []Attachment{{Type: "image/png"}}
+	spoken.Text, spoken.Files = "", []chat.Attachment{{Voice: true}}
+	shown.Text, shown.Files = "", []chat.Attachment{{Type: "image/png"}}
 	for name, c := range map[string]struct {
-		m       Message
-		a       Attention
+		m       chat.Message
+		a       chat.Attention
 		mention decision // with GroupMentionOnly
 		ambient decision // with GroupAmbient
 	}{
-		"private":               {private, Normal, yes, yes},
-		"private voice":         {voice, Normal, yes, yes},
-		"the API":               {api, Normal, yes, yes},
-		"itself":                {self, Normal, yes, yes},
-		"always":                {always, Normal, yes, yes},
-		"always, unfollowed":    {always, Unfollowed, yes, yes},
-		"always, muted":         {always, Muted, no, no},
-		"almost":                {almost, Normal, contextOnly, maybe},
-		"source":                {source, Normal, yes, yes},
-		"source, unfollowed":    {source, Unfollowed, yes, yes},
-		"source, muted":         {source, Muted, no, no},
-		"source in capitals":    {capitals, Normal, contextOnly, maybe},
-		"a longer source":       {longer, Normal, contextOnly, maybe},
-		"a voice unheard":       {spoken, Normal, contextOnly, contextOnly},
-		"a picture":             {shown, Normal, contextOnly, maybe},
-		"private, muted":        {private, Muted, no, no},
-		"private, unfollowed":   {private, Unfollowed, yes, yes},
-		"addressed":             {addressed, Normal, yes, yes},
-		"addressed, muted":      {addressed, Muted, no, no},
-		"addressed, unfollowed": {addressed, Unfollowed, yes, yes},
-		"named":                 {named, Normal, contextOnly, yes},
-		"named, ambient room":   {named, Ambient, yes, yes},
-		"named, unfollowed":     {named, Unfollowed, no, no},
-		"named, muted":          {named, Muted, no, no},
-		"plain":                 {plain, Normal, contextOnly, maybe},
-		"plain, ambient room":   {plain, Ambient, maybe, maybe},
-		"plain, unfollowed":     {plain, Unfollowed, no, no},
-		"plain, muted":          {plain, Muted, no, no},
+		"private":               {private, chat.Normal, yes, yes},
+		"private voice":         {voice, chat.Normal, yes, yes},
+		"the API":               {api, chat.Normal, yes, yes},
+		"itself":                {self, chat.Normal, yes, yes},
+		"always":                {always, chat.Normal, yes, yes},
+		"always, unfollowed":    {always, chat.Unfollowed, yes, yes},
+		"always, muted":         {always, chat.Muted, no, no},
+		"almost":                {almost, chat.Normal, contextOnly, maybe},
+		"source":                {source, chat.Normal, yes, yes},
+		"source, unfollowed":    {source, chat.Unfollowed, yes, yes},
+		"source, muted":         {source, chat.Muted, no, no},
+		"source in capitals":    {capitals, chat.Normal, contextOnly, maybe},
+		"a longer source":       {longer, chat.Normal, contextOnly, maybe},
+		"a voice unheard":       {spoken, chat.Normal, contextOnly, contextOnly},
+		"a picture":             {shown, chat.Normal, contextOnly, maybe},
+		"private, muted":        {private, chat.Muted, no, no},
+		"private, unfollowed":   {private, chat.Unfollowed, yes, yes},
+		"addressed":             {addressed, chat.Normal, yes, yes},
+		"addressed, muted":      {addressed, chat.Muted, no, no},
+		"addressed, unfollowed": {addressed, chat.Unfollowed, yes, yes},
+		"named":                 {named, chat.Normal, contextOnly, yes},
+		"named, ambient room":   {named, chat.Ambient, yes, yes},
+		"named, unfollowed":     {named, chat.Unfollowed, no, no},
+		"named, muted":          {named, chat.Muted, no, no},
+		"plain":                 {plain, chat.Normal, contextOnly, maybe},
+		"plain, ambient room":   {plain, chat.Ambient, maybe, maybe},
+		"plain, unfollowed":     {plain, chat.Unfollowed, no, no},
+		"plain, muted":          {plain, chat.Muted, no, no},
 	} {
 		for group, want := range map[GroupAccess]decision{GroupMentionOnly: c.mention, GroupAmbient: c.ambient} {
 			cfg.Access.Group = group
@@ -67,7 +71,7 @@ func TestDecisionOrder(t *testing.T) {
 }
 
 func TestCalled(t *testing.T) {
-	a := Agent{Name: "Parley", Names: []string{"Ünal Bot", ""}}
+	a := chat.Agent{Name: "Parley", Names: []string{"Ünal Bot", ""}}
 	for text, want := range map[string]bool{
 		"Parley": true, "parley: hello": true, "  @PARLEY hello": true, "Parley's turn": true, "ünal bot, hello": true,
 		"": false, "Parleys": false, "Parley2": false, "Hello Parley": false, "Par": false, "Ünal": false, "> Parley said": false,
@@ -93,13 +97,13 @@ func TestDecisive(t *testing.T) {
 
 // What is undecided takes the room from nobody, and waits like everybody.
 func TestLatest(t *testing.T) {
-	undecided := func(n ResponseID) Run { return Run{Response: n, Kind: RunDecide} }
-	decided := func(n ResponseID) Run { return Run{Response: n} }
+	undecided := func(n chat.ResponseID) chat.Run { return chat.Run{Response: n, Kind: chat.RunDecide} }
+	decided := func(n chat.ResponseID) chat.Run { return chat.Run{Response: n} }
 	for _, c := range []struct {
-		open []Run
-		want ResponseID
+		open []chat.Run
+		want chat.ResponseID
 	}{
-		{[]Run{undecided(1)}, 0}, {[]Run{decided(1), undecided(2)}, 1}, {[]Run{undecided(1), decided(2), undecided(3)}, 2},
+		{[]chat.Run{undecided(1)}, 0}, {[]chat.Run{decided(1), undecided(2)}, 1}, {[]chat.Run{undecided(1), decided(2), undecided(3)}, 2},
 	} {
 		if got := latest(c.open).Response; got != c.want {
 			t.Errorf("%+v: %d; want %d", c.open, got, c.want)

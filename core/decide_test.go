@@ -10,6 +10,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // ambient makes the group of the next nodes one where the agent listens to all that is said.
@@ -18,12 +19,12 @@ func (w *world) ambient() {
 }
 
 // heard is what Ada says in the group, addressed to nobody.
-func (n *node) heard(text string) core.Accepted {
+func (n *node) heard(text string) chat.Accepted {
 	n.w.Helper()
 	return n.submit(n.w.message(group, "ada", text))
 }
 
-func (n *node) addressed(text string) core.Accepted {
+func (n *node) addressed(text string) chat.Accepted {
 	n.w.Helper()
 	m := n.w.message(group, "ada", text)
 	m.Addressed = true
@@ -83,7 +84,7 @@ func TestNoQuestionWhereRulesDecide(t *testing.T) {
 		n := w.start()
 		w.wants(n.heard("polly, hello"), answer.Completed, "You said: ada: polly, hello")
 		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")
-		for _, author := range []core.EntityID{"eve"} {
+		for _, author := range []chat.EntityID{"eve"} {
 			if acc := n.submit(w.message(group, author, "Hello all")); acc.Run != "" {
 				w.Error("a stranger's words are weighed at the owner's expense (SE-10)")
 			}
@@ -104,7 +105,7 @@ func TestAttention(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()
 		n := w.start()
-		attention := func(want core.Attention) {
+		attention := func(want chat.Attention) {
 			w.Helper()
 			got, err := w.store.Attention(w.Context(), group)
 			if w.must(err); got != want {
@@ -113,19 +114,19 @@ func TestAttention(t *testing.T) {
 		}
 		w.model.queue([]step{write("STOP")})
 		w.wants(n.heard("Could the robot be quiet?"), answer.Ignored, "")
-		attention(core.Unfollowed)
+		attention(chat.Unfollowed)
 		if acc := n.heard("Ah, silence."); acc.Run != "" {
 			w.Error("it still listens")
 		}
 		w.wants(n.addressed("Are you there?"), answer.Completed, "You said: ada: Are you there?")
-		attention(core.Normal)
+		attention(chat.Normal)
 		w.model.queue([]step{write("RESPOND")})
 		w.wants(n.heard("And now?"), answer.Completed, "You said: ada: And now?")
-		w.must(w.store.SetAttention(w.Context(), group, core.Muted))
+		w.must(w.store.SetAttention(w.Context(), group, chat.Muted))
 		if acc := n.addressed("Hello?"); acc.Run != "" {
 			w.Error("a muted room is answered")
 		}
-		attention(core.Muted)
+		attention(chat.Muted)
 	})
 }
 
@@ -136,7 +137,7 @@ func TestAmbientRoom(t *testing.T) {
 		if acc := n.heard("Hello"); acc.Run != "" {
 			w.Error("it listens to everything")
 		}
-		w.must(w.store.SetAttention(w.Context(), group, core.Ambient))
+		w.must(w.store.SetAttention(w.Context(), group, chat.Ambient))
 		w.model.queue([]step{write("RESPOND")})
 		w.wants(n.heard("Hello again"), answer.Completed, "You said: ada: Hello again")
 	})

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -39,12 +40,12 @@ func TestStop(t *testing.T) {
 func TestUnknownInbound(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		if _, err := n.ProcessMessage(w.Context(), core.Command{Room: room, Name: "dance"}); err == nil {
+		if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: room, Name: "dance"}); err == nil {
 			w.Error("a command that nobody knows was taken")
 		}
 		m := w.message(room, "ada", "A")
-		m.Address.ConnectorData = make([]byte, core.MaxOwn+1)
-		if _, err := n.ProcessMessage(w.Context(), m); !errors.Is(err, core.ErrTooLarge) {
+		m.Address.ConnectorData = make([]byte, chat.MaxOwn+1)
+		if _, err := n.ProcessMessage(w.Context(), m); !errors.Is(err, chat.ErrTooLarge) {
 			w.Errorf("a huge address: %v", err)
 		}
 	})
@@ -140,7 +141,7 @@ func TestShutdown(t *testing.T) {
 		begun := time.Now()
 		n.kill()
 		synctest.Wait()
-		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, core.ErrShutdown) {
+		if _, err := n.ProcessMessage(w.Context(), w.message(room, "ada", "B")); !errors.Is(err, chat.ErrShutdown) {
 			w.Errorf("a message during shutdown: %v", err)
 		}
 		n.shutdown()
@@ -158,7 +159,7 @@ func TestShutdown(t *testing.T) {
 		if took := time.Since(begun); took != 10*time.Second {
 			w.Errorf("shutdown took %v", took)
 		}
-		if call := w.model.asked()[1]; !errors.Is(call.Cause, core.ErrShutdown) {
+		if call := w.model.asked()[1]; !errors.Is(call.Cause, chat.ErrShutdown) {
 			w.Errorf("the model call ended because of %v", call.Cause)
 		}
 		w.start()
@@ -261,11 +262,11 @@ func TestOpenFails(t *testing.T) {
 		err  error
 		want answer.Status
 		n    int
-	}{"gone": {core.ErrUnreached, answer.Failed, 0}, "for now": {errDown, answer.Completed, 1}} {
+	}{"gone": {chat.ErrUnreached, answer.Failed, 0}, "for now": {errDown, answer.Completed, 1}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				open, tries := w.cfg.Open, 0
-				w.cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+				w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 					if tries++; tries == 1 {
 						return nil, c.err
 					}

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -12,7 +13,7 @@ func failureKind(err error) llm.FailureKind {
 	switch {
 	case errors.As(err, &f):
 		return f.Kind
-	case errors.Is(err, llm.ErrStalled), errors.Is(err, ErrTimeout):
+	case errors.Is(err, llm.ErrStalled), errors.Is(err, chat.ErrTimeout):
 		return llm.GenerationTimeout
 	}
 	return llm.ProviderIssue

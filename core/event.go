@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -27,13 +28,13 @@ func EventName(e Event) string { return e.event() }
 type (
 	// MessageReceived is a message that is safe, once, whether or not it gets an answer. Its run may have started by then.
 	MessageReceived struct {
-		Message  Message
-		Accepted Accepted
+		Message  chat.Message
+		Accepted chat.Accepted
 	}
 	// VoiceMessageReceived is the same of a message in which somebody speaks. There is no MessageReceived of it.
 	VoiceMessageReceived struct {
-		Message  Message
-		Accepted Accepted
+		Message  chat.Message
+		Accepted chat.Accepted
 	}
 	// RunStarted is a run that a process has taken on.
 	RunStarted struct{ RunInfo }
@@ -50,47 +51,47 @@ type (
 	// MessageSent is what a run said, once it is stored. What was taken back is not sent.
 	MessageSent struct {
 		RunInfo
-		Message Memory
+		Message chat.Memory
 	}
 	// MessageDeleted is a message that was remembered, and is not any more.
-	MessageDeleted struct{ Message Memory }
+	MessageDeleted struct{ Message chat.Memory }
 	// ReactionReceived is a reaction that is safe, once.
 	ReactionReceived struct {
-		Reaction Reaction
-		Accepted Accepted
+		Reaction chat.Reaction
+		Accepted chat.Accepted
 	}
 	// ChannelCleared is a room of which nothing is remembered any more. It goes in one step: what was there is deleted.
 	ChannelCleared struct {
-		Room           RoomID
+		Room           chat.RoomID
 		Deleted, Total int // memories
 	}
 	// EntityJoined is somebody of whom it was not known that they are in a world.
 	EntityJoined struct {
-		World  WorldID
-		Entity Entity
+		World  chat.WorldID
+		Entity chat.Entity
 		Role   string
 	}
 	// EntityLeft is somebody who is in a world no more.
 	EntityLeft struct {
-		World  WorldID
-		Entity EntityID
+		World  chat.WorldID
+		Entity chat.EntityID
 	}
 	// EntityUpdated is somebody who has another name, or another role in a world.
 	EntityUpdated struct {
-		World  WorldID // empty if it is about a name
-		Entity Entity
+		World  chat.WorldID // empty if it is about a name
+		Entity chat.Entity
 		Role   string
 	}
 	// WorldJoined is a world in which the agent was not before, as far as anybody knew.
-	WorldJoined struct{ World World }
+	WorldJoined struct{ World chat.World }
 	// WorldConnected is a world in which it still is, said when a connector has reached it.
-	WorldConnected struct{ World World }
+	WorldConnected struct{ World chat.World }
 	// WorldLeft is one that it had to leave. Runs in its rooms end.
-	WorldLeft struct{ World WorldID }
+	WorldLeft struct{ World chat.WorldID }
 	// RoomJoined is a single room to which the agent came, or came back.
-	RoomJoined struct{ Room Room }
+	RoomJoined struct{ Room chat.Room }
 	// RoomLeft is one that it had to leave. Runs there end.
-	RoomLeft struct{ Room RoomID }
+	RoomLeft struct{ Room chat.RoomID }
 	// ActionStarted is a call of an action that is about to be made. A call that names no action, or has the wrong parameters,
 	// never starts.
 	ActionStarted struct{ ActionInfo }
@@ -133,8 +134,8 @@ func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
 func (ModelUsed) event() string            { return "MODEL_USED" }
 
 // received is the event of m.
-func received(m Message, acc Accepted) Event {
-	if slices.ContainsFunc(m.Files, func(f Attachment) bool { return f.Voice }) {
+func received(m chat.Message, acc chat.Accepted) Event {
+	if slices.ContainsFunc(m.Files, func(f chat.Attachment) bool { return f.Voice }) {
 		return VoiceMessageReceived{m, acc}
 	}
 	return MessageReceived{m, acc}
@@ -142,12 +143,12 @@ func received(m Message, acc Accepted) Event {
 
 // RunInfo says which run an event is about.
 type RunInfo struct {
-	Run     RunID
-	Message MemoryID // the newest it answers
-	Room    RoomID
-	Entity  EntityID  // who wrote that message; empty if the store did not say in time
-	Start   time.Time // when this process took it on
-	Source  string    // the connector
+	Run     chat.RunID
+	Message chat.MemoryID // the newest it answers
+	Room    chat.RoomID
+	Entity  chat.EntityID // who wrote that message; empty if the store did not say in time
+	Start   time.Time     // when this process took it on
+	Source  string        // the connector
 }
 
 // ActionInfo says which call an event is about.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // actions are the words of what was heard of calls, in order: STARTED, and the status with which they were completed.
@@ -40,20 +41,20 @@ func TestActionEvents(t *testing.T) {
 		<-ctx.Done()
 		return core.Result{}, context.Cause(ctx)
 	}
-	after := func(do func(w *world, n *node)) func(*world, *node) core.Accepted {
-		return func(w *world, n *node) core.Accepted {
+	after := func(do func(w *world, n *node)) func(*world, *node) chat.Accepted {
+		return func(w *world, n *node) chat.Accepted {
 			acc := n.say("go")
 			time.Sleep(10 * time.Second)
 			do(w, n)
 			return acc
 		}
 	}
-	say := func(_ *world, n *node) core.Accepted { return n.say("go") }
+	say := func(_ *world, n *node) chat.Accepted { return n.say("go") }
 	const started = "c STARTED"
 	for name, c := range map[string]struct {
 		action *fakeAction
 		params string
-		play   func(*world, *node) core.Accepted
+		play   func(*world, *node) chat.Accepted
 		want   []string
 	}{
 		"well":     {&fakeAction{}, "{}", say, []string{started, "c completed"}},

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -27,7 +28,7 @@ func (d *diary) Observe(e core.Event) {
 }
 
 // of are the words of what was heard of a run, in order: started, and the status it ended with.
-func (d *diary) of(id core.RunID) (words []string) {
+func (d *diary) of(id chat.RunID) (words []string) {
 	synctest.Wait()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -57,40 +58,40 @@ func (f observerFunc) Observe(e core.Event) { f(e) }
 // Every run that was started ends once, on every path.
 func TestRunEvents(t *testing.T) {
 	for name, c := range map[string]struct {
-		play func(w *world, n *node) core.Accepted
+		play func(w *world, n *node) chat.Accepted
 		want []string
 	}{
-		"answered": {func(_ *world, n *node) core.Accepted { return n.say("Hello") }, []string{"started", "completed"}},
-		"failed": {func(w *world, n *node) core.Accepted {
+		"answered": {func(_ *world, n *node) chat.Accepted { return n.say("Hello") }, []string{"started", "completed"}},
+		"failed": {func(w *world, n *node) chat.Accepted {
 			w.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("401")})})
 			return n.say("Hello")
 		}, []string{"started", "failed"}},
-		"too long": {func(w *world, n *node) core.Accepted {
+		"too long": {func(w *world, n *node) chat.Accepted {
 			w.model.queue([]step{pause(time.Hour)})
 			return n.say("Hello")
 		}, []string{"started", "RunTimeout timeout"}},
-		"stopped": {func(w *world, n *node) core.Accepted {
+		"stopped": {func(w *world, n *node) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
 			acc := n.say("Hello")
 			time.Sleep(time.Second)
 			n.stop(room)
 			return acc
 		}, []string{"started", "stopped"}},
-		"superseded at work": {func(w *world, n *node) core.Accepted {
+		"superseded at work": {func(w *world, n *node) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
 			acc := n.say("Hello")
 			time.Sleep(time.Second)
 			w.ended(n.say("No, wait"))
 			return acc
 		}, []string{"started", "superseded"}},
-		"superseded before it began": {func(w *world, n *node) core.Accepted {
+		"superseded before it began": {func(w *world, n *node) chat.Accepted {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
 			n.say("Hello")
 			acc := n.say("No, wait")
 			w.ended(n.say("Now then"))
 			return acc
 		}, []string{"started", "superseded"}},
-		"ignored": {func(w *world, n *node) core.Accepted {
+		"ignored": {func(w *world, n *node) chat.Accepted {
 			w.ended(n.submit(w.message(room, "eve", "Hello")))
 			return n.submit(w.message(room, "eve", "Hello?"))
 		}, []string{"started", "ignored"}},
@@ -154,7 +155,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 					w.Errorf("received %+v", e)
 				}
 			case core.MessageSent:
-				if e.RunInfo != info || e.Message.ID != core.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence() {
+				if e.RunInfo != info || e.Message.ID != chat.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence() {
 					w.Errorf("sent %+v", e)
 				}
 			case core.RunStarted:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // narrator plays a story on a store of which one call fails. It delivers what was refused again, as platforms do.
@@ -38,20 +39,20 @@ func (s *narrator) again(do func() error) {
 	s.Fatalf("refused twice after %s failed", s.double.failed())
 }
 
-func (s *narrator) tell(in core.Inbound) (acc core.Accepted) {
+func (s *narrator) tell(in chat.Inbound) (acc chat.Accepted) {
 	s.Helper()
 	s.again(func() (err error) { acc, err = s.n.ProcessMessage(s.Context(), in); return err })
 	return acc
 }
 
-func (s *narrator) say(text string) core.Accepted {
+func (s *narrator) say(text string) chat.Accepted {
 	s.Helper()
 	return s.tell(s.message(room, "ada", text))
 }
 
-func (s *narrator) hears(who core.EntityID, text string) string {
+func (s *narrator) hears(who chat.EntityID, text string) string {
 	s.Helper()
-	_, said := s.ended(s.tell(s.message(core.RoomID("fake/"+who), who, text)))
+	_, said := s.ended(s.tell(s.message(chat.RoomID("fake/"+who), who, text)))
 	return said
 }
 
@@ -68,7 +69,7 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.tell(m)
 		s.ended(acc)
 		m.Text = "B"
-		s.tell(core.Edited{Memory: m.Memory})
+		s.tell(chat.Edited{Memory: m.Memory})
 		time.Sleep(time.Minute)
 		s.ended(acc)
 		s.chat.forget() // an answer changes after its end, or is forgotten
@@ -79,7 +80,7 @@ var failingStories = map[string]func(s *narrator){
 		acc := s.tell(m)
 		time.Sleep(10 * time.Second)
 		m.Text = "B"
-		s.tell(core.Edited{Memory: m.Memory})
+		s.tell(chat.Edited{Memory: m.Memory})
 		time.Sleep(time.Minute)
 		s.ended(acc)
 		s.chat.forget() // an answer changes after its end, or is forgotten
@@ -87,7 +88,7 @@ var failingStories = map[string]func(s *narrator){
 	"a deletion": func(s *narrator) {
 		m := s.message(room, "ada", "A")
 		s.ended(s.tell(m))
-		s.tell(core.Deleted{Room: room, ID: m.ID})
+		s.tell(chat.Deleted{Room: room, ID: m.ID})
 		if text := s.said(m.ID); text != "" {
 			s.Errorf("%q is remembered", text)
 		}
@@ -98,7 +99,7 @@ var failingStories = map[string]func(s *narrator){
 		m := s.message(room, "ada", "A")
 		acc := s.tell(m)
 		time.Sleep(10 * time.Second)
-		s.tell(core.Deleted{Room: room, ID: m.ID})
+		s.tell(chat.Deleted{Room: room, ID: m.ID})
 		if o, said := s.ended(acc); !o.Withdrawn || said != "" || s.said(m.ID) != "" {
 			s.Errorf("it ended as %+v, %q is remembered", o, said)
 		}
@@ -117,15 +118,15 @@ var failingStories = map[string]func(s *narrator){
 	},
 	"a choice": func(s *narrator) {
 		s.ended(s.say("A"))
-		var acc core.Accepted
+		var acc chat.Accepted
 		s.again(func() (err error) {
-			acc, err = s.n.Say(s.Context(), core.Notice{To: core.Address{Room: room}, Key: "k", Text: "Which?", Ask: &core.Question{
-				Options: []string{"Yes", "No"}, For: []core.EntityID{"ada"}, Chooser: "test",
+			acc, err = s.n.Say(s.Context(), chat.Notice{To: chat.Address{Room: room}, Key: "k", Text: "Which?", Ask: &chat.Question{
+				Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test",
 			}})
 			return err
 		})
 		s.ended(acc)
-		s.ended(s.tell(core.Choice(pressed(s.question(acc), 0))))
+		s.ended(s.tell(chat.Choice(pressed(s.question(acc), 0))))
 		s.chat.forget() // an answer changes after its end, or is forgotten
 	},
 	"pairing": func(s *narrator) {
@@ -192,7 +193,7 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 		s := &narrator{world: w, double: &failing{Store: w.cfg.Store, at: at}}
 		w.cfg.Store = s.double
 		w.cfg.Access.Direct = core.DirectPairing
-		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		do := &fakeAction{name: "WRITE", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
 			c.Update("Under way.")
 			return core.Result{Text: "done"}, nil

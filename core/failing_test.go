@@ -7,6 +7,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -54,138 +55,138 @@ func doOnce(f *failing, name string, do func() error) error {
 	return do()
 }
 
-func (f *failing) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
-	return getOnce(f, "Accept", func() (core.Accepted, error) { return f.Store.Accept(ctx, in, j) })
+func (f *failing) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	return getOnce(f, "Accept", func() (chat.Accepted, error) { return f.Store.Accept(ctx, in, j) })
 }
 
-func (f *failing) Ask(ctx context.Context, q core.Question) error {
+func (f *failing) Ask(ctx context.Context, q chat.Question) error {
 	return doOnce(f, "Ask", func() error { return f.Store.Ask(ctx, q) })
 }
 
-func (f *failing) Attention(ctx context.Context, room core.RoomID) (core.Attention, error) {
-	return getOnce(f, "Attention", func() (core.Attention, error) { return f.Store.Attention(ctx, room) })
+func (f *failing) Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error) {
+	return getOnce(f, "Attention", func() (chat.Attention, error) { return f.Store.Attention(ctx, room) })
 }
 
-func (f *failing) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
-	return getOnce(f, "Choose", func() (core.Accepted, error) { return f.Store.Choose(ctx, id, option, in, payer) })
+func (f *failing) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	return getOnce(f, "Choose", func() (chat.Accepted, error) { return f.Store.Choose(ctx, id, option, in, payer) })
 }
 
-func (f *failing) Clear(ctx context.Context, room core.RoomID) (int, error) {
+func (f *failing) Clear(ctx context.Context, room chat.RoomID) (int, error) {
 	return getOnce(f, "Clear", func() (int, error) { return f.Store.Clear(ctx, room) })
 }
 
-func (f *failing) ClearEntirely(ctx context.Context, room core.RoomID, person core.EntityID) (int, error) {
+func (f *failing) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
 	return getOnce(f, "ClearEntirely", func() (int, error) { return f.Store.ClearEntirely(ctx, room, person) })
 }
 
-func (f *failing) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (string, error) {
+func (f *failing) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (string, error) {
 	return getOnce(f, "Count", func() (string, error) { return f.Store.Count(ctx, day, run, charges...) })
 }
 
-func (f *failing) DirectRoom(ctx context.Context, author core.EntityID) (core.Room, error) {
-	return getOnce(f, "DirectRoom", func() (core.Room, error) { return f.Store.DirectRoom(ctx, author) })
+func (f *failing) DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error) {
+	return getOnce(f, "DirectRoom", func() (chat.Room, error) { return f.Store.DirectRoom(ctx, author) })
 }
 
-func (f *failing) Entity(ctx context.Context, id core.EntityID) (core.Entity, error) {
-	return getOnce(f, "Entity", func() (core.Entity, error) { return f.Store.Entity(ctx, id) })
+func (f *failing) Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error) {
+	return getOnce(f, "Entity", func() (chat.Entity, error) { return f.Store.Entity(ctx, id) })
 }
 
-func (f *failing) File(ctx context.Context, run core.RunID, n int) (llm.File, error) {
+func (f *failing) File(ctx context.Context, run chat.RunID, n int) (llm.File, error) {
 	return getOnce(f, "File", func() (llm.File, error) { return f.Store.File(ctx, run, n) })
 }
 
-func (f *failing) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
+func (f *failing) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	return doOnce(f, "Finish", func() error { return f.Store.Finish(ctx, id, epoch, o, out) })
 }
 
-func (f *failing) Forget(ctx context.Context, id core.MemoryID) error {
+func (f *failing) Forget(ctx context.Context, id chat.MemoryID) error {
 	return doOnce(f, "Forget", func() error { return f.Store.Forget(ctx, id) })
 }
 
-func (f *failing) Knock(ctx context.Context, k core.PairingRequest, r core.PairingRule) (v0 core.PairingRequest, v1 bool, err error) {
+func (f *failing) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (v0 chat.PairingRequest, v1 bool, err error) {
 	if err := f.next("Knock"); err != nil {
 		return v0, v1, err
 	}
 	return f.Store.Knock(ctx, k, r)
 }
 
-func (f *failing) Knocks(ctx context.Context) ([]core.PairingRequest, error) {
-	return getOnce(f, "Knocks", func() ([]core.PairingRequest, error) { return f.Store.Knocks(ctx) })
+func (f *failing) Knocks(ctx context.Context) ([]chat.PairingRequest, error) {
+	return getOnce(f, "Knocks", func() ([]chat.PairingRequest, error) { return f.Store.Knocks(ctx) })
 }
 
-func (f *failing) Known(ctx context.Context, in core.Memory) (core.Accepted, error) {
-	return getOnce(f, "Known", func() (core.Accepted, error) { return f.Store.Known(ctx, in) })
+func (f *failing) Known(ctx context.Context, in chat.Memory) (chat.Accepted, error) {
+	return getOnce(f, "Known", func() (chat.Accepted, error) { return f.Store.Known(ctx, in) })
 }
 
 func (f *failing) Leave(ctx context.Context, owner string) error {
 	return doOnce(f, "Leave", func() error { return f.Store.Leave(ctx, owner) })
 }
 
-func (f *failing) LetIn(ctx context.Context, p core.Person) error {
+func (f *failing) LetIn(ctx context.Context, p chat.Person) error {
 	return doOnce(f, "LetIn", func() error { return f.Store.LetIn(ctx, p) })
 }
 
-func (f *failing) Mark(ctx context.Context, room core.RoomID, id core.MemoryID) (core.Accepted, error) {
-	return getOnce(f, "Mark", func() (core.Accepted, error) { return f.Store.Mark(ctx, room, id) })
+func (f *failing) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
+	return getOnce(f, "Mark", func() (chat.Accepted, error) { return f.Store.Mark(ctx, room, id) })
 }
 
-func (f *failing) Meet(ctx context.Context, e core.Entity) (core.News, error) {
-	return getOnce(f, "Meet", func() (core.News, error) { return f.Store.Meet(ctx, e) })
+func (f *failing) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
+	return getOnce(f, "Meet", func() (chat.News, error) { return f.Store.Meet(ctx, e) })
 }
 
-func (f *failing) Members(ctx context.Context, world core.WorldID, after core.EntityID, limit int) ([]core.Member, error) {
-	return getOnce(f, "Members", func() ([]core.Member, error) { return f.Store.Members(ctx, world, after, limit) })
+func (f *failing) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) ([]chat.Member, error) {
+	return getOnce(f, "Members", func() ([]chat.Member, error) { return f.Store.Members(ctx, world, after, limit) })
 }
 
-func (f *failing) Memory(ctx context.Context, id core.MemoryID) (core.Memory, error) {
-	return getOnce(f, "Memory", func() (core.Memory, error) { return f.Store.Memory(ctx, id) })
+func (f *failing) Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error) {
+	return getOnce(f, "Memory", func() (chat.Memory, error) { return f.Store.Memory(ctx, id) })
 }
 
-func (f *failing) Note(ctx context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+func (f *failing) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	return doOnce(f, "Note", func() error { return f.Store.Note(ctx, id, epoch, n) })
 }
 
-func (f *failing) Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error) {
-	return getOnce(f, "Notes", func() ([]core.RoomNote, error) { return f.Store.Notes(ctx, room, kind, limit) })
+func (f *failing) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
+	return getOnce(f, "Notes", func() ([]chat.RoomNote, error) { return f.Store.Notes(ctx, room, kind, limit) })
 }
 
-func (f *failing) OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error) {
-	return getOnce(f, "OpenQuestions", func() ([]core.Question, error) { return f.Store.OpenQuestions(ctx, room) })
+func (f *failing) OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error) {
+	return getOnce(f, "OpenQuestions", func() ([]chat.Question, error) { return f.Store.OpenQuestions(ctx, room) })
 }
 
-func (f *failing) OpenRuns(ctx context.Context, room core.RoomID) ([]core.Run, error) {
-	return getOnce(f, "OpenRuns", func() ([]core.Run, error) { return f.Store.OpenRuns(ctx, room) })
+func (f *failing) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
+	return getOnce(f, "OpenRuns", func() ([]chat.Run, error) { return f.Store.OpenRuns(ctx, room) })
 }
 
-func (f *failing) Own(ctx context.Context, p core.Person) (bool, error) {
+func (f *failing) Own(ctx context.Context, p chat.Person) (bool, error) {
 	return getOnce(f, "Own", func() (bool, error) { return f.Store.Own(ctx, p) })
 }
 
-func (f *failing) Owner(ctx context.Context) (core.Person, error) {
-	return getOnce(f, "Owner", func() (core.Person, error) { return f.Store.Owner(ctx) })
+func (f *failing) Owner(ctx context.Context) (chat.Person, error) {
+	return getOnce(f, "Owner", func() (chat.Person, error) { return f.Store.Owner(ctx) })
 }
 
-func (f *failing) Person(ctx context.Context, id core.EntityID) (core.Person, error) {
-	return getOnce(f, "Person", func() (core.Person, error) { return f.Store.Person(ctx, id) })
+func (f *failing) Person(ctx context.Context, id chat.EntityID) (chat.Person, error) {
+	return getOnce(f, "Person", func() (chat.Person, error) { return f.Store.Person(ctx, id) })
 }
 
-func (f *failing) Question(ctx context.Context, id string) (core.Question, error) {
-	return getOnce(f, "Question", func() (core.Question, error) { return f.Store.Question(ctx, id) })
+func (f *failing) Question(ctx context.Context, id string) (chat.Question, error) {
+	return getOnce(f, "Question", func() (chat.Question, error) { return f.Store.Question(ctx, id) })
 }
 
-func (f *failing) QuestionOf(ctx context.Context, run core.RunID) (core.Question, error) {
-	return getOnce(f, "QuestionOf", func() (core.Question, error) { return f.Store.QuestionOf(ctx, run) })
+func (f *failing) QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error) {
+	return getOnce(f, "QuestionOf", func() (chat.Question, error) { return f.Store.QuestionOf(ctx, run) })
 }
 
-func (f *failing) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error) {
-	return getOnce(f, "Recent", func() ([]core.Memory, error) { return f.Store.Recent(ctx, room, kind, upTo, limit) })
+func (f *failing) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
+	return getOnce(f, "Recent", func() ([]chat.Memory, error) { return f.Store.Recent(ctx, room, kind, upTo, limit) })
 }
 
-func (f *failing) Remember(ctx context.Context, run core.RunID, m core.Memory) error {
+func (f *failing) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	return doOnce(f, "Remember", func() error { return f.Store.Remember(ctx, run, m) })
 }
 
-func (f *failing) Reopen(ctx context.Context, id core.RunID) error {
+func (f *failing) Reopen(ctx context.Context, id chat.RunID) error {
 	return doOnce(f, "Reopen", func() error { return f.Store.Reopen(ctx, id) })
 }
 
@@ -196,51 +197,51 @@ func (f *failing) Reserve(ctx context.Context, day string, least int, most int, 
 	return f.Store.Reserve(ctx, day, least, most, charges...)
 }
 
-func (f *failing) Retire(ctx context.Context, id string) (core.Accepted, error) {
-	return getOnce(f, "Retire", func() (core.Accepted, error) { return f.Store.Retire(ctx, id) })
+func (f *failing) Retire(ctx context.Context, id string) (chat.Accepted, error) {
+	return getOnce(f, "Retire", func() (chat.Accepted, error) { return f.Store.Retire(ctx, id) })
 }
 
-func (f *failing) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
+func (f *failing) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	return doOnce(f, "Revise", func() error { return f.Store.Revise(ctx, id, text, files) })
 }
 
-func (f *failing) Room(ctx context.Context, id core.RoomID) (core.Room, error) {
-	return getOnce(f, "Room", func() (core.Room, error) { return f.Store.Room(ctx, id) })
+func (f *failing) Room(ctx context.Context, id chat.RoomID) (chat.Room, error) {
+	return getOnce(f, "Room", func() (chat.Room, error) { return f.Store.Room(ctx, id) })
 }
 
-func (f *failing) RoomsNamed(ctx context.Context, name string, author core.EntityID) ([]core.Room, error) {
-	return getOnce(f, "RoomsNamed", func() ([]core.Room, error) { return f.Store.RoomsNamed(ctx, name, author) })
+func (f *failing) RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error) {
+	return getOnce(f, "RoomsNamed", func() ([]chat.Room, error) { return f.Store.RoomsNamed(ctx, name, author) })
 }
 
-func (f *failing) RoomsOf(ctx context.Context, world core.WorldID) ([]core.RoomID, error) {
-	return getOnce(f, "RoomsOf", func() ([]core.RoomID, error) { return f.Store.RoomsOf(ctx, world) })
+func (f *failing) RoomsOf(ctx context.Context, world chat.WorldID) ([]chat.RoomID, error) {
+	return getOnce(f, "RoomsOf", func() ([]chat.RoomID, error) { return f.Store.RoomsOf(ctx, world) })
 }
 
-func (f *failing) Run(ctx context.Context, id core.RunID) (core.Run, error) {
-	return getOnce(f, "Run", func() (core.Run, error) { return f.Store.Run(ctx, id) })
+func (f *failing) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
+	return getOnce(f, "Run", func() (chat.Run, error) { return f.Store.Run(ctx, id) })
 }
 
-func (f *failing) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
-	return getOnce(f, "RunOf", func() (core.Run, error) { return f.Store.RunOf(ctx, id) })
+func (f *failing) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
+	return getOnce(f, "RunOf", func() (chat.Run, error) { return f.Store.RunOf(ctx, id) })
 }
 
-func (f *failing) SaveMember(ctx context.Context, m core.Member) (core.News, error) {
-	return getOnce(f, "SaveMember", func() (core.News, error) { return f.Store.SaveMember(ctx, m) })
+func (f *failing) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
+	return getOnce(f, "SaveMember", func() (chat.News, error) { return f.Store.SaveMember(ctx, m) })
 }
 
-func (f *failing) SaveNote(ctx context.Context, n core.RoomNote) error {
+func (f *failing) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	return doOnce(f, "SaveNote", func() error { return f.Store.SaveNote(ctx, n) })
 }
 
-func (f *failing) SaveRoom(ctx context.Context, r core.Room) error {
+func (f *failing) SaveRoom(ctx context.Context, r chat.Room) error {
 	return doOnce(f, "SaveRoom", func() error { return f.Store.SaveRoom(ctx, r) })
 }
 
-func (f *failing) SaveWorld(ctx context.Context, w core.World) (core.News, error) {
-	return getOnce(f, "SaveWorld", func() (core.News, error) { return f.Store.SaveWorld(ctx, w) })
+func (f *failing) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
+	return getOnce(f, "SaveWorld", func() (chat.News, error) { return f.Store.SaveWorld(ctx, w) })
 }
 
-func (f *failing) SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error {
+func (f *failing) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	return doOnce(f, "SetAttention", func() error { return f.Store.SetAttention(ctx, room, a) })
 }
 
@@ -248,8 +249,8 @@ func (f *failing) Spend(ctx context.Context, day string, charges ...core.Charge)
 	return getOnce(f, "Spend", func() (string, error) { return f.Store.Spend(ctx, day, charges...) })
 }
 
-func (f *failing) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
-	return getOnce(f, "Start", func() (core.Run, error) { return f.Store.Start(ctx, id, owner) })
+func (f *failing) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+	return getOnce(f, "Start", func() (chat.Run, error) { return f.Store.Start(ctx, id, owner) })
 }
 
 func (f *failing) TurnAway(ctx context.Context, code string) error {
@@ -260,10 +261,10 @@ func (f *failing) Warn(ctx context.Context, day string, bucket string) (bool, er
 	return getOnce(f, "Warn", func() (bool, error) { return f.Store.Warn(ctx, day, bucket) })
 }
 
-func (f *failing) Withdraw(ctx context.Context, room core.RoomID, run core.RunID) error {
+func (f *failing) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
 	return doOnce(f, "Withdraw", func() error { return f.Store.Withdraw(ctx, room, run) })
 }
 
-func (f *failing) World(ctx context.Context, id core.WorldID) (core.World, error) {
-	return getOnce(f, "World", func() (core.World, error) { return f.Store.World(ctx, id) })
+func (f *failing) World(ctx context.Context, id chat.WorldID) (chat.World, error) {
+	return getOnce(f, "World", func() (chat.World, error) { return f.Store.World(ctx, id) })
 }

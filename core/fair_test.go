@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -20,7 +20,7 @@ func TestHotRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		w.model.play = func(llm.Request) []step { return []step{pause(10 * time.Second), write(fox)} }
-		w.model.where = func(r llm.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
+		w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		n := w.start()
 		idle := goroutines()
 		var flood sync.WaitGroup
@@ -28,10 +28,10 @@ func TestHotRoom(t *testing.T) {
 			m := w.message(room, "ada", string(room))
 			flood.Go(func() { n.flood(m) })
 		}
-		var others []core.Accepted
+		var others []chat.Accepted
 		for i := range 10 {
 			in := fmt.Sprintf("fake/%d", i)
-			others = append(others, n.submit(w.message(core.RoomID(in), "ada", in)))
+			others = append(others, n.submit(w.message(chat.RoomID(in), "ada", in)))
 		}
 		flood.Wait()
 		asked := time.Now()
@@ -59,7 +59,7 @@ func goroutines() int {
 }
 
 // flood submits a message beside others.
-func (n *node) flood(m core.Message) {
+func (n *node) flood(m chat.Message) {
 	acc, err := n.ProcessMessage(n.w.Context(), m)
 	if err != nil || acc.Run == "" {
 		n.w.Errorf("accepted as %+v, %v", acc, err)

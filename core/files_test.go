@@ -8,17 +8,18 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // with gives a message files.
-func with(m core.Message, files ...core.Attachment) core.Message {
+func with(m chat.Message, files ...chat.Attachment) chat.Message {
 	m.Files = files
 	return m
 }
 
 var (
-	photo = core.Attachment{Ref: "fake-1", Name: "a\nphoto.jpg", Type: "image/jpeg", Size: 3}
-	voice = core.Attachment{Ref: "fake-2", Name: "voice.ogg", Type: "audio/ogg", Size: 3, Voice: true}
+	photo = chat.Attachment{Ref: "fake-1", Name: "a\nphoto.jpg", Type: "image/jpeg", Size: 3}
+	voice = chat.Attachment{Ref: "fake-2", Name: "voice.ogg", Type: "audio/ogg", Size: 3, Voice: true}
 )
 
 // A message may be nothing but files; without anything at all it is none.
@@ -34,8 +35,8 @@ func TestFilesAreAMessage(t *testing.T) {
 			w.Error("nothing is answered")
 		}
 		long := photo
-		long.Ref = strings.Repeat("x", core.MaxOwn+1)
-		if _, err := n.ProcessMessage(w.Context(), with(w.message(room, "ada", "Look"), long)); !errors.Is(err, core.ErrTooLarge) {
+		long.Ref = strings.Repeat("x", chat.MaxOwn+1)
+		if _, err := n.ProcessMessage(w.Context(), with(w.message(room, "ada", "Look"), long)); !errors.Is(err, chat.ErrTooLarge) {
 			w.Errorf("a long reference is taken with %v", err)
 		}
 	})

@@ -6,14 +6,14 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // SE-20: when /new forgets a room, a question that is still open loses its options and stays in the chat as it was, and is not
 // remembered again; neither runs nor questions hold what was said.
 func TestNewLeavesNoText(t *testing.T) {
-	inChoice(t, func(w *world, n *node, _ *chooser, q core.Question) {
+	inChoice(t, func(w *world, n *node, _ *chooser, q chat.Question) {
 		asked := n.say("/new")
 		w.ended(asked)
 		forgotten := n.say("forget it")
@@ -24,7 +24,7 @@ func TestNewLeavesNoText(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "Let Eve in?", new}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		for _, kind := range []core.MemoryKind{core.Said, core.KindCommand, core.Draft} {
+		for _, kind := range []chat.MemoryKind{chat.Said, chat.KindCommand, chat.Draft} {
 			all, err := w.store.Recent(w.Context(), room, kind, 0, 10)
 			w.must(err)
 			for _, m := range all {
@@ -33,14 +33,14 @@ func TestNewLeavesNoText(t *testing.T) {
 				}
 			}
 		}
-		for i := core.ResponseID(1); i < 8; i++ {
-			r, err := w.store.Run(w.Context(), core.RunID(string(room)+"#"+string(rune('0'+i))))
+		for i := chat.ResponseID(1); i < 8; i++ {
+			r, err := w.store.Run(w.Context(), chat.RunID(string(room)+"#"+string(rune('0'+i))))
 			if err == nil && r.ID != forgotten.Run && (r.Text != "" || r.Verdict != nil || !r.Outcome.Done()) {
 				w.Errorf("run %d holds %q, %+v, %+v", i, r.Text, r.Verdict, r.Outcome)
 			}
 		}
 		for _, id := range []string{q.ID, w.questionID(asked)} {
-			if _, err := w.store.Question(w.Context(), id); id != "" && !errors.Is(err, core.ErrNotFound) {
+			if _, err := w.store.Question(w.Context(), id); id != "" && !errors.Is(err, chat.ErrNotFound) {
 				w.Errorf("the question is kept: %v", err)
 			}
 		}
@@ -49,9 +49,9 @@ func TestNewLeavesNoText(t *testing.T) {
 }
 
 // questionID is the id of what a run asks, if anything.
-func (w *world) questionID(acc core.Accepted) string {
+func (w *world) questionID(acc chat.Accepted) string {
 	q, err := w.store.QuestionOf(w.Context(), acc.Run)
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		return ""
 	}
 	w.must(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -123,7 +124,7 @@ func (x *execution) resolveReservedActions(ctx context.Context, st *state, r *ro
 			if r.form && x.quotes(c.Name, nil) { // it may be somebody else's word
 				continue
 			}
-			if err := x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, Unfollowed) }); err != nil {
+			if err := x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, chat.Unfollowed) }); err != nil {
 				return err
 			}
 		default:

@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -20,10 +21,10 @@ import (
 func (w *world) asForm() { w.cfg.Generation.Mode = core.XML }
 
 // remembered is what is stored of an answer.
-func (w *world) remembered(acc core.Accepted) core.Memory {
+func (w *world) remembered(acc chat.Accepted) chat.Memory {
 	w.Helper()
 	m, err := w.store.Memory(w.Context(), w.run(acc).Said())
-	if !errors.Is(err, core.ErrNotFound) {
+	if !errors.Is(err, chat.ErrNotFound) {
 		w.must(err)
 	}
 	return m
@@ -66,7 +67,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 			append(letters("<response><text>You got 4 & I am glad.</text></response>"), finish(llm.FinishStop)),
 		},
 	}
-	var memories []core.Memory
+	var memories []chat.Memory
 	var views []answer.View
 	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -179,7 +180,7 @@ func TestFormIgnores(t *testing.T) {
 			w.model.queue([]step{write(wrote), finish(llm.FinishStop)})
 			acc := w.start().say("A")
 			w.wants(acc, answer.Ignored, "")
-			kept, err := w.store.Recent(w.Context(), room, core.IgnoredKind, 0, 5)
+			kept, err := w.store.Recent(w.Context(), room, chat.IgnoredKind, 0, 5)
 			if err != nil || len(kept) != 1 || kept[0].Thought != thought || kept[0].InReplyTo != acc.Memory || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 				w.Errorf("remembered is %+v, %v", kept, err)
 			}
@@ -195,7 +196,7 @@ func TestFormStops(t *testing.T) {
 		w.asForm()
 		w.model.queue([]step{write("<response><actions>STOP</actions></response>")})
 		w.wants(w.start().say("Be quiet"), answer.Ignored, "")
-		if a, err := w.store.Attention(w.Context(), room); err != nil || a != core.Unfollowed {
+		if a, err := w.store.Attention(w.Context(), room); err != nil || a != chat.Unfollowed {
 			w.Errorf("attention is %q, %v", a, err)
 		}
 	})

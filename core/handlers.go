@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -20,7 +21,7 @@ const quoted = 50
 
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
-func (rt *Runtime) edited(ctx context.Context, e Edited) error {
+func (rt *Runtime) edited(ctx context.Context, e chat.Edited) error {
 	if err := checkFiles(e.Memory); err != nil {
 		return err
 	}
@@ -29,14 +30,14 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("edit %s: %w", e.ID, err)
-	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.entity():
+	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.Entity():
 		return nil
-	case old.Kind != Said || isCommand(e.Text): // an edit makes no command, and unmakes none
+	case old.Kind != chat.Said || isCommand(e.Text): // an edit makes no command, and unmakes none
 		return nil
 	}
 	e.Files = keepRead(e.Files, old.Files)
-	e.Text = withTranscripts(e.Text, e.Files)
-	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.empty() {
+	e.Text = chat.WithTranscripts(e.Text, e.Files)
+	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.Empty() {
 		return nil
 	}
 	if err := rt.revise(ctx, e); err != nil {
@@ -47,7 +48,7 @@ func (rt *Runtime) edited(ctx context.Context, e Edited) error {
 
 // revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
 // stored and the run not reopened, the edit would be nothing new when it comes again after an error.
-func (rt *Runtime) revise(ctx context.Context, e Edited) error {
+func (rt *Runtime) revise(ctx context.Context, e chat.Edited) error {
 	run, err := rt.answers(ctx, e)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (rt *Runtime) revise(ctx context.Context, e Edited) error {
 		}
 	}()
 	if err := rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
-		return ignore(err, ErrNotFound)
+		return ignore(err, chat.ErrNotFound)
 	}
 	now, err := rt.answers(ctx, e)
 	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
@@ -78,22 +79,22 @@ func (rt *Runtime) revise(ctx context.Context, e Edited) error {
 }
 
 // answers returns the started run that is to be answered again after e, or none.
-func (rt *Runtime) answers(ctx context.Context, e Edited) (Run, error) {
+func (rt *Runtime) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
 	if rt.cfg.Turns.OnEdit == RememberEdit {
-		return Run{}, nil
+		return chat.Run{}, nil
 	}
 	run, err := rt.cfg.Store.RunOf(ctx, e.ID)
 	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
-		return Run{}, ignore(err, ErrNotFound)
+		return chat.Run{}, ignore(err, chat.ErrNotFound)
 	}
 	if stays, err := rt.stays(ctx, run, e.Author); err != nil || !stays {
-		return Run{}, err
+		return chat.Run{}, err
 	}
 	return run, nil
 }
 
 // reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
-func (rt *Runtime) reopen(ctx context.Context, run Run) (Epoch, error) {
+func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
 	if run.ID == "" {
 		return run.Epoch, nil
 	}
@@ -107,20 +108,20 @@ func (rt *Runtime) reopen(ctx context.Context, run Run) (Epoch, error) {
 }
 
 // restart ends what is being made of a run that was reopened, and begins anew.
-func (rt *Runtime) restart(run Run) {
+func (rt *Runtime) restart(run chat.Run) {
 	rt.live.lose(run.ID)
 	rt.wake(run.Room)
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
 // started, and otherwise when its turn comes.
-func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
+func (rt *Runtime) deleted(ctx context.Context, d chat.Deleted) error {
 	old, err := rt.known(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
 		return err
 	}
 	asked, err := rt.cfg.Store.RunOf(ctx, d.ID)
-	if ignore(err, ErrNotFound) != nil {
+	if ignore(err, chat.ErrNotFound) != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
 	if err := rt.cfg.Store.Forget(ctx, d.ID); err != nil {
@@ -135,42 +136,42 @@ func (rt *Runtime) deleted(ctx context.Context, d Deleted) error {
 	if err != nil {                             // the message is gone, and nothing comes of it when it is deleted again
 		rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
 		run = asked
-		run.Inputs = slices.DeleteFunc(run.Inputs, func(id MemoryID) bool { return id == d.ID })
+		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
 	}
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.turn()); err != nil {
+	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
 		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil
 }
 
 // reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
-func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
-	id := MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
-	if r.Author == rt.cfg.Agent.entity() {
-		return Accepted{Memory: id}, nil
+func (rt *Runtime) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
+	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
+	if r.Author == rt.cfg.Agent.Entity() {
+		return chat.Accepted{Memory: id}, nil
 	}
 	on, err := rt.cfg.Store.Memory(ctx, r.On)
-	if ignore(err, ErrNotFound) != nil {
-		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+	if ignore(err, chat.ErrNotFound) != nil {
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if on.ID != "" {
 		r.Room = on.Room // platforms may tell of the chat alone
 	}
 	room, err := rt.cfg.Store.Room(ctx, r.Room)
-	if errors.Is(err, ErrNotFound) { // nothing was ever said there
-		return Accepted{Memory: id}, nil
+	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
+		return chat.Accepted{Memory: id}, nil
 	} else if err != nil {
-		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
-	m := Memory{
+	m := chat.Memory{
 		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, Message{Memory: m, Place: room}, JoinRule{NoRun: true})
+	acc, err := rt.cfg.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
-		return Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
+		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if !acc.Duplicate {
 		rt.emit(ReactionReceived{r, acc})
@@ -178,7 +179,7 @@ func (rt *Runtime) reaction(ctx context.Context, r Reaction) (Accepted, error) {
 	return acc, nil
 }
 
-func reactionVerb(r Reaction) string {
+func reactionVerb(r chat.Reaction) string {
 	if r.Added {
 		return "Added"
 	}
@@ -186,7 +187,7 @@ func reactionVerb(r Reaction) string {
 }
 
 // reactionText is what a reaction to on reads like. Our own messages are not known by their ids: they are not quoted.
-func reactionText(r Reaction, on Memory) string {
+func reactionText(r chat.Reaction, on chat.Memory) string {
 	if on.ID == "" {
 		return fmt.Sprintf("*%s %s to a message*", reactionVerb(r), r.Emoji)
 	}
@@ -197,7 +198,7 @@ func reactionText(r Reaction, on Memory) string {
 	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
 }
 
-func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {
+func (rt *Runtime) cleared(ctx context.Context, c chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error
 	if c.Entirely {
@@ -206,18 +207,18 @@ func (rt *Runtime) cleared(ctx context.Context, c Cleared) (Accepted, error) {
 		n, err = rt.cfg.Store.Clear(ctx, c.Room)
 	}
 	if err != nil {
-		return Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
 	}
 	rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
 	rt.emit(ChannelCleared{Room: c.Room, Deleted: n, Total: n})
-	return Accepted{Deleted: n}, nil
+	return chat.Accepted{Deleted: n}, nil
 }
 
 // known is a memory of room, or a zero one.
-func (rt *Runtime) known(ctx context.Context, room RoomID, id MemoryID) (Memory, error) {
+func (rt *Runtime) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
 	m, err := rt.cfg.Store.Memory(ctx, id)
 	if err != nil || m.Room != room {
-		return Memory{}, ignore(err, ErrNotFound)
+		return chat.Memory{}, ignore(err, chat.ErrNotFound)
 	}
 	return m, nil
 }

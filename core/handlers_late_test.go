@@ -7,12 +7,13 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // slowRevision takes two minutes to store another text.
 type slowRevision struct{ core.Store }
 
-func (s slowRevision) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
+func (s slowRevision) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	time.Sleep(2 * time.Minute)
 	return s.Store.Revise(ctx, id, text, files)
 }

@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // meet keeps the directory up to date with who writes, and where. It may fail: then the next message does it.
-func (rt *Runtime) meet(ctx context.Context, m Message) {
+func (rt *Runtime) meet(ctx context.Context, m chat.Message) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
-	world := World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
-	author := Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
+	world := chat.World{ID: m.Place.World, Connector: m.Place.Connector, Name: text.Visible(m.WorldName)}
+	author := chat.Entity{ID: m.Author, Connector: m.Place.Connector, Names: []string{m.Name}, Bot: m.Bot}
 	err := rt.enter(ctx, world, false)
 	if err == nil && m.Author != "" {
 		err = rt.enroll(ctx, world.ID, author, "")
@@ -24,7 +25,7 @@ func (rt *Runtime) meet(ctx context.Context, m Message) {
 }
 
 // joined remembers who is where. The same said again is nothing new.
-func (rt *Runtime) joined(ctx context.Context, j Joined) error {
+func (rt *Runtime) joined(ctx context.Context, j chat.Joined) error {
 	j.World.Name, j.World.Gone = text.Visible(j.World.Name), false
 	if err := rt.enter(ctx, j.World, j.Entity.ID == ""); err != nil {
 		return fmt.Errorf("join %s: %w", j.World.ID, err)
@@ -34,7 +35,7 @@ func (rt *Runtime) joined(ctx context.Context, j Joined) error {
 			return fmt.Errorf("join %s: %w", j.Room.ID, err)
 		}
 	}
-	if j.Entity.ID == "" || j.Entity.ID == rt.cfg.Agent.entity() {
+	if j.Entity.ID == "" || j.Entity.ID == rt.cfg.Agent.Entity() {
 		return nil
 	}
 	for i, name := range j.Entity.Names {
@@ -47,7 +48,7 @@ func (rt *Runtime) joined(ctx context.Context, j Joined) error {
 }
 
 // enter saves a world in which the agent is. reached says that its connector says so, without a message.
-func (rt *Runtime) enter(ctx context.Context, w World, reached bool) error {
+func (rt *Runtime) enter(ctx context.Context, w chat.World, reached bool) error {
 	if w.ID == "" {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (rt *Runtime) enter(ctx context.Context, w World, reached bool) error {
 	switch {
 	case err != nil:
 		return err
-	case news == Came:
+	case news == chat.Came:
 		rt.emit(WorldJoined{w})
 	case reached:
 		rt.emit(WorldConnected{w})
@@ -64,10 +65,10 @@ func (rt *Runtime) enter(ctx context.Context, w World, reached bool) error {
 }
 
 // open saves a room in which the agent is.
-func (rt *Runtime) open(ctx context.Context, r Room) error {
+func (rt *Runtime) open(ctx context.Context, r chat.Room) error {
 	r.Name, r.Gone = text.Visible(r.Name), false
 	old, err := rt.cfg.Store.Room(ctx, r.ID)
-	if ignore(err, ErrNotFound) != nil {
+	if ignore(err, chat.ErrNotFound) != nil {
 		return err
 	}
 	if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
@@ -80,34 +81,34 @@ func (rt *Runtime) open(ctx context.Context, r Room) error {
 }
 
 // enroll saves somebody, and that they are in a world, if there is one.
-func (rt *Runtime) enroll(ctx context.Context, world WorldID, e Entity, role string) error {
+func (rt *Runtime) enroll(ctx context.Context, world chat.WorldID, e chat.Entity, role string) error {
 	news, err := rt.cfg.Store.Meet(ctx, e)
 	if err != nil {
 		return err
 	}
-	if news == Changed {
+	if news == chat.Changed {
 		rt.emit(EntityUpdated{Entity: e})
 	}
 	if world == "" {
 		return nil
 	}
-	news, err = rt.cfg.Store.SaveMember(ctx, Member{World: world, Entity: e.ID, Role: role})
+	news, err = rt.cfg.Store.SaveMember(ctx, chat.Member{World: world, Entity: e.ID, Role: role})
 	switch {
 	case err != nil:
 		return err
-	case news == Came:
+	case news == chat.Came:
 		rt.emit(EntityJoined{world, e, role})
-	case news == Changed:
+	case news == chat.Changed:
 		rt.emit(EntityUpdated{world, e, role})
 	}
 	return nil
 }
 
 // left remembers who is where no more. What the agent can't see any more is not answered any more.
-func (rt *Runtime) left(ctx context.Context, l Left) (err error) {
+func (rt *Runtime) left(ctx context.Context, l chat.Left) (err error) {
 	switch {
-	case l.Entity != "" && l.Entity != rt.cfg.Agent.entity():
-		err = rt.dismiss(ctx, Member{World: l.World, Entity: l.Entity, Gone: true})
+	case l.Entity != "" && l.Entity != rt.cfg.Agent.Entity():
+		err = rt.dismiss(ctx, chat.Member{World: l.World, Entity: l.Entity, Gone: true})
 	case l.World != "":
 		err = rt.leaveWorld(ctx, l.World)
 	default:
@@ -119,28 +120,28 @@ func (rt *Runtime) left(ctx context.Context, l Left) (err error) {
 	return nil
 }
 
-func (rt *Runtime) dismiss(ctx context.Context, m Member) error {
+func (rt *Runtime) dismiss(ctx context.Context, m chat.Member) error {
 	if m.World == "" {
 		return nil
 	}
 	news, err := rt.cfg.Store.SaveMember(ctx, m)
-	if err == nil && news == Went {
+	if err == nil && news == chat.Went {
 		rt.emit(EntityLeft{m.World, m.Entity})
 	}
 	return err
 }
 
-func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
+func (rt *Runtime) leaveWorld(ctx context.Context, id chat.WorldID) error {
 	w, err := rt.cfg.Store.World(ctx, id)
 	if err != nil {
-		return ignore(err, ErrNotFound)
+		return ignore(err, chat.ErrNotFound)
 	}
 	w.Gone = true
 	news, err := rt.cfg.Store.SaveWorld(ctx, w)
 	if err != nil {
 		return err
 	}
-	if news == Went {
+	if news == chat.Went {
 		rt.emit(WorldLeft{id})
 	}
 	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
@@ -150,10 +151,10 @@ func (rt *Runtime) leaveWorld(ctx context.Context, id WorldID) error {
 	return err
 }
 
-func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
+func (rt *Runtime) leaveRoom(ctx context.Context, id chat.RoomID) error {
 	r, err := rt.cfg.Store.Room(ctx, id)
 	if err != nil {
-		return ignore(err, ErrNotFound)
+		return ignore(err, chat.ErrNotFound)
 	}
 	if !r.Gone {
 		r.Gone = true
@@ -166,7 +167,7 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id RoomID) error {
 }
 
 // botRemoved says that the agent is no more where run was to be answered.
-func (rt *Runtime) botRemoved(ctx context.Context, run Run) bool {
+func (rt *Runtime) botRemoved(ctx context.Context, run chat.Run) bool {
 	r, err := rt.cfg.Store.Room(ctx, run.Room)
 	if err != nil || r.Gone || r.World == "" {
 		return r.Gone

@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
@@ -45,7 +46,7 @@ func TestMeetWhoWrites(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := w.watch()
 		n := w.start()
-		say := func(author core.EntityID, name, world string) {
+		say := func(author chat.EntityID, name, world string) {
 			m := w.message(group, author, "Hello")
 			m.Name, m.Place.World, m.WorldName = name, "fake/w", world
 			n.submit(m)
@@ -79,32 +80,32 @@ func TestJoinedAndLeft(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := w.watch()
 		n := w.start()
-		fake := core.World{ID: "fake/w", Connector: "fake", Name: "W"}
-		ada := core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}
+		fake := chat.World{ID: "fake/w", Connector: "fake", Name: "W"}
+		ada := chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}
 		for _, c := range []struct {
-			in   core.Inbound
+			in   chat.Inbound
 			want []string
 		}{
-			{core.Left{World: "fake/w", Entity: "ada"}, nil},
-			{core.Left{World: "fake/w"}, nil},
-			{core.Left{Room: group}, nil},
-			{core.Joined{World: fake}, []string{"WORLD_JOINED"}},
-			{core.Joined{World: fake}, []string{"WORLD_CONNECTED"}},
-			{core.Joined{World: fake, Entity: ada, Role: "admin"}, []string{"ENTITY_JOINED"}},
-			{core.Joined{World: fake, Entity: ada, Role: "admin"}, nil},
-			{core.Joined{World: fake, Entity: ada, Role: "owner"}, []string{"ENTITY_UPDATED"}},
-			{core.Left{World: "fake/w", Entity: "ada"}, []string{"ENTITY_LEFT"}},
-			{core.Left{World: "fake/w", Entity: "ada"}, nil},
-			{core.Joined{World: fake, Entity: ada}, []string{"ENTITY_JOINED"}},
-			{core.Joined{World: fake, Entity: core.Entity{ID: agent}}, nil},
-			{core.Left{World: "fake/w"}, []string{"WORLD_LEFT"}},
-			{core.Left{World: "fake/w"}, nil},
-			{core.Joined{World: fake}, []string{"WORLD_JOINED"}},
-			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
-			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, nil},
-			{core.Left{Room: group}, []string{"ROOM_LEFT"}},
-			{core.Left{Room: group}, nil},
-			{core.Joined{Room: core.Room{ID: group, Kind: core.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+			{chat.Left{World: "fake/w", Entity: "ada"}, nil},
+			{chat.Left{World: "fake/w"}, nil},
+			{chat.Left{Room: group}, nil},
+			{chat.Joined{World: fake}, []string{"WORLD_JOINED"}},
+			{chat.Joined{World: fake}, []string{"WORLD_CONNECTED"}},
+			{chat.Joined{World: fake, Entity: ada, Role: "admin"}, []string{"ENTITY_JOINED"}},
+			{chat.Joined{World: fake, Entity: ada, Role: "admin"}, nil},
+			{chat.Joined{World: fake, Entity: ada, Role: "owner"}, []string{"ENTITY_UPDATED"}},
+			{chat.Left{World: "fake/w", Entity: "ada"}, []string{"ENTITY_LEFT"}},
+			{chat.Left{World: "fake/w", Entity: "ada"}, nil},
+			{chat.Joined{World: fake, Entity: ada}, []string{"ENTITY_JOINED"}},
+			{chat.Joined{World: fake, Entity: chat.Entity{ID: agent}}, nil},
+			{chat.Left{World: "fake/w"}, []string{"WORLD_LEFT"}},
+			{chat.Left{World: "fake/w"}, nil},
+			{chat.Joined{World: fake}, []string{"WORLD_JOINED"}},
+			{chat.Joined{Room: chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
+			{chat.Joined{Room: chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}}, nil},
+			{chat.Left{Room: group}, []string{"ROOM_LEFT"}},
+			{chat.Left{Room: group}, nil},
+			{chat.Joined{Room: chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}}, []string{"ROOM_JOINED"}},
 		} {
 			n.tell(c.in)
 			if got := d.names(); !slices.Equal(got, c.want) {
@@ -113,7 +114,7 @@ func TestJoinedAndLeft(t *testing.T) {
 		}
 		members, err := w.store.Members(w.Context(), "fake/w", "", 10)
 		w.must(err)
-		if want := (core.Member{World: "fake/w", Entity: "ada", Role: "owner"}); !slices.Equal(members, []core.Member{want}) {
+		if want := (chat.Member{World: "fake/w", Entity: "ada", Role: "owner"}); !slices.Equal(members, []chat.Member{want}) {
 			w.Errorf("the members are %+v", members)
 		}
 	})
@@ -121,12 +122,12 @@ func TestJoinedAndLeft(t *testing.T) {
 
 // Where the agent is no more, its runs end; elsewhere it answers. When it comes back it answers again.
 func TestRunsEndWhereTheAgentIsNoMore(t *testing.T) {
-	for name, gone := range map[string]core.Left{"the room": {Room: group}, "the world": {World: "fake/w"}} {
+	for name, gone := range map[string]chat.Left{"the room": {Room: group}, "the world": {World: "fake/w"}} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				n := w.start()
 				w.model.queue([]step{write(fox), pause(time.Hour)})
-				say := func(text string) core.Accepted {
+				say := func(text string) chat.Accepted {
 					m := w.message(group, "ada", text)
 					m.Addressed, m.Place.World = true, "fake/w"
 					return n.submit(m)
@@ -154,7 +155,7 @@ func TestEventsOfChanges(t *testing.T) {
 		m := w.message(room, "ada", "Hello")
 		w.ended(n.submit(m))
 		d.names()
-		r := core.Reaction{Room: room, Author: "ada", Name: "Ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
+		r := chat.Reaction{Room: room, Author: "ada", Name: "Ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
 		n.tell(r)
 		n.tell(r)
 		synctest.Wait()
@@ -162,21 +163,21 @@ func TestEventsOfChanges(t *testing.T) {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
-		n.tell(core.Deleted{Room: room, ID: "unknown"})
+		n.tell(chat.Deleted{Room: room, ID: "unknown"})
 		n.remove(m)
 		w.chat.forget() // there was an answer; it is forgotten with its question
-		n.tell(core.Deleted{Room: room, ID: m.ID})
+		n.tell(chat.Deleted{Room: room, ID: m.ID})
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0].(core.MessageDeleted).Message.Text != "Hello" {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
 		for i := range 3 {
-			n.tell(core.Reaction{Room: room, Author: "ada", On: m.ID, Emoji: fmt.Sprint(i), Added: true, At: time.Now()})
+			n.tell(chat.Reaction{Room: room, Author: "ada", On: m.ID, Emoji: fmt.Sprint(i), Added: true, At: time.Now()})
 		}
 		synctest.Wait()
 		d.names()
-		n.tell(core.Cleared{Room: room})
+		n.tell(chat.Cleared{Room: room})
 		synctest.Wait()
 		if len(d.all) != 1 || d.all[0] != (core.ChannelCleared{Room: room, Deleted: 4, Total: 4}) {
 			w.Errorf("heard %+v", d.all)

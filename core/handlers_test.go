@@ -8,10 +8,11 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/sim"
 )
 
-func (n *node) tell(in core.Inbound) core.Accepted {
+func (n *node) tell(in chat.Inbound) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.ProcessMessage(n.w.Context(), in)
 	n.w.must(err)
@@ -19,7 +20,7 @@ func (n *node) tell(in core.Inbound) core.Accepted {
 }
 
 // edit changes a message. What was seen of its answer so far is held against nothing: there may be another.
-func (n *node) edit(m core.Message, text string) {
+func (n *node) edit(m chat.Message, text string) {
 	n.w.Helper()
 	if r, err := n.w.store.RunOf(n.w.Context(), m.ID); err == nil {
 		n.w.chat.mu.Lock()
@@ -27,14 +28,14 @@ func (n *node) edit(m core.Message, text string) {
 		n.w.chat.mu.Unlock()
 	}
 	m.Text = text
-	n.tell(core.Edited{Memory: m.Memory})
+	n.tell(chat.Edited{Memory: m.Memory})
 }
 
 // remove deletes a message, of which no answer is owed any more.
-func (n *node) remove(m core.Message) {
+func (n *node) remove(m chat.Message) {
 	n.w.Helper()
-	n.tell(core.Deleted{Room: m.Room, ID: m.ID})
-	n.w.accepted = slices.DeleteFunc(n.w.accepted, func(id core.MemoryID) bool { return id == m.ID })
+	n.tell(chat.Deleted{Room: m.Room, ID: m.ID})
+	n.w.accepted = slices.DeleteFunc(n.w.accepted, func(id chat.MemoryID) bool { return id == m.ID })
 }
 
 func (w *world) sees(want ...string) {
@@ -45,9 +46,9 @@ func (w *world) sees(want ...string) {
 }
 
 // remembers compares the texts of a room.
-func (w *world) remembers(in core.RoomID, want ...string) {
+func (w *world) remembers(in chat.RoomID, want ...string) {
 	w.Helper()
-	all, err := w.store.Recent(w.Context(), in, core.Said, 0, 100)
+	all, err := w.store.Recent(w.Context(), in, chat.Said, 0, 100)
 	w.must(err)
 	var got []string
 	for _, m := range all {
@@ -138,7 +139,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 		later    bool // there is a later question
 		after    time.Duration
 		text     string
-		as       core.EntityID
+		as       chat.EntityID
 		want     string // what is remembered of the message
 	}{
 		"an unfurl":            {text: "fox?", want: "fox?"},
@@ -178,7 +179,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 					e.Author = c.as
 				}
 				for range 2 {
-					n.tell(core.Edited{Memory: e})
+					n.tell(chat.Edited{Memory: e})
 				}
 				time.Sleep(time.Minute)
 				if got := w.said(m.ID); got != c.want {
@@ -197,8 +198,8 @@ func TestEditOfRemarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		unknown := w.message(room, "ada", "A")
-		n.tell(core.Edited{Memory: unknown.Memory})
-		n.tell(core.Deleted{Room: room, ID: unknown.ID})
+		n.tell(chat.Edited{Memory: unknown.Memory})
+		n.tell(chat.Deleted{Room: room, ID: unknown.ID})
 		bot := w.message(group, "bot", "beep")
 		bot.Bot, bot.Addressed = true, true
 		n.submit(bot)
@@ -274,7 +275,7 @@ func TestReaction(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		m := w.message(room, "ada", strings.Repeat("12 4\n6789 ", 6))
-		like := core.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
+		like := chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
 		n.tell(like) // in a room that nobody knows
 		answer := w.ended
 		_, said := answer(n.submit(m))
@@ -305,22 +306,22 @@ func TestReaction(t *testing.T) {
 func TestClearedEntirely(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		ctx, fred := w.Context(), core.EntityID("fred")
-		if err := w.store.SaveRoom(ctx, core.Room{ID: room, Kind: core.Direct}); err != nil {
+		ctx, fred := w.Context(), chat.EntityID("fred")
+		if err := w.store.SaveRoom(ctx, chat.Room{ID: room, Kind: chat.Direct}); err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
-			cleared core.Cleared
+			cleared chat.Cleared
 			left    int
-		}{{core.Cleared{Room: room}, 1}, {core.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
-			if _, err := w.store.Meet(ctx, core.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
+		}{{chat.Cleared{Room: room}, 1}, {chat.Cleared{Room: room, Entirely: true, Person: fred}, 0}} {
+			if _, err := w.store.Meet(ctx, chat.Entity{ID: fred, Details: map[string]string{"language": "French"}}); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.store.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
+			if err := w.store.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SettingNote, Key: "tone", Text: "dry", At: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
 			n.tell(c.cleared)
-			settings, err := w.store.Notes(ctx, room, core.SettingNote, 5)
+			settings, err := w.store.Notes(ctx, room, chat.SettingNote, 5)
 			if err != nil || len(settings) != c.left {
 				t.Errorf("%+v leaves the settings %v, %v", c.cleared, settings, err)
 			}
@@ -341,7 +342,7 @@ func TestCleared(t *testing.T) {
 		running := n.say("B")
 		time.Sleep(time.Second)
 		for _, want := range []int{3, 0} {
-			if acc := n.tell(core.Cleared{Room: room}); acc.Deleted != want {
+			if acc := n.tell(chat.Cleared{Room: room}); acc.Deleted != want {
 				t.Errorf("%d memories were cleared, want %d", acc.Deleted, want)
 			}
 		}

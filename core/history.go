@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -13,17 +14,8 @@ const (
 	window   = 64   // memories that a prompt may hold
 )
 
-// accessWord stands among the actions of messages about who may talk with the agent. They hold names that strangers chose, and so
-// they are no part of any prompt.
-const accessWord = "ACCESS"
-
-// told reports whether m is a part of the conversation. What only tells of a failure is not (LM-08), nor is what tells of access.
-func (m Memory) told() bool {
-	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, accessWord)
-}
-
 // withTexts is m with each of its texts made shorter.
-func withTexts(m Memory, shorter func(string) string) Memory {
+func withTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	m.Text = shorter(m.Text)
 	m.Files = slices.Clone(m.Files)
 	for i, f := range m.Files {
@@ -45,43 +37,43 @@ func (s TurnContext) Transcript() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (s TurnContext) line(m Memory) string {
-	return s.speaker(m) + ": " + text.Quote(m.promptText())
+func (s TurnContext) line(m chat.Memory) string {
+	return s.speaker(m) + ": " + text.Quote(m.PromptText())
 }
 
 // speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
-func (s TurnContext) speaker(m Memory) string {
+func (s TurnContext) speaker(m chat.Memory) string {
 	name := text.Label(m.Name)
 	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
 	case name == "":
 		return "somebody"
-	case m.Author != s.Agent.entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(text.Plain(o), text.Plain(name)) }):
+	case m.Author != s.Agent.Entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(text.Plain(o), text.Plain(name)) }):
 		return name + " (a person)"
 	}
 	return name
 }
 
 // modelMessage is what a model is told of m.
-func modelMessage(s TurnContext, m Memory) llm.Message {
+func modelMessage(s TurnContext, m chat.Memory) llm.Message {
 	switch {
-	case m.Author == s.Agent.entity():
+	case m.Author == s.Agent.Entity():
 		return llm.Message{Role: llm.RoleAssistant, Text: m.Text}
 	case s.Private || m.Name == "":
-		return llm.Message{Role: llm.RoleUser, Text: guard(m.promptText(), contextTag)}
+		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
 	}
 	return llm.Message{Role: llm.RoleUser, Text: guard(s.line(m), contextTag)}
 }
 
 // conversation is the part of what was said that prompts hold.
 type conversation struct {
-	kept []Memory
+	kept []chat.Memory
 	lost bool // more is left out than was summed up
 }
 
 // keep takes what a summary does not tell of yet, as far as budget tokens go, and always the newest from asked on, each cut to
 // longest tokens. Where it begins changes as seldom as it can: up to there, caches hold.
-func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conversation {
-	from := min(1+slices.IndexFunc(recent, func(m Memory) bool { return m.ID == summed }), asked)
+func keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) conversation {
+	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
 	c := conversation{lost: from == 0 && len(recent) == window}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
@@ -89,10 +81,10 @@ func keep(recent []Memory, asked int, summed MemoryID, budget, longest int) conv
 		} else {
 			m = withTexts(m, func(t string) string { return text.CutTokens(t, longest) })
 		}
-		if !m.told() {
+		if !m.InTranscript() {
 			continue
 		}
-		if budget -= text.Tokens(m.promptText()) + llm.TokensPerMessage; budget < 0 && from+i < asked {
+		if budget -= text.Tokens(m.PromptText()) + llm.TokensPerMessage; budget < 0 && from+i < asked {
 			c.lost = true
 			break
 		}

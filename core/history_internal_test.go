@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
 
-func memories(n int) (all []Memory) {
+func memories(n int) (all []chat.Memory) {
 	for i := range n {
-		all = append(all, Memory{ID: MemoryID(fmt.Sprint(i)), Text: "12345678901234567890"}) // 5 tokens and 4
+		all = append(all, chat.Memory{ID: chat.MemoryID(fmt.Sprint(i)), Text: "12345678901234567890"}) // 5 tokens and 4
 	}
 	return all
 }
@@ -21,7 +22,7 @@ func memories(n int) (all []Memory) {
 func TestKeep(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, asked int
-		summed   MemoryID
+		summed   chat.MemoryID
 		budget   int
 		from, to int
 		lost     bool
@@ -35,7 +36,7 @@ func TestKeep(t *testing.T) {
 		"failures":              {0, 0, "", 1, 0, -1, false},
 	} {
 		got := keep(memories(c.n), c.asked, c.summed, c.budget, 100)
-		if len(got.kept) != c.to-c.from+1 || got.lost != c.lost || c.n > 0 && got.kept[0].ID != MemoryID(fmt.Sprint(c.from)) {
+		if len(got.kept) != c.to-c.from+1 || got.lost != c.lost || c.n > 0 && got.kept[0].ID != chat.MemoryID(fmt.Sprint(c.from)) {
 			t.Errorf("%s: kept are %d from %v, lost %v", name, len(got.kept), got.kept, got.lost)
 		}
 	}

@@ -9,29 +9,30 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // part is what Ada sends as one of several messages.
-func (w *world) part(in core.RoomID, text string, files ...core.Attachment) core.Message {
+func (w *world) part(in chat.RoomID, text string, files ...chat.Attachment) chat.Message {
 	m := w.message(in, "ada", text)
 	m.Files = files
 	return m
 }
 
-func picture(n int) core.Attachment {
-	return core.Attachment{Ref: fmt.Sprint("picture ", n), Name: fmt.Sprintf("%d.jpg", n), Type: "image/jpeg", Size: 1}
+func picture(n int) chat.Attachment {
+	return chat.Attachment{Ref: fmt.Sprint("picture ", n), Name: fmt.Sprintf("%d.jpg", n), Type: "image/jpeg", Size: 1}
 }
 
 // IN-13: an album is one run with all its pictures in their order, however slowly they come; in a group too, where only
 // the first says who is meant.
 func TestAlbumIsOneRun(t *testing.T) {
-	for in, gap := range map[core.RoomID]time.Duration{room: time.Second, group: 900 * time.Millisecond} {
+	for in, gap := range map[chat.RoomID]time.Duration{room: time.Second, group: 900 * time.Millisecond} {
 		t.Run(string(in), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				n := w.start()
 				begun := time.Now()
-				var run core.RunID
-				var want []core.MemoryID
+				var run chat.RunID
+				var want []chat.MemoryID
 				for i := range 10 {
 					m := w.part(in, "", picture(i))
 					if m.Group = "album"; i == 0 {
@@ -52,8 +53,8 @@ func TestAlbumIsOneRun(t *testing.T) {
 					}
 					time.Sleep(gap)
 				}
-				w.ended(core.Accepted{Run: run})
-				if got := w.run(core.Accepted{Run: run}).Inputs; !slices.Equal(got, want) {
+				w.ended(chat.Accepted{Run: run})
+				if got := w.run(chat.Accepted{Run: run}).Inputs; !slices.Equal(got, want) {
 					w.Errorf("the run has %q; want %q", got, want)
 				}
 				calls := w.model.asked()
@@ -82,18 +83,18 @@ func TestAlbumIsOneRun(t *testing.T) {
 func TestPartsAreOneRun(t *testing.T) {
 	long := strings.Repeat("long ", 800)
 	for name, c := range map[string]struct {
-		first core.Message
+		first chat.Message
 		after time.Duration // until the second comes
 		joins bool
 		asked time.Duration // after which the model is asked first
 	}{
-		"a split text":       {core.Message{Memory: core.Memory{Text: long}, MayContinue: true}, 700 * time.Millisecond, true, 700 * time.Millisecond},
-		"a long text alone":  {core.Message{Memory: core.Memory{Text: long}, MayContinue: true}, 2 * time.Second, false, 1200 * time.Millisecond},
-		"a picture, words":   {core.Message{Memory: core.Memory{Files: []core.Attachment{photo}}}, 1400 * time.Millisecond, true, 1400 * time.Millisecond},
-		"a picture alone":    {core.Message{Memory: core.Memory{Files: []core.Attachment{photo}}}, time.Minute, false, 1500 * time.Millisecond},
-		"a picture with one": {core.Message{Memory: core.Memory{Text: "Look", Files: []core.Attachment{photo}}}, time.Second, false, 0},
-		"a text":             {core.Message{Memory: core.Memory{Text: "Hello"}}, time.Second, false, 0},
-		"a voice":            {core.Message{Memory: core.Memory{Files: []core.Attachment{voice}}}, time.Second, false, -1},
+		"a split text":       {chat.Message{Memory: chat.Memory{Text: long}, MayContinue: true}, 700 * time.Millisecond, true, 700 * time.Millisecond},
+		"a long text alone":  {chat.Message{Memory: chat.Memory{Text: long}, MayContinue: true}, 2 * time.Second, false, 1200 * time.Millisecond},
+		"a picture, words":   {chat.Message{Memory: chat.Memory{Files: []chat.Attachment{photo}}}, 1400 * time.Millisecond, true, 1400 * time.Millisecond},
+		"a picture alone":    {chat.Message{Memory: chat.Memory{Files: []chat.Attachment{photo}}}, time.Minute, false, 1500 * time.Millisecond},
+		"a picture with one": {chat.Message{Memory: chat.Memory{Text: "Look", Files: []chat.Attachment{photo}}}, time.Second, false, 0},
+		"a text":             {chat.Message{Memory: chat.Memory{Text: "Hello"}}, time.Second, false, 0},
+		"a voice":            {chat.Message{Memory: chat.Memory{Files: []chat.Attachment{voice}}}, time.Second, false, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -151,7 +152,7 @@ func TestStrangersJoinNothing(t *testing.T) {
 		if acc := n.submit(bot); acc.Run != "" {
 			w.Error("a bot joins (I13)")
 		}
-		w.must(w.store.SetAttention(w.Context(), group, core.Muted))
+		w.must(w.store.SetAttention(w.Context(), group, chat.Muted))
 		if acc := n.submit(w.part(group, "and more")); acc.Run != "" {
 			w.Error("what is said in a muted room joins")
 		}

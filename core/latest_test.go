@@ -14,6 +14,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
@@ -49,7 +50,7 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 				w.wants(second, answer.Completed, "You said: B")
 				third := a.say("C")
 				w.wants(third, answer.Completed, "You said: C")
-				for _, acc := range []core.Accepted{first, second, third} {
+				for _, acc := range []chat.Accepted{first, second, third} {
 					if got := d.of(acc.Run); len(got) != 2 {
 						w.Errorf("of %s was heard %q: a run ends once", acc.Run, got)
 					}
@@ -62,10 +63,10 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 // whimsical is a tracker whose announcements come late, or not at all.
 type whimsical struct {
 	core.Tracker
-	claim func(core.ResponseID) (wait time.Duration, err error)
+	claim func(chat.ResponseID) (wait time.Duration, err error)
 }
 
-func (w *whimsical) Claim(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+func (w *whimsical) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) (context.Context, error) {
 	wait, err := w.claim(id)
 	select {
 	case <-time.After(wait):
@@ -80,18 +81,18 @@ func (w *whimsical) Claim(ctx context.Context, a core.AgentID, in core.RoomID, i
 // IN-06, IN-09: turns are announced in any order, late, or to nobody. The last one is answered, after all
 // others and with all of them in its prompt.
 func TestAnnouncementsOutOfOrder(t *testing.T) {
-	for name, claim := range map[string]func(core.ResponseID) (time.Duration, error){
-		"the later first": func(id core.ResponseID) (time.Duration, error) {
+	for name, claim := range map[string]func(chat.ResponseID) (time.Duration, error){
+		"the later first": func(id chat.ResponseID) (time.Duration, error) {
 			return time.Duration(4-id) * 200 * time.Millisecond, nil
 		},
-		"all late": func(core.ResponseID) (time.Duration, error) { return 900 * time.Millisecond, nil },
-		"one lost": func(id core.ResponseID) (time.Duration, error) {
+		"all late": func(chat.ResponseID) (time.Duration, error) { return 900 * time.Millisecond, nil },
+		"one lost": func(id chat.ResponseID) (time.Duration, error) {
 			if id == 2 {
 				return 0, errors.New("connection lost")
 			}
 			return 0, nil
 		},
-		"all lost": func(core.ResponseID) (time.Duration, error) { return 0, errors.New("connection lost") },
+		"all lost": func(chat.ResponseID) (time.Duration, error) { return 0, errors.New("connection lost") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -100,7 +101,7 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 				for range 3 {
 					w.model.queue([]step{pause(time.Second), write(fox), pause(2 * time.Second), write(" The end.")})
 				}
-				accepted := make([]core.Accepted, 3)
+				accepted := make([]chat.Accepted, 3)
 				var wg sync.WaitGroup
 				for i, n := range nodes {
 					m := w.message(room, "ada", fmt.Sprint("message ", i))
@@ -152,7 +153,7 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 			for _, ms := range pauses {
 				w.model.queue([]step{write(fox), pause(time.Duration(ms) * time.Millisecond), write(" The end.")})
 			}
-			var all []core.Accepted
+			var all []chat.Accepted
 			stopped := false
 			for i, h := range story {
 				time.Sleep(h.After)
@@ -195,7 +196,7 @@ func TestSaidAfterAStop(t *testing.T) {
 				w.cfg.Turns.Direct, w.cfg.Turns.Window = c.turns.Direct, c.turns.Window
 				n, other := w.start(), w.start()
 				w.model.queue([]step{write(fox), pause(time.Minute)})
-				var stopped []core.Accepted
+				var stopped []chat.Accepted
 				for range c.before {
 					stopped = append(stopped, n.say("No"))
 					time.Sleep(time.Second)

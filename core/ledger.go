@@ -1,6 +1,10 @@
 package core
 
-import "context"
+import (
+	"context"
+
+	"parley/core/chat"
+)
 
 // Cost is what something takes: messages that are answered, and tokens of models.
 type Cost struct{ Messages, Tokens int }
@@ -19,8 +23,8 @@ type UsageStore interface {
 	// adds nothing to a cost, or takes from it, exceeds nothing.
 	Spend(ctx context.Context, day string, charges ...Charge) (over string, err error)
 	// Count spends as Spend does, but for a run only once: of a run that was counted it changes nothing. A run that was reopened
-	// counts again. [ErrNotFound] if there is no such run.
-	Count(ctx context.Context, day string, run RunID, charges ...Charge) (over string, err error)
+	// counts again. [chat.ErrNotFound] if there is no such run.
+	Count(ctx context.Context, day string, run chat.RunID, charges ...Charge) (over string, err error)
 	// Reserve adds the same number of tokens to each bucket: most, or as many as fit into all of them, but at least so many as
 	// least says. If fewer fit, it adds none, and over is the bucket with the least room. Of the charges it takes the buckets
 	// and their limits. All is one step: what fits is not taken by another call in between.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core/text"
+	"parley/core/chat"
 )
 
 // What the owner is asked at the door and told of it, and what a newcomer hears.
@@ -21,21 +21,21 @@ const (
 )
 
 // Approve lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
-// [ErrNotFound] if nobody was told it, or it has ended.
-func Approve(ctx context.Context, store Store, agent Agent, code string) (Person, error) {
+// [chat.ErrNotFound] if nobody was told it, or it has ended.
+func Approve(ctx context.Context, store Store, agent chat.Agent, code string) (chat.Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
-		return Person{}, fmt.Errorf("approve the user with this code: %w", err)
+		return chat.Person{}, fmt.Errorf("approve the user with this code: %w", err)
 	}
 	k.Since = time.Now()
 	if err := welcome(ctx, store, agent, k); err != nil { // first: who is in knocks no more, and is not found again
-		return Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
+		return chat.Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
 	}
 	return k.Person, store.LetIn(ctx, k.Person)
 }
 
-// Approve lets in who was told code, and tells them. [ErrNotFound] if nobody was, or it has ended.
-func (rt *Runtime) Approve(ctx context.Context, code string) (Person, error) {
+// Approve lets in who was told code, and tells them. [chat.ErrNotFound] if nobody was, or it has ended.
+func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	p, err := Approve(ctx, rt.cfg.Store, rt.cfg.Agent, code)
 	if err == nil {
 		rt.wake(p.Address.Room)
@@ -44,11 +44,11 @@ func (rt *Runtime) Approve(ctx context.Context, code string) (Person, error) {
 }
 
 // waitsWith finds the stranger who was told code.
-func waitsWith(ctx context.Context, people People, code string) (who PairingRequest, err error) {
+func waitsWith(ctx context.Context, people People, code string) (who chat.PairingRequest, err error) {
 	code, _ = codeIn(code)
 	waiting, err := people.Knocks(ctx)
 	if err != nil {
-		return PairingRequest{}, err
+		return chat.PairingRequest{}, err
 	}
 	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
 		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
@@ -56,40 +56,40 @@ func waitsWith(ctx context.Context, people People, code string) (who PairingRequ
 		}
 	}
 	if who.ID == "" || code == "" {
-		return PairingRequest{}, ErrNotFound
+		return chat.PairingRequest{}, chat.ErrNotFound
 	}
 	return who, nil
 }
 
 // welcome tells k once that they are in, if they can be reached.
-func welcome(ctx context.Context, store Store, agent Agent, k PairingRequest) error {
-	m, err := draft(ctx, store, agent, Notice{To: Address{Room: k.Address.Room}, Text: welcomeLine, Key: requestKey(k, "welcome")})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnreached) {
+func welcome(ctx context.Context, store Store, agent chat.Agent, k chat.PairingRequest) error {
+	m, err := draft(ctx, store, agent, chat.Notice{To: chat.Address{Room: k.Address.Room}, Text: welcomeLine, Key: requestKey(k, "welcome")})
+	if errors.Is(err, chat.ErrNotFound) || errors.Is(err, chat.ErrUnreached) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	_, err = store.Accept(ctx, m, JoinRule{Kind: RunNotify})
+	_, err = store.Accept(ctx, m, chat.JoinRule{Kind: chat.RunNotify})
 	return err
 }
 
 // requestKey names what is said of k, without its code: keys are seen in logs.
-func requestKey(k PairingRequest, what string) string {
+func requestKey(k chat.PairingRequest, what string) string {
 	return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano())
 }
 
 // askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
 // code.
-func (rt *Runtime) askOwners(ctx context.Context, k PairingRequest) {
+func (rt *Runtime) askOwners(ctx context.Context, k chat.PairingRequest) {
 	rooms, err := rt.ownersRooms(ctx)
 	if err != nil {
 		rt.cfg.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
 	}
 	for owner, room := range rooms {
-		_, err := rt.Say(ctx, Notice{
-			To: Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.label(), k.Address.Connector),
-			Ask: &Question{
-				Options: []string{"Approve", "No"}, For: []EntityID{owner}, Expires: k.Ends,
+		_, err := rt.Say(ctx, chat.Notice{
+			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
+			Ask: &chat.Question{
+				Options: []string{"Approve", "No"}, For: []chat.EntityID{owner}, Expires: k.Ends,
 				Chooser: letIn, Payload: k.Code + " " + string(k.ID),
 			},
 		})
@@ -100,13 +100,13 @@ func (rt *Runtime) askOwners(ctx context.Context, k PairingRequest) {
 }
 
 // ownersRooms are the direct chats of those who can let others in, as far as they are known.
-func (rt *Runtime) ownersRooms(ctx context.Context) (map[EntityID]RoomID, error) {
-	rooms := map[EntityID]RoomID{}
+func (rt *Runtime) ownersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
+	rooms := map[chat.EntityID]chat.RoomID{}
 	for id := range rt.cfg.Access.Owners {
 		room, err := rt.cfg.Store.DirectRoom(ctx, id)
 		if err == nil {
 			rooms[id] = room.ID
-		} else if !errors.Is(err, ErrNotFound) {
+		} else if !errors.Is(err, chat.ErrNotFound) {
 			return rooms, err
 		}
 	}
@@ -117,7 +117,7 @@ func (rt *Runtime) ownersRooms(ctx context.Context) (map[EntityID]RoomID, error)
 	if err == nil {
 		rooms[owner.ID] = owner.Address.Room
 	}
-	return rooms, ignore(err, ErrNotFound)
+	return rooms, ignore(err, chat.ErrNotFound)
 }
 
 const letIn = "let in"
@@ -127,12 +127,12 @@ type approvalHandler struct{ rt *Runtime }
 
 func (approvalHandler) Name() string { return letIn }
 
-func (d approvalHandler) Chosen(ctx context.Context, q Question) (string, error) {
+func (d approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
 	if owns, err := d.rt.owns(ctx, q.By); err != nil || !owns {
 		return notYours, err // any more
 	}
 	code, id, _ := strings.Cut(q.Payload, " ")
-	var p Person
+	var p chat.Person
 	var err error
 	if q.Choice == 0 {
 		p, err = d.rt.Approve(ctx, code)
@@ -140,27 +140,18 @@ func (d approvalHandler) Chosen(ctx context.Context, q Question) (string, error)
 		err = d.rt.cfg.Store.TurnAway(ctx, code)
 	}
 	done := err == nil
-	if errors.Is(err, ErrNotFound) { // this was done before, or somebody was faster
-		p, err = d.rt.cfg.Store.Person(ctx, EntityID(id))
+	if errors.Is(err, chat.ErrNotFound) { // this was done before, or somebody was faster
+		p, err = d.rt.cfg.Store.Person(ctx, chat.EntityID(id))
 	}
 	switch {
-	case ignore(err, ErrNotFound) != nil:
+	case ignore(err, chat.ErrNotFound) != nil:
 		return "", err
 	case q.Choice != 0 && (done || err != nil):
 		return awayLine, nil
 	case q.Choice != 0:
-		return fmt.Sprintf(inLine, p.label()), nil
+		return fmt.Sprintf(inLine, p.Label()), nil
 	case err != nil:
 		return overNow, nil
 	}
-	return fmt.Sprintf(letInLine, p.label()), nil
-}
-
-// label names p for people: names are not unique, and anybody can take one, also one that would be a link.
-func (p Person) label() string {
-	name := text.Unmarked(p.Name)
-	if name == "" {
-		return string(p.ID)
-	}
-	return fmt.Sprintf("%s (%s)", name, p.ID)
+	return fmt.Sprintf(letInLine, p.Label()), nil
 }

@@ -9,10 +9,11 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // atOlgas plays a story in which the owner was asked whether to let Eve in.
-func atOlgas(t *testing.T, play func(w *world, n *node, code string, q core.Question)) {
+func atOlgas(t *testing.T, play func(w *world, n *node, code string, q chat.Question)) {
 	t.Helper()
 	pairing(t, true, func(w *world, n *node) {
 		n.writes("olga", "Hello")
@@ -23,7 +24,7 @@ func atOlgas(t *testing.T, play func(w *world, n *node, code string, q core.Ques
 }
 
 // open is the one question that people are asked in a room.
-func (w *world) open(in core.RoomID) core.Question {
+func (w *world) open(in chat.RoomID) chat.Question {
 	w.Helper()
 	all, err := w.store.OpenQuestions(w.Context(), in)
 	w.must(err)
@@ -48,8 +49,8 @@ const (
 
 // The owner is asked once, however often she knocks and whichever process asks. Yes lets her in, and she hears of it.
 func TestOwnerLetsIn(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-		if !slices.Equal(q.Options, []string{"Approve", "No"}) || !slices.Equal(q.For, []core.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
+	atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
+		if !slices.Equal(q.Options, []string{"Approve", "No"}) || !slices.Equal(q.For, []chat.EntityID{"olga"}) || time.Until(q.Expires) > time.Hour {
 			w.Errorf("asked is %+v", q)
 		}
 		n.shutdown()
@@ -59,12 +60,12 @@ func TestOwnerLetsIn(t *testing.T) {
 		if asked := w.reads(asksForEve); asked != 1 {
 			w.Errorf("the owner was asked %d times: %q", asked, w.chat.visible())
 		}
-		for who, want := range map[core.EntityID]string{"eve": "This choice is not yours to make.", "ada": "This choice is not yours to make."} {
-			if acc := n.tell(core.Choice(pressed(q, 0).by(who))); acc.Refused != want {
+		for who, want := range map[chat.EntityID]string{"eve": "This choice is not yours to make.", "ada": "This choice is not yours to make."} {
+			if acc := n.tell(chat.Choice(pressed(q, 0).by(who))); acc.Refused != want {
 				w.Errorf("%s is told %q", who, acc.Refused)
 			}
 		}
-		w.wants(n.tell(core.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
+		w.wants(n.tell(chat.Choice(pressed(q, 0).by("olga"))), answer.Completed, asksForEve+"\n\n→ **Approve**\n\neve (eve) can now talk to me.")
 		time.Sleep(time.Second)
 		if w.reads(eveIsIn) != 1 {
 			w.Errorf("she reads %q", w.chat.visible())
@@ -80,8 +81,8 @@ func TestOwnerLetsIn(t *testing.T) {
 
 // No is silence for as long as the code would have been good, and no trace for anybody else.
 func TestOwnerTurnsAway(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, q core.Question) {
-		w.wants(n.tell(core.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
+	atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
+		w.wants(n.tell(chat.Choice(pressed(q, 1).by("olga"))), answer.Completed, asksForEve+"\n\n→ **No**\n\nOkay, I won't reply to them.")
 		if said := n.writes("olga", code); !strings.Contains(said, "expired code") {
 			w.Errorf("her code is good: %q", said)
 		}
@@ -107,10 +108,10 @@ func TestOwnerTurnsAway(t *testing.T) {
 // A code by other means and the question are the same wish: whichever comes second changes nothing.
 func TestLetInByCodeWhileAsked(t *testing.T) {
 	for option, want := range map[int]string{0: "eve (eve) can now talk to me.", 1: "eve (eve) already has access;"} {
-		atOlgas(t, func(w *world, n *node, code string, q core.Question) {
+		atOlgas(t, func(w *world, n *node, code string, q chat.Question) {
 			_, err := n.Approve(w.Context(), code)
 			w.must(err)
-			_, said := w.ended(n.tell(core.Choice(pressed(q, option).by("olga"))))
+			_, said := w.ended(n.tell(chat.Choice(pressed(q, option).by("olga"))))
 			if !strings.Contains(said, want) {
 				w.Errorf("the owner reads %q", said)
 			}
@@ -123,15 +124,15 @@ func TestLetInByCodeWhileAsked(t *testing.T) {
 
 // A well-formed code that was never given out lets in none of those who wait, whichever way it arrives, and says so.
 func TestWrongCodeLetsNobodyIn(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, code string, _ core.Question) {
+	atOlgas(t, func(w *world, n *node, code string, _ chat.Question) {
 		wrong := "AAAAAAAA"
 		if code == wrong {
 			wrong = "BBBBBBBB"
 		}
-		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, core.ErrNotFound) {
+		if p, err := n.Approve(w.Context(), wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the wrong code let in %+v, %v", p, err)
 		}
-		if p, err := core.Approve(w.Context(), w.store, core.Agent{ID: "agent"}, wrong); !errors.Is(err, core.ErrNotFound) {
+		if p, err := core.Approve(w.Context(), w.store, chat.Agent{ID: "agent"}, wrong); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("without a runtime the wrong code let in %+v, %v", p, err)
 		}
 		if said := n.writes("olga", wrong); strings.Contains(said, "talk to me") {
@@ -145,21 +146,21 @@ func TestWrongCodeLetsNobodyIn(t *testing.T) {
 
 // The question ends with the code, and who owns the agent no more decides nothing.
 func TestLetInEnds(t *testing.T) {
-	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+	atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
 		n.shutdown()
-		w.cfg.Access.Owners = map[core.EntityID]bool{"ada": true}
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 		w.cfg.Access.People["olga"] = true
 		n = w.start()
-		if _, said := w.ended(n.tell(core.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
+		if _, said := w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga")))); !strings.Contains(said, "not yours") {
 			w.Errorf("who owned it reads %q", said)
 		}
-		if _, err := w.store.Person(w.Context(), "eve"); !errors.Is(err, core.ErrNotFound) {
+		if _, err := w.store.Person(w.Context(), "eve"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("she is in: %v", err)
 		}
 	})
-	atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+	atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
 		time.Sleep(time.Hour)
-		if acc := n.tell(core.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This question has closed." {
+		if acc := n.tell(chat.Choice(pressed(q, 0).by("olga"))); acc.Refused != "This question has closed." {
 			w.Errorf("an hour later: %+v", acc)
 		}
 		time.Sleep(time.Minute) // the buttons go
@@ -172,7 +173,7 @@ func TestClaimedOwnerIsAsked(t *testing.T) {
 		code, err := n.OwnerCode(w.Context())
 		w.must(err)
 		n.writes("olga", code)
-		n.tell(core.Cleared{Room: "fake/olga"})
+		n.tell(chat.Cleared{Room: "fake/olga"})
 		m := w.message("fake/eve", "eve", "Hello")
 		m.Name = "Your owner [here](http://evil)\n**approves**"
 		w.ended(n.submit(m))
@@ -181,7 +182,7 @@ func TestClaimedOwnerIsAsked(t *testing.T) {
 		if w.reads("Your owner here http꞉//evil approves (eve) would like") != 1 {
 			w.Errorf("the owner reads %q", w.chat.visible())
 		}
-		w.ended(n.tell(core.Choice(pressed(q, 0).by("olga"))))
+		w.ended(n.tell(chat.Choice(pressed(q, 0).by("olga"))))
 		if _, err := w.store.Person(w.Context(), "eve"); err != nil {
 			w.Error(err)
 		}
@@ -196,7 +197,7 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 		code := w.code(n.writes("eve", "Hello"))
 		n.shutdown()
 		_, err := core.Approve(w.Context(), w.store, w.cfg.Agent, "what")
-		if !errors.Is(err, core.ErrNotFound) {
+		if !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("a wrong code: %v", err)
 		}
 		_, err = core.Approve(w.Context(), w.store, w.cfg.Agent, code)
@@ -213,19 +214,19 @@ func TestLetInWhileNothingRuns(t *testing.T) {
 func TestCrashWhileLettingIn(t *testing.T) {
 	effects := 0
 	play := func(option, k int, behind bool) {
-		atOlgas(t, func(w *world, n *node, _ string, q core.Question) {
+		atOlgas(t, func(w *world, n *node, _ string, q chat.Question) {
 			n.shutdown()
 			p, sound := &ports{}, w.cfg
 			p.wrap(&w.cfg)
 			first := w.start()
 			w.cfg = sound
 			p.dieAt(k, behind, first)
-			_, _ = first.ProcessMessage(w.Context(), core.Choice(pressed(q, option).by("olga")))
+			_, _ = first.ProcessMessage(w.Context(), chat.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			if k == 0 {
 				effects = len(p.done())
 			}
-			w.start().tell(core.Choice(pressed(q, option).by("olga")))
+			w.start().tell(chat.Choice(pressed(q, option).by("olga")))
 			time.Sleep(time.Minute)
 			_, err := w.store.Person(w.Context(), "eve")
 			if in := err == nil; in != (option == 0) || w.reads(eveIsIn) != 1-option {

@@ -7,6 +7,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"parley/core/chat"
 )
 
 // Limits say how much may be spent in a day, which begins at midnight in Zone. The zero value is no limit.
@@ -49,16 +51,16 @@ func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 
 // spender is who pays for what is done in a context.
 type spender struct {
-	person  EntityID
-	room    RoomID
-	run     RunID        // that is counted as a message before anything is paid for it; empty: nothing is
+	person  chat.EntityID
+	room    chat.RoomID
+	run     chat.RunID   // that is counted as a message before anything is paid for it; empty: nothing is
 	counted *atomic.Bool // spares asking the ledger again
 }
 
 type spenderKey struct{}
 
 // withSpender is a context in which those pay who have asked what run answers. What is done in others counts for the total.
-func withSpender(ctx context.Context, run Run) context.Context {
+func withSpender(ctx context.Context, run chat.Run) context.Context {
 	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool)})
 }
 

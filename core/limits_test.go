@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -87,14 +88,14 @@ func TestLimitOfMessages(t *testing.T) {
 func TestLimitsOfRoomAndTotal(t *testing.T) {
 	east := time.FixedZone("east", 3*3600)
 	limited(t, core.Limits{Room: core.Cost{Messages: 2}, Total: core.Cost{Messages: 3}, Zone: east}, func(w *world, n *node) {
-		in := func(where string, who core.EntityID) string {
-			acc := n.submit(w.message(core.RoomID("fake/"+where), who, "Hello"))
+		in := func(where string, who chat.EntityID) string {
+			acc := n.submit(w.message(chat.RoomID("fake/"+where), who, "Hello"))
 			_, said := w.ended(acc)
 			return said
 		}
 		for i, c := range []struct {
 			where string
-			who   core.EntityID
+			who   chat.EntityID
 			want  string
 		}{
 			{"a", "ada", "You said"}, {"a", "bob", "You said"}, {"a", "eve", "This chat has reached its daily limit. It resets in 10 minutes"},
@@ -162,10 +163,10 @@ func TestLimitOfManyAtOnce(t *testing.T) {
 	limited(t, core.Limits{Total: core.Cost{Tokens: 13_000}}, func(w *world, n *node) {
 		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
 		w.model.play = func(llm.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
-		var all []core.Accepted
+		var all []chat.Accepted
 		for i := range 8 {
-			who := core.EntityID(fmt.Sprint("guest", i))
-			all = append(all, n.submit(w.message(core.RoomID("fake/"+who), who, "Hello")))
+			who := chat.EntityID(fmt.Sprint("guest", i))
+			all = append(all, n.submit(w.message(chat.RoomID("fake/"+who), who, "Hello")))
 		}
 		synctest.Wait()
 		if asked, got := len(w.model.asked()), w.spent("total").Tokens; asked != 4 || got > 13_000 {
@@ -241,8 +242,8 @@ func TestLimitFailsClosed(t *testing.T) {
 func TestLimitOfPayer(t *testing.T) {
 	limited(t, core.Limits{Person: core.Cost{Messages: 1}}, func(w *world, n *node) {
 		var said []string
-		for _, who := range []core.EntityID{"guest1", "guest2"} {
-			m := w.message(core.RoomID("fake/"+who), who, "Hello")
+		for _, who := range []chat.EntityID{"guest1", "guest2"} {
+			m := w.message(chat.RoomID("fake/"+who), who, "Hello")
 			m.Address.BilledTo = "somewhere"
 			_, text := w.ended(n.submit(m))
 			said = append(said, text)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const (
@@ -20,13 +21,13 @@ const (
 // live knows the answers that are being made or watched here.
 type live struct {
 	mu   sync.Mutex
-	runs map[RunID]*liveRun
+	runs map[chat.RunID]*liveRun
 }
 
 type liveRun struct {
-	room         RoomID                  // of one that is held
+	room         chat.RoomID             // of one that is held
 	answer       *answer.Answer          // never another one
-	epoch        Epoch                   // of what the answer holds; 0 nothing yet
+	epoch        chat.Epoch              // of what the answer holds; 0 nothing yet
 	held         bool                    // this process makes it
 	quit         context.CancelCauseFunc // ends that work; nil before it began
 	choiceSignal chan struct{}           // made by who waits for a choice, closed by the next one
@@ -35,7 +36,7 @@ type liveRun struct {
 
 // hold gives the answer that a started run is written into: the one that people here wait for already, unless that
 // mirrors what an earlier holder said.
-func (l *live) hold(id RunID, room RoomID, epoch Epoch) *answer.Answer {
+func (l *live) hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -52,7 +53,7 @@ func (l *live) hold(id RunID, room RoomID, epoch Epoch) *answer.Answer {
 }
 
 // own says how the work on a held answer is ended.
-func (l *live) own(id RunID, a *answer.Answer, quit context.CancelCauseFunc) {
+func (l *live) own(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.answer == a {
@@ -61,7 +62,7 @@ func (l *live) own(id RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 }
 
 // lose ends the work here on a run that was reopened. Elsewhere it ends with the next note.
-func (l *live) lose(id RunID) {
+func (l *live) lose(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.quit != nil {
@@ -70,7 +71,7 @@ func (l *live) lose(id RunID) {
 }
 
 // notifyChoice tells the holder of a run, if that is here, that somebody has chosen.
-func (l *live) notifyChoice(id RunID) {
+func (l *live) notifyChoice(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.choiceSignal != nil {
@@ -80,7 +81,7 @@ func (l *live) notifyChoice(id RunID) {
 }
 
 // choiceMade is closed by the next ring.
-func (l *live) choiceMade(id RunID) <-chan struct{} {
+func (l *live) choiceMade(id chat.RunID) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -94,18 +95,18 @@ func (l *live) choiceMade(id RunID) <-chan struct{} {
 }
 
 // stop ends the work here on the turns of room.
-func (l *live) stop(room RoomID) {
+func (l *live) stop(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.runs {
 		if r.room == room && r.quit != nil {
-			r.quit(ErrStopped)
+			r.quit(chat.ErrStopped)
 		}
 	}
 }
 
 // release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.
-func (l *live) release(id RunID, a *answer.Answer) {
+func (l *live) release(id chat.RunID, a *answer.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.Abandon()
@@ -113,7 +114,7 @@ func (l *live) release(id RunID, a *answer.Answer) {
 }
 
 // watch gives the answer of a run that is made here or elsewhere, or not yet.
-func (l *live) watch(id RunID) *liveRun {
+func (l *live) watch(id chat.RunID) *liveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -126,7 +127,7 @@ func (l *live) watch(id RunID) *liveRun {
 }
 
 // unwatch forgets a run that nobody here makes or watches any more.
-func (l *live) unwatch(id RunID, r *liveRun) {
+func (l *live) unwatch(id chat.RunID, r *liveRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.watchers--; r.watchers == 0 && !r.held && l.runs[id] == r {
@@ -135,7 +136,7 @@ func (l *live) unwatch(id RunID, r *liveRun) {
 }
 
 // made says that r needs no mirror: it is, or was, made here.
-func (l *live) made(id RunID, r *liveRun) bool {
+func (l *live) made(id chat.RunID, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return r.held || l.runs[id] != r
@@ -146,7 +147,7 @@ var errGap = errors.New("frames were lost")
 
 // mirror applies what another replica made of the run. It fails with [answer.ErrLost] if this process makes it itself, or
 // if the run was adopted meanwhile: then there is another answer to watch.
-func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
+func (l *live) mirror(id chat.RunID, r *liveRun, f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.held || l.runs[id] != r {
@@ -171,9 +172,9 @@ func (l *live) mirror(id RunID, r *liveRun, f Frame) error {
 }
 
 // Watch returns the answer of a run, to be followed until it has ended, wherever it is made; of a run that has ended,
-// the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [ErrNotFound] if there is
+// the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [chat.ErrNotFound] if there is
 // no such run. The answer is kept up to date until ctx is done.
-func (rt *Runtime) Watch(ctx context.Context, id RunID) (*answer.Answer, error) {
+func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	r := rt.live.watch(id)
 	run, err := rt.cfg.Store.Run(ctx, id)
 	switch {
@@ -197,11 +198,11 @@ func (rt *Runtime) Watch(ctx context.Context, id RunID) (*answer.Answer, error) 
 }
 
 // replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File], and not read.
-func (rt *Runtime) replay(ctx context.Context, run Run) (*answer.Answer, error) {
+func (rt *Runtime) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
 	m, err := rt.cfg.Store.Memory(ctx, run.Said())
 	switch {
-	case errors.Is(err, ErrNotFound): // it said nothing, or that was deleted
+	case errors.Is(err, chat.ErrNotFound): // it said nothing, or that was deleted
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
@@ -210,7 +211,7 @@ func (rt *Runtime) replay(ctx context.Context, run Run) (*answer.Answer, error) 
 	o := run.Outcome
 	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)
 	switch {
-	case ignore(err, ErrNotFound) != nil:
+	case ignore(err, chat.ErrNotFound) != nil:
 		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
 	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == answer.Completed:
 		o.Offer = &answer.Choices{ID: q.ID, Options: q.Options}
@@ -220,7 +221,7 @@ func (rt *Runtime) replay(ctx context.Context, run Run) (*answer.Answer, error) 
 }
 
 // follow keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
-func (rt *Runtime) follow(ctx context.Context, run Run, r *liveRun) {
+func (rt *Runtime) follow(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
@@ -264,7 +265,7 @@ func (rt *Runtime) follow(ctx context.Context, run Run, r *liveRun) {
 
 // overtaken says whether there is nothing to mirror any more: the run is made here, or the store knows its end and
 // whoever watches had better ask again.
-func (rt *Runtime) overtaken(ctx context.Context, id RunID, r *liveRun) bool {
+func (rt *Runtime) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	if rt.live.made(id, r) {
 		return true
 	}
@@ -278,7 +279,7 @@ func (rt *Runtime) overtaken(ctx context.Context, id RunID, r *liveRun) bool {
 
 // publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
 // its end.
-func (rt *Runtime) publish(ctx context.Context, run Run, a *answer.Answer) {
+func (rt *Runtime) publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := rt.cfg.Bus.Subscribe(ctx, run.Room)
 	if err != nil {
 		rt.cfg.Log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
@@ -320,7 +321,7 @@ func (rt *Runtime) publish(ctx context.Context, run Run, a *answer.Answer) {
 }
 
 // publishSince gives the bus what came after at, and returns how far that is.
-func (rt *Runtime) publishSince(ctx context.Context, run Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
+func (rt *Runtime) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
 		return at

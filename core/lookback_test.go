@@ -12,15 +12,16 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
 
 // evaluator is one made of a function.
-type evaluator func(ctx context.Context, s core.TurnContext, said core.Memory) error
+type evaluator func(ctx context.Context, s core.TurnContext, said chat.Memory) error
 
 func (evaluator) Name() string { return "TEST" }
-func (e evaluator) Evaluate(ctx context.Context, s core.TurnContext, said core.Memory) error {
+func (e evaluator) Evaluate(ctx context.Context, s core.TurnContext, said chat.Memory) error {
 	return e(ctx, s, said)
 }
 
@@ -31,9 +32,9 @@ func TestEvaluators(t *testing.T) {
 		var begun, ended atomic.Int32
 		w.cfg.Grace = time.Minute
 		w.cfg.Plugins = []core.Plugin{{Name: "p", Evaluators: []core.Evaluator{
-			evaluator(func(context.Context, core.TurnContext, core.Memory) error { panic("broken") }),
-			evaluator(func(context.Context, core.TurnContext, core.Memory) error { return errors.New("no") }),
-			evaluator(func(_ context.Context, s core.TurnContext, said core.Memory) error {
+			evaluator(func(context.Context, core.TurnContext, chat.Memory) error { panic("broken") }),
+			evaluator(func(context.Context, core.TurnContext, chat.Memory) error { return errors.New("no") }),
+			evaluator(func(_ context.Context, s core.TurnContext, said chat.Memory) error {
 				begun.Add(1)
 				if said.Text != "You said: "+s.Message.Text || w.said(said.ID) != said.Text {
 					t.Errorf("it looks back on %q after %q", said.Text, s.Message.Text)
@@ -83,7 +84,7 @@ func TestReflection(t *testing.T) {
 		}
 		facts := func() (texts []string) {
 			synctest.Wait()
-			notes, err := w.store.Notes(w.Context(), room, core.FactNote, 10)
+			notes, err := w.store.Notes(w.Context(), room, chat.FactNote, 10)
 			w.must(err)
 			for _, n := range notes {
 				texts = append(texts, n.Text)
@@ -115,14 +116,14 @@ func TestIgnoredIsRemembered(t *testing.T) {
 		small.queue([]step{write("<response><reasoning>NO wonder: RESPOND?</reasoning><action>IGNORE</action></response>")})
 		acc := n.heard("It rains.")
 		w.wants(acc, answer.Ignored, "")
-		kept, err := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5)
+		kept, err := w.store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5)
 		w.must(err)
 		if len(kept) != 1 || kept[0].InReplyTo != acc.Memory || kept[0].Thought == "" || !slices.Equal(kept[0].Actions, []string{"IGNORE"}) {
 			w.Errorf("remembered is %+v", kept)
 		}
 		small.queue([]step{write("<action>maybe</action>")})
 		w.wants(n.heard("It pours."), answer.Ignored, "")
-		if kept, _ := w.store.Recent(w.Context(), group, core.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
+		if kept, _ := w.store.Recent(w.Context(), group, chat.IgnoredKind, 0, 5); len(kept) != 1 || n.Counts().Undecided != 1 {
 			w.Errorf("remembered is %+v, and %+v", kept, n.Counts())
 		}
 		w.wants(n.addressed("Hello"), answer.Completed, "You said: ada: Hello")

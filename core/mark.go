@@ -5,16 +5,17 @@ import (
 	"fmt"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 var (
 	errNothingToSay = errors.New("nothing to say")
 	errCutOff       = errors.New("the process died while an action wrote")
-	errUnshown      = fmt.Errorf("the conversation no longer accepts messages: %w", ErrStopped)
+	errUnshown      = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
 // ErrRemoved is what a [Surface] returns when people have removed the answer: it ends, and counts as stopped.
-var ErrRemoved = fmt.Errorf("a user removed the answer: %w", ErrStopped)
+var ErrRemoved = fmt.Errorf("a user removed the answer: %w", chat.ErrStopped)
 
 // Steps of text that no round of the model wrote come after all rounds.
 const markStep = 1 << 20

@@ -3,12 +3,12 @@ package core_test
 import (
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // SE-16: what somebody else triggers is paid by them, and they act without the role of the one who asked.
 func TestAddressForAnother(t *testing.T) {
-	asked := core.Address{Connector: "fake", Room: room, ReplyTo: "m", BilledTo: "ada", AuthorizedByRole: "ada", ConnectorData: []byte("own")}
+	asked := chat.Address{Connector: "fake", Room: room, ReplyTo: "m", BilledTo: "ada", AuthorizedByRole: "ada", ConnectorData: []byte("own")}
 	if got := asked.For("bob", "bob's"); got.BilledTo != "bob's" || got.AuthorizedByRole != "" || got.ReplyTo != "m" || string(got.ConnectorData) != "own" {
 		t.Errorf("for Bob it is %+v", got)
 	}

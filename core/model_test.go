@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/sim"
 )
@@ -16,7 +16,7 @@ type model struct {
 	mu      sync.Mutex
 	scripts [][]step
 	play    func(llm.Request) []step      // what it says without a script; nil: what it was told
-	where   func(llm.Request) core.RoomID // nil: the story asks in one room at a time
+	where   func(llm.Request) chat.RoomID // nil: the story asks in one room at a time
 	calls   []*modelCall
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // backlog is how many events wait for a slow observer before it misses some.
@@ -96,7 +97,7 @@ func (l *listener) enqueue(e Event) {
 }
 
 // info is what events say of run, which this process takes on now.
-func (rt *Runtime) info(ctx context.Context, run Run) RunInfo {
+func (rt *Runtime) info(ctx context.Context, run chat.Run) RunInfo {
 	i := RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
 	if n := len(run.Inputs); n > 0 {
 		i.Message = run.Inputs[n-1]

@@ -14,6 +14,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -61,7 +62,7 @@ func (r *reader) all() []string {
 	return r.heard
 }
 
-func (w *world) observed(os ...core.Observer) core.Accepted {
+func (w *world) observed(os ...core.Observer) chat.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
 	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
@@ -160,7 +161,7 @@ func TestObserversChangeNothing(t *testing.T) {
 		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			core.NewProgress(c).Important("mind")
 			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
-			if err := c.Ask(ctx, core.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
 				return core.Result{}, err
 			}
 			time.Sleep(time.Second)

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
-func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error) {
+func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	q, err := x.rt.asking(q)
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
@@ -21,7 +22,7 @@ func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	x.offer(q)
-	answered := make(chan Question, 1)
+	answered := make(chan chat.Question, 1)
 	x.side.Go(func() {
 		defer close(answered)
 		if now, ok := x.untilChosen(ctx, q); ok {
@@ -33,7 +34,7 @@ func (x *execution) ask(ctx context.Context, q Question) (<-chan Question, error
 
 // untilChosen takes the options of q away once it is closed, and says whether somebody has chosen. One that is waited for is closed
 // when that is over.
-func (x *execution) untilChosen(asker context.Context, q Question) (Question, bool) {
+func (x *execution) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(x.life)
 	defer cancel(nil)
 	if q.Chooser == awaited {
@@ -42,7 +43,7 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 		}
 		x.side.Go(func() {
 			if x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // nobody sees the options
-				cancel(ErrUnseen)
+				cancel(chat.ErrUnseen)
 			}
 		})
 	}
@@ -62,14 +63,14 @@ func (x *execution) untilChosen(asker context.Context, q Question) (Question, bo
 
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
-func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
+func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
 	x.rt.parallel.leave(x.run) // meanwhile nothing is made
 	defer x.rt.parallel.resume(x.run)
 	for {
 		rung := x.rt.live.choiceMade(x.run.ID)
 		now, err := x.rt.cfg.Store.Question(ctx, q.ID)
 		switch {
-		case errors.Is(err, ErrNotFound): // another has taken its place
+		case errors.Is(err, chat.ErrNotFound): // another has taken its place
 			return q, nil
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
@@ -86,7 +87,7 @@ func (x *execution) closed(ctx context.Context, q Question) (Question, error) {
 }
 
 // offer shows what may be chosen from: also at the end of an answer that is completed.
-func (x *execution) offer(q Question) {
+func (x *execution) offer(q chat.Question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.offered = &answer.Choices{ID: q.ID, Options: q.Options}
@@ -94,7 +95,7 @@ func (x *execution) offer(q Question) {
 }
 
 // takeBack takes the options of q away, unless there are others by now.
-func (x *execution) takeBack(q Question) {
+func (x *execution) takeBack(q chat.Question) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.offered != nil && x.offered.ID == q.ID {

@@ -11,10 +11,11 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // waiting plays a story in which an action asks Ada which track to play, a second after she has asked for one.
-func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, n *node, a *asking, acc core.Accepted)) {
+func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, n *node, a *asking, acc chat.Accepted)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.People["bob"] = true
@@ -32,13 +33,13 @@ func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, 
 // asking is what came of asking.
 type asking struct {
 	begun, over time.Time
-	chosen      core.Question
+	chosen      chat.Question
 	err         error
 }
 
 func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
 	a.begun = time.Now()
-	a.chosen, a.err = c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+	a.chosen, a.err = c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 	if a.over = time.Now(); a.err != nil {
 		return core.Result{}, a.err
 	}
@@ -48,7 +49,7 @@ func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
 }
 
 // offered is what can be chosen in a run now, as somebody sees who watches it.
-func (n *node) offered(acc core.Accepted) *answer.Choices {
+func (n *node) offered(acc chat.Accepted) *answer.Choices {
 	n.w.Helper()
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
@@ -61,23 +62,23 @@ func (n *node) offered(acc core.Accepted) *answer.Choices {
 // An action asks in the middle, waits, and goes on with what was chosen: by a button or in writing, here or on another replica.
 // The choice is said until the action says more, and is no message of its own.
 func TestChoose(t *testing.T) {
-	for name, choose := range map[string]func(w *world, n *node, q core.Question) core.Accepted{
-		"a button": func(_ *world, n *node, q core.Question) core.Accepted { return n.tell(core.Choice(pressed(q, 1))) },
-		"its name": func(_ *world, n *node, q core.Question) core.Accepted { return n.say("rain") },
-		"a number": func(_ *world, n *node, q core.Question) core.Accepted { return n.say("2.") },
-		"elsewhere": func(w *world, _ *node, q core.Question) core.Accepted {
-			return w.start().tell(core.Choice(pressed(q, 1)))
+	for name, choose := range map[string]func(w *world, n *node, q chat.Question) chat.Accepted{
+		"a button": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.tell(chat.Choice(pressed(q, 1))) },
+		"its name": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.say("rain") },
+		"a number": func(_ *world, n *node, q chat.Question) chat.Accepted { return n.say("2.") },
+		"elsewhere": func(w *world, _ *node, q chat.Question) chat.Accepted {
+			return w.start().tell(chat.Choice(pressed(q, 1)))
 		},
 	} {
 		for _, effect := range []core.Effect{core.Reads, core.Writes} {
 			t.Run(name, func(t *testing.T) {
-				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
 					if o := n.offered(acc); o == nil || o.ID != q.ID || !slices.Equal(o.Options, []string{"Dunes", "Rain"}) {
 						w.Fatalf("offered is %+v", o)
 					}
 					for _, other := range []press{pressed(q, 0).by("bob"), pressed(q, 0).by("eve"), pressed(q, 7)} { // SE-07
-						if acc := n.tell(core.Choice(other)); acc.Refused == "" {
+						if acc := n.tell(chat.Choice(other)); acc.Refused == "" {
 							w.Errorf("%s chooses", other.Author)
 						}
 					}
@@ -118,18 +119,18 @@ func TestChooseInVain(t *testing.T) {
 		status answer.Status
 		text   string
 	}{
-		"nobody chooses": {nil, 5 * time.Minute, core.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
-		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, core.ErrStopped, answer.Stopped, ""},
-		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, core.ErrSuperseded, answer.Superseded, ""},
+		"nobody chooses": {nil, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
+		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, chat.ErrStopped, answer.Stopped, ""},
+		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, chat.ErrSuperseded, answer.Superseded, ""},
 		"another's press": {func(w *world, n *node) {
 			for _, q := range w.openQuestions() {
-				n.tell(core.Choice(pressed(q, 0).by("bob")))
+				n.tell(chat.Choice(pressed(q, 0).by("bob")))
 			}
-		}, 5 * time.Minute, core.ErrUnanswered, answer.Completed, ""},
+		}, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, ""},
 	} {
 		for _, effect := range []core.Effect{core.Reads, core.Writes} {
 			t.Run(name, func(t *testing.T) {
-				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
 					time.Sleep(time.Until(a.begun.Add(time.Minute)))
 					if c.during != nil {
@@ -139,7 +140,7 @@ func TestChooseInVain(t *testing.T) {
 					synctest.Wait()
 					want := c.err
 					if effect == core.Writes { // such an action is not cut off
-						want = core.ErrUnanswered
+						want = chat.ErrUnanswered
 					}
 					if took := a.over.Sub(a.begun); !errors.Is(a.err, want) || took < c.after || took > c.after+3*time.Second {
 						w.Errorf("it came back after %v: %v", took, a.err)
@@ -150,7 +151,7 @@ func TestChooseInVain(t *testing.T) {
 					if o := n.offered(acc); o != nil {
 						w.Errorf("at last there is %+v", o)
 					}
-					if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+					if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 						w.Errorf("it can be chosen: %+v", acc)
 					}
 				})
@@ -159,7 +160,7 @@ func TestChooseInVain(t *testing.T) {
 	}
 }
 
-func (w *world) openQuestions() []core.Question {
+func (w *world) openQuestions() []chat.Question {
 	open, err := w.store.OpenQuestions(w.Context(), room)
 	w.must(err)
 	return open
@@ -171,7 +172,7 @@ func TestChooseTwice(t *testing.T) {
 		var chosen []string
 		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			for _, options := range [][]string{{"Dunes", "Rain"}, {"Loud", "Soft"}} {
-				q, err := c.Choose(ctx, "Which?", core.Question{Options: options})
+				q, err := c.Choose(ctx, "Which?", chat.Question{Options: options})
 				if err != nil {
 					return core.Result{}, err
 				}
@@ -184,7 +185,7 @@ func TestChooseTwice(t *testing.T) {
 		acc := n.say("play")
 		for range 2 {
 			time.Sleep(time.Second)
-			n.tell(core.Choice(pressed(w.question(acc), 1)))
+			n.tell(chat.Choice(pressed(w.question(acc), 1)))
 		}
 		w.wants(acc, answer.Completed, "Which?\n\n→ **Soft**\n\nEnjoy.")
 		synctest.Wait()
@@ -196,7 +197,7 @@ func TestChooseTwice(t *testing.T) {
 
 // ST-18: who adopts the turn shows nothing before its end, so nobody can choose, and is told at once.
 func TestChooseAfterACrash(t *testing.T) {
-	waiting(t, core.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc core.Accepted) {
+	waiting(t, core.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 		first := w.question(acc)
 		w.model.queue([]step{write("Another time.")})
 		n.kill()
@@ -206,11 +207,11 @@ func TestChooseAfterACrash(t *testing.T) {
 		other := w.start()
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if !errors.Is(a.err, core.ErrUnseen) {
+		if !errors.Is(a.err, chat.ErrUnseen) {
 			w.Errorf("asking gave %v", a.err)
 		}
 		w.wants(acc, answer.Completed, fox+"\n\nWhich one?\n\nAnother time.")
-		if acc := other.tell(core.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
+		if acc := other.tell(chat.Choice(pressed(first, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("what the first asked can be chosen: %+v", acc)
 		}
 	})
@@ -224,7 +225,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{c}})
 		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
 			call.Update("Now playing Dunes, at full length.")
-			if err := call.Ask(ctx, core.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
+			if err := call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
 				return core.Result{}, err
 			}
 			time.Sleep(30 * time.Second)
@@ -238,7 +239,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 		if o := n.offered(acc); o == nil || o.ID != q.ID {
 			w.Fatalf("offered is %+v", o)
 		}
-		n.tell(core.Choice(pressed(q, 0)))
+		n.tell(chat.Choice(pressed(q, 0)))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if o := n.offered(acc); o != nil || len(c.chosen) != 1 || c.chosen[0].Choice != 0 {
@@ -256,7 +257,7 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 func TestChooseTooSlowly(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.plug(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			_, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+			_, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			return core.Result{}, err
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(30 * time.Second), write("Another time.")})
@@ -268,7 +269,7 @@ func TestChooseTooSlowly(t *testing.T) {
 		if o := n.offered(acc); o != nil {
 			w.Errorf("the action is over, and there is %+v", o)
 		}
-		if acc := n.tell(core.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
+		if acc := n.tell(chat.Choice(pressed(q, 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it can be chosen: %+v", acc)
 		}
 		w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
@@ -280,7 +281,7 @@ func TestChooseUnseen(t *testing.T) {
 	for name, hides := range map[string]bool{"from the first": true, "later": false} {
 		inWorld(t, func(w *world) {
 			var p *poster
-			w.cfg.Open = func(_ context.Context, r core.Run) (core.Surface, error) {
+			w.cfg.Open = func(_ context.Context, r chat.Run) (core.Surface, error) {
 				p = &poster{chat: w.chat, run: r, silent: true, hides: hides}
 				return p, nil
 			}
@@ -297,7 +298,7 @@ func TestChooseUnseen(t *testing.T) {
 			}
 			w.wants(acc, answer.Completed, "Which one?\n\nAnother time.")
 			synctest.Wait()
-			if !errors.Is(a.err, core.ErrUnseen) || a.over.Sub(a.begun) > 10*time.Second || len(w.openQuestions()) != 0 {
+			if !errors.Is(a.err, chat.ErrUnseen) || a.over.Sub(a.begun) > 10*time.Second || len(w.openQuestions()) != 0 {
 				w.Errorf("%s: asking gave %v after %v", name, a.err, a.over.Sub(a.begun))
 			}
 		})

@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 var errDown = errors.New("out of reach")
@@ -89,7 +90,7 @@ func TestTrackerIsDown(t *testing.T) {
 		if got := w.chat.visible(); !slices.Equal(got, []string{"A's answer", "You said: B", "You said: C"}) {
 			w.Errorf("the chat shows %q", got)
 		}
-		if _, err := n.ProcessMessage(w.Context(), core.Command{Room: room, Author: "ada", Name: core.Stop}); err != nil {
+		if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: room, Author: "ada", Name: chat.Stop}); err != nil {
 			w.Errorf("there is nothing to stop, and yet: %v", err)
 		}
 	})
@@ -121,7 +122,7 @@ func TestTrackerForgets(t *testing.T) {
 func TestSettleRefusesTheFirstPost(t *testing.T) {
 	inWorld(t, func(w *world) {
 		open := w.cfg.Open
-		w.cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+		w.cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 			s, err := open(ctx, r)
 			if r.Response == 1 {
 				s.(*poster).atFirst = func() { time.Sleep(5 * time.Second) } // the later turn comes here
@@ -161,7 +162,7 @@ func TestLostRun(t *testing.T) {
 						return answer.ErrLost
 					}
 					if lost.Load() && name == "start" {
-						return core.ErrBusy
+						return chat.ErrBusy
 					}
 					return nil
 				}}

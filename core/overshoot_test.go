@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -95,9 +96,9 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 				w.cfg.Meter = core.NewMeter(c.limits, w.store, w.cfg.Log)
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p})
 				n := w.start()
-				var all []core.Accepted
+				var all []chat.Accepted
 				for i := range 12 {
-					m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), "Hello")
+					m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), "Hello")
 					if c.limits.Person != (core.Cost{}) {
 						m.Address.BilledTo = "one"
 					}

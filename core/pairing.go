@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const (
@@ -34,23 +35,23 @@ const (
 
 // guest is somebody in a private room, who may be let in or not.
 type guest struct {
-	Person
-	room    Room
+	chat.Person
+	room    chat.Room
 	says    string
 	greeted bool // they heard from us before
 }
 
 // refuse answers at the door, in place of the model: strangers, and those who bring a code. Who writes elsewhere was
 // invited when the run was opened.
-func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory) error {
-	room := Room{Kind: x.run.RoomKind, Connector: x.run.Address.Connector}
+func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
+	room := chat.Room{Kind: x.run.RoomKind, Connector: x.run.Address.Connector}
 	if question.ID == "" || !room.Kind.Private() || x.rt.cfg.Access.Open[room.Connector] {
 		return nil
 	}
-	g := guest{Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
+	g := guest{chat.Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
 	g.greeted = len(recent) == window // who has filled a prompt was told, or does not listen
 	for _, m := range recent {
-		g.greeted = g.greeted || m.Author == x.rt.cfg.Agent.entity()
+		g.greeted = g.greeted || m.Author == x.rt.cfg.Agent.Entity()
 	}
 	var in bool
 	var line string
@@ -62,7 +63,7 @@ func (x *execution) refuse(ctx context.Context, recent []Memory, question Memory
 	case err != nil:
 		return fmt.Errorf("check access in %s: %w", x.run.ID, err)
 	case line != "":
-		x.trace.Actions = []string{accessWord}
+		x.trace.Actions = []string{chat.AccessAction}
 		x.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
 		return errTold
 	case !in:
@@ -112,8 +113,8 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 	switch _, meant := codeIn(g.says); {
 	case err == nil:
 		rt.cfg.Log.Info("the owner approved a user", "account", p.ID)
-		return fmt.Sprintf(letInLine, p.label()), nil
-	case !errors.Is(err, ErrNotFound):
+		return fmt.Sprintf(letInLine, p.Label()), nil
+	case !errors.Is(err, chat.ErrNotFound):
 		return "", err
 	case meant:
 		return wrongLine, nil
@@ -149,8 +150,8 @@ func (rt *Runtime) pairOwner(ctx context.Context, g guest, code string) (line st
 // knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
 // owner has said no, they hear nothing.
 func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) {
-	k := PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
-	k, tell, err := rt.cfg.Store.Knock(ctx, k, PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
+	k := chat.PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
+	k, tell, err := rt.cfg.Store.Knock(ctx, k, chat.PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
 	if err != nil || !tell {
 		return "", err
 	}
@@ -163,7 +164,7 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != DirectPairing {
 		return "", err
 	}
-	k, _, err := rt.cfg.Store.Knock(ctx, PairingRequest{Code: newCode()}, PairingRule{Limit: 1})
+	k, _, err := rt.cfg.Store.Knock(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})
 	if err != nil {
 		return "", fmt.Errorf("make the owner's code: %w", err)
 	}
@@ -176,16 +177,16 @@ func (rt *Runtime) ownerless(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	_, err := rt.cfg.Store.Owner(ctx)
-	return errors.Is(err, ErrNotFound), ignore(err, ErrNotFound)
+	return errors.Is(err, chat.ErrNotFound), ignore(err, chat.ErrNotFound)
 }
 
 // owns says whether id is the owner: the one of the configuration, or else who has become it.
-func (rt *Runtime) owns(ctx context.Context, id EntityID) (bool, error) {
+func (rt *Runtime) owns(ctx context.Context, id chat.EntityID) (bool, error) {
 	if len(rt.cfg.Access.Owners) > 0 {
 		return rt.cfg.Access.Owners[id], nil
 	}
 	owner, err := rt.cfg.Store.Owner(ctx)
-	return err == nil && owner.ID == id, ignore(err, ErrNotFound)
+	return err == nil && owner.ID == id, ignore(err, chat.ErrNotFound)
 }
 
 func newCode() string {
@@ -214,7 +215,7 @@ func codeIn(text string) (code string, meant bool) {
 // tries counts wrong codes.
 type tries struct {
 	mu sync.Mutex
-	by map[EntityID]tried
+	by map[chat.EntityID]tried
 }
 
 type tried struct {
@@ -223,7 +224,7 @@ type tried struct {
 }
 
 // may says whether id may try another code.
-func (t *tries) may(id EntityID) bool {
+func (t *tries) may(id chat.EntityID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for who, had := range t.by {
@@ -234,7 +235,7 @@ func (t *tries) may(id EntityID) bool {
 	return t.by[id].n < mostTries && len(t.by) < mostTriers
 }
 
-func (t *tries) failed(id EntityID) {
+func (t *tries) failed(id chat.EntityID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	had, ok := t.by[id]
@@ -243,7 +244,7 @@ func (t *tries) failed(id EntityID) {
 	}
 	had.n++
 	if t.by == nil {
-		t.by = map[EntityID]tried{}
+		t.by = map[chat.EntityID]tried{}
 	}
 	t.by[id] = had
 }

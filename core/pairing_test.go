@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // pairing plays a story in which strangers need a code. Ada is allowed, Olga owns the agent if owned is set.
@@ -20,16 +21,16 @@ func pairing(t *testing.T, owned bool, play func(*world, *node)) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct = core.DirectPairing
 		if owned {
-			w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+			w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		}
 		play(w, w.start())
 	})
 }
 
 // writes is what somebody writes in their own direct chat, and what they read: "" is silence.
-func (n *node) writes(who core.EntityID, text string) string {
+func (n *node) writes(who chat.EntityID, text string) string {
 	n.w.Helper()
-	m := n.w.message(core.RoomID("fake/"+who), who, text)
+	m := n.w.message(chat.RoomID("fake/"+who), who, text)
 	acc := n.submit(m)
 	_, said := n.w.ended(acc)
 	return said
@@ -84,7 +85,7 @@ func TestPairing(t *testing.T) {
 func TestPairingCodes(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		for i, form := range []string{"%s", "`%s`", "/pair %s", " /PAIR  %s ", "**%s**"} {
-			who := core.EntityID(fmt.Sprint("guest", i))
+			who := chat.EntityID(fmt.Sprint("guest", i))
 			code := w.code(n.writes(who, "Hello"))
 			if said := n.writes("olga", fmt.Sprintf(form, code)); !strings.Contains(said, string(who)) {
 				w.Errorf("%s: %q", form, said)
@@ -110,7 +111,7 @@ func TestPairingIsBounded(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))
 		for i := range 10 {
-			said := n.writes(core.EntityID(fmt.Sprint("guest", i)), "Hello")
+			said := n.writes(chat.EntityID(fmt.Sprint("guest", i)), "Hello")
 			if told := said != ""; told != (i < 4) {
 				w.Errorf("guest %d hears %q", i, said)
 			}
@@ -191,10 +192,10 @@ func TestOneOwner(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
 		w.must(err)
-		var accepted []core.Accepted
+		var accepted []chat.Accepted
 		for i := range 6 {
-			who := core.EntityID(fmt.Sprint("guest", i))
-			accepted = append(accepted, n.submit(w.message(core.RoomID("fake/"+who), who, code)))
+			who := chat.EntityID(fmt.Sprint("guest", i))
+			accepted = append(accepted, n.submit(w.message(chat.RoomID("fake/"+who), who, code)))
 		}
 		owners := 0
 		for _, acc := range accepted {
@@ -217,7 +218,7 @@ func TestLetInOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
-				if _, err := n.Approve(w.Context(), code); err != nil && !errors.Is(err, core.ErrNotFound) {
+				if _, err := n.Approve(w.Context(), code); err != nil && !errors.Is(err, chat.ErrNotFound) {
 					w.Error(err)
 				}
 			})
@@ -227,7 +228,7 @@ func TestLetInOnce(t *testing.T) {
 		if people, err := w.store.People(w.Context()); err != nil || len(people) != 1 {
 			w.Errorf("in are %+v, %v", people, err)
 		}
-		if _, err := n.Approve(w.Context(), code); !errors.Is(err, core.ErrNotFound) {
+		if _, err := n.Approve(w.Context(), code); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("the code again: %v", err)
 		}
 	})
@@ -244,7 +245,7 @@ func TestOpenConnectorKnowsNoCodes(t *testing.T) {
 		if said := n.writes("eve", code); said != "You said: "+code {
 			w.Errorf("it says %q", said)
 		}
-		if _, err := w.store.Owner(w.Context()); !errors.Is(err, core.ErrNotFound) {
+		if _, err := w.store.Owner(w.Context()); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("there is an owner: %v", err)
 		}
 	})

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"parley/core/chat"
 )
 
 // errQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
@@ -17,14 +19,14 @@ type parallel struct {
 	wake func(lane) // called without the lock
 
 	mu     sync.Mutex
-	people map[EntityID]*queue // of those with a run
-	lanes  map[lane]EntityID   // for whose answers a lane waits
+	people map[chat.EntityID]*queue // of those with a run
+	lanes  map[lane]chat.EntityID   // for whose answers a lane waits
 }
 
 // queue is one person's.
 type queue struct {
-	under   map[RunID]bool // under way
-	waiting []queued       // in order
+	under   map[chat.RunID]bool // under way
+	waiting []queued            // in order
 }
 
 type queued struct {
@@ -34,12 +36,12 @@ type queued struct {
 
 // needsSlot reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
 // that only end: because a later turn has taken the room, or because their last word stands.
-func needsSlot(r Run, taken bool) bool {
-	return r.Kind.claims() && r.Kind != RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
+func needsSlot(r chat.Run, taken bool) bool {
+	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
 // enter begins run, or has its lane wait for that.
-func (p *parallel) enter(l lane, run Run) bool {
+func (p *parallel) enter(l lane, run chat.Run) bool {
 	if p.most == 0 {
 		return true
 	}
@@ -69,17 +71,17 @@ func (p *parallel) enter(l lane, run Run) bool {
 	return true
 }
 
-func (p *parallel) queue(person EntityID) *queue {
+func (p *parallel) queue(person chat.EntityID) *queue {
 	q := p.people[person]
 	if q == nil {
-		q = &queue{under: map[RunID]bool{}}
+		q = &queue{under: map[chat.RunID]bool{}}
 		p.people[person] = q
 	}
 	return q
 }
 
 // resume counts a run that has left and goes on: it does not wait.
-func (p *parallel) resume(run Run) {
+func (p *parallel) resume(run chat.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.most > 0 && run.Address.BilledTo != "" {
@@ -88,7 +90,7 @@ func (p *parallel) resume(run Run) {
 }
 
 // leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
-func (p *parallel) leave(run Run) {
+func (p *parallel) leave(run chat.Run) {
 	p.mu.Lock()
 	person := run.Address.BilledTo
 	if q := p.people[person]; q != nil {
@@ -98,7 +100,7 @@ func (p *parallel) leave(run Run) {
 }
 
 // forget takes back that a lane waits, unless it waits for person: the run that did has ended, or is not the next any more.
-func (p *parallel) forget(l lane, person EntityID) {
+func (p *parallel) forget(l lane, person chat.EntityID) {
 	p.mu.Lock()
 	waits := p.lanes[l]
 	if waits == "" || waits == person {
@@ -112,7 +114,7 @@ func (p *parallel) forget(l lane, person EntityID) {
 }
 
 // next unlocks p, and wakes the lanes that can go on for a person.
-func (p *parallel) next(person EntityID) {
+func (p *parallel) next(person chat.EntityID) {
 	var free []queued
 	if q := p.people[person]; q != nil {
 		free = slices.Clone(q.waiting[:max(0, min(len(q.waiting), p.most-len(q.under)))])

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -22,21 +23,21 @@ func atOnce(t *testing.T, play func(w *world, n *node)) {
 		w.model.play = func(r llm.Request) []step {
 			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
-		w.model.where = func(r llm.Request) core.RoomID { return core.RoomID(r.Messages[len(r.Messages)-1].Text) }
+		w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID(r.Messages[len(r.Messages)-1].Text) }
 		play(w, w.start())
 	})
 }
 
 // asks writes a question in a room of its own.
-func (n *node) asks(in string, who core.EntityID) core.Accepted {
+func (n *node) asks(in string, who chat.EntityID) chat.Accepted {
 	n.w.Helper()
-	acc := n.submit(n.w.message(core.RoomID(in), who, in))
+	acc := n.submit(n.w.message(chat.RoomID(in), who, in))
 	synctest.Wait()
 	return acc
 }
 
 // done are those of rooms whose answers were posted.
-func (w *world) done(rooms ...core.Accepted) (ended []bool) {
+func (w *world) done(rooms ...chat.Accepted) (ended []bool) {
 	w.Helper()
 	for _, acc := range rooms {
 		ended = append(ended, w.run(acc).Outcome.Done())
@@ -48,7 +49,7 @@ func (w *world) done(rooms ...core.Accepted) (ended []bool) {
 // not wait for them, nor do commands.
 func TestAnswersOfOnePersonWait(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
-		var all []core.Accepted
+		var all []chat.Accepted
 		for i := range 5 {
 			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
 		}
@@ -79,7 +80,7 @@ func TestAnswersOfOnePersonWait(t *testing.T) {
 func TestAnswersOfOneAddressWait(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
 		for i := range 3 {
-			m := w.message(core.RoomID(fmt.Sprint("fake/", i)), core.EntityID(fmt.Sprint("guest", i)), fmt.Sprint("fake/", i))
+			m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), fmt.Sprint("fake/", i))
 			m.Address.BilledTo = "somewhere"
 			n.submit(m)
 		}
@@ -94,7 +95,7 @@ func TestAnswersOfOneAddressWait(t *testing.T) {
 // An answer that is stopped while it waits, or while it is made, makes room for the next.
 func TestStoppedAnswersMakeRoom(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
-		var all []core.Accepted
+		var all []chat.Accepted
 		for i := range 5 {
 			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
 		}
@@ -139,7 +140,7 @@ func TestLaterMessageWhileAnAnswerWaits(t *testing.T) {
 // What was left waiting is answered after a restart.
 func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
 	atOnce(t, func(w *world, n *node) {
-		var all []core.Accepted
+		var all []chat.Accepted
 		for i := range 4 {
 			all = append(all, n.asks(fmt.Sprint("fake/", i), "ada"))
 		}
@@ -156,7 +157,7 @@ func TestChoicesMakeRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 1
 		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			q, err := c.Choose(ctx, "Which one?", core.Question{Options: []string{"Dunes", "Rain"}})
+			q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			if err != nil {
 				return core.Result{}, err
 			}
@@ -169,7 +170,7 @@ func TestChoicesMakeRoom(t *testing.T) {
 			}
 			return []step{write("Done.")}
 		}
-		w.model.where = func(r llm.Request) core.RoomID {
+		w.model.where = func(r llm.Request) chat.RoomID {
 			if strings.HasPrefix(r.Messages[0].Text, "play") {
 				return "fake/0"
 			}
@@ -179,7 +180,7 @@ func TestChoicesMakeRoom(t *testing.T) {
 		synctest.Wait()
 		second := n.submit(w.message("fake/1", "ada", "Hello"))
 		w.wants(second, answer.Completed, "Done.")
-		acc := n.tell(core.Choice(pressed(w.question(first), 1)))
+		acc := n.tell(chat.Choice(pressed(w.question(first), 1)))
 		w.ended(acc)
 		if o, _ := w.ended(first); o.Status != answer.Completed {
 			t.Errorf("the answer that waited is %+v", o)

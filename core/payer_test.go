@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -13,7 +14,7 @@ type paid struct{ model llm.Model }
 
 func (paid) Name() string { return "paid" }
 
-func (p paid) Chosen(ctx context.Context, _ core.Question) (says string, err error) {
+func (p paid) Chosen(ctx context.Context, _ chat.Question) (says string, err error) {
 	for c, err := range p.model.Generate(ctx, llm.Request{}) {
 		if err != nil {
 			return "", err
@@ -28,28 +29,28 @@ func (p paid) Chosen(ctx context.Context, _ core.Question) (says string, err err
 func TestWhoTriggersPays(t *testing.T) {
 	for name, c := range map[string]struct {
 		chooser string
-		trigger func(n *node, q core.Question) core.Accepted
+		trigger func(n *node, q chat.Question) chat.Accepted
 		payer   string
 	}{
-		"a button": {"paid", func(n *node, q core.Question) core.Accepted {
-			return n.tell(core.Choice(pressed(q, 1).by("bob")))
+		"a button": {"paid", func(n *node, q chat.Question) chat.Accepted {
+			return n.tell(chat.Choice(pressed(q, 1).by("bob")))
 		}, "bob"},
-		"a button from an address": {"paid", func(n *node, q core.Question) core.Accepted {
-			p := core.Choice(pressed(q, 1).by("bob"))
+		"a button from an address": {"paid", func(n *node, q chat.Question) chat.Accepted {
+			p := chat.Choice(pressed(q, 1).by("bob"))
 			p.BilledTo = "somewhere"
 			return n.tell(p)
 		}, "somewhere"},
-		"a button that is a message": {core.AsMessage, func(n *node, q core.Question) core.Accepted {
-			p := core.Choice(pressed(q, 1).by("bob"))
+		"a button that is a message": {core.AsMessage, func(n *node, q chat.Question) chat.Accepted {
+			p := chat.Choice(pressed(q, 1).by("bob"))
 			p.BilledTo = "somewhere"
 			return n.tell(p)
 		}, "somewhere"},
-		"an option in words": {"paid", func(n *node, q core.Question) core.Accepted {
+		"an option in words": {"paid", func(n *node, q chat.Question) chat.Accepted {
 			m := n.w.message(q.Room, "bob", "2")
 			m.Addressed, m.Address.BilledTo = true, "somewhere"
 			return n.submit(m)
 		}, "somewhere"},
-		"/retry": {"paid", func(n *node, q core.Question) core.Accepted {
+		"/retry": {"paid", func(n *node, q chat.Question) chat.Accepted {
 			m := n.w.message(q.Room, "bob", "/retry")
 			m.Addressed = true
 			return n.submit(m)
@@ -65,8 +66,8 @@ func TestWhoTriggersPays(t *testing.T) {
 				hello.Addressed = true
 				w.ended(n.submit(hello))
 				before := w.spent("person/ada")
-				asked := n.announce(core.Notice{To: core.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &core.Question{
-					Options: []string{"Red", "Blue"}, For: []core.EntityID{"bob"}, Chooser: c.chooser,
+				asked := n.announce(chat.Notice{To: chat.Address{Room: group, ReplyTo: hello.ID}, Text: "Which?", Ask: &chat.Question{
+					Options: []string{"Red", "Blue"}, For: []chat.EntityID{"bob"}, Chooser: c.chooser,
 				}})
 				w.ended(asked)
 				w.ended(c.trigger(n, w.question(asked)))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime/debug"
 	"time"
+
+	"parley/core/chat"
 )
 
 // Plugin is a bundle of what the agent can do. It is data: whoever builds the gateway lists it.
@@ -57,15 +59,15 @@ type ProviderResult struct {
 
 // TurnContext is the turn that providers, evaluators and actions are asked about.
 type TurnContext struct {
-	Agent   Agent
-	Run     RunID
-	Room    Room
-	Message Memory   // the newest that is answered
-	Recent  []Memory // what was said in the room up to this turn, oldest first
+	Agent   chat.Agent
+	Run     chat.RunID
+	Room    chat.Room
+	Message chat.Memory   // the newest that is answered
+	Recent  []chat.Memory // what was said in the room up to this turn, oldest first
 	Private bool
 	// Attached are the messages of the room's latest that have files, oldest first, with all that was read of these: Recent may
 	// hold the beginnings alone, or not the message any more.
-	Attached []Memory
+	Attached []chat.Memory
 	// Owner says that all that is answered was written by owners of the agent, and Allowed, that it was by people whom an
 	// owner has named, by their account or a role, rather than by guests. Both follow from who they are on their platform, never from what a text
 	// says (SE-08).
@@ -73,7 +75,7 @@ type TurnContext struct {
 	Summary        string       // what was said before Recent, in short; empty if that is unknown or nothing
 	Actions        []ActionSpec // what the agent can do in this turn
 
-	inputs []MemoryID // what is answered
+	inputs []chat.MemoryID // what is answered
 	ask    func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)
 }
 
@@ -81,7 +83,7 @@ type TurnContext struct {
 type Evaluator interface {
 	Name() string
 	// Evaluate is given what was said. It runs under a time limit; its error is logged.
-	Evaluate(ctx context.Context, s TurnContext, said Memory) error
+	Evaluate(ctx context.Context, s TurnContext, said chat.Memory) error
 }
 
 // background does the work of a plugin.

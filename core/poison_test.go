@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -32,7 +33,7 @@ func (w *world) lives(most int, kills func(last string) bool) (died int) {
 				return []step{pause(time.Second), func(context.Context) (*llm.Chunk, error) {
 					p.die()
 					once.Do(func() { close(dead) })
-					return nil, core.ErrCrashed
+					return nil, chat.ErrCrashed
 				}}
 			}
 			return []step{pause(2 * time.Second), write("You said: " + last)}
@@ -56,22 +57,22 @@ func (w *world) lives(most int, kills func(last string) bool) (died int) {
 }
 
 // waits accepts a message while no process runs.
-func (w *world) waits(in core.RoomID, author core.EntityID, text string) core.Accepted {
+func (w *world) waits(in chat.RoomID, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	m := w.message(in, author, text)
-	acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+	acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
 	w.must(err)
 	w.accepted = append(w.accepted, m.ID)
 	return acc
 }
 
 // crowd has each of many people ask something in a room of their own, while no process runs.
-func (w *world) crowd(texts ...string) (all []core.Accepted) {
+func (w *world) crowd(texts ...string) (all []chat.Accepted) {
 	w.Helper()
-	w.model.where = func(r llm.Request) core.RoomID { return core.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
+	w.model.where = func(r llm.Request) chat.RoomID { return chat.RoomID("fake/" + r.Messages[len(r.Messages)-1].Text) }
 	for _, text := range texts {
-		w.cfg.Access.People[core.EntityID(text)] = true
-		all = append(all, w.waits(core.RoomID("fake/"+text), core.EntityID(text), text))
+		w.cfg.Access.People[chat.EntityID(text)] = true
+		all = append(all, w.waits(chat.RoomID("fake/"+text), chat.EntityID(text), text))
 	}
 	return all
 }
@@ -91,7 +92,7 @@ func TestPoisonIsSetAside(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Turns.Direct = core.Queue
 		w.cfg.Access.People["bob"] = true
-		w.model.where = func(r llm.Request) core.RoomID {
+		w.model.where = func(r llm.Request) chat.RoomID {
 			if last := r.Messages[len(r.Messages)-1].Text; last == "elsewhere" {
 				return "fake/bob"
 			}
@@ -101,11 +102,11 @@ func TestPoisonIsSetAside(t *testing.T) {
 		first.kill()
 		<-first.ended
 		first.ended <- nil
-		var accepted []core.Accepted
-		for _, m := range []core.Message{
+		var accepted []chat.Accepted
+		for _, m := range []chat.Message{
 			w.message(room, "ada", "poison"), w.message(room, "ada", "after it"), w.message("fake/bob", "bob", "elsewhere"),
 		} {
-			acc, err := w.store.Accept(w.Context(), m, core.JoinRule{})
+			acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{})
 			w.must(err)
 			w.accepted = append(w.accepted, m.ID)
 			accepted = append(accepted, acc)
@@ -187,7 +188,7 @@ func TestSuspectsPause(t *testing.T) {
 		n := w.start()
 		m := w.message("fake/bob", "bob", "new")
 		w.wants(n.submit(m), answer.Completed, "You said: new")
-		_, err := n.ProcessMessage(w.Context(), core.Command{Room: "fake/a", Author: "a", Name: core.Stop})
+		_, err := n.ProcessMessage(w.Context(), chat.Command{Room: "fake/a", Author: "a", Name: chat.Stop})
 		w.must(err)
 		w.wants(accepted[0], answer.Stopped, "")
 		w.wants(accepted[1], answer.Completed, "You said: b")
@@ -255,7 +256,7 @@ func TestAttemptsAreCountedFirst(t *testing.T) {
 // IN-18: the owner is told once, in private, and a run is retried in its own message, also after others.
 func TestSetAsideIsToldAndRetried(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Owners = map[core.EntityID]bool{"olga": true}
+		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		poison := w.crowd("olga", "poison")[1]
 		var cured atomic.Bool
 		w.lives(10, func(last string) bool { return last == "poison" && !cured.Load() })
@@ -279,7 +280,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 		if got := w.chat.visible(); slices.Contains(got, line) || !slices.Contains(got, "You said: poison") {
 			t.Errorf("the chat shows %q", got)
 		}
-		if err := n.RetryRun(w.Context(), poison.Run); !errors.Is(err, core.ErrNotFound) {
+		if err := n.RetryRun(w.Context(), poison.Run); !errors.Is(err, chat.ErrNotFound) {
 			t.Errorf("retried once more: %v", err)
 		}
 	})
@@ -289,7 +290,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 func TestSetAsideInSilence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		m := w.message(group, "ada", "poison")
-		acc, err := w.store.Accept(w.Context(), m, core.JoinRule{Kind: core.RunDecide})
+		acc, err := w.store.Accept(w.Context(), m, chat.JoinRule{Kind: chat.RunDecide})
 		w.must(err)
 		w.lives(10, func(string) bool { return true })
 		if o, said := w.ended(acc); o.Failure != llm.SetAside || !o.Withdrawn || said != "" || len(w.chat.visible()) > 0 {

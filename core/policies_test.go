@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // REFERENCE 3.1 loses B's answer here.
@@ -77,12 +78,12 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy
 				n := w.start()
-				var in []core.Message
+				var in []chat.Message
 				for i := range many {
 					in = append(in, w.message(room, "ada", fmt.Sprint("message ", i)))
 				}
 				var wg sync.WaitGroup
-				accepted := make([]core.Accepted, len(in))
+				accepted := make([]chat.Accepted, len(in))
 				for i, m := range in {
 					w.accepted = append(w.accepted, m.ID)
 					wg.Go(func() {
@@ -95,7 +96,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 				}
 				wg.Wait()
 				statuses := map[answer.Status]int{}
-				var last core.Run
+				var last chat.Run
 				for _, acc := range accepted {
 					o, _ := w.ended(acc)
 					statuses[o.Status]++
@@ -141,7 +142,7 @@ func TestMessageAtEachEffect(t *testing.T) {
 	for effect, more := 1, true; more; effect++ {
 		inWorld(t, func(w *world) {
 			w.cfg.Turns.Direct = core.Queue
-			var b core.Accepted
+			var b chat.Accepted
 			var n *node
 			p := &ports{}
 			p.at(effect, func() { b = n.say("B") })

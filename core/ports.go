@@ -4,39 +4,40 @@ import (
 	"context"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // Tracker knows the latest turn of each room, on all replicas. It hurries; the journal decides. It may forget, and
 // it may be out of reach: then runs end in their own time.
 type Tracker interface {
 	// Claim makes id the latest turn of the agent's room. Contexts of earlier claims are cancelled with
-	// [ErrSuperseded], on this replica before Claim returns and on all others soon. It is refused with
-	// ErrSuperseded if a later turn is known, and with [ErrStopped] if id was stopped. The same id may be claimed
+	// [chat.ErrSuperseded], on this replica before Claim returns and on all others soon. It is refused with
+	// ErrSuperseded if a later turn is known, and with [chat.ErrStopped] if id was stopped. The same id may be claimed
 	// again, anywhere; nothing is cancelled by that. The context is a child of ctx and is cancelled with it; ending
 	// ctx is how a claim is let go, and forgets nothing. Beside any other error there may be a context all the same:
 	// the claim then counts as far as the tracker can reach. Ids begin at 1.
-	Claim(ctx context.Context, agent AgentID, room RoomID, id ResponseID) (context.Context, error)
+	Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error)
 	// Settle is the truth about id, whatever its context says: nil, ErrSuperseded or ErrStopped.
-	Settle(ctx context.Context, agent AgentID, room RoomID, id ResponseID) error
+	Settle(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) error
 	// Stop cancels every turn up to and including upTo with ErrStopped, on all replicas, running or not.
-	Stop(ctx context.Context, agent AgentID, room RoomID, upTo ResponseID) error
+	Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID, upTo chat.ResponseID) error
 }
 
 // Bus carries what changes in the answers of a room to those who watch it on other replicas. It may lose frames and
 // repeat them, and retains nothing.
 type Bus interface {
 	// Publish gives f to everybody subscribed to room, soon, in the order of its calls. It never waits for readers.
-	Publish(ctx context.Context, room RoomID, f Frame) error
+	Publish(ctx context.Context, room chat.RoomID, f Frame) error
 	// Subscribe delivers what is published from now on, until ctx is done; then the channel is closed. A reader who
 	// is too slow misses frames. A channel may also be closed early when the connection is lost: subscribe again.
-	Subscribe(ctx context.Context, room RoomID) (<-chan Frame, error)
+	Subscribe(ctx context.Context, room chat.RoomID) (<-chan Frame, error)
 }
 
 // Frame is what changed in an answer since From. A frame without Changes asks for all of it: the holder answers with
 // one from 0.
 type Frame struct {
-	Run     RunID           `json:"run"`
-	Epoch   Epoch           `json:"epoch,omitempty"`
+	Run     chat.RunID      `json:"run"`
+	Epoch   chat.Epoch      `json:"epoch,omitempty"`
 	From    answer.Cursor   `json:"from,omitempty"`
 	Changes []answer.Change `json:"changes,omitempty"`
 }
@@ -48,10 +49,10 @@ type Surface interface {
 	// the platform has definitely refused to create it (Gone); if note fails it changes nothing more and returns that error.
 	// When ctx is done it lets a request under way end, and returns the cause. When people have removed the answer it shows
 	// nothing more and returns [ErrRemoved].
-	Show(ctx context.Context, a *answer.Answer, note func(Shown) error) error
+	Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error
 }
 
 // Opener opens the conversation of a run, with what the run has shown there already. A nil Surface means that nothing
-// is posted there: people watch the answer itself. [ErrUnreached] means that it can't be opened, now or later; any
+// is posted there: people watch the answer itself. [chat.ErrUnreached] means that it can't be opened, now or later; any
 // other error, that it is worth another try.
-type Opener func(ctx context.Context, r Run) (Surface, error)
+type Opener func(ctx context.Context, r chat.Run) (Surface, error)

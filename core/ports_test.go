@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
@@ -59,7 +60,7 @@ func (p *ports) alive() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dead {
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
 	return nil
 }
@@ -119,7 +120,7 @@ func (p *ports) wrap(cfg *core.Config) {
 	cfg.Store = &portStore{cfg.Store, p}
 	cfg.Tracker = &portTracker{cfg.Tracker, p}
 	open := cfg.Open
-	cfg.Open = func(ctx context.Context, r core.Run) (core.Surface, error) {
+	cfg.Open = func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		s, err := open(ctx, r)
 		if ps, ok := s.(*poster); ok {
 			ps.ports = p
@@ -133,11 +134,11 @@ type portStore struct {
 	p *ports
 }
 
-func (s *portStore) Accept(ctx context.Context, m core.Message, j core.JoinRule) (core.Accepted, error) {
-	return effect(s.p, "accept", func() (core.Accepted, error) { return s.Store.Accept(ctx, m, j) })
+func (s *portStore) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	return effect(s.p, "accept", func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
 }
 
-func (s *portStore) LetIn(ctx context.Context, who core.Person) error {
+func (s *portStore) LetIn(ctx context.Context, who chat.Person) error {
 	return act(s.p, "let in", func() error { return s.Store.LetIn(ctx, who) })
 }
 
@@ -145,23 +146,23 @@ func (s *portStore) TurnAway(ctx context.Context, code string) error {
 	return act(s.p, "turn away", func() error { return s.Store.TurnAway(ctx, code) })
 }
 
-func (s *portStore) Retire(ctx context.Context, id string) (core.Accepted, error) {
-	return effect(s.p, "retire", func() (core.Accepted, error) { return s.Store.Retire(ctx, id) })
+func (s *portStore) Retire(ctx context.Context, id string) (chat.Accepted, error) {
+	return effect(s.p, "retire", func() (chat.Accepted, error) { return s.Store.Retire(ctx, id) })
 }
 
-func (s *portStore) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
-	return effect(s.p, "choose", func() (core.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
+func (s *portStore) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	return effect(s.p, "choose", func() (chat.Accepted, error) { return s.Store.Choose(ctx, id, option, in, payer) })
 }
 
-func (s *portStore) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
-	return effect(s.p, "start", func() (core.Run, error) { return s.Store.Start(ctx, id, owner) })
+func (s *portStore) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+	return effect(s.p, "start", func() (chat.Run, error) { return s.Store.Start(ctx, id, owner) })
 }
 
-func (s *portStore) Note(ctx context.Context, id core.RunID, e core.Epoch, n core.Note) error {
+func (s *portStore) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
 	return act(s.p, noteName(n), func() error { return s.Store.Note(ctx, id, e, n) })
 }
 
-func noteName(n core.Note) string {
+func noteName(n chat.Note) string {
 	switch {
 	case n.Verdict != nil:
 		return "note verdict"
@@ -177,19 +178,19 @@ func noteName(n core.Note) string {
 	return "note text"
 }
 
-func (s *portStore) Finish(ctx context.Context, id core.RunID, e core.Epoch, o answer.Outcome, m core.Memory) error {
+func (s *portStore) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
 	return act(s.p, "finish", func() error { return s.Store.Finish(ctx, id, e, o, m) })
 }
 
-func (s *portStore) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
+func (s *portStore) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	return act(s.p, "revise", func() error { return s.Store.Revise(ctx, id, text, files) })
 }
 
-func (s *portStore) Reopen(ctx context.Context, id core.RunID) error {
+func (s *portStore) Reopen(ctx context.Context, id chat.RunID) error {
 	return act(s.p, "reopen", func() error { return s.Store.Reopen(ctx, id) })
 }
 
-func (s *portStore) Forget(ctx context.Context, id core.MemoryID) error {
+func (s *portStore) Forget(ctx context.Context, id chat.MemoryID) error {
 	return act(s.p, "forget", func() error { return s.Store.Forget(ctx, id) })
 }
 
@@ -207,11 +208,11 @@ func (s *portStore) Leave(ctx context.Context, owner string) error {
 	return s.Store.Leave(ctx, owner)
 }
 
-func (s *portStore) RetryRun(ctx context.Context, id core.RunID) error {
+func (s *portStore) RetryRun(ctx context.Context, id chat.RunID) error {
 	return act(s.p, "retry", func() error { return s.Store.RetryRun(ctx, id) })
 }
 
-func (s *portStore) OpenRuns(ctx context.Context, in core.RoomID) ([]core.Run, error) {
+func (s *portStore) OpenRuns(ctx context.Context, in chat.RoomID) ([]chat.Run, error) {
 	if err := s.p.alive(); err != nil {
 		return nil, err
 	}
@@ -226,14 +227,14 @@ type portTracker struct {
 	p *ports
 }
 
-func (t *portTracker) Claim(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+func (t *portTracker) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) (context.Context, error) {
 	return effect(t.p, "claim", func() (context.Context, error) { return t.Tracker.Claim(ctx, a, in, id) })
 }
 
-func (t *portTracker) Settle(ctx context.Context, a core.AgentID, in core.RoomID, id core.ResponseID) error {
+func (t *portTracker) Settle(ctx context.Context, a chat.AgentID, in chat.RoomID, id chat.ResponseID) error {
 	return act(t.p, "settle", func() error { return t.Tracker.Settle(ctx, a, in, id) })
 }
 
-func (t *portTracker) Stop(ctx context.Context, a core.AgentID, in core.RoomID, upTo core.ResponseID) error {
+func (t *portTracker) Stop(ctx context.Context, a chat.AgentID, in chat.RoomID, upTo chat.ResponseID) error {
 	return act(t.p, "stop", func() error { return t.Tracker.Stop(ctx, a, in, upTo) })
 }

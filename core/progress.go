@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -54,7 +55,7 @@ func (p *Progress) Important(text string) {
 
 // Choose asks people how to go on, as [Call.Choose] does: at once, in the place of what was told before, and until the next
 // update. It fails if the operation is over.
-func (p *Progress) Choose(ctx context.Context, text string, q Question) (Question, error) {
+func (p *Progress) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	if !p.open() {
 		return q, errors.New("ask: the operation is over")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -115,8 +116,8 @@ func TestProgressChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a answer.Answer
-				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
-					answered := make(chan core.Question, 1)
+				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
+					answered := make(chan chat.Question, 1)
 					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
 						if q.Choice = 1; c.chosen > 0 {
 							answered <- q
@@ -127,16 +128,16 @@ func TestProgressChoose(t *testing.T) {
 				}))
 				p.Update("looking")
 				time.Sleep(c.before)
-				switch q, err := p.Choose(t.Context(), "Which?", core.Question{Options: []string{"a", "b"}}); {
+				switch q, err := p.Choose(t.Context(), "Which?", chat.Question{Options: []string{"a", "b"}}); {
 				case err == nil:
 					p.Update("taking " + q.Options[q.Choice])
 					p.Complete("taken")
-				case errors.Is(err, core.ErrUnanswered) && c.chosen == 0:
+				case errors.Is(err, chat.ErrUnanswered) && c.chosen == 0:
 					p.Fail("Nobody wants any.")
 				default:
 					t.Error(err)
 				}
-				if _, err := p.Choose(t.Context(), "Another?", core.Question{Options: []string{"a"}}); err == nil {
+				if _, err := p.Choose(t.Context(), "Another?", chat.Question{Options: []string{"a"}}); err == nil {
 					t.Error("it asks after its end")
 				}
 				time.Sleep(time.Second)

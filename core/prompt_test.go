@@ -15,21 +15,22 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
 
 // eliza is a character with something of everything.
-func eliza(a core.Agent) core.Agent {
+func eliza(a chat.Agent) chat.Agent {
 	a.Name = "Eliza"
-	a.Character = core.Character{
+	a.Character = chat.Character{
 		Bio: []string{"Eliza runs a small bookshop.", "She has read nearly all of it."}, Topics: []string{"novels", "tea"},
-		Adjectives: []string{"warm", "dry"}, Style: core.Style{All: []string{"short sentences"}, Chat: []string{"asks back"}, Post: []string{"never"}},
-		MessageExamples: [][]core.Example{
+		Adjectives: []string{"warm", "dry"}, Style: chat.Style{All: []string{"short sentences"}, Chat: []string{"asks back"}, Post: []string{"never"}},
+		MessageExamples: [][]chat.Example{
 			{{Name: "Ann", Text: "Anything new?"}, {Name: "Eliza", Text: "Always.\nSit down.", Actions: []string{"REPLY"}}},
 			{{Name: "Ben", Text: "Tea?"}, {Name: "Eliza", Text: "Please."}},
 		},
-		Knowledge: []core.Document{{Name: "hours.txt", Text: "The shop opens at nine."}},
+		Knowledge: []chat.Document{{Name: "hours.txt", Text: "The shop opens at nine."}},
 	}
 	return a
 }
@@ -101,7 +102,7 @@ Now {{userName}} in {{roomId}} says: <message>{{messageText}}</message>
 // The prompts of a character, private and in a group, with places of their own for conversation and actions and without.
 // The same turn makes the same prompt, byte for byte.
 func TestPrompts(t *testing.T) {
-	for name, in := range map[string]core.RoomID{"private": room, "group": group} {
+	for name, in := range map[string]chat.RoomID{"private": room, "group": group} {
 		for form, c := range forms {
 			t.Run(name+" "+form, func(t *testing.T) {
 				var first string
@@ -162,8 +163,8 @@ func promptOf(t *testing.T, form, text, name string) (req llm.Request) {
 		n := w.start()
 		m := w.message(group, "ada", text)
 		m.Addressed, m.Name, m.Place.Name = true, name, name
-		m.Quoted = core.Quoted{Name: name, Text: text}
-		m.Files = []core.Attachment{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
+		m.Quoted = chat.Quoted{Name: name, Text: text}
+		m.Files = []chat.Attachment{{Ref: "f", Name: name, Type: "text/plain", Text: text, Title: name}}
 		w.ended(n.submit(m))
 		req = w.lastPrompt()
 	})
@@ -324,7 +325,7 @@ func TestSummary(t *testing.T) {
 		w.cfg.Models.Small = small
 		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
 		n := w.start()
-		var first core.MemoryID
+		var first chat.MemoryID
 		for i := range 12 {
 			begun := time.Now()
 			acc := n.say(fmt.Sprintf("number %d %s", i, strings.Repeat("word ", 50)))

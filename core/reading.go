@@ -7,19 +7,20 @@ import (
 	"slices"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/template"
 )
 
 // Reader reads what is attached to messages. It is safe for concurrent use.
 type Reader interface {
-	// Read returns files in their order, each with what it holds, or with why that can't be told ([Attachment.Unread]). It never
+	// Read returns files in their order, each with what it holds, or with why that can't be told ([chat.Attachment.Unread]). It never
 	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*LimitError] forbids
 	// to read today, it returns as they are. What a model is asked about a picture is describe.
-	Read(ctx context.Context, connector string, files []Attachment, describe string) []Attachment
+	Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment
 	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
-	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([Attachment.Unread]).
-	Pictures(ctx context.Context, connector string, files []Attachment, most int) (shown []llm.File, fetched []Attachment)
+	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([chat.Attachment.Unread]).
+	Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment)
 }
 
 const (
@@ -32,7 +33,7 @@ var errReading = errors.New("reading the files took too long")
 
 // read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
-func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(Attachment) bool) {
+func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(chat.Attachment) bool) {
 	about := x.about(*s)
 	files := x.unread(about, wanted)
 	if len(files) == 0 {
@@ -42,7 +43,7 @@ func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(Attach
 	defer cancel()
 	files = x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
-		files = slices.DeleteFunc(files, func(f Attachment) bool { return f.Unread != "" })
+		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
 		x.learn(s, m, files)
@@ -50,7 +51,7 @@ func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(Attach
 }
 
 // unread are the files of about that are still to be read, as far as wanted says.
-func (x *execution) unread(about []Memory, wanted func(Attachment) bool) (files []Attachment) {
+func (x *execution) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
 	if x.rt.cfg.Reader == nil {
 		return nil
 	}
@@ -71,9 +72,9 @@ func (x *execution) describe() string {
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
 // before. The latest come last.
-func (x *execution) about(s TurnContext) (about []Memory) {
-	replied := map[MemoryID]bool{}
-	people := map[EntityID]time.Time{} // when each asked first
+func (x *execution) about(s TurnContext) (about []chat.Memory) {
+	replied := map[chat.MemoryID]bool{}
+	people := map[chat.EntityID]time.Time{} // when each asked first
 	for _, m := range s.Recent {
 		if m.ID == s.Message.ID || slices.Contains(x.run.Inputs, m.ID) {
 			replied[m.InReplyTo] = true
@@ -92,7 +93,7 @@ func (x *execution) about(s TurnContext) (about []Memory) {
 }
 
 // learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
-func (x *execution) learn(s *TurnContext, m Memory, read []Attachment) {
+func (x *execution) learn(s *TurnContext, m chat.Memory, read []chat.Attachment) {
 	now, err := x.rt.cfg.Store.Memory(x.life, m.ID)
 	if err == nil {
 		before := now.Files
@@ -100,7 +101,7 @@ func (x *execution) learn(s *TurnContext, m Memory, read []Attachment) {
 		if slices.Equal(before, now.Files) {
 			return
 		}
-		now.Text = withTranscripts(now.Text, fresh(before, now.Files))
+		now.Text = chat.WithTranscripts(now.Text, fresh(before, now.Files))
 		err = x.rt.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
@@ -120,10 +121,10 @@ func (x *execution) learn(s *TurnContext, m Memory, read []Attachment) {
 }
 
 // merged are files with what was read of them.
-func merged(files, read []Attachment) []Attachment {
+func merged(files, read []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
-		k := slices.IndexFunc(read, func(r Attachment) bool { return r.Ref == f.Ref })
+		k := slices.IndexFunc(read, func(r chat.Attachment) bool { return r.Ref == f.Ref })
 		if k < 0 {
 			continue
 		}
@@ -136,7 +137,7 @@ func merged(files, read []Attachment) []Attachment {
 }
 
 // fresh are those of files that were not read before.
-func fresh(before, files []Attachment) (all []Attachment) {
+func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 	for i, f := range files {
 		if !before[i].Read() {
 			all = append(all, f)
@@ -146,9 +147,9 @@ func fresh(before, files []Attachment) (all []Attachment) {
 }
 
 // anyFile and voice are what [execution.read] may want.
-func anyFile(Attachment) bool { return true }
+func anyFile(chat.Attachment) bool { return true }
 
-func voice(f Attachment) bool { return f.Voice }
+func voice(f chat.Attachment) bool { return f.Voice }
 
 // viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
@@ -156,7 +157,7 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []llm.File {
 	if !x.rt.cfg.Models.LargeVision || x.rt.cfg.Reader == nil {
 		return nil
 	}
-	var files []Attachment
+	var files []chat.Attachment
 	about := x.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
@@ -182,12 +183,12 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []llm.File {
 }
 
 // questionText is the message that a turn answers, by its id.
-func questionText(s TurnContext) MemoryID { return cmp.Or(s.Message.ID, MemoryID(s.Run)) }
+func questionText(s TurnContext) chat.MemoryID { return cmp.Or(s.Message.ID, chat.MemoryID(s.Run)) }
 
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
-func (x *execution) worded(s TurnContext) func(Attachment) bool {
-	return func(f Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
+func (x *execution) worded(s TurnContext) func(chat.Attachment) bool {
+	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.

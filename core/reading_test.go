@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -23,7 +24,7 @@ type librarian struct {
 	fails bool
 }
 
-func (r *librarian) Read(ctx context.Context, connector string, files []core.Attachment, describe string) []core.Attachment {
+func (r *librarian) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
 	read := slices.Clone(files)
 	r.mu.Lock()
 	for _, f := range files {
@@ -49,7 +50,7 @@ func (r *librarian) Read(ctx context.Context, connector string, files []core.Att
 	return read
 }
 
-func (r *librarian) Pictures(_ context.Context, _ string, files []core.Attachment, most int) (all []llm.File, fetched []core.Attachment) {
+func (r *librarian) Pictures(_ context.Context, _ string, files []chat.Attachment, most int) (all []llm.File, fetched []chat.Attachment) {
 	for _, f := range files[:min(most, len(files))] {
 		if !f.Voice {
 			all, fetched = append(all, llm.File{Name: f.Ref, Type: f.Type}), append(fetched, f)
@@ -82,12 +83,12 @@ func reading(t *testing.T, play func(*world, *librarian)) {
 	})
 }
 
-func pic(ref string) core.Attachment {
-	return core.Attachment{Ref: ref, Name: ref, Type: "image/png", Size: 3}
+func pic(ref string) chat.Attachment {
+	return chat.Attachment{Ref: ref, Name: ref, Type: "image/png", Size: 3}
 }
 
-func spoke(ref string) core.Attachment {
-	return core.Attachment{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
+func spoke(ref string) chat.Attachment {
+	return chat.Attachment{Ref: ref, Name: ref, Type: "audio/ogg", Size: 3, Voice: true}
 }
 
 // A file is read once, and what it holds stands in later prompts too, also after a restart.
@@ -164,7 +165,7 @@ func TestEndlessReading(t *testing.T) {
 func TestWhatIsRead(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		n := w.start()
-		send := func(author core.EntityID, f core.Attachment) core.MemoryID {
+		send := func(author chat.EntityID, f chat.Attachment) chat.MemoryID {
 			m := with(w.message(group, author, "Look"), f)
 			n.submit(m)
 			return m.ID
@@ -201,7 +202,7 @@ func TestEditWhileReading(t *testing.T) {
 				acc := n.submit(m)
 				time.Sleep(2 * time.Second)
 				m.Text = "Look"
-				_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+				_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 				w.must(err)
 				w.wants(acc, answer.Completed, "You said: Look\n[File: a, image/png]\nseen a")
 				got, err := w.store.Memory(w.Context(), m.ID)
@@ -221,7 +222,7 @@ func TestVoiceBecomesText(t *testing.T) {
 		m := with(w.message(room, "ada", ""), spoke("v"))
 		acc := n.submit(m)
 		w.wants(acc, answer.Completed, "You said: heard v")
-		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 		w.must(err)
 		synctest.Wait()
 		got, err := w.store.Memory(w.Context(), m.ID)
@@ -240,7 +241,7 @@ func TestEditBesideVoice(t *testing.T) {
 		m := with(w.message(room, "ada", "A capton"), spoke("v"))
 		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
 		m.Text = "A caption"
-		_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+		_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 		w.must(err)
 		got, err := w.store.Memory(w.Context(), m.ID)
 		w.must(err)
@@ -274,18 +275,18 @@ func TestVoiceInAGroup(t *testing.T) {
 // A question that is answered again, or was changed, is answered with its pictures.
 func TestPicturesOfTheSameQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
-		again func(*world, *node, core.Message)
+		again func(*world, *node, chat.Message)
 		want  string
 	}{
-		"/retry": {func(w *world, n *node, _ core.Message) { w.ended(n.say("/retry")) }, "a a"},
-		"other words": {func(w *world, n *node, m core.Message) {
+		"/retry": {func(w *world, n *node, _ chat.Message) { w.ended(n.say("/retry")) }, "a a"},
+		"other words": {func(w *world, n *node, m chat.Message) {
 			m.Text = "Two"
-			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 			w.must(err)
 		}, "a a"},
-		"another picture": {func(w *world, n *node, m core.Message) {
-			m.Files = []core.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
-			_, err := n.ProcessMessage(w.Context(), core.Edited{Memory: m.Memory})
+		"another picture": {func(w *world, n *node, m chat.Message) {
+			m.Files = []chat.Attachment{{Ref: "b", Name: "b", Type: "image/png", Size: 4}}
+			_, err := n.ProcessMessage(w.Context(), chat.Edited{Memory: m.Memory})
 			w.must(err)
 		}, "a b"},
 	} {

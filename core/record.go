@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // unseen is how long an action waits until people see what it shows.
@@ -18,7 +19,7 @@ const unseen = 30 * time.Second
 const noteEvery = 5 * time.Second
 
 // note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
-func (x *execution) note(n Note) error {
+func (x *execution) note(n chat.Note) error {
 	if err := x.rt.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
 		return fmt.Errorf("record %s: %w", x.run.ID, err)
 	}
@@ -30,7 +31,7 @@ func (x *execution) note(n Note) error {
 func (x *execution) persist(ctx context.Context, f func() error) error {
 	for wait := heartbeatEvery / 10; ; wait = min(2*wait, heartbeatEvery) {
 		err := f()
-		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, ErrCrashed) || ctx.Err() != nil {
+		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrCrashed) || ctx.Err() != nil {
 			return err
 		}
 		x.rt.cfg.Log.Error("the store is unreachable; retrying", "run", x.run.ID, "err", err)
@@ -44,14 +45,14 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 
 // noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
 // that has to wait for the store. Once the verdict stands nobody is asked any more: the last word is owed.
-func (x *execution) noteShown(s Shown) error {
+func (x *execution) noteShown(s chat.Shown) error {
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := settled(x.settle()); err != nil {
 			x.quit(err)
 			return err
 		}
 	}
-	n := Note{Shown: []Shown{s}, Text: x.answer.View().Text()} // whoever adopts the run knows what people may have read
+	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Text()} // whoever adopts the run knows what people may have read
 	if err := x.persist(x.life, func() error { return x.note(n) }); err != nil {
 		x.quit(err)
 		return err
@@ -60,23 +61,23 @@ func (x *execution) noteShown(s Shown) error {
 	defer x.mu.Unlock()
 	x.posted = true
 	if x.shown == nil {
-		x.shown = map[int]Shown{}
+		x.shown = map[int]chat.Shown{}
 	}
 	x.shown[s.Part] = s
 	return nil
 }
 
 // await returns when people see the answer up to at, with the messages that it stands in.
-func (x *execution) await(ctx context.Context, at answer.Cursor) ([]Shown, error) {
+func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, error) {
 	if !x.posts {
 		return nil, context.Cause(ctx)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, unseen, ErrUnseen)
+	ctx, cancel := context.WithTimeoutCause(ctx, unseen, chat.ErrUnseen)
 	defer cancel()
 	err := x.answer.WaitSeen(ctx, at)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var all []Shown
+	var all []chat.Shown
 	for _, part := range slices.Sorted(maps.Keys(x.shown)) {
 		if s := x.shown[part]; s.ID != "" && !s.Gone {
 			all = append(all, s)
@@ -110,7 +111,7 @@ func (x *execution) noteText() (stop func()) {
 			if v.At == at {
 				continue
 			}
-			if err := x.note(Note{Text: v.Text()}); err == nil {
+			if err := x.note(chat.Note{Text: v.Text()}); err == nil {
 				at = v.At
 			} else if errors.Is(err, answer.ErrLost) {
 				x.quit(answer.ErrLost)

@@ -10,6 +10,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // IN-17: what happened before /new changes nothing when it is delivered again after it, on any replica: it was accepted, and
@@ -23,7 +24,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 		asked := n.submit(begin)
 		w.ended(asked)
 		q := w.question(asked)
-		press := core.Choice(pressed(q, 0))
+		press := chat.Choice(pressed(q, 0))
 		forgotten := n.tell(press)
 		w.ended(forgotten)
 		w.accepted = nil // the room was cleared
@@ -34,7 +35,7 @@ func TestRedeliveredAfterNew(t *testing.T) {
 		later := n.say("B")
 		time.Sleep(time.Second)
 		for _, at := range []*node{n, w.start()} {
-			for _, m := range []core.Message{hi, begin} {
+			for _, m := range []chat.Message{hi, begin} {
 				if again, err := at.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
 					w.Errorf("%q again: %+v, %v", m.Text, again, err)
 				}
@@ -119,7 +120,7 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 		n := w.start()
 		m := w.message(room, "ada", "A")
 		w.ended(n.submit(m))
-		n.tell(core.Deleted{Room: room, ID: m.ID})
+		n.tell(chat.Deleted{Room: room, ID: m.ID})
 		w.accepted = nil
 		w.chat.forget()
 		if again, err := n.ProcessMessage(w.Context(), m); err != nil || !again.Duplicate || again.Run != "" {
@@ -134,8 +135,8 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 
 // A press that is delivered again is no mistake of whoever pressed (IN-17).
 func TestRedeliveredPress(t *testing.T) {
-	inChoice(t, func(w *world, n *node, c *chooser, q core.Question) {
-		press := core.Choice(pressed(q, 0))
+	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
+		press := chat.Choice(pressed(q, 0))
 		first := n.tell(press)
 		for range 2 {
 			if again := n.tell(press); again.Refused != "" || again.Run != first.Run || !again.Duplicate || !again.Chosen {
@@ -159,7 +160,7 @@ type expiring struct {
 	fail bool
 }
 
-func (s *expiring) Expire(ctx context.Context, before core.Expiry) (bool, error) {
+func (s *expiring) Expire(ctx context.Context, before chat.Expiry) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ages = append(s.ages, time.Since(before.Marks))

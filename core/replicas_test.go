@@ -12,6 +12,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // deafBus loses frames.
@@ -23,7 +24,7 @@ type deafBus struct {
 	frames []core.Frame // that it carried
 }
 
-func (b *deafBus) Publish(ctx context.Context, in core.RoomID, f core.Frame) error {
+func (b *deafBus) Publish(ctx context.Context, in chat.RoomID, f core.Frame) error {
 	b.mu.Lock()
 	lost := b.loses != nil && b.loses(f)
 	if !lost {
@@ -149,7 +150,7 @@ type cutBus struct {
 	cuts []context.CancelFunc
 }
 
-func (b *cutBus) Subscribe(ctx context.Context, in core.RoomID) (<-chan core.Frame, error) {
+func (b *cutBus) Subscribe(ctx context.Context, in chat.RoomID) (<-chan core.Frame, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -256,7 +257,7 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 		for range 4 {
 			nodes = append(nodes, w.start())
 		}
-		accepted := make([]core.Accepted, 100)
+		accepted := make([]chat.Accepted, 100)
 		var wg sync.WaitGroup
 		for i := range accepted {
 			m := w.message(room, "ada", strings.Repeat("x", i+1))
@@ -269,7 +270,7 @@ func TestHundredMessagesOnFourReplicas(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		last := slices.MaxFunc(accepted, func(a, b core.Accepted) int { return int(a.Response) - int(b.Response) })
+		last := slices.MaxFunc(accepted, func(a, b chat.Accepted) int { return int(a.Response) - int(b.Response) })
 		if o, _ := w.ended(last); o != done {
 			w.Errorf("the last ended as %+v", o)
 		}
@@ -313,7 +314,7 @@ func TestWatchedRunIsAdoptedHere(t *testing.T) {
 func TestWatchOfWhatIsNot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		if _, err := n.Watch(w.Context(), "nothing"); !errors.Is(err, core.ErrNotFound) {
+		if _, err := n.Watch(w.Context(), "nothing"); !errors.Is(err, chat.ErrNotFound) {
 			w.Errorf("watching gave %v", err)
 		}
 		acc := n.say("A")

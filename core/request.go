@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -62,7 +63,7 @@ func (st *state) draft(limit int) (llm.Request, span) {
 
 // askedFrom is where in Recent the messages begin that are answered.
 func askedFrom(s TurnContext) int {
-	if i := slices.IndexFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
+	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
 		return i
 	}
 	return len(s.Recent)

@@ -8,6 +8,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // IN-16: a message that arrives again while its own run waits for a choice is not that choice, whichever replica it reaches.
@@ -33,7 +34,7 @@ func TestResentMessageIsNoChoice(t *testing.T) {
 			if !a.over.IsZero() {
 				w.Fatalf("chosen is %+v, %v", a.chosen, a.err)
 			}
-			n.tell(core.Choice(pressed(w.question(first), 0)))
+			n.tell(chat.Choice(pressed(w.question(first), 0)))
 			w.wants(first, answer.Completed, fox+"\n\nNow playing Dunes\n\nEnjoy.")
 		})
 	}
@@ -77,7 +78,7 @@ func TestResentMessageOnlyAttaches(t *testing.T) {
 		})
 	})
 	t.Run("a choice that was typed", func(t *testing.T) {
-		inChoice(t, func(w *world, n *node, c *chooser, _ core.Question) {
+		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
 			m := w.message(room, "ada", "yes")
 			first := n.submit(m)
 			w.ended(first)

@@ -7,19 +7,17 @@ import (
 	"sync"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
-// Said is the id of the memory that holds what the run said.
-func (r Run) Said() MemoryID { return MemoryID(r.ID) }
-
 // hasBegun says that an earlier holder has left traces.
-func hasBegun(r Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
+func hasBegun(r chat.Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
 
 // execution is one holder's work on one run.
 type execution struct {
 	rt     *Runtime
-	run    Run
+	run    chat.Run
 	info   RunInfo
 	answer *answer.Answer
 	life   context.Context         // of the process
@@ -30,7 +28,7 @@ type execution struct {
 	state  *state                  // likewise
 	paid   bool                    // this attempt is counted
 	lost   bool                    // it holds less than it should: the rest is to be summed up
-	out    Memory                  // what the run has said, once that is stored
+	out    chat.Memory             // what the run has said, once that is stored
 	acted  []Acted                 // the calls that have ended
 	trace  decisionTrace           // how the answer came about
 
@@ -39,15 +37,15 @@ type execution struct {
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu      sync.Mutex
-	calls   map[string]*block // by their ids
-	offered *answer.Choices   // what the answer asks
-	posted  bool              // there is, or may be, a message in sight
-	shown   map[int]Shown     // what this holder knows of its messages, by part
+	calls   map[string]*block  // by their ids
+	offered *answer.Choices    // what the answer asks
+	posted  bool               // there is, or may be, a message in sight
+	shown   map[int]chat.Shown // what this holder knows of its messages, by part
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
 // shows that, and finishes. An error leaves the run to whoever looks next.
-func (rt *Runtime) execute(life context.Context, run Run) error {
+func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	process := withSpender(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
@@ -57,31 +55,31 @@ func (rt *Runtime) execute(life context.Context, run Run) error {
 	rt.emit(RunStarted{x.info})
 	rt.observe(x.info, a)
 
-	if run.Kind == RunDecide && !hasBegun(run) {
+	if run.Kind == chat.RunDecide && !hasBegun(run) {
 		if isHopeless(run) {
 			x.setAside()
-			return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
+			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
 		if wanted, err := x.wanted(); err != nil {
 			return err
 		} else if !wanted {
-			return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.trace.Actions})
+			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.trace.Actions})
 		}
 	}
 	refused := x.claimRoom()
 	defer x.quit(nil)
-	if run.Kind.claims() {
+	if run.Kind.Claims() {
 		rt.live.own(run.ID, a, x.quit)
 	}
-	if refused == nil && len(run.Inputs) == 0 && run.Kind != RunChoiceResult {
-		refused = ErrStopped // what was asked was taken back
+	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
+		refused = chat.ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !hasBegun(run) {
-		return x.finish(Verdict{Outcome: answer.Outcome{Status: statusOf(refused), Withdrawn: true}})
+		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: statusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)
-	if errors.Is(err, ErrUnreached) {
-		return x.finish(Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
+	if errors.Is(err, chat.ErrUnreached) {
+		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Withdrawn: true}})
 	} else if err != nil {
 		return fmt.Errorf("open the conversation of %s: %w", run.ID, err)
 	}
@@ -109,7 +107,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	x.rt.parallel.leave(x.run) // what is left to do is to show it
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
-		err = x.persist(x.life, func() error { return x.note(Note{Verdict: &v, Files: x.savedFiles}) })
+		err = x.persist(x.life, func() error { return x.note(chat.Note{Verdict: &v, Files: x.savedFiles}) })
 	}
 	if err != nil { // no last word: whoever adopts the run has it
 		hide(err)
@@ -148,14 +146,14 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 // claimRoom takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
 // of a room at a time anyway.
 func (x *execution) claimRoom() (refused error) {
-	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, ErrTimeout)
+	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, chat.ErrTimeout)
 	base, quit := context.WithCancelCause(base)
 	x.quit = func(cause error) { quit(cause); cancel() }
 	x.work = base
-	if !x.run.Kind.claims() {
+	if !x.run.Kind.Claims() {
 		return nil
 	}
-	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
+	claimed, err := x.rt.cfg.Tracker.Claim(base, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn())
 	if refused = settled(err); refused != nil {
 		quit(refused)
 	} else if claimed != nil { // also with an error: it then hears what the tracker still can hear
@@ -165,7 +163,7 @@ func (x *execution) claimRoom() (refused error) {
 }
 
 // write makes the answer and says how it ends. An error means that this holder has no say any more.
-func (x *execution) write(refused error) (Verdict, error) {
+func (x *execution) write(refused error) (chat.Verdict, error) {
 	run := x.run
 	err := refused
 	switch {
@@ -182,17 +180,17 @@ func (x *execution) write(refused error) (Verdict, error) {
 	case run.Acting != "": // it may have happened, and must not happen again
 		x.answer.Replay(run.Text, nil, nil, nil)
 		err = errCutOff
-	case run.Kind == RunNotify:
+	case run.Kind == chat.RunNotify:
 		err = x.sendNotice(x.work)
-	case run.Kind == RunCommand:
+	case run.Kind == chat.RunCommand:
 		err = x.runCommand(x.work)
-	case run.Kind == RunChoiceResult:
+	case run.Kind == chat.RunChoiceResult:
 		err = x.resumeChoice(x.work)
 	default:
 		err = x.reportLimit(x.work, x.generate(x.work))
 	}
 	if x.life.Err() != nil {
-		return Verdict{}, context.Cause(x.life)
+		return chat.Verdict{}, context.Cause(x.life)
 	}
 	if err == nil {
 		err = settled(x.settle())
@@ -201,7 +199,7 @@ func (x *execution) write(refused error) (Verdict, error) {
 		err = cause
 	}
 	if errors.Is(err, answer.ErrLost) { // not another word
-		return Verdict{}, err
+		return chat.Verdict{}, err
 	}
 	x.endCalls(err)
 	return x.verdict(err), nil
@@ -209,10 +207,10 @@ func (x *execution) write(refused error) (Verdict, error) {
 
 // settle asks whether the turn still has the room.
 func (x *execution) settle() error {
-	if !x.run.Kind.claims() {
+	if !x.run.Kind.Claims() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(x.life, coordTimeout)
 	defer cancel()
-	return x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.turn())
+	return x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn())
 }

@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // lane is one of the two lines of runs that a room has.
 type lane struct {
-	room    RoomID
+	room    chat.RoomID
 	control bool
 }
 
 // of are those of runs that go in this lane.
-func (l lane) of(runs []Run) (mine []Run) {
+func (l lane) of(runs []chat.Run) (mine []chat.Run) {
 	for _, r := range runs {
 		if r.Kind.OutOfBand() == l.control {
 			mine = append(mine, r)
@@ -64,8 +65,8 @@ func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) 
 }
 
 // report logs why a turn was not taken, unless that is the usual course of things.
-func (rt *Runtime) report(room RoomID, err error) {
-	for _, usual := range []error{nil, errIdle, errQueued, ErrBusy, answer.ErrLost, ErrShutdown, context.Canceled} {
+func (rt *Runtime) report(room chat.RoomID, err error) {
+	for _, usual := range []error{nil, errIdle, errQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
 			return
 		}
@@ -79,7 +80,7 @@ var errIdle = errors.New("no open run")
 // nothing to do, or nothing that can be done before the next sweep.
 func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {
-		return 0, ErrShutdown
+		return 0, chat.ErrShutdown
 	}
 	open, err := rt.cfg.Store.OpenRuns(life, l.room)
 	if err != nil {
@@ -91,7 +92,7 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	}
 	policy := rt.cfg.Turns.policy(open[0].RoomKind)
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		rt.announce(life, l.room, last.turn()) // once more: the tracker may have forgotten, or been away
+		rt.announce(life, l.room, last.Turn()) // once more: the tracker may have forgotten, or been away
 	}
 	next, wait := rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {

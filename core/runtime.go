@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
 type Config struct {
-	Agent   Agent
+	Agent   chat.Agent
 	Owner   string // names this process, unlike any other before or beside it
 	Store   Store
 	Tracker Tracker
@@ -52,20 +53,6 @@ type Config struct {
 // SchemaCompiler turns a JSON schema of an object into a check that names the field and the reason of what is wrong. The
 // check is safe for concurrent use.
 type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)
-
-// Agent is who answers.
-type Agent struct {
-	ID     AgentID
-	Name   string
-	Names  []string // others it is called by in groups; may be empty
-	System string   // the system prompt
-	// Templates replace those of the plugins and the built-in ones, by [TemplateName]; may be empty.
-	Templates map[string]string
-	Character Character
-}
-
-// entity is the agent as an author.
-func (a Agent) entity() EntityID { return EntityID(a.ID) }
 
 // Runtime answers messages.
 type Runtime struct {
@@ -99,10 +86,10 @@ type Runtime struct {
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{
-		cfg: cfg, live: live{runs: map[RunID]*liveRun{}},
+		cfg: cfg, live: live{runs: map[chat.RunID]*liveRun{}},
 		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
 	}
-	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[EntityID]*queue{}, lanes: map[lane]EntityID{}}
+	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
 	var err error
 	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
@@ -137,7 +124,7 @@ func New(cfg Config) (*Runtime, error) {
 }
 
 // Run adopts what an earlier process left, and answers until ctx is done. Then it starts nothing new, lets runs end
-// within the grace, cuts off the others with [ErrShutdown] (they are adopted at the next start), and returns when every
+// within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when every
 // room has let go and every context given to Watch is done. It is called once.
 func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.listen()()
@@ -169,7 +156,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			grace = time.After(rt.cfg.Grace)
 			go func() { rt.work.Wait(); close(idle) }()
 		case <-grace:
-			abort(ErrShutdown)
+			abort(chat.ErrShutdown)
 		case <-idle:
 			rt.watching.Wait()
 			rt.waitProviders()
@@ -206,7 +193,7 @@ func (rt *Runtime) heartbeat(ctx context.Context) {
 func (rt *Runtime) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, ErrCrashed) {
+	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
 		rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
 	}
 }
@@ -226,7 +213,7 @@ func (rt *Runtime) ending() bool {
 }
 
 // wake makes sure that somebody here looks after this call at the turns of room.
-func (rt *Runtime) wake(room RoomID) { rt.wakeLane(lane{room, false}) }
+func (rt *Runtime) wake(room chat.RoomID) { rt.wakeLane(lane{room, false}) }
 
 func (rt *Runtime) wakeLane(l lane) {
 	rt.mu.Lock()
@@ -265,7 +252,7 @@ func (rt *Runtime) serveWoken(stop, life context.Context) {
 
 // settled lets a tracker that is down pass: then the journal decides alone.
 func settled(err error) error {
-	if errors.Is(err, ErrSuperseded) || errors.Is(err, ErrStopped) {
+	if errors.Is(err, chat.ErrSuperseded) || errors.Is(err, chat.ErrStopped) {
 		return err
 	}
 	return nil

@@ -10,10 +10,11 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // announce says something to a room, as the agent.
-func (n *node) announce(notice core.Notice) core.Accepted {
+func (n *node) announce(notice chat.Notice) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.Say(n.w.Context(), notice)
 	n.w.must(err)
@@ -24,7 +25,7 @@ func TestSay(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		w.wants(n.say("A"), answer.Completed, "You said: A")
-		acc := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		acc := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		w.wants(acc, answer.Completed, "It rains.")
 		if got := w.chat.visible(); !slices.Equal(got, []string{"You said: A", "It rains."}) {
 			w.Errorf("the chat shows %q", got)
@@ -34,7 +35,7 @@ func TestSay(t *testing.T) {
 		}
 		m, err := w.store.Memory(w.Context(), w.run(acc).Said())
 		w.must(err)
-		if m.Author != agent || m.Kind != core.Said || m.InReplyTo != "" {
+		if m.Author != agent || m.Kind != chat.Said || m.InReplyTo != "" {
 			w.Errorf("remembered is %+v", m)
 		}
 		w.wants(n.say("B"), answer.Completed, "You said: B")
@@ -50,8 +51,8 @@ func TestSayInReply(t *testing.T) {
 		n := w.start()
 		first, second := n.say("A"), n.say("B")
 		w.ended(second)
-		for _, c := range []struct{ to, want core.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"nobody/knows", ""}} {
-			acc := n.announce(core.Notice{To: core.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
+		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"nobody/knows", ""}} {
+			acc := n.announce(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
 			w.wants(acc, answer.Completed, "Indeed.")
 			m, err := w.store.Memory(w.Context(), w.run(acc).Said())
 			w.must(err)
@@ -72,7 +73,7 @@ func TestSayInterruptsNothing(t *testing.T) {
 				w.model.queue([]step{write(fox), pause(time.Minute), write(" The end.")})
 				a := n.say("A")
 				time.Sleep(time.Second)
-				told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+				told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 				time.Sleep(10 * time.Second)
 				if r := w.run(told); r.Epoch != 0 {
 					w.Errorf("it was begun under an answer: %+v", r)
@@ -91,7 +92,7 @@ func TestSayInterruptsNothing(t *testing.T) {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
 			a := n.say("A")
 			time.Sleep(time.Second)
-			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+			told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 			b := n.say("B")
 			w.wants(b, answer.Completed, "You said: B")
 			w.wants(told, answer.Completed, "It rains.")
@@ -107,7 +108,7 @@ func TestSayInterruptsNothing(t *testing.T) {
 			w.model.queue([]step{write(fox), pause(time.Minute)})
 			a := n.say("A")
 			time.Sleep(time.Second)
-			told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+			told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 			n.stop(room)
 			w.wants(a, answer.Stopped, fox+"\n\n_(Stopped.)_")
 			w.wants(told, answer.Completed, "It rains.")
@@ -120,14 +121,14 @@ func TestSayOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n, other := w.start(), w.start()
 		w.ended(n.say("A"))
-		first := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains.", Key: "weather"})
-		again := other.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		first := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
+		again := other.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains.", Key: "weather"})
 		if !again.Duplicate || again.Run != first.Run {
 			w.Errorf("again: %+v", again)
 		}
 		w.wants(first, answer.Completed, "It rains.")
 		for range 2 {
-			w.wants(n.announce(core.Notice{To: core.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
+			w.wants(n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "Without a key."}), answer.Completed, "Without a key.")
 		}
 		if got := w.chat.visible(); len(got) != 4 {
 			w.Errorf("the chat shows %q", got)
@@ -144,7 +145,7 @@ func TestSaySurvives(t *testing.T) {
 		n := w.start()
 		w.cfg = sound
 		w.ended(n.say("A"))
-		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
+		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
 		time.Sleep(500 * time.Millisecond) // the message is about to be created
 		p.die()
 		n.shutdown()
@@ -159,15 +160,15 @@ func TestSaySurvives(t *testing.T) {
 func TestSayRefuses(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
-		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: group, Kind: core.Group, Connector: "fake"}))
+		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: group, Kind: chat.Group, Connector: "fake"}))
 		for name, c := range map[string]struct {
-			notice core.Notice
+			notice chat.Notice
 			want   error
 		}{
-			"to nobody":      {core.Notice{To: core.Address{Room: "elsewhere"}, Text: "Hello?"}, core.ErrNotFound},
-			"never reached":  {core.Notice{To: core.Address{Room: group}, Text: "Hello?"}, core.ErrUnreached},
-			"too long a way": {core.Notice{To: core.Address{Room: group, ConnectorData: make([]byte, core.MaxOwn+1)}, Text: "Hello?"}, core.ErrTooLarge},
-			"nothing":        {core.Notice{To: core.Address{Room: group}, Text: " \n"}, nil},
+			"to nobody":      {chat.Notice{To: chat.Address{Room: "elsewhere"}, Text: "Hello?"}, chat.ErrNotFound},
+			"never reached":  {chat.Notice{To: chat.Address{Room: group}, Text: "Hello?"}, chat.ErrUnreached},
+			"too long a way": {chat.Notice{To: chat.Address{Room: group, ConnectorData: make([]byte, chat.MaxOwn+1)}, Text: "Hello?"}, chat.ErrTooLarge},
+			"nothing":        {chat.Notice{To: chat.Address{Room: group}, Text: " \n"}, nil},
 		} {
 			_, err := n.Say(w.Context(), c.notice)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) {
@@ -175,7 +176,7 @@ func TestSayRefuses(t *testing.T) {
 			}
 		}
 		n.shutdown()
-		if _, err := n.Say(context.Background(), core.Notice{To: core.Address{Room: room}, Text: "Too late."}); !errors.Is(err, core.ErrShutdown) {
+		if _, err := n.Say(context.Background(), chat.Notice{To: chat.Address{Room: room}, Text: "Too late."}); !errors.Is(err, chat.ErrShutdown) {
 			w.Errorf("after the end: %v", err)
 		}
 	})
@@ -189,8 +190,8 @@ func TestSayCleared(t *testing.T) {
 		w.model.queue([]step{pause(time.Minute), write("Late.")})
 		n.say("A")
 		time.Sleep(time.Second)
-		told := n.announce(core.Notice{To: core.Address{Room: room}, Text: "It rains."})
-		_, err := n.ProcessMessage(w.Context(), core.Cleared{Room: room})
+		told := n.announce(chat.Notice{To: chat.Address{Room: room}, Text: "It rains."})
+		_, err := n.ProcessMessage(w.Context(), chat.Cleared{Room: room})
 		w.must(err)
 		if o, said := w.ended(told); o.Status != answer.Stopped || said != "" || strings.Contains(strings.Join(w.chat.visible(), ""), "rains") {
 			w.Errorf("it ended as %+v: %q", o, said)

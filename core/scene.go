@@ -3,11 +3,13 @@ package core
 import (
 	"context"
 	"slices"
+
+	"parley/core/chat"
 )
 
 // Several says that what the turn answers was written by several people.
 func (s TurnContext) Several() bool {
-	return slices.ContainsFunc(s.Recent, func(m Memory) bool { return slices.Contains(s.inputs, m.ID) && m.Author != s.Message.Author })
+	return slices.ContainsFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.inputs, m.ID) && m.Author != s.Message.Author })
 }
 
 // recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
@@ -20,13 +22,13 @@ func (x *execution) recall(ctx context.Context) (s TurnContext, err error) {
 			return err
 		}
 		applyOverride(x.rt.cfg.Access.override(s.Room), &s)
-		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, Said, x.run.Response, window); err != nil {
+		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, chat.Said, x.run.Response, window); err != nil {
 			return err
 		}
 		for _, id := range x.run.Inputs {
 			m, err := x.rt.cfg.Store.Memory(ctx, id)
 			switch {
-			case ignore(err, ErrNotFound) != nil:
+			case ignore(err, chat.ErrNotFound) != nil:
 				return err
 			case err == nil:
 				s.Message = m
@@ -41,7 +43,7 @@ func (x *execution) recall(ctx context.Context) (s TurnContext, err error) {
 }
 
 // rights takes from s what author may not do.
-func (x *execution) rights(ctx context.Context, author EntityID, s *TurnContext) (err error) {
+func (x *execution) rights(ctx context.Context, author chat.EntityID, s *TurnContext) (err error) {
 	if s.Owner {
 		if s.Owner, err = x.rt.owns(ctx, author); err != nil {
 			return err
@@ -51,5 +53,5 @@ func (x *execution) rights(ctx context.Context, author EntityID, s *TurnContext)
 		_, err = x.rt.cfg.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}
-	return ignore(err, ErrNotFound)
+	return ignore(err, chat.ErrNotFound)
 }

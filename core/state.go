@@ -124,7 +124,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": bioOf(c),
 		"providers": st.fragments(pick, limit), "actionNames": strings.Join(actionNames(s), ", "),
-		"messageText": text.Quote(text.CutTokens(s.Message.promptText(), share/2*limit)), "userName": text.Label(s.Message.Name), "summary": text.CutTokens(s.Summary, limit),
+		"messageText": text.Quote(text.CutTokens(s.Message.PromptText(), share/2*limit)), "userName": text.Label(s.Message.Name), "summary": text.CutTokens(s.Summary, limit),
 		"roomId": string(s.Room.ID), "roomName": text.Label(s.Room.Name), "roomKind": string(s.Room.Kind),
 	}
 	if !s.Private {
@@ -151,7 +151,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, m := range s.Recent {
 		if p.Uses("messages") {
-			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": text.Quote(m.promptText())})
+			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": text.Quote(m.PromptText())})
 		}
 	}
 	return template.Values{Texts: texts, Lists: lists}

@@ -5,52 +5,53 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
-// means that in is not safe and must come again; after Run was told to end it is [ErrShutdown].
-func (rt *Runtime) ProcessMessage(ctx context.Context, in Inbound) (Accepted, error) {
+// means that in is not safe and must come again; after Run was told to end it is [chat.ErrShutdown].
+func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if rt.ending() {
-		return Accepted{}, ErrShutdown
+		return chat.Accepted{}, chat.ErrShutdown
 	}
 	switch in := in.(type) {
-	case Message:
+	case chat.Message:
 		return rt.accept(ctx, in)
-	case Choice:
+	case chat.Choice:
 		return rt.pressed(ctx, in)
-	case Command:
-		return Accepted{}, rt.command(ctx, in)
-	case Edited:
-		return Accepted{Memory: in.ID}, rt.edited(ctx, in)
-	case Deleted:
-		return Accepted{Memory: in.ID}, rt.deleted(ctx, in)
-	case Reaction:
+	case chat.Command:
+		return chat.Accepted{}, rt.command(ctx, in)
+	case chat.Edited:
+		return chat.Accepted{Memory: in.ID}, rt.edited(ctx, in)
+	case chat.Deleted:
+		return chat.Accepted{Memory: in.ID}, rt.deleted(ctx, in)
+	case chat.Reaction:
 		return rt.reaction(ctx, in)
-	case Cleared:
+	case chat.Cleared:
 		return rt.cleared(ctx, in)
-	case Joined:
-		return Accepted{}, rt.joined(ctx, in)
-	case Left:
-		return Accepted{}, rt.left(ctx, in)
+	case chat.Joined:
+		return chat.Accepted{}, rt.joined(ctx, in)
+	case chat.Left:
+		return chat.Accepted{}, rt.left(ctx, in)
 	default:
-		return Accepted{}, fmt.Errorf("unknown inbound %T", in)
+		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}
 }
 
 // accept stores a message and opens its run. Nothing that can fail stands between the two. A message that arrived before only
 // attaches to its own run: nothing else looks at it, or it could be taken for a choice or a command a second time (IN-16).
-func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
-	if len(m.Address.ConnectorData) > MaxOwn {
-		return Accepted{}, fmt.Errorf("address of %s: %w", m.ID, ErrTooLarge)
+func (rt *Runtime) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+	if len(m.Address.ConnectorData) > chat.MaxOwn {
+		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
 	}
 	if err := checkFiles(m.Memory); err != nil {
-		return Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), cleanFiles(m.Files)
-	m.Quoted = Quoted{text.Label(m.Quoted.Name), text.OneLine(m.Quoted.Text, maxQuoted)}
-	if m.Author == rt.cfg.Agent.entity() || m.empty() {
-		return Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
+	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted)}
+	if m.Author == rt.cfg.Agent.Entity() || m.Empty() {
+		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
 	if acc, known, err := rt.arrived(ctx, m.Memory); known || err != nil {
 		return acc, err
@@ -64,7 +65,7 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 	}
 	switch c, err := rt.commanded(ctx, m); {
 	case err != nil:
-		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	case c != "":
 		return rt.acceptCommand(ctx, m, c)
 	}
@@ -75,37 +76,37 @@ func (rt *Runtime) accept(ctx context.Context, m Message) (Accepted, error) {
 }
 
 // arrived returns what m was accepted as if it arrived before.
-func (rt *Runtime) arrived(ctx context.Context, m Memory) (acc Accepted, known bool, err error) {
+func (rt *Runtime) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
 	acc, err = rt.cfg.Store.Known(ctx, m)
-	if ignore(err, ErrNotFound) != nil {
-		return Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
+	if ignore(err, chat.ErrNotFound) != nil {
+		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	return acc, err == nil, nil
 }
 
 // Known reports whether the message id was accepted before. It costs one read.
-func (rt *Runtime) Known(ctx context.Context, id MemoryID) (bool, error) {
-	_, known, err := rt.arrived(ctx, Memory{ID: id})
+func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
+	_, known, err := rt.arrived(ctx, chat.Memory{ID: id})
 	return known, err
 }
 
 // ingest stores a message that is meant for the agent.
-func (rt *Runtime) ingest(ctx context.Context, m Message) (Accepted, error) {
+func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	policy := rt.cfg.Turns.policy(m.Place.Kind)
 	verdict, attention, err := rt.admit(ctx, m)
 	if err != nil {
-		return Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	acc, err := rt.cfg.Store.Accept(ctx, m, rt.cfg.Turns.rule(m, verdict))
 	if err != nil {
-		return Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
+		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
 		rt.emit(received(m, acc))
 		rt.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		if verdict == yes && attention == Unfollowed {
+		if verdict == yes && attention == chat.Unfollowed {
 			rt.follows(ctx, m.Room)
 		}
 		if policy == Supersede && verdict == yes { // until the model has decided, nothing gives way
@@ -117,13 +118,13 @@ func (rt *Runtime) ingest(ctx context.Context, m Message) (Accepted, error) {
 }
 
 // admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
-func (rt *Runtime) admit(ctx context.Context, m Message) (decision, Attention, error) {
+func (rt *Runtime) admit(ctx context.Context, m chat.Message) (decision, chat.Attention, error) {
 	if in, err := rt.admits(ctx, m); err != nil || !in {
-		return no, Normal, err
+		return no, chat.Normal, err
 	}
 	a, err := rt.cfg.Store.Attention(ctx, m.Room)
 	if err != nil {
-		return no, Normal, fmt.Errorf("accept %s: %w", m.ID, err)
+		return no, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	d := rt.cfg.decide(m, a)
 	switch {
@@ -136,14 +137,14 @@ func (rt *Runtime) admit(ctx context.Context, m Message) (decision, Attention, e
 }
 
 // follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
-func (rt *Runtime) follows(ctx context.Context, room RoomID) {
-	if err := rt.cfg.Store.SetAttention(ctx, room, Normal); err != nil {
+func (rt *Runtime) follows(ctx context.Context, room chat.RoomID) {
+	if err := rt.cfg.Store.SetAttention(ctx, room, chat.Normal); err != nil {
 		rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
 	}
 }
 
 // announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.
-func (rt *Runtime) announce(ctx context.Context, room RoomID, id ResponseID) {
+func (rt *Runtime) announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
 	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -17,9 +18,9 @@ const maxSummary = 4000 // characters
 func (x *execution) trimHistory(ctx context.Context) {
 	limits := x.rt.cfg.Recall.filled()
 	s := &x.scene
-	var summed MemoryID
+	var summed chat.MemoryID
 	if limits.Summaries {
-		notes, err := x.rt.cfg.Store.Notes(ctx, x.run.Room, SummaryNote, 1)
+		notes, err := x.rt.cfg.Store.Notes(ctx, x.run.Room, chat.SummaryNote, 1)
 		if err != nil {
 			x.rt.cfg.Log.Warn("can't read a summary; continuing without it", "run", x.run.ID, "err", err)
 		}
@@ -38,18 +39,18 @@ func (x *execution) trimHistory(ctx context.Context) {
 }
 
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
-func (rt *Runtime) summarize(ctx context.Context, run Run) error {
+func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	limits := rt.cfg.Recall.filled()
-	recent, err := rt.cfg.Store.Recent(ctx, run.Room, Said, 0, window)
+	recent, err := rt.cfg.Store.Recent(ctx, run.Room, chat.Said, 0, window)
 	if err != nil {
 		return fmt.Errorf("recall %s: %w", run.Room, err)
 	}
-	before, err := rt.cfg.Store.Notes(ctx, run.Room, SummaryNote, 1)
+	before, err := rt.cfg.Store.Notes(ctx, run.Room, chat.SummaryNote, 1)
 	if err != nil {
 		return fmt.Errorf("read the summary of %s: %w", run.Room, err)
 	}
-	s := rt.answering(TurnContext{Agent: rt.cfg.Agent, Run: run.ID, Room: Room{ID: run.Room, Kind: run.RoomKind}, Private: run.RoomKind.Private()})
-	note := RoomNote{Room: run.Room, Kind: SummaryNote, At: time.Now()}
+	s := rt.answering(TurnContext{Agent: rt.cfg.Agent, Run: run.ID, Room: chat.Room{ID: run.Room, Kind: run.RoomKind}, Private: run.RoomKind.Private()})
+	note := chat.RoomNote{Room: run.Room, Kind: chat.SummaryNote, At: time.Now()}
 	for _, n := range before {
 		note.First, note.Last, s.Summary = n.First, n.Last, n.Text
 	}
@@ -71,14 +72,14 @@ func (rt *Runtime) summarize(ctx context.Context, run Run) error {
 		return errors.New("the model returned an empty summary")
 	}
 	note.Text = text.Excerpt(txt, maxSummary)
-	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, ErrNotFound) != nil { // not found: a part of it was just deleted
+	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, chat.ErrNotFound) != nil { // not found: a part of it was just deleted
 		return fmt.Errorf("save the summary of %s: %w", run.Room, err)
 	}
 	return nil
 }
 
 // older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
-func older(recent []Memory, summed MemoryID, budget int) []Memory {
+func older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
 	from, to := 0, len(recent)
 	for i, m := range recent {
 		if m.ID == summed {
@@ -86,7 +87,7 @@ func older(recent []Memory, summed MemoryID, budget int) []Memory {
 		}
 	}
 	for to > from && len(recent)-to < window/2 {
-		if budget -= text.Tokens(recent[to-1].promptText()) + llm.TokensPerMessage; budget < 0 {
+		if budget -= text.Tokens(recent[to-1].PromptText()) + llm.TokensPerMessage; budget < 0 {
 			break
 		}
 		to--

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -22,15 +23,15 @@ var errSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is s
 
 // isSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
 // the same for every answer.
-func isSuspect(r Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+func isSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
 // isHopeless reports whether the run gets no further attempt.
-func isHopeless(r Run) bool {
+func isHopeless(r chat.Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
 // suspectPause returns how long a suspect waits after a process first sees it. Other runs of a crash get that time to end.
-func suspectPause(r Run) time.Duration {
+func suspectPause(r chat.Run) time.Duration {
 	n := max(r.Deaths, r.Attempts) - suspectDeaths
 	return min(minPause<<min(n, 10), maxPause)
 }
@@ -38,14 +39,14 @@ func suspectPause(r Run) time.Duration {
 // suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the cause.
 type suspects struct {
 	mu      sync.Mutex
-	ready   map[RunID]time.Time // when each that waits may start
-	waiting map[lane]bool       // lanes to wake when the turn ends
+	ready   map[chat.RunID]time.Time // when each that waits may start
+	waiting map[lane]bool            // lanes to wake when the turn ends
 	busy    bool
 }
 
 // enter gives the turn to run if it is ready and no other suspect has the turn. Otherwise leave is nil, and wait is how
 // long to wait before the next call.
-func (s *suspects) enter(l lane, run Run, now time.Time) (leave func() []lane, wait time.Duration) {
+func (s *suspects) enter(l lane, run chat.Run, now time.Time) (leave func() []lane, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ready, ok := s.ready[run.ID]
@@ -68,14 +69,14 @@ func (s *suspects) enter(l lane, run Run, now time.Time) (leave func() []lane, w
 }
 
 // announce notes a suspect that waits, and forgets those that ended otherwise long ago.
-func (s *suspects) announce(run Run, now time.Time) (ready time.Time) {
+func (s *suspects) announce(run chat.Run, now time.Time) (ready time.Time) {
 	for id, at := range s.ready {
 		if now.Sub(at) > time.Hour {
 			delete(s.ready, id)
 		}
 	}
 	if s.ready == nil {
-		s.ready = map[RunID]time.Time{}
+		s.ready = map[chat.RunID]time.Time{}
 	}
 	ready = now.Add(suspectPause(run))
 	s.ready[run.ID] = ready
@@ -96,8 +97,8 @@ func (s *suspects) leave() (waiting []lane) {
 
 // enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
 // no model, and needs no turn.
-func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave func(), wait time.Duration) {
-	if !isSuspect(run) || run.Kind.claims() && rt.unclaimable(ctx, run) {
+func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run chat.Run) (leave func(), wait time.Duration) {
+	if !isSuspect(run) || run.Kind.Claims() && rt.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
 	end, wait := rt.suspects.enter(l, run, time.Now())
@@ -117,7 +118,7 @@ func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run Run) (leave fun
 func (x *execution) setAside() {
 	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
 		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
-	if x.run.Kind == RunNotify { // it could be this very notice
+	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return
 	}
 	rooms, err := x.rt.ownersRooms(x.life)
@@ -125,8 +126,8 @@ func (x *execution) setAside() {
 		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
 	for _, room := range rooms {
-		_, err := x.rt.Say(x.life, Notice{
-			To: Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
+		_, err := x.rt.Say(x.life, chat.Notice{
+			To: chat.Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
 		})
 		if err != nil {
 			x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
@@ -138,10 +139,10 @@ func (x *execution) setAside() {
 const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
 // unclaimable reports whether the tracker knows that the run was stopped or superseded.
-func (rt *Runtime) unclaimable(ctx context.Context, run Run) bool {
+func (rt *Runtime) unclaimable(ctx context.Context, run chat.Run) bool {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	return settled(rt.cfg.Tracker.Settle(ctx, rt.cfg.Agent.ID, run.Room, run.turn())) != nil
+	return settled(rt.cfg.Tracker.Settle(ctx, rt.cfg.Agent.ID, run.Room, run.Turn())) != nil
 }
 
 // countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.
@@ -149,13 +150,13 @@ func (x *execution) countAttempt(ctx context.Context) error {
 	if x.paid {
 		return nil
 	}
-	err := x.persist(ctx, func() error { return x.note(Note{Attempt: true}) })
+	err := x.persist(ctx, func() error { return x.note(chat.Note{Attempt: true}) })
 	x.paid = err == nil
 	return err
 }
 
 // RetryRun answers a run that was set aside again, see [Journal].
-func (rt *Runtime) RetryRun(ctx context.Context, id RunID) error {
+func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 	run, err := rt.cfg.Store.Run(ctx, id)
 	if err == nil {
 		err = rt.cfg.Store.RetryRun(ctx, id)

@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/template"
 )
 
@@ -51,7 +52,7 @@ func TestTemplateLevels(t *testing.T) {
 func TestWrongTemplate(t *testing.T) {
 	bad := map[string]string{"shouldRespondTemplate": "{{#if agentName}}"}
 	for name, cfg := range map[string]core.Config{
-		"character": {Agent: core.Agent{Templates: bad}},
+		"character": {Agent: chat.Agent{Templates: bad}},
 		"plugin":    {Plugins: []core.Plugin{{Name: "p", Templates: bad}}},
 	} {
 		if _, err := core.New(cfg); err == nil || !strings.Contains(err.Error(), "template shouldRespond: line 1, column 1") {

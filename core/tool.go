@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/partialjson"
 	"parley/core/text"
@@ -170,7 +171,7 @@ func (x *execution) stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
 
 // call is what the action is given of c.
 func (x *execution) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *Call {
-	say := func(ctx context.Context, n Notice) error {
+	say := func(ctx context.Context, n chat.Notice) error {
 		_, err := x.rt.Say(ctx, n)
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -234,10 +235,10 @@ func TestUpdateAndWait(t *testing.T) {
 		"in messages": {func(*world) {}, true, nil},
 		"watched":     {func(w *world) { w.watched() }, false, nil},
 		"shown only at last": {func(w *world) {
-			w.cfg.Open = func(_ context.Context, r core.Run) (core.Surface, error) {
+			w.cfg.Open = func(_ context.Context, r chat.Run) (core.Surface, error) {
 				return &poster{chat: w.chat, run: r, silent: true}, nil
 			}
-		}, false, core.ErrUnseen},
+		}, false, chat.ErrUnseen},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

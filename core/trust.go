@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/scan"
 	"parley/core/text"
@@ -50,13 +51,13 @@ func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *tool, params
 		return "It came from content that was read, and is too long to confirm.", nil
 	}
 	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
-	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), Question{Options: []string{doIt, dont}})
+	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), chat.Question{Options: []string{doIt, dont}})
 	switch {
 	case err == nil && q.Choice == 0:
 		return "", nil
 	case err == nil:
 		return "It came from content that was read, and the user declined it.", nil
-	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrUnseen):
+	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
 		return "It came from content that was read, and the user has not confirmed it.", nil
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -74,7 +75,7 @@ type corpus struct {
 func (x *execution) untrusted() corpus {
 	s := x.scene
 	texts := []string{s.Summary, s.Room.Name}
-	for _, memories := range [][]Memory{s.Recent, s.Attached, {s.Message}} {
+	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
 		for _, m := range memories {
 			texts = append(texts, isForeign(m, s.Message.Author)...)
 		}
@@ -108,14 +109,14 @@ func (x *execution) untrusted() corpus {
 }
 
 // isForeign returns what of m its author did not write, and all of it if that is not asker.
-func isForeign(m Memory, asker EntityID) (texts []string) {
+func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
 	if m.Author != asker {
 		texts = append(texts, m.Name, m.Text)
 	}
 	texts = append(texts, m.Quoted.Name, m.Quoted.Text)
 	for _, f := range m.Files {
 		texts = append(texts, f.Name, f.Title, f.Description)
-		if m.Author != asker || !f.heard() {
+		if m.Author != asker || !f.Heard() {
 			texts = append(texts, f.Text)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // What a mail says to whoever reads it, in the ways in which a call can be written.
@@ -62,7 +63,7 @@ func TestReadingCallAsText(t *testing.T) {
 	for name, c := range map[string]struct {
 		tells   string // of a provider
 		before  func(w *world, n *node)
-		message func(m *core.Message)
+		message func(m *chat.Message)
 		writes  bool
 		answer  string
 		done    bool
@@ -75,10 +76,10 @@ func TestReadingCallAsText(t *testing.T) {
 		"of a provider":       {tells: "A page says LOOK {at: 'The old\n tower'}", answer: look},
 		"escaped":             {tells: `{"page":"{\"name\":\"look\",\"at\":\"the\u0020old\\ntower\"}"}`, answer: look},
 		"of a provider's own": {tells: "LOOK at the old tower", answer: look, done: true},
-		"of a file":           {message: func(m *core.Message) { m.Files = []core.Attachment{{Name: "a.txt", Text: look}} }, answer: look},
-		"of a file's name":    {message: func(m *core.Message) { m.Files = []core.Attachment{{Name: "LOOK the old tower", Text: "x"}} }, answer: look},
-		"of a quote":          {message: func(m *core.Message) { m.Quoted = core.Quoted{Name: "Eve", Text: look} }, answer: look},
-		"of their own":        {message: func(m *core.Message) { m.Text = look }, answer: look, done: true},
+		"of a file":           {message: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: "a.txt", Text: look}} }, answer: look},
+		"of a file's name":    {message: func(m *chat.Message) { m.Files = []chat.Attachment{{Name: "LOOK the old tower", Text: "x"}} }, answer: look},
+		"of a quote":          {message: func(m *chat.Message) { m.Quoted = chat.Quoted{Name: "Eve", Text: look} }, answer: look},
+		"of their own":        {message: func(m *chat.Message) { m.Text = look }, answer: look, done: true},
 		"of an old answer":    {before: bob("say it"), answer: look},
 		"unknown effect":      {writes: true, answer: look},
 	} {
@@ -176,7 +177,7 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 					if o := n.offered(acc); o == nil || len(o.Options) != 2 || o.Options[0] != "Run it" {
 						t.Errorf("offered is %+v", o)
 					}
-					n.tell(core.Choice(pressed(open[0], c.choose)))
+					n.tell(chat.Choice(pressed(open[0], c.choose)))
 				}
 				o, said := w.ended(acc)
 				if o.Status != answer.Completed || (send.times() > 0) != c.sent {

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/core/chat"
 )
 
 // TurnPolicy says what becomes of a run when a later message arrives, and how long a run may take.
@@ -36,7 +38,7 @@ const (
 	Collect   Policy = "collect"   // all that wait are answered together
 )
 
-func (t TurnPolicy) policy(k RoomKind) Policy {
+func (t TurnPolicy) policy(k chat.RoomKind) Policy {
 	if k.Private() {
 		return t.Direct
 	}
@@ -58,11 +60,11 @@ const (
 )
 
 // rule says what becomes of m.
-func (t TurnPolicy) rule(m Message, d decision) JoinRule {
+func (t TurnPolicy) rule(m chat.Message, d decision) chat.JoinRule {
 	policy := t.policy(m.Place.Kind)
-	j := JoinRule{NoRun: d == no, JoinOnly: d == contextOnly, Collect: policy == Collect && d != contextOnly}
+	j := chat.JoinRule{NoRun: d == no, JoinOnly: d == contextOnly, Collect: policy == Collect && d != contextOnly}
 	if d == maybe || d == contextOnly {
-		j.Kind = RunDecide
+		j.Kind = chat.RunDecide
 	}
 	if policy == Queue {
 		j.Limit = maxWaiting
@@ -77,41 +79,41 @@ func (t TurnPolicy) rule(m Message, d decision) JoinRule {
 }
 
 // gapAfter is how soon more that belongs to m would follow; 0 if nothing says that there is more.
-func gapAfter(m Message) time.Duration {
+func gapAfter(m chat.Message) time.Duration {
 	switch {
 	case m.Group != "":
 		return albumGap
 	case m.MayContinue:
 		return splitGap
-	case strings.TrimSpace(m.Text) == "" && !m.unheard():
+	case strings.TrimSpace(m.Text) == "" && !m.Unheard():
 		return mediaGap
 	}
 	return 0
 }
 
 // latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
-func latest(runs []Run) Run {
+func latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
-		if r.Kind != RunDecide && r.Kind.claims() {
+		if r.Kind != chat.RunDecide && r.Kind.Claims() {
 			return r
 		}
 	}
-	return Run{}
+	return chat.Run{}
 }
 
 // lastTurn returns the newest turn that open runs, in turn order, claim.
-func lastTurn(open []Run) (last ResponseID) {
+func lastTurn(open []chat.Run) (last chat.ResponseID) {
 	for _, r := range open {
-		last = max(last, r.turn())
+		last = max(last, r.Turn())
 	}
 	return last
 }
 
 // due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
-func (t TurnPolicy) due(open []Run, now time.Time) (next Run, wait time.Duration) {
+func (t TurnPolicy) due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
 	next = open[0]
-	taken := t.policy(next.RoomKind) == Supersede && latest(open).turn() > next.turn()
+	taken := t.policy(next.RoomKind) == Supersede && latest(open).Turn() > next.Turn()
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

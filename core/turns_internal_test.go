@@ -8,29 +8,30 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 func TestDue(t *testing.T) {
 	now := time.Now()
 	ready, soon := now, now.Add(3*time.Second)
-	waiting := func(at time.Time) Run { return Run{Ready: at} }
-	started := Run{Epoch: 2, Ready: soon}
+	waiting := func(at time.Time) chat.Run { return chat.Run{Ready: at} }
+	started := chat.Run{Epoch: 2, Ready: soon}
 	for name, c := range map[string]struct {
-		open   []Run
+		open   []chat.Run
 		policy Policy
 		want   time.Duration
 	}{
-		"ready":                                {[]Run{waiting(ready)}, Supersede, 0},
-		"ready long ago":                       {[]Run{waiting(now.Add(-time.Hour))}, Queue, 0},
-		"not ready":                            {[]Run{waiting(soon)}, Supersede, 3 * time.Second},
-		"started is not waited for":            {[]Run{started}, Queue, 0},
-		"a later turn has the room":            {[]Run{waiting(soon), waiting(soon)}, Supersede, 0},
-		"a later turn waits":                   {[]Run{waiting(soon), waiting(ready)}, Queue, 3 * time.Second},
-		"a later turn waits, and is collected": {[]Run{waiting(soon), waiting(ready)}, Collect, 3 * time.Second},
+		"ready":                                {[]chat.Run{waiting(ready)}, Supersede, 0},
+		"ready long ago":                       {[]chat.Run{waiting(now.Add(-time.Hour))}, Queue, 0},
+		"not ready":                            {[]chat.Run{waiting(soon)}, Supersede, 3 * time.Second},
+		"started is not waited for":            {[]chat.Run{started}, Queue, 0},
+		"a later turn has the room":            {[]chat.Run{waiting(soon), waiting(soon)}, Supersede, 0},
+		"a later turn waits":                   {[]chat.Run{waiting(soon), waiting(ready)}, Queue, 3 * time.Second},
+		"a later turn waits, and is collected": {[]chat.Run{waiting(soon), waiting(ready)}, Collect, 3 * time.Second},
 	} {
 		for i := range c.open {
-			c.open[i].Response = ResponseID(i + 1)
+			c.open[i].Response = chat.ResponseID(i + 1)
 		}
 		next, wait := TurnPolicy{Direct: c.policy, Group: c.policy}.due(c.open, now)
 		if next.Response != 1 || wait != c.want {
@@ -41,9 +42,9 @@ func TestDue(t *testing.T) {
 
 func TestTurnsPolicy(t *testing.T) {
 	turns := TurnPolicy{Direct: Supersede, Group: Collect}
-	for _, k := range []RoomKind{Self, Direct, Group, VoiceDirect, VoiceGroup, Feed, Thread, WorldRoom, Forum, API} {
+	for _, k := range []chat.RoomKind{chat.Self, chat.Direct, chat.Group, chat.VoiceDirect, chat.VoiceGroup, chat.Feed, chat.Thread, chat.WorldRoom, chat.Forum, chat.API} {
 		want := Collect
-		if k == Self || k == Direct || k == VoiceDirect || k == API {
+		if k == chat.Self || k == chat.Direct || k == chat.VoiceDirect || k == chat.API {
 			want = Supersede
 		}
 		if got := turns.policy(k); got != want {
@@ -57,8 +58,8 @@ func TestStatus(t *testing.T) {
 		err  error
 		want answer.Status
 	}{
-		{nil, answer.Completed}, {errNothingToSay, answer.Ignored}, {ErrSuperseded, answer.Superseded}, {ErrStopped, answer.Stopped}, {ErrTimeout, answer.TimedOut},
-		{llm.ErrStalled, answer.Failed}, {errCutOff, answer.Failed}, {errors.New("any"), answer.Failed}, {fmt.Errorf("wrapped: %w", ErrStopped), answer.Stopped},
+		{nil, answer.Completed}, {errNothingToSay, answer.Ignored}, {chat.ErrSuperseded, answer.Superseded}, {chat.ErrStopped, answer.Stopped}, {chat.ErrTimeout, answer.TimedOut},
+		{llm.ErrStalled, answer.Failed}, {errCutOff, answer.Failed}, {errors.New("any"), answer.Failed}, {fmt.Errorf("wrapped: %w", chat.ErrStopped), answer.Stopped},
 	} {
 		if got := statusOf(c.err); got != c.want {
 			t.Errorf("%v: %s; want %s", c.err, got, c.want)
@@ -75,10 +76,10 @@ func TestMark(t *testing.T) {
 	}{
 		{answer.Outcome{Status: answer.Completed}, nil, ""},
 		{answer.Outcome{Status: answer.Ignored}, errNothingToSay, ""},
-		{answer.Outcome{Status: answer.Stopped}, ErrStopped, "Stopped."},
-		{answer.Outcome{Status: answer.Superseded}, ErrSuperseded, "Interrupted by a newer message."},
+		{answer.Outcome{Status: answer.Stopped}, chat.ErrStopped, "Stopped."},
+		{answer.Outcome{Status: answer.Superseded}, chat.ErrSuperseded, "Interrupted by a newer message."},
 		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, errors.New("429"), llm.RateLimited.Sentence()},
-		{answer.Outcome{Status: answer.TimedOut, Failure: llm.GenerationTimeout}, ErrTimeout, llm.GenerationTimeout.Sentence()},
+		{answer.Outcome{Status: answer.TimedOut, Failure: llm.GenerationTimeout}, chat.ErrTimeout, llm.GenerationTimeout.Sentence()},
 		{answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, errCutOff, "Interrupted by a restart. The action in progress was not repeated."},
 	} {
 		if got := endNote(c.o, c.err, true); got != c.want {

@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
-func (x *execution) verdict(err error) Verdict {
+func (x *execution) verdict(err error) chat.Verdict {
 	o := answer.Outcome{Status: statusOf(err)}
 	if o.Status == answer.Failed || o.Status == answer.TimedOut {
 		o.Failure = failureKind(err)
@@ -32,14 +33,14 @@ func (x *execution) verdict(err error) Verdict {
 	var kept answer.CallSnapshot
 	calls := kept.Keep(v)
 	x.savedFiles = kept.Files
-	return Verdict{
+	return chat.Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: x.trace.Thought, Actions: x.trace.Actions, Providers: x.trace.Providers, Files: len(v.Files()),
 	}
 }
 
 // wasRemoved returns v as it ends when people removed the answer before they saw its last word.
-func wasRemoved(v Verdict) Verdict {
+func wasRemoved(v chat.Verdict) chat.Verdict {
 	if v.Outcome.Status != answer.Completed {
 		return v // it says why already
 	}
@@ -64,7 +65,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 
 // unasked says that all that the run answers was taken back.
 func (x *execution) unasked() bool {
-	var run Run
+	var run chat.Run
 	err := x.persist(x.life, func() (err error) {
 		run, err = x.rt.cfg.Store.Run(x.life, x.run.ID)
 		return err
@@ -89,23 +90,23 @@ func statusOf(err error) answer.Status {
 		return answer.Completed
 	case errors.Is(err, errNothingToSay):
 		return answer.Ignored
-	case errors.Is(err, ErrSuperseded):
+	case errors.Is(err, chat.ErrSuperseded):
 		return answer.Superseded
-	case errors.Is(err, ErrStopped):
+	case errors.Is(err, chat.ErrStopped):
 		return answer.Stopped
-	case errors.Is(err, ErrTimeout):
+	case errors.Is(err, chat.ErrTimeout):
 		return answer.TimedOut
 	}
 	return answer.Failed
 }
 
 // remembered is what is kept of what the run said; zero if nothing is.
-func (x *execution) remembered(v Verdict) Memory {
+func (x *execution) remembered(v chat.Verdict) chat.Memory {
 	if v.Text == "" && v.Files == 0 || v.Outcome.Withdrawn {
-		return Memory{}
+		return chat.Memory{}
 	}
-	m := Memory{
-		ID: x.run.Said(), Room: x.run.Room, Author: x.rt.cfg.Agent.entity(), Name: x.rt.cfg.Agent.Name, At: time.Now(),
+	m := chat.Memory{
+		ID: x.run.Said(), Room: x.run.Room, Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name, At: time.Now(),
 		Text: v.Text, Thought: v.Thought, Actions: v.Actions, Providers: v.Providers, History: v.History, Calls: v.Calls,
 		Failure: v.Outcome.Failure, Interrupted: v.Outcome.Interrupted(),
 	}
@@ -113,16 +114,16 @@ func (x *execution) remembered(v Verdict) Memory {
 		m.InReplyTo = x.run.Inputs[n-1]
 	}
 	if x.run.Kind.OutOfBand() {
-		m.Kind = KindCommand
+		m.Kind = chat.KindCommand
 	}
-	if x.run.Kind == RunNotify { // its input is the draft of what it says
+	if x.run.Kind == chat.RunNotify { // its input is the draft of what it says
 		m.InReplyTo = x.run.Address.ReplyTo
 	}
 	return m
 }
 
 // finish ends the run and stores what it said, then ends the answer for those who watch it.
-func (x *execution) finish(v Verdict) error {
+func (x *execution) finish(v chat.Verdict) error {
 	out := x.remembered(v)
 	if err := x.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)

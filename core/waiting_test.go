@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // IN-07: thirty messages while a run is busy. Ten are answered in their order, one notice says that there was more, and
@@ -19,7 +20,7 @@ func TestTooManyWait(t *testing.T) {
 		w.model.queue([]step{pause(time.Minute), write("The first answer.")})
 		busy := n.addressed("Message 0")
 		time.Sleep(time.Second)
-		var waiting []core.Accepted
+		var waiting []chat.Accepted
 		for i := range 30 {
 			waiting = append(waiting, n.addressed(fmt.Sprintf("Message %d", i+1)))
 		}
@@ -57,7 +58,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 			w.model.queue([]step{pause(time.Minute), write("Done.")})
 			n.addressed("Begin")
 			time.Sleep(time.Second)
-			var last core.Accepted
+			var last chat.Accepted
 			for range 15 {
 				if acc := n.addressed("More"); acc.Run != "" {
 					last = acc
@@ -76,7 +77,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 		}
 		w.model.queue([]step{pause(time.Minute)})
 		n.say("Begin")
-		var last core.Accepted
+		var last chat.Accepted
 		for i := range 20 {
 			last = n.say(fmt.Sprint(i))
 		}

@@ -16,15 +16,16 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/schema"
 	"parley/sim"
 )
 
 const (
-	room  core.RoomID   = "fake/ada"
-	group core.RoomID   = "fake/group"
-	agent core.EntityID = "agent"
+	room  chat.RoomID   = "fake/ada"
+	group chat.RoomID   = "fake/group"
+	agent chat.EntityID = "agent"
 )
 
 // fox is long enough to stay in sight when it is interrupted.
@@ -43,8 +44,8 @@ type world struct {
 
 	nodes    []*node
 	messages int
-	accepted []core.MemoryID
-	written  map[core.RoomID]bool // where messages were
+	accepted []chat.MemoryID
+	written  map[chat.RoomID]bool // where messages were
 }
 
 // inWorld plays a story in a bubble of its own clock, ends all nodes and checks the invariants.
@@ -56,15 +57,15 @@ func inWorld(t *testing.T, play func(w *world)) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, log: &sim.Log{}, written: map[core.RoomID]bool{}}
+		w := &world{T: t, store: s, tracker: inmem.NewTracker(), bus: inmem.NewBus(), model: &model{}, chat: &chatWorld{}, log: &sim.Log{}, written: map[chat.RoomID]bool{}}
 		w.cfg = core.Config{
-			Agent: core.Agent{ID: core.AgentID(agent), Name: "Agent", System: "Be brief."},
+			Agent: chat.Agent{ID: chat.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: llm.Models{Large: w.model},
-			Open: func(_ context.Context, r core.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
+			Open: func(_ context.Context, r chat.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
 			Turns: core.TurnPolicy{
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
-			Access: core.Access{People: map[core.EntityID]bool{"ada": true}},
+			Access: core.Access{People: map[chat.EntityID]bool{"ada": true}},
 			Schema: schema.Compile,
 			Log:    slog.New(slog.NewTextHandler(w.log, nil)),
 		}
@@ -75,7 +76,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 
 // watched makes the answers of the next nodes ones that nobody posts.
 func (w *world) watched() {
-	w.cfg.Open = func(context.Context, core.Run) (core.Surface, error) { return nil, nil }
+	w.cfg.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 }
 
 // node is one process.
@@ -116,23 +117,23 @@ func (w *world) must(err error) {
 }
 
 // message is the next one of a person.
-func (w *world) message(in core.RoomID, author core.EntityID, text string) core.Message {
+func (w *world) message(in chat.RoomID, author chat.EntityID, text string) chat.Message {
 	w.messages++
 	w.written[in] = true
-	id := core.MemoryID(fmt.Sprintf("%s/%d", in, w.messages))
-	kind := core.Direct
+	id := chat.MemoryID(fmt.Sprintf("%s/%d", in, w.messages))
+	kind := chat.Direct
 	if in == group {
-		kind = core.Group
+		kind = chat.Group
 	}
-	return core.Message{
-		Memory:  core.Memory{ID: id, Room: in, Author: author, Name: string(author), Text: text, At: time.Now()},
-		Place:   core.Room{ID: in, Kind: kind, Connector: "fake"},
-		Address: core.Address{Connector: "fake", Room: in, ReplyTo: id},
+	return chat.Message{
+		Memory:  chat.Memory{ID: id, Room: in, Author: author, Name: string(author), Text: text, At: time.Now()},
+		Place:   chat.Room{ID: in, Kind: kind, Connector: "fake"},
+		Address: chat.Address{Connector: "fake", Room: in, ReplyTo: id},
 	}
 }
 
 // submit gives a message to a node, which must take it.
-func (n *node) submit(m core.Message) core.Accepted {
+func (n *node) submit(m chat.Message) chat.Accepted {
 	n.w.Helper()
 	acc, err := n.ProcessMessage(n.w.Context(), m)
 	n.w.must(err)
@@ -143,19 +144,19 @@ func (n *node) submit(m core.Message) core.Accepted {
 }
 
 // say is what Ada says in her room.
-func (n *node) say(text string) core.Accepted {
+func (n *node) say(text string) chat.Accepted {
 	n.w.Helper()
 	return n.submit(n.w.message(room, "ada", text))
 }
 
-func (n *node) stop(in core.RoomID) {
+func (n *node) stop(in chat.RoomID) {
 	n.w.Helper()
-	_, err := n.ProcessMessage(n.w.Context(), core.Command{Room: in, Author: "ada", Name: core.Stop})
+	_, err := n.ProcessMessage(n.w.Context(), chat.Command{Room: in, Author: "ada", Name: chat.Stop})
 	n.w.must(err)
 }
 
 // run is what the journal knows.
-func (w *world) run(acc core.Accepted) core.Run {
+func (w *world) run(acc chat.Accepted) chat.Run {
 	w.Helper()
 	r, err := w.store.Run(w.Context(), acc.Run)
 	w.must(err)
@@ -163,7 +164,7 @@ func (w *world) run(acc core.Accepted) core.Run {
 }
 
 // ended waits until a run has ended, and says how and with what text.
-func (w *world) ended(acc core.Accepted) (answer.Outcome, string) {
+func (w *world) ended(acc chat.Accepted) (answer.Outcome, string) {
 	w.Helper()
 	for begun := time.Now(); ; time.Sleep(100*time.Millisecond + time.Since(begun)/4) {
 		if r := w.run(acc); r.Outcome.Done() {
@@ -176,17 +177,17 @@ func (w *world) ended(acc core.Accepted) (answer.Outcome, string) {
 }
 
 // said is the text of a memory, or "" if there is none.
-func (w *world) said(id core.MemoryID) string {
+func (w *world) said(id chat.MemoryID) string {
 	w.Helper()
 	m, err := w.store.Memory(w.Context(), id)
-	if !errors.Is(err, core.ErrNotFound) {
+	if !errors.Is(err, chat.ErrNotFound) {
 		w.must(err)
 	}
 	return m.Text
 }
 
 // wants fails unless a run ended as told.
-func (w *world) wants(acc core.Accepted, want answer.Status, text string) {
+func (w *world) wants(acc chat.Accepted, want answer.Status, text string) {
 	w.Helper()
 	if o, said := w.ended(acc); o.Status != want || said != text {
 		w.Errorf("run %s is %+v and said %q; want %s, %q", acc.Run, o, said, want, text)
@@ -204,12 +205,12 @@ func (w *world) end() {
 	e := sim.Evidence{Accepted: w.accepted, Work: w.model.work(), Requests: w.chat.requests, Seen: w.chat.seen}
 	for in := range w.written {
 		for i := range w.messages + 10 {
-			if r, err := w.store.Run(w.Context(), core.RunID(fmt.Sprintf("%s#%d", in, i))); err == nil {
+			if r, err := w.store.Run(w.Context(), chat.RunID(fmt.Sprintf("%s#%d", in, i))); err == nil {
 				e.Runs = append(e.Runs, r)
 			}
 		}
 	}
-	e.Stored = func(id core.MemoryID) (core.Memory, bool) {
+	e.Stored = func(id chat.MemoryID) (chat.Memory, bool) {
 		m, err := w.store.Memory(w.Context(), id)
 		return m, err == nil
 	}
@@ -222,7 +223,7 @@ func (w *world) end() {
 }
 
 // follow reads an answer to its end as a live stream does, and returns the changes.
-func (n *node) follow(id core.RunID) ([]answer.Change, answer.View, error) {
+func (n *node) follow(id chat.RunID) ([]answer.Change, answer.View, error) {
 	ctx, cancel := context.WithCancel(n.w.Context())
 	defer cancel()
 	a, err := n.Watch(ctx, id)

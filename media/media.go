@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -30,8 +31,8 @@ const (
 
 // Options are what a [Reader] reads with. What is nil is done without, and said.
 type Options struct {
-	// Fetch gives a whole file, at most limit bytes. It fails with [core.ErrTooLarge] or [core.ErrNotFound] where that is why.
-	Fetch       func(ctx context.Context, connector string, f core.Attachment, limit int64) (llm.File, error)
+	// Fetch gives a whole file, at most limit bytes. It fails with [chat.ErrTooLarge] or [chat.ErrNotFound] where that is why.
+	Fetch       func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
 	Vision      llm.Model // describes pictures
 	Transcriber llm.Transcriber
 	// PDF takes the text out of a document of that kind. It is given what other people sent.
@@ -74,8 +75,8 @@ const (
 )
 
 // Read implements [core.Reader].
-func (r *Reader) Read(ctx context.Context, connector string, files []core.Attachment, describe string) []core.Attachment {
-	read := make([]core.Attachment, len(files))
+func (r *Reader) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
+	read := make([]chat.Attachment, len(files))
 	var work sync.WaitGroup
 	for i, f := range files {
 		work.Go(func() { read[i] = r.one(ctx, connector, f, describe) })
@@ -85,7 +86,7 @@ func (r *Reader) Read(ctx context.Context, connector string, files []core.Attach
 }
 
 // one reads one file. Whatever goes wrong with it is its own matter.
-func (r *Reader) one(ctx context.Context, connector string, f core.Attachment, describe string) (read core.Attachment) {
+func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, describe string) (read chat.Attachment) {
 	read = f
 	err := r.inPlace(ctx, func(ctx context.Context) error { return r.file(ctx, connector, &read, describe) })
 	if err == nil {
@@ -136,7 +137,7 @@ func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) 
 }
 
 // file fetches f and reads it, as what it turns out to be.
-func (r *Reader) file(ctx context.Context, connector string, f *core.Attachment, describe string) error {
+func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment, describe string) error {
 	claimed := kindOf(f.Type, f.Name)
 	if f.Voice {
 		claimed = sound
@@ -186,7 +187,7 @@ func (r *Reader) hopeless(k kind) unread {
 }
 
 // fetch gets the whole of f.
-func (r *Reader) fetch(ctx context.Context, connector string, f core.Attachment) (llm.File, error) {
+func (r *Reader) fetch(ctx context.Context, connector string, f chat.Attachment) (llm.File, error) {
 	if f.Size > MaxFile {
 		return llm.File{}, tooLarge
 	}
@@ -196,9 +197,9 @@ func (r *Reader) fetch(ctx context.Context, connector string, f core.Attachment)
 	blob, err := r.options.Fetch(ctx, connector, f, MaxFile)
 	var slow net.Error
 	switch {
-	case errors.Is(err, core.ErrTooLarge):
+	case errors.Is(err, chat.ErrTooLarge):
 		return llm.File{}, fmt.Errorf("%w: %w", tooLarge, err)
-	case errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		return llm.File{}, fmt.Errorf("%w: %w", gone, err)
 	case errors.As(err, &slow) && slow.Timeout():
 		return llm.File{}, fmt.Errorf("%w: %w", tooSlow, err)
@@ -225,7 +226,7 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 }
 
 // listen writes down what is said.
-func (r *Reader) listen(ctx context.Context, f *core.Attachment, b llm.File) error {
+func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
 	if r.options.Transcriber == nil {
 		return deaf
 	}

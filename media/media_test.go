@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -74,43 +75,43 @@ func (e ears) Transcribe(_ context.Context, name, _ string, sound []byte) (strin
 }
 
 // serving gives data for every file.
-func serving(data []byte) func(context.Context, string, core.Attachment, int64) (llm.File, error) {
-	return func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+func serving(data []byte) func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
+	return func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
 		return llm.File{Data: data}, nil
 	}
 }
 
-func failing(err error) func(context.Context, string, core.Attachment, int64) (llm.File, error) {
-	return func(context.Context, string, core.Attachment, int64) (llm.File, error) { return llm.File{}, err }
+func failing(err error) func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
+	return func(context.Context, string, chat.Attachment, int64) (llm.File, error) { return llm.File{}, err }
 }
 
 func TestRead(t *testing.T) {
 	senses := Options{Vision: &eyes{say: "A fox. "}, Transcriber: ears{}}
 	with := func(o Options, data []byte) Options { o.Fetch = serving(data); return o }
 	failed := func(err error) Options { o := senses; o.Fetch = failing(err); return o }
-	picture := core.Attachment{Name: "a.png", Type: "image/png"}
-	text := core.Attachment{Name: "a.txt", Type: "text/plain"}
-	voice := core.Attachment{Name: "v.ogg", Type: "audio/ogg", Voice: true}
+	picture := chat.Attachment{Name: "a.png", Type: "image/png"}
+	text := chat.Attachment{Name: "a.txt", Type: "text/plain"}
+	voice := chat.Attachment{Name: "v.ogg", Type: "audio/ogg", Voice: true}
 	for name, c := range map[string]struct {
 		options Options
-		file    core.Attachment
+		file    chat.Attachment
 		want    string // description|text|unread
 	}{
 		"a picture":                  {with(senses, png(9, 9)), picture, "A fox. 1||"},
-		"a picture without a type":   {with(senses, png(9, 9)), core.Attachment{Name: "A.PNG"}, "A fox. 1||"},
-		"WebP":                       {with(senses, webp("VP8X", 9, 9)), core.Attachment{Type: "image/webp"}, "A fox. 1||"},
+		"a picture without a type":   {with(senses, png(9, 9)), chat.Attachment{Name: "A.PNG"}, "A fox. 1||"},
+		"WebP":                       {with(senses, webp("VP8X", 9, 9)), chat.Attachment{Type: "image/webp"}, "A fox. 1||"},
 		"a text":                     {with(senses, []byte("hello")), text, "|hello|"},
-		"JSON":                       {with(senses, []byte(`{"a":1}`)), core.Attachment{Name: "a.json", Type: "application/json"}, `|{"a":1}|`},
-		"source without a type":      {with(senses, []byte("package a")), core.Attachment{Name: "a.go"}, "|package a|"},
-		"an SVG is text":             {with(senses, []byte("<svg/>")), core.Attachment{Name: "a.svg", Type: "image/svg+xml"}, "|<svg/>|"},
+		"JSON":                       {with(senses, []byte(`{"a":1}`)), chat.Attachment{Name: "a.json", Type: "application/json"}, `|{"a":1}|`},
+		"source without a type":      {with(senses, []byte("package a")), chat.Attachment{Name: "a.go"}, "|package a|"},
+		"an SVG is text":             {with(senses, []byte("<svg/>")), chat.Attachment{Name: "a.svg", Type: "image/svg+xml"}, "|<svg/>|"},
 		"a voice":                    {with(senses, []byte("hi")), voice, "|hi|"},
-		"music":                      {with(senses, []byte("la")), core.Attachment{Name: "a.mp3", Type: "audio/mpeg"}, "|la|"},
+		"music":                      {with(senses, []byte("la")), chat.Attachment{Name: "a.mp3", Type: "audio/mpeg"}, "|la|"},
 		"a picture said to be text":  {with(senses, png(9, 9)), text, "A fox. 1||"},
 		"a program said to be text":  {with(senses, []byte("MZ\x00\x01\x02")), text, "||this file type can't be read here"},
 		"a page said to be sound":    {with(senses, []byte("<!DOCTYPE html><p>no")), voice, "||this file type can't be read here"},
 		"a page said to be a photo":  {with(senses, []byte("<!DOCTYPE html><p>no")), picture, "||this file type can't be read here"},
-		"a film":                     {with(senses, []byte("x")), core.Attachment{Name: "a.mp4", Type: "video/mp4"}, "||this file type can't be read here"},
-		"a zip":                      {with(senses, []byte("PK\x03\x04\x00")), core.Attachment{Name: "a.zip", Type: "application/zip"}, "||this file type can't be read here"},
+		"a film":                     {with(senses, []byte("x")), chat.Attachment{Name: "a.mp4", Type: "video/mp4"}, "||this file type can't be read here"},
+		"a zip":                      {with(senses, []byte("PK\x03\x04\x00")), chat.Attachment{Name: "a.zip", Type: "application/zip"}, "||this file type can't be read here"},
 		"nothing":                    {with(senses, nil), text, "||it contains no text"},
 		"only blanks":                {with(senses, []byte(" \n ")), text, "||it contains no text"},
 		"silence":                    {with(senses, []byte("  ")), voice, "||it contains no speech"},
@@ -119,8 +120,8 @@ func TestRead(t *testing.T) {
 		"a picture, eyes elsewhere":  {with(Options{Sees: true}, png(9, 9)), text, "||"},
 		"no ears":                    {with(Options{}, nil), voice, "||audio can't be transcribed here"},
 		"nobody fetches":             {senses, text, "||it could not be fetched"},
-		"gone":                       {failed(fmt.Errorf("404: %w", core.ErrNotFound)), text, "||it no longer exists"},
-		"larger than said":           {failed(fmt.Errorf("21 MB: %w", core.ErrTooLarge)), text, "||it is larger than 20 MB"},
+		"gone":                       {failed(fmt.Errorf("404: %w", chat.ErrNotFound)), text, "||it no longer exists"},
+		"larger than said":           {failed(fmt.Errorf("21 MB: %w", chat.ErrTooLarge)), text, "||it is larger than 20 MB"},
 		"a broken line":              {failed(errors.New("reset")), text, "||it could not be fetched"},
 		"a slow server":              {failed(context.DeadlineExceeded), text, "||it took too long"},
 		"SE-04: 16384² pixels":       {with(senses, png(16384, 16384)), picture, "||the image is too large: 16384 × 16384 pixels"},
@@ -136,13 +137,13 @@ func TestRead(t *testing.T) {
 		"the model fails":            {with(Options{Vision: &eyes{err: errors.New("sk-secret")}}, png(9, 9)), picture, "||the model that should read it failed"},
 		"the model breaks":           {with(Options{Vision: &eyes{panics: true}}, png(9, 9)), picture, "||it is damaged"},
 		"the ears fail":              {with(Options{Transcriber: ears{err: errors.New("no")}}, []byte("x")), voice, "||the model that should read it failed"},
-		"SE-05: a name with a path":  {with(senses, []byte("hi")), core.Attachment{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
-		"a PDF":                      {with(Options{PDF: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), core.Attachment{Name: "a.pdf"}, "|tea|"},
-		"a damaged PDF":              {with(Options{PDF: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), core.Attachment{Name: "a.pdf"}, "||it is damaged"},
-		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), core.Attachment{Name: "a.pdf", Type: "application/pdf"}, "||this file type can't be read here"},
+		"SE-05: a name with a path":  {with(senses, []byte("hi")), chat.Attachment{Name: "../../etc/passwd\x00.png", Type: "text/plain"}, "|hi|"},
+		"a PDF":                      {with(Options{PDF: func(context.Context, []byte) (string, error) { return "tea", nil }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "|tea|"},
+		"a damaged PDF":              {with(Options{PDF: func(context.Context, []byte) (string, error) { return "", errors.New("no") }}, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf"}, "||it is damaged"},
+		"a PDF, and nobody reads it": {with(senses, []byte("%PDF-1.4")), chat.Attachment{Name: "a.pdf", Type: "application/pdf"}, "||this file type can't be read here"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := New(c.options).Read(t.Context(), "fake", []core.Attachment{c.file}, "what is it?")[0]
+			got := New(c.options).Read(t.Context(), "fake", []chat.Attachment{c.file}, "what is it?")[0]
 			if said := got.Description + "|" + got.Text + "|" + got.Unread; said != c.want {
 				t.Errorf("got %q", said)
 			}
@@ -155,11 +156,11 @@ func TestRead(t *testing.T) {
 
 // TR-31: what is said to be too large is not asked for.
 func TestTooLargeIsNotFetched(t *testing.T) {
-	o := Options{Fetch: func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+	o := Options{Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
 		t.Error("it was fetched")
 		return llm.File{}, nil
 	}}
-	got := New(o).Read(t.Context(), "fake", []core.Attachment{{Name: "a.txt", Size: MaxFile + 1}}, "")[0]
+	got := New(o).Read(t.Context(), "fake", []chat.Attachment{{Name: "a.txt", Size: MaxFile + 1}}, "")[0]
 	if got.Unread != string(tooLarge) {
 		t.Errorf("got %+v", got)
 	}
@@ -178,7 +179,7 @@ func TestDescriptions(t *testing.T) {
 		}
 	}
 	f := New(Options{Vision: &eyes{say: "<title>Fox</title><description>A red fox."}, Fetch: serving(png(1, 1))})
-	if got := f.Read(t.Context(), "", []core.Attachment{{Type: "image/png", Title: "mine"}}, "")[0]; got.Title != "mine" {
+	if got := f.Read(t.Context(), "", []chat.Attachment{{Type: "image/png", Title: "mine"}}, "")[0]; got.Title != "mine" {
 		t.Errorf("the sender's title became %q", got.Title)
 	}
 }
@@ -186,14 +187,14 @@ func TestDescriptions(t *testing.T) {
 // Slow files hold up neither the others nor the turn: each ends when its time is up, or the turn's.
 func TestSlowFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(Options{Fetch: func(ctx context.Context, _ string, f core.Attachment, _ int64) (llm.File, error) {
+		r := New(Options{Fetch: func(ctx context.Context, _ string, f chat.Attachment, _ int64) (llm.File, error) {
 			if f.Name == "slow.txt" {
 				<-ctx.Done()
 				return llm.File{}, context.Cause(ctx)
 			}
 			return llm.File{Data: []byte("quick")}, nil
 		}})
-		files := []core.Attachment{{Name: "slow.txt"}, {Name: "quick.txt"}, {Name: "slow.txt"}}
+		files := []chat.Attachment{{Name: "slow.txt"}, {Name: "quick.txt"}, {Name: "slow.txt"}}
 		start := time.Now()
 		got := r.Read(t.Context(), "", files, "")
 		if got[0].Unread != string(tooSlow) || got[1].Text != "quick" || time.Since(start) != fileTime {
@@ -213,13 +214,13 @@ func TestSlowFiles(t *testing.T) {
 func TestFewAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var now, most atomic.Int32
-		r := New(Options{Fetch: func(context.Context, string, core.Attachment, int64) (llm.File, error) {
+		r := New(Options{Fetch: func(context.Context, string, chat.Attachment, int64) (llm.File, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			time.Sleep(time.Second)
 			now.Add(-1)
 			return llm.File{Data: []byte("x")}, nil
 		}})
-		for _, f := range r.Read(t.Context(), "", make([]core.Attachment, 20), "") {
+		for _, f := range r.Read(t.Context(), "", make([]chat.Attachment, 20), "") {
 			if f.Text != "x" {
 				t.Errorf("got %+v", f)
 			}
@@ -234,7 +235,7 @@ func TestFewAtOnce(t *testing.T) {
 func TestLongText(t *testing.T) {
 	for _, one := range []string{"a", "ü", "世"} {
 		r := New(Options{Fetch: serving([]byte(strings.Repeat(one, 2*maxDocument)))})
-		got := r.Read(t.Context(), "", []core.Attachment{{Name: "a.txt"}}, "")[0].Text
+		got := r.Read(t.Context(), "", []chat.Attachment{{Name: "a.txt"}}, "")[0].Text
 		if n := len([]rune(got)); n > maxText+50 || !strings.HasSuffix(got, "[… truncated]") || strings.Contains(got, "\uFFFD") {
 			t.Errorf("%d characters, ending with %q", n, got[len(got)-40:])
 		}
@@ -245,14 +246,14 @@ func TestLongText(t *testing.T) {
 func TestPictures(t *testing.T) {
 	files := map[string][]byte{"a.png": png(2, 2), "b.webp": webp("VP8X", 2, 2), "bomb.png": png(16384, 16384), "page.png": []byte("<html>"), "t.txt": []byte("text")}
 	var asked []string
-	r := New(Options{Sees: true, Fetch: func(_ context.Context, _ string, f core.Attachment, _ int64) (llm.File, error) {
+	r := New(Options{Sees: true, Fetch: func(_ context.Context, _ string, f chat.Attachment, _ int64) (llm.File, error) {
 		data, ok := files[f.Name]
 		if !ok {
-			return llm.File{}, core.ErrNotFound
+			return llm.File{}, chat.ErrNotFound
 		}
 		return llm.File{Data: data}, nil
 	}})
-	all := []core.Attachment{{Name: "a.png"}, {Name: "bomb.png"}, {Name: "gone.png"}, {Name: "page.png"}, {Name: "t.txt"}, {Name: "b.webp"}, {Name: "a.png", Unread: "no"}}
+	all := []chat.Attachment{{Name: "a.png"}, {Name: "bomb.png"}, {Name: "gone.png"}, {Name: "page.png"}, {Name: "t.txt"}, {Name: "b.webp"}, {Name: "a.png", Unread: "no"}}
 	shown, fetched := r.Pictures(t.Context(), "", all, 9)
 	for _, b := range shown {
 		asked = append(asked, b.Name+" "+b.Type)
@@ -267,7 +268,7 @@ func TestPictures(t *testing.T) {
 	if got := strings.Join(asked, ", "); got != "a.png image/png, b.webp image/webp" {
 		t.Errorf("shown: %s", got)
 	}
-	if shown, _ := r.Pictures(t.Context(), "", []core.Attachment{all[0], all[0], all[0]}, 2); len(shown) != 2 {
+	if shown, _ := r.Pictures(t.Context(), "", []chat.Attachment{all[0], all[0], all[0]}, 2); len(shown) != 2 {
 		t.Errorf("%d pictures", len(shown))
 	}
 }
@@ -277,7 +278,7 @@ func TestOverTheLimitIsReadLater(t *testing.T) {
 	over := &core.LimitError{Bucket: "person/ada"}
 	vision := &eyes{err: over}
 	r := New(Options{Fetch: serving(png(2, 2)), Vision: vision, Transcriber: ears{err: over}})
-	files := []core.Attachment{{Ref: "a", Type: "image/png"}, {Ref: "b", Type: "audio/ogg", Voice: true}}
+	files := []chat.Attachment{{Ref: "a", Type: "image/png"}, {Ref: "b", Type: "audio/ogg", Voice: true}}
 	for _, f := range r.Read(t.Context(), "fake", files, "What is it?") {
 		if f.Read() {
 			t.Errorf("over the limit %+v is done with", f)

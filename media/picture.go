@@ -14,7 +14,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -69,7 +69,7 @@ func webpSize(data []byte) (width, height int, err error) {
 }
 
 // look has a picture described.
-func (r *Reader) look(ctx context.Context, f *core.Attachment, data []byte, question string) error {
+func (r *Reader) look(ctx context.Context, f *chat.Attachment, data []byte, question string) error {
 	if err := checkPicture(data); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func within(said, tag string) string {
 }
 
 // Pictures implements [core.Reader].
-func (r *Reader) Pictures(ctx context.Context, connector string, files []core.Attachment, most int) (shown []llm.File, fetched []core.Attachment) {
+func (r *Reader) Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment) {
 	for _, f := range files {
 		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {
 			fetched = append(fetched, f)
@@ -153,7 +153,7 @@ func (r *Reader) Pictures(ctx context.Context, connector string, files []core.At
 }
 
 // show fetches a picture to be shown as it is, or notes why it can't be.
-func (r *Reader) show(ctx context.Context, connector string, f *core.Attachment) (found llm.File) {
+func (r *Reader) show(ctx context.Context, connector string, f *chat.Attachment) (found llm.File) {
 	err := r.inPlace(ctx, func(ctx context.Context) error {
 		b, err := r.fetch(ctx, connector, *f)
 		if err == nil {

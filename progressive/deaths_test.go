@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -42,7 +42,7 @@ func (l *lives) moment() bool {
 	}
 	if l.moments++; l.life < 2 && l.moments == l.at[l.life] {
 		l.dead = true
-		l.cancel(core.ErrCrashed)
+		l.cancel(chat.ErrCrashed)
 	}
 	return l.dead
 }
@@ -78,15 +78,15 @@ func (l *lives) fate(r progressivetest.Request) progressivetest.Fault {
 }
 
 // journal is the note of a holder that can die before and after it.
-func (l *lives) journal(h core.Shown) error {
+func (l *lives) journal(h chat.Shown) error {
 	if l.moment() {
 		l.doubts++ // what is there, or was refused, is not known to be so
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
 	_ = l.note(h)
 	if l.moment() {
 		l.doubts++ // an intent without a request
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (l *lives) live() bool {
 		}
 	}
 	if l.run.Verdict == nil && !l.moment() {
-		l.run.Verdict, l.final = &core.Verdict{Outcome: completed}, strings.ReplaceAll(text, "|", "")
+		l.run.Verdict, l.final = &chat.Verdict{Outcome: completed}, strings.ReplaceAll(text, "|", "")
 		l.moment()
 	}
 	if !l.isDead() {
@@ -123,12 +123,12 @@ func (l *lives) live() bool {
 // twice plays an answer with two deaths, and returns how many moments each of the first two lives had.
 func twice(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, texts []string, at [2]int, w weather) (moments [2]int, problems []string) {
 	synctest.Test(t, func(t *testing.T) {
-		chat := progressivetest.NewChat()
-		chat.Max = 82
-		st := &story{T: t, chat: chat, gate: progressive.NewGate(chat.Budget), run: core.Run{ID: "run", Opened: time.Now()}}
-		st.sink = sink(chat)
+		room := progressivetest.NewChat()
+		room.Max = 82
+		st := &story{T: t, chat: room, gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
+		st.sink = sink(room)
 		l := &lives{story: st, texts: texts, at: at, weather: w}
-		chat.Fate = l.fate
+		room.Fate = l.fate
 		for ended := false; !ended && l.life < 3; l.life++ {
 			ended = l.live()
 			if l.life < 2 {
@@ -136,7 +136,7 @@ func twice(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, text
 			}
 		}
 		problems = append(problems, l.judge()...)
-		for _, p := range chat.Problems() {
+		for _, p := range room.Problems() {
 			older := strings.HasPrefix(p, "ST-14: an edit to what is shown already") // a nonce may have given an older text
 			given := strings.HasPrefix(p, "I8") && l.sentTwice(0)
 			if !older && !given {
@@ -144,7 +144,7 @@ func twice(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, text
 			}
 		}
 		if len(problems) > 0 {
-			for _, r := range chat.Log() {
+			for _, r := range room.Log() {
 				problems = append(problems, fmt.Sprintf("  %v %s %s %q -> %v (applied %v)", r.At.Sub(st.run.Opened), r.Op, r.ID, r.Part.Plain, r.Err, r.Applied))
 			}
 			problems = append(problems, fmt.Sprintf("  noted %+v", st.notes))
@@ -177,7 +177,7 @@ func (l *lives) judge() (problems []string) {
 		}
 	}
 	for i, h := range l.notes {
-		same := func(o core.Shown) bool {
+		same := func(o chat.Shown) bool {
 			return o.Part == h.Part && o.Sent == h.Sent && o.Tries == h.Tries-1 && o.ID == ""
 		}
 		if h.Tries > 1 && h.ID == "" && !slices.ContainsFunc(l.notes[:i], same) {
@@ -193,7 +193,7 @@ func (l *lives) judge() (problems []string) {
 // sentTwice reports whether part i was sent as often as a last word of unknown fate can be: two requests were noted, and of
 // neither anything was heard.
 func (l *lives) sentTwice(i int) bool {
-	return l.doubts >= 2 && slices.ContainsFunc(l.run.Shown, func(h core.Shown) bool { return h.Part == i && h.ID == "" && h.Tries == 2 })
+	return l.doubts >= 2 && slices.ContainsFunc(l.run.Shown, func(h chat.Shown) bool { return h.Part == i && h.ID == "" && h.Tries == 2 })
 }
 
 // answers are what the model says in each life; a bar is a pause of three seconds.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -22,7 +23,7 @@ var errSilent = errors.New("the platform did not respond in time")
 
 // request makes one request and learns from its result. It is not cut off when ctx is done: else nobody knew what is
 // shown. An error ends the message.
-func (m *Message) request(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+func (m *Message) request(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	if s.op == Post {
 		s.intent = m.intent(s)
 		if err := note(s.intent); err != nil {
@@ -46,7 +47,7 @@ func (m *Message) request(ctx context.Context, s step, leave func(error), note f
 	}
 }
 
-func (m *Message) post(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+func (m *Message) post(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	h := m.part(s.i)
 	if h.state == gone {
 		*h = shown{again: true, refused: h.refused, unfit: h.unfit, posts: h.posts + 1}
@@ -93,7 +94,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 		m.succeeded()
 		return nil
 	case errors.Is(err, ErrAmbiguous):
-	case errors.Is(err, ErrGone) && s.i < core.FirstFile && !h.redo:
+	case errors.Is(err, ErrGone) && s.i < chat.FirstFile && !h.redo:
 		h.state = left
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
 		h.state, h.part = gone, was.part // what people have read
@@ -103,7 +104,7 @@ func (m *Message) edit(ctx context.Context, s step, leave func(error)) error {
 	return m.failed(s, err)
 }
 
-func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(core.Shown) error) error {
+func (m *Message) delete(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	h := m.part(s.i)
 	err := certain(ctx, m.deleter.Delete(ctx, h.id))
 	leave(m.told(err))
@@ -112,7 +113,7 @@ func (m *Message) delete(ctx context.Context, s step, leave func(error), note fu
 	}
 	*h = shown{unfit: h.unfit, refused: h.refused, again: m.redoing(), posts: h.posts + 1}
 	m.succeeded()
-	return note(core.Shown{Part: s.i, Gone: true})
+	return note(chat.Shown{Part: s.i, Gone: true})
 }
 
 // certain marks an error as ambiguous if the request was cut off before the platform had said anything.
@@ -158,7 +159,7 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrForbidden):
 		log.Error("the conversation no longer accepts messages; the answer is not shown")
 		return errNoMore
-	case errors.Is(err, ErrGone) && h.state == left && s.i < core.FirstFile:
+	case errors.Is(err, ErrGone) && h.state == left && s.i < chat.FirstFile:
 		log.Info("a user deleted part of the answer; it ends")
 		return core.ErrRemoved
 	case errors.Is(err, ErrGone), errors.Is(err, ErrStale):
@@ -175,7 +176,7 @@ func (m *Message) failed(s step, err error) error {
 	case errors.Is(err, ErrAmbiguous) && s.op == Post && !time.Now().Before(h.until):
 		log.Warn("it is unknown whether the message was created")
 		return nil
-	case m.ended && s.part != ask && s.part.File == nil && s.i < core.FirstFile && !errors.Is(err, ErrUnsent):
+	case m.ended && s.part != ask && s.part.File == nil && s.i < chat.FirstFile && !errors.Is(err, ErrUnsent):
 		return m.refusedLast(s, err)
 	}
 	return m.retry(s, err)
@@ -207,7 +208,7 @@ func (m *Message) retry(s step, err error) error {
 		m.refuse(s.i, s.part)
 	case s.op == Edit && h.stuck && errors.Is(err, ErrAmbiguous):
 		log.Warn("a message can be neither edited nor deleted; the text goes into a new one, marked")
-		*h = shown{state: unknown, intent: core.Shown{Part: s.i, Sent: hash(s.part), Last: true, Tries: 1}}
+		*h = shown{state: unknown, intent: chat.Shown{Part: s.i, Sent: hash(s.part), Last: true, Tries: 1}}
 	default:
 		log.Error("the end of the answer can't be shown")
 		return errNoMore

@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -159,13 +160,13 @@ func TestRefusalWithdrawsTheIntent(t *testing.T) {
 					s.fail(progressive.Post, doubts, f)
 					s.show()
 					streamed(s)
-					s.run.Verdict = &core.Verdict{}
+					s.run.Verdict = &chat.Verdict{}
 					s.a.End(completed)
 					time.Sleep(120 * time.Millisecond)
-					s.cancel(core.ErrShutdown)
+					s.cancel(chat.ErrShutdown)
 					_ = s.wait()
 					s.mu.Lock()
-					first := slices.DeleteFunc(slices.Clone(s.notes), func(h core.Shown) bool { return !h.Gone && h.ID == "" })
+					first := slices.DeleteFunc(slices.Clone(s.notes), func(h chat.Shown) bool { return !h.Gone && h.ID == "" })
 					s.mu.Unlock()
 					if !before && (len(first) == 0 || !first[0].Gone) {
 						t.Errorf("noted %+v", s.notes)
@@ -191,7 +192,7 @@ func TestUnsentLastWordWaitsForTheNetwork(t *testing.T) {
 					s.say(prose)
 				}
 				s.fail(op, -1, progressivetest.Fault{Err: progressive.ErrUnsent})
-				s.run.Verdict = &core.Verdict{}
+				s.run.Verdict = &chat.Verdict{}
 				s.a.End(completed)
 				time.Sleep(time.Hour)
 				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
@@ -231,7 +232,7 @@ func TestRemovedAnswerEnds(t *testing.T) {
 					s.say(more)
 					time.Sleep(3 * time.Second)
 					s.say(" The end.")
-					if err := s.end(completed); !errors.Is(err, core.ErrRemoved) || !errors.Is(err, core.ErrStopped) {
+					if err := s.end(completed); !errors.Is(err, core.ErrRemoved) || !errors.Is(err, chat.ErrStopped) {
 						t.Errorf("Show returned %v", err)
 					}
 					s.wantShown()
@@ -420,14 +421,14 @@ func TestDeleteIsRetried(t *testing.T) {
 func TestResumedFinalOfUnknownFate(t *testing.T) {
 	for name, c := range map[string]struct {
 		sink    func(*progressivetest.Chat) progressive.Sink
-		verdict *core.Verdict
+		verdict *chat.Verdict
 		want    []string
 	}{
-		"verdict, no nonces":  {full, &core.Verdict{}, []string{prose}},
-		"verdict, nonces":     {nonced, &core.Verdict{}, []string{prose}},
+		"verdict, no nonces":  {full, &chat.Verdict{}, []string{prose}},
+		"verdict, nonces":     {nonced, &chat.Verdict{}, []string{prose}},
 		"preview, no nonces":  {full, nil, []string{prose}}, // which was the whole text already
 		"preview, with nonce": {nonced, nil, []string{prose}},
-		"verdict, resent":     {resending, &core.Verdict{}, []string{prose, again(prose)}},
+		"verdict, resent":     {resending, &chat.Verdict{}, []string{prose, again(prose)}},
 		"preview, resent":     {resending, nil, []string{prose, again(prose)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -436,7 +437,7 @@ func TestResumedFinalOfUnknownFate(t *testing.T) {
 				s.show()
 				s.say(prose)
 				time.Sleep(500 * time.Millisecond)
-				s.cancel(core.ErrShutdown)
+				s.cancel(chat.ErrShutdown)
 				_ = s.wait()
 				s.run.Verdict = c.verdict
 				s.show()
@@ -469,9 +470,9 @@ func TestTwoDeathsLeaveNoStump(t *testing.T) {
 				s.show()
 				s.say(half)
 				time.Sleep(500 * time.Millisecond)
-				s.cancel(core.ErrCrashed)
+				s.cancel(chat.ErrCrashed)
 				_ = s.wait()
-				s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed} // and the next holder dies
+				s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed} // and the next holder dies
 				s.show()
 				s.say(prose)
 				s.finish()
@@ -490,9 +491,9 @@ func TestTwoDeathsLoseNoFile(t *testing.T) {
 		s.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.ErrAmbiguous})
 		s.status("One", named("a"))
 		time.Sleep(2 * time.Second)
-		s.cancel(core.ErrCrashed)
+		s.cancel(chat.ErrCrashed)
 		_ = s.wait()
-		s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed, Files: 1}
+		s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 1}
 		s.show()
 		s.say(prose)
 		s.paint(named("b"))
@@ -506,9 +507,9 @@ func TestTwoDeathsLoseNoFile(t *testing.T) {
 func TestIntentWithoutAHash(t *testing.T) {
 	for verdict, want := range map[bool][]string{true: nil, false: {prose}} {
 		tell(t, full, func(s *story) {
-			s.run.Shown = []core.Shown{{Part: 0}}
+			s.run.Shown = []chat.Shown{{Part: 0}}
 			if verdict {
-				s.run.Verdict = &core.Verdict{Outcome: completed}
+				s.run.Verdict = &chat.Verdict{Outcome: completed}
 			}
 			s.show()
 			s.say(prose)
@@ -525,7 +526,7 @@ func TestIntentsSayWhatTheyCarry(t *testing.T) {
 		s.show()
 		streamed(s)
 		s.finish()
-		var intents []core.Shown
+		var intents []chat.Shown
 		for _, h := range s.notes {
 			if h.Sent != "" {
 				intents = append(intents, h)

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -59,10 +59,10 @@ func apart(parts []Part) (texts, files []Part) {
 
 // resumeFile takes over a file from an earlier holder. Those of an answer that is written anew go; those of one whose options
 // are taken away stay as they are.
-func (m *Message) resumeFile(h core.Shown, run core.Run) {
+func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
 	p, anew := m.part(h.Part), run.Verdict == nil
 	switch {
-	case run.Kind == core.RunChoiceResult:
+	case run.Kind == chat.RunChoiceResult:
 		*p = shown{state: left, id: h.ID}
 	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
@@ -87,7 +87,7 @@ func (m *Message) complete(files []Part) []Part {
 func planFiles(have []shown, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
 		if h.stale && h.state == there {
-			return step{op: Delete, i: core.FirstFile + i}, true
+			return step{op: Delete, i: chat.FirstFile + i}, true
 		}
 	}
 	some := slices.ContainsFunc(want, Part.lost)
@@ -103,11 +103,11 @@ func planFiles(have []shown, want []Part, refused []string, now time.Time) (s st
 			p.File = nil
 		}
 		if op, ok := h.fileStep(p, some, now); ok {
-			return step{op: op, i: core.FirstFile + i, part: p}, true
+			return step{op: op, i: chat.FirstFile + i, part: p}, true
 		}
 	}
 	s, ok = takeBack(have, len(want), now)
-	s.i += core.FirstFile
+	s.i += chat.FirstFile
 	return s, ok
 }
 
@@ -153,9 +153,9 @@ func (p Part) lost() bool { return p.File == nil }
 // whether there is such a file more than before.
 func (m *Message) doubts(files []Part) (more bool) {
 	for i, p := range m.complete(files) {
-		h := m.part(core.FirstFile + i)
+		h := m.part(chat.FirstFile + i)
 		if p.words() && h.state == unknown && !time.Now().Before(h.until) && !slices.Contains(m.refused, p.File.Name) {
-			m.log.Warn("it is unknown whether a file was posted; its content goes into the text", "part", core.FirstFile+i)
+			m.log.Warn("it is unknown whether a file was posted; its content goes into the text", "part", chat.FirstFile+i)
 			m.refused, more = append(m.refused, p.File.Name), true
 		}
 	}
@@ -196,7 +196,7 @@ func (m *Message) missing(want []Part) (n int) {
 		if p.words() && slices.Contains(m.refused, p.File.Name) {
 			continue
 		}
-		if h := m.part(core.FirstFile + i); h.state == absent || h.state == unknown {
+		if h := m.part(chat.FirstFile + i); h.state == absent || h.state == unknown {
 			n++
 		}
 	}

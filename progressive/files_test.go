@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -205,15 +205,15 @@ func TestFilesOfCallbacksInDoubt(t *testing.T) {
 // ST-18: who adopts an answer with its files brings what stands to what it should be, in place, and posts only what certainly is
 // not there. If some are lost, nobody knows which message shows what: those that stand stay as they are.
 func TestFilesAreTakenOver(t *testing.T) {
-	both := []core.Shown{{Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}
+	both := []chat.Shown{{Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1, ID: "m3"}}
 	for name, c := range map[string]struct {
-		noted []core.Shown
+		noted []chat.Shown
 		has   []llm.File
 		edits int
 		want  []string
 	}{
 		"both stand":     {both, []llm.File{named("b"), named("a")}, 2, []string{prose, "[b]", "[a]"}},
-		"one is a doubt": {[]core.Shown{both[0], {Part: core.FirstFile + 1}}, []llm.File{named("b"), named("a")}, 1, []string{prose, "[b]", "[b]"}},
+		"one is a doubt": {[]chat.Shown{both[0], {Part: chat.FirstFile + 1}}, []llm.File{named("b"), named("a")}, 1, []string{prose, "[b]", "[b]"}},
 		"one is lost":    {both, []llm.File{named("b")}, 0, []string{prose, "[a]", "[b]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
@@ -223,8 +223,8 @@ func TestFilesAreTakenOver(t *testing.T) {
 					s.say(prose)
 					s.paint(named("a"), named("b"))
 					s.finish()
-					s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed, Files: 2}
-					s.run.Shown = append([]core.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+					s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed, Files: 2}
+					s.run.Shown = append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
 					s.show()
 					s.say(prose)
 					s.paint(c.has...)
@@ -243,12 +243,12 @@ func TestFilesAreTakenOver(t *testing.T) {
 // ST-18: who adopts an answer has no files. What stands of them stays, once; what is missing is told the operator.
 func TestFilesOfAnEarlierHolder(t *testing.T) {
 	for name, c := range map[string]struct {
-		noted []core.Shown
+		noted []chat.Shown
 		gone  bool // one of the files
 		log   string
 	}{
-		"both stand":     {[]core.Shown{{Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}, false, ""},
-		"one is a doubt": {[]core.Shown{{Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1}}, false, "files=1"},
+		"both stand":     {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1, ID: "m3"}}, false, ""},
+		"one is a doubt": {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1}}, false, "files=1"},
 		"none is noted":  {nil, false, "files=2"},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": nonced, "no nonces": full} {
@@ -258,8 +258,8 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 				s.paint(picture, picture)
 				s.finish()
 				before := s.count(progressive.Post)
-				s.run.Verdict = &core.Verdict{Outcome: completed, Files: 2}
-				s.run.Shown = append([]core.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+				s.run.Verdict = &chat.Verdict{Outcome: completed, Files: 2}
+				s.run.Shown = append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
 				var log bytes.Buffer
 				s.showTo(slog.New(slog.NewTextHandler(&log, nil)))
 				s.say(prose)
@@ -283,8 +283,8 @@ func TestFilesStayWhenOptionsGo(t *testing.T) {
 		s.say(prose)
 		s.paint(picture, picture)
 		s.finish()
-		s.run.Verdict, s.run.Kind = nil, core.RunChoiceResult
-		s.run.Shown = []core.Shown{{Part: 0, ID: "m1"}, {Part: core.FirstFile, ID: "m2"}, {Part: core.FirstFile + 1, ID: "m3"}}
+		s.run.Verdict, s.run.Kind = nil, chat.RunChoiceResult
+		s.run.Shown = []chat.Shown{{Part: 0, ID: "m1"}, {Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1, ID: "m3"}}
 		s.show()
 		s.say(prose + "\n\n→ Rain")
 		s.finish()

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
@@ -188,8 +188,8 @@ func TestWhatASinkLearnsReachesTheGate(t *testing.T) {
 
 // What a command is answered with has its own place.
 func TestTicketsOfCommands(t *testing.T) {
-	for duty, want := range map[core.RunKind]progressive.Priority{
-		core.RunCommand: progressive.PriorityReply, core.RunChoiceResult: progressive.PriorityReply, core.RunNotify: progressive.Final, core.RunRetry: progressive.Final,
+	for duty, want := range map[chat.RunKind]progressive.Priority{
+		chat.RunCommand: progressive.PriorityReply, chat.RunChoiceResult: progressive.PriorityReply, chat.RunNotify: progressive.Final, chat.RunRetry: progressive.Final,
 	} {
 		tell(t, editing, func(s *story) {
 			h := &heard{Gate: s.gate}

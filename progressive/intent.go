@@ -3,7 +3,7 @@ package progressive
 import (
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -28,8 +28,8 @@ func WithMark(p Part) Part {
 
 // intent returns what the journal is to hold while the outcome of the create request s is unknown. A request that repeats
 // another of unknown outcome keeps its time: its nonce is as old. It counts as another try unless the nonce tells.
-func (m *Message) intent(s step) core.Shown {
-	i := core.Shown{Part: s.i, Sent: hash(s.part), Last: m.ended && s.part != ask, At: time.Now().UTC().Round(0), Tries: 1}
+func (m *Message) intent(s step) chat.Shown {
+	i := chat.Shown{Part: s.i, Sent: hash(s.part), Last: m.ended && s.part != ask, At: time.Now().UTC().Round(0), Tries: 1}
 	h := m.part(s.i)
 	if h.state != unknown {
 		return i
@@ -56,8 +56,8 @@ func (m *Message) marked(s step) Part {
 
 // confirmed returns what the journal is to hold of a message that is there. That it was sent more than once stays, so that
 // the next holder leaves the mark.
-func confirmed(id string, intent core.Shown) core.Shown {
-	s := core.Shown{Part: intent.Part, ID: id}
+func confirmed(id string, intent chat.Shown) chat.Shown {
+	s := chat.Shown{Part: intent.Part, ID: id}
 	if intent.Tries > 1 {
 		s.Sent, s.Tries = intent.Sent, intent.Tries
 	}
@@ -66,16 +66,16 @@ func confirmed(id string, intent core.Shown) core.Shown {
 
 // withdrawal returns what the journal is to hold after a definite refusal of a create request: what it held before. Without
 // it the next holder would take the refused message for one that may have been delivered.
-func withdrawal(part int, was shown) core.Shown {
+func withdrawal(part int, was shown) chat.Shown {
 	if was.state == unknown {
 		return was.intent
 	}
-	return core.Shown{Part: part, Gone: true}
+	return chat.Shown{Part: part, Gone: true}
 }
 
 // resume takes over one part from an earlier holder. What a message of unknown fate would say is known by its hash; one of
 // an older version, which has none, counts as the last word if there is a verdict.
-func (m *Message) resume(h core.Shown, run core.Run) {
+func (m *Message) resume(h chat.Shown, run chat.Run) {
 	p := m.part(h.Part)
 	switch {
 	case h.Gone:
@@ -89,7 +89,7 @@ func (m *Message) resume(h core.Shown, run core.Run) {
 }
 
 // nonceUntil returns until when the nonce of an earlier holder's intent is good; zero without nonces.
-func (m *Message) nonceUntil(h core.Shown, run core.Run) time.Time {
+func (m *Message) nonceUntil(h chat.Shown, run chat.Run) time.Time {
 	switch {
 	case m.window == 0:
 		return time.Time{}

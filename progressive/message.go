@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const (
@@ -27,8 +27,8 @@ type Message struct {
 	window  time.Duration
 	gate    Gate
 	log     *slog.Logger
-	run     core.RunID
-	epoch   core.Epoch
+	run     chat.RunID
+	epoch   chat.Epoch
 	last    Priority // of the last word
 
 	parts   []shown
@@ -53,7 +53,7 @@ type Message struct {
 
 // New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
 // logged: Show returns an error only if the last word is still owed.
-func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
+func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, last: Final, resumed: len(run.Shown) > 0}
 	if run.Kind.OutOfBand() {
 		m.last = PriorityReply
@@ -70,7 +70,7 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 		m.ofCalls = run.Verdict.Files
 	}
 	for _, h := range run.Shown {
-		if h.Part >= core.FirstFile && h.Part < core.FirstUpdate {
+		if h.Part >= chat.FirstFile && h.Part < chat.FirstUpdate {
 			m.resumeFile(h, run)
 		} else {
 			m.resume(h, run)
@@ -82,10 +82,10 @@ func New(s Sink, g Gate, run core.Run, log *slog.Logger) *Message {
 func (m *Message) part(i int) *shown {
 	all := &m.parts
 	switch {
-	case i >= core.FirstUpdate:
-		all, i = &m.updates, i-core.FirstUpdate
-	case i >= core.FirstFile:
-		all, i = &m.below, i-core.FirstFile
+	case i >= chat.FirstUpdate:
+		all, i = &m.updates, i-chat.FirstUpdate
+	case i >= chat.FirstFile:
+		all, i = &m.below, i-chat.FirstFile
 	}
 	for len(*all) <= i {
 		*all = append(*all, shown{})
@@ -94,7 +94,7 @@ func (m *Message) part(i int) *shown {
 }
 
 // Show implements [core.Surface].
-func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(core.Shown) error) error {
+func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Shown) error) error {
 	stopTyping := m.startTyping(ctx, a)
 	defer stopTyping()
 	for {
@@ -282,10 +282,10 @@ var errDue = errors.New("it is time to look again")
 
 func (m *Message) nonce(i int, again bool) string {
 	switch {
-	case i >= core.FirstUpdate:
-		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-core.FirstUpdate)
-	case i >= core.FirstFile: // of each holder's own: after a file was taken back, another may have its place
-		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-core.FirstFile, m.part(i).posts)
+	case i >= chat.FirstUpdate:
+		return fmt.Sprintf("%s/update.%d/%d", m.run, m.epoch, i-chat.FirstUpdate)
+	case i >= chat.FirstFile: // of each holder's own: after a file was taken back, another may have its place
+		return fmt.Sprintf("%s/files.%d/%d.%d", m.run, m.epoch, i-chat.FirstFile, m.part(i).posts)
 	case again:
 		return fmt.Sprintf("%s/%d/again", m.run, i)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -115,8 +115,8 @@ func TestHoldOfOneChatLeavesOthersAlone(t *testing.T) {
 		a.Name = "a"
 		gate := progressive.NewGate(a.Budget)
 		begun := time.Now()
-		one := &story{T: t, chat: a, sink: full(a), gate: gate, run: core.Run{ID: "one"}}
-		two := &story{T: t, chat: b, sink: full(b), gate: gate, run: core.Run{ID: "two"}}
+		one := &story{T: t, chat: a, sink: full(a), gate: gate, run: chat.Run{ID: "one"}}
+		two := &story{T: t, chat: b, sink: full(b), gate: gate, run: chat.Run{ID: "two"}}
 		one.fail(progressive.Post, 0, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/a", After: 300 * time.Second}})
 		one.show()
 		two.show()
@@ -251,9 +251,9 @@ func TestLongAnswer(t *testing.T) {
 		if n := s.count(progressive.Delete); n != 0 {
 			t.Errorf("%d deletes", n)
 		}
-		var notes []core.Shown
+		var notes []chat.Shown
 		for i := range want {
-			notes = append(notes, core.Shown{Part: i}, core.Shown{Part: i, ID: fmt.Sprintf("m%d", i+1)})
+			notes = append(notes, chat.Shown{Part: i}, chat.Shown{Part: i, ID: fmt.Sprintf("m%d", i+1)})
 		}
 		if got := bare(s.notes); !slices.Equal(got, notes) {
 			t.Errorf("noted %v", got)
@@ -262,9 +262,9 @@ func TestLongAnswer(t *testing.T) {
 }
 
 // bare returns notes without what intents say of their requests.
-func bare(notes []core.Shown) (out []core.Shown) {
+func bare(notes []chat.Shown) (out []chat.Shown) {
 	for _, h := range notes {
-		out = append(out, core.Shown{Part: h.Part, ID: h.ID, Gone: h.Gone})
+		out = append(out, chat.Shown{Part: h.Part, ID: h.ID, Gone: h.Gone})
 	}
 	return out
 }
@@ -352,12 +352,12 @@ func TestContextEndsWhileARequestIsUnderWay(t *testing.T) {
 		s.show()
 		s.say(prose)
 		time.Sleep(time.Second)
-		s.cancel(core.ErrShutdown)
-		if err := s.wait(); !errors.Is(err, core.ErrShutdown) {
+		s.cancel(chat.ErrShutdown)
+		if err := s.wait(); !errors.Is(err, chat.ErrShutdown) {
 			t.Errorf("got %v", err)
 		}
 		s.wantShown(prose)
-		if want := []core.Shown{{ID: "m1"}}; !slices.Equal(s.run.Shown, want) {
+		if want := []chat.Shown{{ID: "m1"}}; !slices.Equal(s.run.Shown, want) {
 			t.Errorf("noted %v", s.run.Shown)
 		}
 	})
@@ -368,7 +368,7 @@ func TestResumedMessageWaitsForTheLastWord(t *testing.T) {
 	tell(t, nonced, func(s *story) {
 		s.show()
 		s.stream(prose, 100*time.Millisecond)
-		s.cancel(core.ErrShutdown)
+		s.cancel(chat.ErrShutdown)
 		_ = s.wait()
 		before, requests := s.chat.Shown(), len(s.chat.Log())
 		s.show()
@@ -403,9 +403,9 @@ func TestOrphans(t *testing.T) {
 				s.show()
 				s.say(prose)
 				time.Sleep(500 * time.Millisecond) // the second part's fate is unknown now
-				s.cancel(core.ErrShutdown)
+				s.cancel(chat.ErrShutdown)
 				_ = s.wait()
-				if want := []core.Shown{{ID: "m1"}, {Part: 1}}; !slices.Equal(bare(s.run.Shown), want) {
+				if want := []chat.Shown{{ID: "m1"}, {Part: 1}}; !slices.Equal(bare(s.run.Shown), want) {
 					t.Fatalf("noted %v", s.run.Shown)
 				}
 				time.Sleep(c.pause)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -36,11 +37,11 @@ var sinks = map[string]func(*progressivetest.Chat) progressive.Sink{"full": full
 // play lets s happen and says what is wrong with how it ends.
 func play(t *testing.T, s script) (problems []string) {
 	synctest.Test(t, func(t *testing.T) {
-		chat := progressivetest.NewChat()
-		st := &story{T: t, chat: chat, sink: sinks[s.Sink](chat), gate: progressive.NewGate(chat.Budget), run: core.Run{ID: "run", Opened: time.Now()}}
-		chat.Max, chat.Window = s.Max, 24*time.Hour
+		room := progressivetest.NewChat()
+		st := &story{T: t, chat: room, sink: sinks[s.Sink](room), gate: progressive.NewGate(room.Budget), run: chat.Run{ID: "run", Opened: time.Now()}}
+		room.Max, room.Window = s.Max, 24*time.Hour
 		n := 0
-		chat.Fate = func(r progressivetest.Request) progressivetest.Fault {
+		room.Fate = func(r progressivetest.Request) progressivetest.Fault {
 			if r.Op == progressive.Typing {
 				return progressivetest.Fault{}
 			}
@@ -57,7 +58,7 @@ func play(t *testing.T, s script) (problems []string) {
 		}
 		final := st.a.View().Text()
 		if s.dies() { // once more, with the last word decided
-			st.run.Verdict = &core.Verdict{}
+			st.run.Verdict = &chat.Verdict{}
 			st.a.End(completed)
 			time.Sleep(70 * time.Millisecond)
 			st.die()
@@ -66,10 +67,10 @@ func play(t *testing.T, s script) (problems []string) {
 		if err := st.end(completed); err != nil && !errors.Is(err, core.ErrRemoved) {
 			problems = append(problems, "Show: "+err.Error())
 		}
-		problems = append(problems, chat.Problems()...)
-		problems = append(problems, s.judge(final, chat)...)
+		problems = append(problems, room.Problems()...)
+		problems = append(problems, s.judge(final, room)...)
 		if len(problems) > 0 {
-			for _, r := range chat.Log() {
+			for _, r := range room.Log() {
 				problems = append(problems, fmt.Sprintf("%v %s %s %s %q -> %v (applied %v)", r.At.Sub(st.run.Opened), r.Op, r.Nonce, r.ID, r.Part.Plain, r.Err, r.Applied))
 			}
 		}
@@ -80,9 +81,9 @@ func play(t *testing.T, s script) (problems []string) {
 // die ends the holder, whose writes fail from now on, and lets another go on.
 func (s *story) die() {
 	s.mu.Lock()
-	s.refuse = core.ErrCrashed
+	s.refuse = chat.ErrCrashed
 	s.mu.Unlock()
-	s.cancel(core.ErrCrashed)
+	s.cancel(chat.ErrCrashed)
 	_ = s.wait()
 	s.refuse = nil
 	s.show()

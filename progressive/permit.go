@@ -7,14 +7,14 @@ import (
 	"slices"
 	"sync"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 // advance makes one request of the kind op on the way to v, if that is still what the newest view asks for once there is
 // a permit.
-func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, op Op, note func(core.Shown) error) error {
+func (m *Message) advance(ctx context.Context, a *answer.Answer, v answer.View, op Op, note func(chat.Shown) error) error {
 	leave, err := m.enter(ctx, a, v, op)
 	if errors.Is(err, io.EOF) {
 		return nil // ended meanwhile: the last word asks again

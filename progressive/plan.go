@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -17,7 +17,7 @@ type shown struct {
 	id       string     // of a message that is there
 	part     Part       // what was asked last
 	sure     bool       // and it is what the reader sees
-	intent   core.Shown // of an unknown one: what the journal holds of the request
+	intent   chat.Shown // of an unknown one: what the journal holds of the request
 	marked   bool       // part was asked with the mark of a repetition
 	after    time.Time  // it is not repeated before
 	whole    bool       // of an unknown one without a hash: it counts as the last word
@@ -54,7 +54,7 @@ type step struct {
 	part   Part
 	marked bool       // it carries the mark of a repetition, too
 	after  time.Time  // not before
-	intent core.Shown // of a post: what the journal holds before it is made
+	intent chat.Shown // of a post: what the journal holds before it is made
 }
 
 // carried reports whether the create request of unknown outcome carried p.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/markdown"
 	"parley/progressive/progressivetest"
@@ -164,16 +164,16 @@ func (s *story) failFiles(n int, f progressivetest.Fault) {
 // anew takes the old file away.
 func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 	for name, c := range map[string]struct {
-		noted []core.Shown
+		noted []chat.Shown
 		again string // what is said then
 		anew  bool
 		want  []string
 	}{
-		"it stands":                      {[]core.Shown{{Part: core.FirstFile, ID: "m2"}}, coded(30), false, []string{noted, "[code.txt]"}},
+		"it stands":                      {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), false, []string{noted, "[code.txt]"}},
 		"it is missing":                  {nil, coded(30), false, []string{noted, "[code.txt]", "[code.txt]"}}, // the first is in no journal
-		"written anew, with code":        {[]core.Shown{{Part: core.FirstFile, ID: "m2"}}, coded(30), true, []string{noted, "[code.txt]"}},
-		"written anew, with less":        {[]core.Shown{{Part: core.FirstFile, ID: "m2"}}, prose, true, []string{prose}},
-		"written anew, with longer code": {[]core.Shown{{Part: core.FirstFile, ID: "m2"}}, coded(31), true, []string{strings.Replace(noted, "30", "31", 1), "[code.txt]"}},
+		"written anew, with code":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), true, []string{noted, "[code.txt]"}},
+		"written anew, with less":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, prose, true, []string{prose}},
+		"written anew, with longer code": {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(31), true, []string{strings.Replace(noted, "30", "31", 1), "[code.txt]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -181,7 +181,7 @@ func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 					s.show()
 					s.say(coded(30))
 					s.finish()
-					s.run.Epoch, s.run.Shown = 2, append([]core.Shown{{Part: 0, ID: "m1"}}, c.noted...)
+					s.run.Epoch, s.run.Shown = 2, append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
 					if c.anew {
 						s.run.Verdict = nil
 					}

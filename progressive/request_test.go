@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestCreatedAndNotNoted(t *testing.T) {
 	errDisk := errors.New("out of reach")
 	tell(t, nonced, func(s *story) {
-		s.showNoting(slog.New(slog.DiscardHandler), func(h core.Shown) error {
+		s.showNoting(slog.New(slog.DiscardHandler), func(h chat.Shown) error {
 			if h.ID != "" {
 				return errDisk
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -81,7 +81,7 @@ func TestRepetitionIsCountedAcrossDeaths(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(deaths), func(t *testing.T) {
 			tell(t, resending, func(s *story) {
-				s.run.Verdict = &core.Verdict{Outcome: completed}
+				s.run.Verdict = &chat.Verdict{Outcome: completed}
 				for range deaths {
 					s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
 						return func(progressivetest.Request) progressivetest.Fault { return doubt }
@@ -90,7 +90,7 @@ func TestRepetitionIsCountedAcrossDeaths(t *testing.T) {
 					s.say(prose)
 					s.a.End(completed)
 					time.Sleep(500 * time.Millisecond)
-					s.cancel(core.ErrCrashed)
+					s.cancel(chat.ErrCrashed)
 					_ = s.wait()
 				}
 				s.chat.ChangeFate(func(func(progressivetest.Request) progressivetest.Fault) func(progressivetest.Request) progressivetest.Fault {
@@ -112,7 +112,7 @@ func TestMarkStaysWithItsText(t *testing.T) {
 		s.show()
 		s.say(prose)
 		s.finish()
-		s.run.Epoch, s.run.Verdict = 2, &core.Verdict{Outcome: completed}
+		s.run.Epoch, s.run.Verdict = 2, &chat.Verdict{Outcome: completed}
 		s.show()
 		s.say(prose)
 		s.finish()

@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -23,11 +24,11 @@ type story struct {
 	chat *progressivetest.Chat
 	sink progressive.Sink
 	gate progressive.Gate
-	run  core.Run // with what was noted
+	run  chat.Run // with what was noted
 	a    *answer.Answer
 
 	mu     sync.Mutex
-	notes  []core.Shown
+	notes  []chat.Shown
 	refuse error // what note answers
 	cancel context.CancelCauseFunc
 	over   chan struct{}
@@ -38,15 +39,15 @@ type story struct {
 func tell(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, f func(*story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		chat := progressivetest.NewChat()
-		s := &story{T: t, chat: chat, sink: sink(chat), gate: progressive.NewGate(chat.Budget),
-			run: core.Run{ID: "run", Opened: time.Now()}}
+		room := progressivetest.NewChat()
+		s := &story{T: t, chat: room, sink: sink(room), gate: progressive.NewGate(room.Budget),
+			run: chat.Run{ID: "run", Opened: time.Now()}}
 		f(s)
-		for _, p := range chat.Problems() {
+		for _, p := range room.Problems() {
 			t.Error(p)
 		}
 		if t.Failed() {
-			for _, r := range chat.Log() {
+			for _, r := range room.Log() {
 				t.Logf("%v %s %s %q -> %v (applied %v)", r.At.Sub(s.run.Opened), r.Op, r.ID, r.Part.Plain, r.Err, r.Applied)
 			}
 		}
@@ -82,7 +83,7 @@ func (s *story) show() { s.showTo(slog.New(slog.DiscardHandler)) }
 
 func (s *story) showTo(log *slog.Logger) { s.showNoting(log, s.note) }
 
-func (s *story) showNoting(log *slog.Logger, note func(core.Shown) error) {
+func (s *story) showNoting(log *slog.Logger, note func(chat.Shown) error) {
 	ctx, cancel := context.WithCancelCause(s.Context())
 	s.a, s.cancel, s.over = &answer.Answer{}, cancel, make(chan struct{})
 	s.chat.Open()
@@ -96,14 +97,14 @@ func (s *story) showNoting(log *slog.Logger, note func(core.Shown) error) {
 }
 
 // note keeps what the journal would.
-func (s *story) note(h core.Shown) error {
+func (s *story) note(h chat.Shown) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refuse != nil {
 		return s.refuse
 	}
 	s.notes = append(s.notes, h)
-	s.run.Shown = slices.DeleteFunc(slices.Clone(s.run.Shown), func(o core.Shown) bool { return o.Part == h.Part })
+	s.run.Shown = slices.DeleteFunc(slices.Clone(s.run.Shown), func(o chat.Shown) bool { return o.Part == h.Part })
 	if !h.Gone {
 		s.run.Shown = append(s.run.Shown, h)
 	}
@@ -122,7 +123,7 @@ func (s *story) stream(text string, pause time.Duration) {
 
 // end ends the answer and waits for its last word.
 func (s *story) end(o answer.Outcome) error {
-	s.run.Verdict = &core.Verdict{Outcome: o}
+	s.run.Verdict = &chat.Verdict{Outcome: o}
 	s.a.End(o)
 	return s.wait()
 }

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -127,8 +127,8 @@ func TestTypingInManyTopics(t *testing.T) {
 		gate := progressive.NewGate(budget)
 		var topics []*story
 		for i := range 10 {
-			chat := progressivetest.NewChat()
-			s := &story{T: t, chat: chat, sink: full(chat), gate: gate, run: core.Run{ID: core.RunID(fmt.Sprint(i))}}
+			room := progressivetest.NewChat()
+			s := &story{T: t, chat: room, sink: full(room), gate: gate, run: chat.Run{ID: chat.RunID(fmt.Sprint(i))}}
 			s.show()
 			topics = append(topics, s)
 		}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -60,7 +60,7 @@ func TestImportantUpdatesStop(t *testing.T) {
 		s.wantShown("Bought.")
 	})
 	tell(t, postOnly, func(s *story) {
-		s.run.Shown = []core.Shown{{Part: core.FirstUpdate, ID: "m1"}}
+		s.run.Shown = []chat.Shown{{Part: chat.FirstUpdate, ID: "m1"}}
 		s.show()
 		s.mind("It costs money.")
 		time.Sleep(time.Minute)

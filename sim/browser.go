@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -64,7 +64,7 @@ type Stream struct {
 	Body   string // of a reply that is none
 
 	b     *Browser
-	run   core.RunID
+	run   chat.RunID
 	name  string
 	body  io.ReadCloser
 	lines *bufio.Reader
@@ -224,7 +224,7 @@ func (s *Stream) take(e Event) error {
 		if s.text != *e.FullText && e.NoResponse == "" {
 			return fmt.Errorf("the frames add up to %q, done says %q", s.text, *e.FullText)
 		}
-		s.text, s.run = *e.FullText, core.RunID(e.MessageID)
+		s.text, s.run = *e.FullText, chat.RunID(e.MessageID)
 	default:
 		return nil
 	}
@@ -262,7 +262,7 @@ func (s *Stream) Close() { _ = s.body.Close() }
 func (b *Browser) Seen() []Sight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	run := map[string]core.RunID{}
+	run := map[string]chat.RunID{}
 	for _, s := range b.seen {
 		if s.Run != "" {
 			run[s.Reader] = s.Run

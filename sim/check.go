@@ -6,18 +6,18 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // Evidence is what a story leaves behind, on whatever platform it was played. Check holds it against the invariants
 // of docs/invariants.md; what a story has nothing of stays empty.
 type Evidence struct {
-	Accepted []core.MemoryID // what was acknowledged as safe and was to be answered
+	Accepted []chat.MemoryID // what was acknowledged as safe and was to be answered
 	// Deleted are those of them, and others, that people took back afterwards, and the runs that were to answer.
-	Deleted  map[core.MemoryID]core.RunID
-	Runs     []core.Run // all of them, as the journal knows them at the end
-	Stored   func(core.MemoryID) (core.Memory, bool)
+	Deleted  map[chat.MemoryID]chat.RunID
+	Runs     []chat.Run // all of them, as the journal knows them at the end
+	Stored   func(chat.MemoryID) (chat.Memory, bool)
 	Seen     []Sight   // what people saw, in the order of time
 	Work     []Work    // calls of the model
 	Requests []Request // to the platform, in the order in which they began
@@ -29,7 +29,7 @@ type Evidence struct {
 type Sight struct {
 	At     time.Time
 	Reader string // a browser's stream, or the chat itself
-	Run    core.RunID
+	Run    chat.RunID
 	Text   string
 	Last   bool // the reader was told that nothing follows
 	Gone   bool // it was taken back
@@ -37,7 +37,7 @@ type Sight struct {
 
 // Work is one call of the model.
 type Work struct {
-	Room     core.RoomID
+	Room     chat.RoomID
 	From, To time.Time
 }
 
@@ -68,7 +68,7 @@ func (e Evidence) Check() (wrong []string) {
 
 // oneRunEach is I1.
 func oneRunEach(e Evidence) (wrong []string) {
-	runs := map[core.MemoryID]int{}
+	runs := map[chat.MemoryID]int{}
 	for _, r := range e.Runs {
 		for _, in := range r.Inputs {
 			runs[in]++
@@ -84,8 +84,8 @@ func oneRunEach(e Evidence) (wrong []string) {
 
 // oneEndEach is I2: each run has ended, and nobody saw two different ends of it, or none of an answer.
 func oneEndEach(e Evidence) (wrong []string) {
-	ends := map[core.RunID]map[string]bool{}
-	readers := map[core.RunID]bool{}
+	ends := map[chat.RunID]map[string]bool{}
+	readers := map[chat.RunID]bool{}
 	for _, s := range e.Seen {
 		readers[s.Run] = true
 		if s.Last && !s.Gone {
@@ -117,7 +117,7 @@ func lastWordStored(e Evidence) (wrong []string) {
 		if !s.Last || s.Gone || s.Text == "" {
 			continue
 		}
-		m, ok := e.Stored(core.Run{ID: s.Run}.Said())
+		m, ok := e.Stored(chat.Run{ID: s.Run}.Said())
 		if !ok || m.Text != s.Text {
 			wrong = append(wrong, fmt.Sprintf("I3: %s saw run %s end with %q, stored is %q", s.Reader, s.Run, s.Text, m.Text))
 		}
@@ -128,7 +128,7 @@ func lastWordStored(e Evidence) (wrong []string) {
 // deletedIsForgotten is the part of I3 for what people took back: it is not remembered, and neither is its answer, nor
 // does that stand.
 func deletedIsForgotten(e Evidence) (wrong []string) {
-	left := map[core.RunID]int{} // inputs
+	left := map[chat.RunID]int{} // inputs
 	for _, r := range e.Runs {
 		left[r.ID] = len(r.Inputs)
 	}
@@ -139,7 +139,7 @@ func deletedIsForgotten(e Evidence) (wrong []string) {
 		if left[run] > 0 {
 			continue
 		}
-		if _, ok := e.Stored(core.Run{ID: run}.Said()); ok {
+		if _, ok := e.Stored(chat.Run{ID: run}.Said()); ok {
 			wrong = append(wrong, fmt.Sprintf("I3: message %s was deleted, and its answer is remembered", id))
 		}
 		if slices.ContainsFunc(e.Seen, func(s Sight) bool { return s.Run == run && s.Last && !s.Gone && s.Text != "" }) {
@@ -153,7 +153,7 @@ func deletedIsForgotten(e Evidence) (wrong []string) {
 func nothingAfterTheEnd(e Evidence) (wrong []string) {
 	type view struct {
 		reader string
-		run    core.RunID
+		run    chat.RunID
 	}
 	ended := map[view]bool{}
 	for _, s := range e.Seen {
@@ -185,7 +185,7 @@ func oneWriter(e Evidence) (wrong []string) {
 func oneRunAtATime(e Evidence) (wrong []string) {
 	work := slices.Clone(e.Work)
 	slices.SortStableFunc(work, func(a, b Work) int { return a.From.Compare(b.From) })
-	until := map[core.RoomID]time.Time{}
+	until := map[chat.RoomID]time.Time{}
 	for _, w := range work {
 		if w.From.Before(until[w.Room]) {
 			wrong = append(wrong, fmt.Sprintf("I5: two model calls at once in room %s", w.Room))

@@ -5,39 +5,39 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // A checker that can't find anything proves nothing: each rule is shown what it is there for.
 func TestCheckFinds(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	done := answer.Outcome{Status: answer.Completed}
-	run := core.Run{ID: "room#1", Room: "room", Inputs: []core.MemoryID{"m1"}, Outcome: done}
+	run := chat.Run{ID: "room#1", Room: "room", Inputs: []chat.MemoryID{"m1"}, Outcome: done}
 	last := Sight{At: at(9), Reader: "a", Run: "room#1", Text: "Hi", Last: true}
-	stored := func(text string) func(core.MemoryID) (core.Memory, bool) {
-		return func(core.MemoryID) (core.Memory, bool) { return core.Memory{Text: text}, true }
+	stored := func(text string) func(chat.MemoryID) (chat.Memory, bool) {
+		return func(chat.MemoryID) (chat.Memory, bool) { return chat.Memory{Text: text}, true }
 	}
-	forgotten := func(core.MemoryID) (core.Memory, bool) { return core.Memory{}, false }
+	forgotten := func(chat.MemoryID) (chat.Memory, bool) { return chat.Memory{}, false }
 	for name, c := range map[string]struct {
 		e    Evidence
 		want string // how each finding begins; empty for none
 	}{
-		"all is well": {Evidence{Accepted: []core.MemoryID{"m1"}, Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Hi")}, ""},
-		"no run":      {Evidence{Accepted: []core.MemoryID{"m1"}}, "I1"},
-		"two runs":    {Evidence{Accepted: []core.MemoryID{"m1"}, Runs: []core.Run{run, run}, Seen: []Sight{last}}, "I1"},
-		"no end":      {Evidence{Runs: []core.Run{{ID: "room#1"}}}, "I2"},
-		"an end that nobody saw": {Evidence{Runs: []core.Run{run},
+		"all is well": {Evidence{Accepted: []chat.MemoryID{"m1"}, Runs: []chat.Run{run}, Seen: []Sight{last}, Stored: stored("Hi")}, ""},
+		"no run":      {Evidence{Accepted: []chat.MemoryID{"m1"}}, "I1"},
+		"two runs":    {Evidence{Accepted: []chat.MemoryID{"m1"}, Runs: []chat.Run{run, run}, Seen: []Sight{last}}, "I1"},
+		"no end":      {Evidence{Runs: []chat.Run{{ID: "room#1"}}}, "I2"},
+		"an end that nobody saw": {Evidence{Runs: []chat.Run{run},
 			Seen: []Sight{{Reader: "a", Run: "room#1", Text: "H"}}}, "I2"},
-		"two ends": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
+		"two ends": {Evidence{Runs: []chat.Run{run}, Seen: []Sight{last,
 			{At: at(9), Reader: "b", Run: "room#1", Text: "Ho", Last: true}}}, "I2"},
-		"another text stored":                  {Evidence{Runs: []core.Run{run}, Seen: []Sight{last}, Stored: stored("Ho")}, "I3"},
-		"a deleted message that is remembered": {Evidence{Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"}, Runs: []core.Run{run}, Stored: stored("Hi")}, "I3"},
-		"its answer stands": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
-			Runs: []core.Run{{ID: "room#1", Outcome: done}}, Seen: []Sight{last}, Stored: forgotten}, "I3"},
-		"both are gone": {Evidence{Accepted: []core.MemoryID{"m1"}, Deleted: map[core.MemoryID]core.RunID{"m1": "room#1"},
-			Runs: []core.Run{{ID: "room#1", Outcome: answer.Outcome{Status: answer.Stopped, Withdrawn: true}}}, Stored: forgotten}, ""},
-		"something after the end": {Evidence{Runs: []core.Run{run}, Seen: []Sight{last,
+		"another text stored":                  {Evidence{Runs: []chat.Run{run}, Seen: []Sight{last}, Stored: stored("Ho")}, "I3"},
+		"a deleted message that is remembered": {Evidence{Deleted: map[chat.MemoryID]chat.RunID{"m1": "room#1"}, Runs: []chat.Run{run}, Stored: stored("Hi")}, "I3"},
+		"its answer stands": {Evidence{Accepted: []chat.MemoryID{"m1"}, Deleted: map[chat.MemoryID]chat.RunID{"m1": "room#1"},
+			Runs: []chat.Run{{ID: "room#1", Outcome: done}}, Seen: []Sight{last}, Stored: forgotten}, "I3"},
+		"both are gone": {Evidence{Accepted: []chat.MemoryID{"m1"}, Deleted: map[chat.MemoryID]chat.RunID{"m1": "room#1"},
+			Runs: []chat.Run{{ID: "room#1", Outcome: answer.Outcome{Status: answer.Stopped, Withdrawn: true}}}, Stored: forgotten}, ""},
+		"something after the end": {Evidence{Runs: []chat.Run{run}, Seen: []Sight{last,
 			{At: at(10), Reader: "a", Run: "room#1", Text: "Hi!"}}}, "I4"},
 		"two writers": {Evidence{Requests: []Request{
 			{From: at(0), To: at(5), Message: "1"}, {From: at(4), To: at(6), Message: "1"}}}, "I4"},

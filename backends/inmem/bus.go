@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // backlog is how many frames wait for a slow reader.
@@ -14,16 +15,16 @@ const backlog = 64
 // the gap. Frames are shared between readers, who must not change them. It is safe for concurrent use.
 type Bus struct {
 	mu      sync.Mutex
-	readers map[core.RoomID]map[chan core.Frame]struct{}
+	readers map[chat.RoomID]map[chan core.Frame]struct{}
 }
 
 var _ core.Bus = (*Bus)(nil)
 
 // NewBus has no readers.
-func NewBus() *Bus { return &Bus{readers: map[core.RoomID]map[chan core.Frame]struct{}{}} }
+func NewBus() *Bus { return &Bus{readers: map[chat.RoomID]map[chan core.Frame]struct{}{}} }
 
 // Publish implements [core.Bus]. It never fails.
-func (b *Bus) Publish(_ context.Context, room core.RoomID, f core.Frame) error {
+func (b *Bus) Publish(_ context.Context, room chat.RoomID, f core.Frame) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ch := range b.readers[room] {
@@ -39,7 +40,7 @@ func (b *Bus) Publish(_ context.Context, room core.RoomID, f core.Frame) error {
 }
 
 // Subscribe implements [core.Bus]. It never fails, and the channel is not closed early.
-func (b *Bus) Subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
 	ch := make(chan core.Frame, backlog)
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,7 +52,7 @@ func (b *Bus) Subscribe(ctx context.Context, room core.RoomID) (<-chan core.Fram
 	return ch, nil
 }
 
-func (b *Bus) leave(room core.RoomID, ch chan core.Frame) {
+func (b *Bus) leave(room chat.RoomID, ch chan core.Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.readers[room], ch)

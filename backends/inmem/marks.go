@@ -1,20 +1,22 @@
 package inmem
 
-import "parley/core"
+import (
+	"parley/core/chat"
+)
 
 // Marks are all that a tracker knows of a room. They only rise.
 type Marks struct {
-	Latest  core.ResponseID // the greatest that was claimed; 0 if none was
-	Stopped core.ResponseID // this one and all before it are stopped; 0 if none is
+	Latest  chat.ResponseID // the greatest that was claimed; 0 if none was
+	Stopped chat.ResponseID // this one and all before it are stopped; 0 if none is
 }
 
-// Settle is the truth about id: nil, [core.ErrSuperseded] or [core.ErrStopped].
-func (m Marks) Settle(id core.ResponseID) error {
+// Settle is the truth about id: nil, [chat.ErrSuperseded] or [chat.ErrStopped].
+func (m Marks) Settle(id chat.ResponseID) error {
 	switch {
 	case id <= m.Stopped:
-		return core.ErrStopped
+		return chat.ErrStopped
 	case id < m.Latest:
-		return core.ErrSuperseded
+		return chat.ErrSuperseded
 	}
 	return nil
 }

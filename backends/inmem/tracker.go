@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // Remembered is how long a room's marks are kept after its last use: longer than any run, so that a late, smaller id
@@ -24,8 +25,8 @@ type Tracker struct {
 var _ core.Tracker = (*Tracker)(nil)
 
 type place struct {
-	agent core.AgentID
-	room  core.RoomID
+	agent chat.AgentID
+	room  chat.RoomID
 }
 
 type room struct {
@@ -37,7 +38,7 @@ type room struct {
 }
 
 type claim struct {
-	id     core.ResponseID
+	id     chat.ResponseID
 	cancel context.CancelCauseFunc
 }
 
@@ -45,7 +46,7 @@ type claim struct {
 func NewTracker() *Tracker { return &Tracker{rooms: map[place]*room{}, held: map[*room]struct{}{}} }
 
 // Claim implements [core.Tracker].
-func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, in core.RoomID, id core.ResponseID) (context.Context, error) {
+func (t *Tracker) Claim(ctx context.Context, agent chat.AgentID, in chat.RoomID, id chat.ResponseID) (context.Context, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.enter(place{agent, in})
@@ -62,12 +63,12 @@ func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, in core.RoomID,
 }
 
 // Settle implements [core.Tracker]. It never fails otherwise.
-func (t *Tracker) Settle(_ context.Context, agent core.AgentID, in core.RoomID, id core.ResponseID) error {
+func (t *Tracker) Settle(_ context.Context, agent chat.AgentID, in chat.RoomID, id chat.ResponseID) error {
 	return t.Marks(agent, in).Settle(id)
 }
 
 // Marks is what is known of a room.
-func (t *Tracker) Marks(agent core.AgentID, in core.RoomID) Marks {
+func (t *Tracker) Marks(agent chat.AgentID, in chat.RoomID) Marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	r := t.rooms[place{agent, in}]
@@ -79,7 +80,7 @@ func (t *Tracker) Marks(agent core.AgentID, in core.RoomID) Marks {
 }
 
 // Stop implements [core.Tracker]. It never fails.
-func (t *Tracker) Stop(_ context.Context, agent core.AgentID, in core.RoomID, upTo core.ResponseID) error {
+func (t *Tracker) Stop(_ context.Context, agent chat.AgentID, in chat.RoomID, upTo chat.ResponseID) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.enter(place{agent, in}).raise(Marks{Stopped: upTo})
@@ -88,7 +89,7 @@ func (t *Tracker) Stop(_ context.Context, agent core.AgentID, in core.RoomID, up
 
 // Learn raises the marks of a room to m where m knows more, and cancels the claims that this ends. Of rooms that this
 // tracker was never asked about it learns nothing.
-func (t *Tracker) Learn(agent core.AgentID, in core.RoomID, m Marks) {
+func (t *Tracker) Learn(agent chat.AgentID, in chat.RoomID, m Marks) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r := t.rooms[place{agent, in}]; r != nil {
@@ -98,9 +99,9 @@ func (t *Tracker) Learn(agent core.AgentID, in core.RoomID, m Marks) {
 
 // Held is a turn whose claim was not let go.
 type Held struct {
-	Agent core.AgentID
-	Room  core.RoomID
-	ID    core.ResponseID
+	Agent chat.AgentID
+	Room  chat.RoomID
+	ID    chat.ResponseID
 }
 
 // Held lists the latest held turn of each room that has one, in no order.
@@ -109,7 +110,7 @@ func (t *Tracker) Held() []Held {
 	defer t.mu.Unlock()
 	all := make([]Held, 0, len(t.held))
 	for r := range t.held {
-		var latest core.ResponseID
+		var latest chat.ResponseID
 		for c := range r.claims {
 			latest = max(latest, c.id)
 		}

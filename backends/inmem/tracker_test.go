@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func TestMarksAreKeptForADay(t *testing.T) {
@@ -19,11 +19,11 @@ func TestMarksAreKeptForADay(t *testing.T) {
 		mustClaim(t, tr, ctx, "left", 5)
 		cancel()
 		time.Sleep(Remembered - time.Second)
-		if _, err := tr.Claim(t.Context(), "a", "left", 4); !errors.Is(err, core.ErrSuperseded) {
+		if _, err := tr.Claim(t.Context(), "a", "left", 4); !errors.Is(err, chat.ErrSuperseded) {
 			t.Errorf("a late turn within a day: %v", err)
 		}
 		time.Sleep(Remembered - time.Second)
-		if err := tr.Settle(t.Context(), "a", "left", 4); !errors.Is(err, core.ErrSuperseded) {
+		if err := tr.Settle(t.Context(), "a", "left", 4); !errors.Is(err, chat.ErrSuperseded) {
 			t.Errorf("the refused turn did not keep the marks alive: %v", err)
 		}
 	})
@@ -35,7 +35,7 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 		const rooms = 1000
 		for i := range rooms {
 			ctx, cancel := context.WithCancel(t.Context())
-			mustClaim(t, tr, ctx, core.RoomID(fmt.Sprint(i)), 1)
+			mustClaim(t, tr, ctx, chat.RoomID(fmt.Sprint(i)), 1)
 			cancel()
 		}
 		held := mustClaim(t, tr, t.Context(), "held", 7)
@@ -46,7 +46,7 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 		if len(tr.rooms) != 2 || tr.aged.Len() != 2 {
 			t.Errorf("%d rooms are remembered, want the held one and the new one", len(tr.rooms))
 		}
-		if held.Err() != nil || !errors.Is(tr.Settle(t.Context(), "a", "held", 6), core.ErrSuperseded) {
+		if held.Err() != nil || !errors.Is(tr.Settle(t.Context(), "a", "held", 6), chat.ErrSuperseded) {
 			t.Error("a held room was forgotten")
 		}
 	})
@@ -80,14 +80,14 @@ func TestHeld(t *testing.T) {
 		if got := tr.Held(); len(got) != 0 {
 			t.Errorf("held after a later turn elsewhere: %v", got)
 		}
-		if err := tr.Settle(t.Context(), "a", "room", 4); !errors.Is(err, core.ErrSuperseded) {
+		if err := tr.Settle(t.Context(), "a", "room", 4); !errors.Is(err, chat.ErrSuperseded) {
 			t.Errorf("settle: %v", err)
 		}
 		cancel()
 	})
 }
 
-func mustClaim(t *testing.T, tr *Tracker, ctx context.Context, in core.RoomID, id core.ResponseID) context.Context {
+func mustClaim(t *testing.T, tr *Tracker, ctx context.Context, in chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	claimed, err := tr.Claim(ctx, "a", in, id)
 	if err != nil {
@@ -100,12 +100,12 @@ func BenchmarkClaim(b *testing.B) {
 	tr := NewTracker()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	rooms := make([]core.RoomID, 1024)
+	rooms := make([]chat.RoomID, 1024)
 	for i := range rooms {
-		rooms[i] = core.RoomID(fmt.Sprint(i))
+		rooms[i] = chat.RoomID(fmt.Sprint(i))
 	}
 	b.ReportAllocs()
-	var id core.ResponseID
+	var id chat.ResponseID
 	for b.Loop() {
 		id++
 		if _, err := tr.Claim(ctx, "a", rooms[id%1024], id); err != nil {

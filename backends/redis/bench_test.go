@@ -9,6 +9,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func BenchmarkClaim(b *testing.B) {
@@ -20,7 +21,7 @@ func BenchmarkClaim(b *testing.B) {
 		defer cancel()
 		for pb.Next() {
 			id := ids.Add(1)
-			if _, err := be.Tracker().Claim(ctx, "ada", core.RoomID(fmt.Sprint(id%1024)), core.ResponseID(id)); err != nil && ctx.Err() == nil {
+			if _, err := be.Tracker().Claim(ctx, "ada", chat.RoomID(fmt.Sprint(id%1024)), chat.ResponseID(id)); err != nil && ctx.Err() == nil {
 				continue // overtaken by a parallel one
 			}
 		}
@@ -43,7 +44,7 @@ func BenchmarkCancelElsewhere(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	id := core.ResponseID(1)
+	id := chat.ResponseID(1)
 	for b.Loop() {
 		id++
 		next, err := two[id%2].Tracker().Claim(ctx, "ada", "room", id)

@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // Bus is a [core.Bus]. While Redis is out of reach frames are lost; subscriptions last, and hear again when it is back.
@@ -20,7 +21,7 @@ type Bus struct {
 var _ core.Bus = (*Bus)(nil)
 
 // Publish implements [core.Bus]. It takes one round trip, and fails within a second if Redis doesn't answer.
-func (b *Bus) Publish(ctx context.Context, room core.RoomID, f core.Frame) error {
+func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f core.Frame) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("redis: publish to %s: %w", room, err)
@@ -34,7 +35,7 @@ func (b *Bus) Publish(ctx context.Context, room core.RoomID, f core.Frame) error
 }
 
 // Subscribe implements [core.Bus]. It returns when Redis has confirmed, or with an error within a second.
-func (b *Bus) Subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
 	ch, err := b.ear.subscribe(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("redis: subscribe to %s: %w", room, err)

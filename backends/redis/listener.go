@@ -13,6 +13,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -31,7 +32,7 @@ type listener struct {
 	local   *inmem.Bus // hands frames to the readers of this replica
 
 	mu      sync.Mutex
-	readers map[core.RoomID]int
+	readers map[chat.RoomID]int
 	live    *session      // nil while there is none
 	turned  chan struct{} // closed when live changes
 }
@@ -40,7 +41,7 @@ func newListener(client *goredis.Client, at layout, tracker *Tracker, log *slog.
 	return &listener{
 		client: client, at: at, tracker: tracker, log: log,
 		local:   inmem.NewBus(),
-		readers: map[core.RoomID]int{},
+		readers: map[chat.RoomID]int{},
 		turned:  make(chan struct{}),
 	}
 }
@@ -172,7 +173,7 @@ func (l *listener) hear(s *session, msg any) {
 		if msg.Channel == l.at.turnsChannel() {
 			l.hearTurn(msg.Payload)
 		} else if room, ok := strings.CutPrefix(msg.Channel, l.at.framesPrefix()); ok {
-			l.hearFrame(core.RoomID(room), msg.Payload)
+			l.hearFrame(chat.RoomID(room), msg.Payload)
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (l *listener) hearTurn(payload string) {
 	l.tracker.local.Learn(a.Agent, a.Room, inmem.Marks{Latest: a.Latest, Stopped: a.Stopped})
 }
 
-func (l *listener) hearFrame(room core.RoomID, payload string) {
+func (l *listener) hearFrame(room chat.RoomID, payload string) {
 	var f core.Frame
 	if err := json.Unmarshal([]byte(payload), &f); err != nil {
 		l.log.Debug("redis: a frame can't be read", "room", room, "err", err)

@@ -10,6 +10,7 @@ import (
 
 	"parley/backends/redis/redistest"
 	"parley/core"
+	"parley/core/chat"
 )
 
 const patience = 20 * time.Second
@@ -40,7 +41,7 @@ func cancelled(t *testing.T, ctx context.Context, want error) {
 	}
 }
 
-func claim(t *testing.T, b *Backend, room core.RoomID, id core.ResponseID) context.Context {
+func claim(t *testing.T, b *Backend, room chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	ctx, err := b.Tracker().Claim(t.Context(), "ada", room, id)
 	if err != nil {
@@ -50,14 +51,14 @@ func claim(t *testing.T, b *Backend, room core.RoomID, id core.ResponseID) conte
 }
 
 // degraded claims while Redis is out of reach.
-func degraded(t *testing.T, b *Backend, room core.RoomID, id core.ResponseID) context.Context {
+func degraded(t *testing.T, b *Backend, room chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	var ctx context.Context
 	err := within(t, "claim", func() (err error) {
 		ctx, err = b.Tracker().Claim(t.Context(), "ada", room, id)
 		return err
 	})
-	if err == nil || errors.Is(err, core.ErrSuperseded) || errors.Is(err, core.ErrStopped) || ctx == nil {
+	if err == nil || errors.Is(err, chat.ErrSuperseded) || errors.Is(err, chat.ErrStopped) || ctx == nil {
 		t.Fatalf("claim %d without Redis: %v, %v; want a context and an error that says why", id, ctx, err)
 	}
 	return ctx
@@ -102,7 +103,7 @@ func TestOutage(t *testing.T) {
 
 			o.begin(s)
 			heldA := degraded(t, a, "room", 2)
-			cancelled(t, before, core.ErrSuperseded) // this replica arbitrates between its own
+			cancelled(t, before, chat.ErrSuperseded) // this replica arbitrates between its own
 			heldB := degraded(t, b, "room", 3)
 			if heldA.Err() != nil {
 				t.Error("a claim elsewhere was heard of without Redis")
@@ -120,30 +121,30 @@ func TestOutage(t *testing.T) {
 				"ping":      func() error { return b.Ping(t.Context()) },
 				"subscribe": func() error { _, err := b.Bus().Subscribe(t.Context(), "fourth"); return err },
 			} {
-				if err := within(t, what, call); err == nil || errors.Is(err, core.ErrStopped) || errors.Is(err, core.ErrSuperseded) {
+				if err := within(t, what, call); err == nil || errors.Is(err, chat.ErrStopped) || errors.Is(err, chat.ErrSuperseded) {
 					t.Errorf("%s without Redis: %v", what, err)
 				}
 			}
-			if err := a.Tracker().Settle(t.Context(), "ada", "room", 1); !errors.Is(err, core.ErrSuperseded) {
+			if err := a.Tracker().Settle(t.Context(), "ada", "room", 1); !errors.Is(err, chat.ErrSuperseded) {
 				t.Errorf("what is known here needs no Redis: %v", err)
 			}
 
 			o.over(s)
-			cancelled(t, heldA, core.ErrSuperseded) // the older claim loses when both are told
-			cancelled(t, old, core.ErrSuperseded)   // and an announcement is not lost
+			cancelled(t, heldA, chat.ErrSuperseded) // the older claim loses when both are told
+			cancelled(t, old, chat.ErrSuperseded)   // and an announcement is not lost
 			eventually(t, "settle", func(ctx context.Context) error { return a.Tracker().Settle(ctx, "ada", "room", 3) })
 			if heldB.Err() != nil {
 				t.Errorf("the latest was cancelled: %v", context.Cause(heldB))
 			}
 			eventually(t, "the stop is told", func(ctx context.Context) error {
-				if err := a.Tracker().Settle(ctx, "ada", "third", 9); !errors.Is(err, core.ErrStopped) {
+				if err := a.Tracker().Settle(ctx, "ada", "third", 9); !errors.Is(err, chat.ErrStopped) {
 					return fmt.Errorf("not yet: %w", err)
 				}
 				return nil
 			})
 			hearsAgain(t, a, frames)
 			last := claim(t, a, "room", 4)
-			cancelled(t, heldB, core.ErrSuperseded)
+			cancelled(t, heldB, chat.ErrSuperseded)
 			if last.Err() != nil {
 				t.Error("the newest claim was cancelled")
 			}
@@ -184,8 +185,8 @@ func TestForgottenMarksAreGivenBack(t *testing.T) {
 	}
 	late, err := b.Tracker().Claim(t.Context(), "ada", "room", 6)
 	if err == nil {
-		cancelled(t, late, core.ErrSuperseded) // it got in, and is found out
-	} else if !errors.Is(err, core.ErrSuperseded) {
+		cancelled(t, late, chat.ErrSuperseded) // it got in, and is found out
+	} else if !errors.Is(err, chat.ErrSuperseded) {
 		t.Fatal(err)
 	}
 	if held.Err() != nil {
@@ -198,10 +199,10 @@ func TestLostAnnouncement(t *testing.T) {
 	s := redistest.Start(t)
 	b := open(t, s.URL(), Options{})
 	c := rawClient(t, s)
-	for room, raise := range map[core.RoomID]struct {
+	for room, raise := range map[chat.RoomID]struct {
 		field string
 		want  error
-	}{"one": {"latest", core.ErrSuperseded}, "two": {"stopped", core.ErrStopped}} {
+	}{"one": {"latest", chat.ErrSuperseded}, "two": {"stopped", chat.ErrStopped}} {
 		held := claim(t, b, room, 9)
 		if err := c.HSet(t.Context(), b.tracker.at.marksKey(place{"ada", room}), raise.field, "10").Err(); err != nil {
 			t.Fatal(err)
@@ -220,12 +221,12 @@ func TestListenersKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := claim(t, b, "room", 1)
-	for id := core.ResponseID(2); id < 12; id++ {
+	for id := chat.ResponseID(2); id < 12; id++ {
 		if err := c.ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 			t.Fatal(err)
 		}
 		next := claim(t, []*Backend{a, b}[id%2], "room", id)
-		cancelled(t, before, core.ErrSuperseded)
+		cancelled(t, before, chat.ErrSuperseded)
 		before = next
 	}
 	hearsAgain(t, a, frames)
@@ -244,7 +245,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 			for i := range perReplica {
 				<-pace
 				id := i*len(all) + r + 1
-				claims[id], _ = b.Tracker().Claim(t.Context(), "ada", "room", core.ResponseID(id))
+				claims[id], _ = b.Tracker().Claim(t.Context(), "ada", "room", chat.ResponseID(id))
 			}
 		})
 	}
@@ -269,7 +270,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 		}
 	}
 	eventually(t, "settle", func(ctx context.Context) error {
-		return all[0].Tracker().Settle(ctx, "ada", "room", core.ResponseID(last))
+		return all[0].Tracker().Settle(ctx, "ada", "room", chat.ResponseID(last))
 	})
 	if claims[last] == nil || claims[last].Err() != nil {
 		t.Error("the latest turn is not held")

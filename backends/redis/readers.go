@@ -4,10 +4,11 @@ import (
 	"context"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // subscribe adds a reader to room until ctx is done, and returns when the server has confirmed.
-func (l *listener) subscribe(ctx context.Context, room core.RoomID) (<-chan core.Frame, error) {
+func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
 	err := l.enter(ctx, room)
 	if err == nil {
 		err = l.confirmed(ctx)
@@ -21,7 +22,7 @@ func (l *listener) subscribe(ctx context.Context, room core.RoomID) (<-chan core
 }
 
 // enter counts a reader; the first one subscribes. If that fails the session will, and the next one subscribes.
-func (l *listener) enter(ctx context.Context, room core.RoomID) error {
+func (l *listener) enter(ctx context.Context, room chat.RoomID) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readers[room]++
@@ -31,7 +32,7 @@ func (l *listener) enter(ctx context.Context, room core.RoomID) error {
 	return l.live.subscribe(ctx, l.at.framesChannel(room))
 }
 
-func (l *listener) leave(room core.RoomID) {
+func (l *listener) leave(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.readers[room]--

@@ -11,7 +11,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/backends/redis/redistest"
-	"parley/core"
+	"parley/core/chat"
 )
 
 func rawClient(t testing.TB, s *redistest.Server) *goredis.Client {
@@ -27,7 +27,7 @@ func TestScripts(t *testing.T) {
 		name   string
 		before inmem.Marks
 		script *goredis.Script
-		turn   core.ResponseID
+		turn   chat.ResponseID
 		want   inmem.Marks
 		told   bool
 	}{
@@ -102,9 +102,9 @@ func TestScriptsRace(t *testing.T) {
 		wg.Go(func() {
 			var seen inmem.Marks
 			for i := range turns {
-				q := request{claimScript, place{"ada", "room"}, core.ResponseID(1<<53 + (i*workers+w*7)%(workers*turns))}
+				q := request{claimScript, place{"ada", "room"}, chat.ResponseID(1<<53 + (i*workers+w*7)%(workers*turns))}
 				if i%5 == 4 {
-					q.script, q.turn = stopScript, core.ResponseID(i)
+					q.script, q.turn = stopScript, chat.ResponseID(i)
 				}
 				m, err := at.run(context.Background(), c, q)
 				if err != nil {

@@ -12,7 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"parley/backends/inmem"
-	"parley/core"
+	"parley/core/chat"
 )
 
 var (
@@ -32,16 +32,16 @@ var (
 
 // place is an agent's room.
 type place struct {
-	agent core.AgentID
-	room  core.RoomID
+	agent chat.AgentID
+	room  chat.RoomID
 }
 
 // announcement tells all replicas that the marks of a room have risen.
 type announcement struct {
-	Agent   core.AgentID    `json:"agent"`
-	Room    core.RoomID     `json:"room"`
-	Latest  core.ResponseID `json:"latest,omitempty"`
-	Stopped core.ResponseID `json:"stopped,omitempty"`
+	Agent   chat.AgentID    `json:"agent"`
+	Room    chat.RoomID     `json:"room"`
+	Latest  chat.ResponseID `json:"latest,omitempty"`
+	Stopped chat.ResponseID `json:"stopped,omitempty"`
 }
 
 // layout is where things are in Redis, and for how long.
@@ -59,7 +59,7 @@ func (l layout) marksKey(p place) string {
 func (l layout) turnsChannel() string { return l.prefix + "turns" }
 
 // framesChannel of a room. Channels have no database numbers: gateways that share a server need prefixes of their own.
-func (l layout) framesChannel(room core.RoomID) string { return l.framesPrefix() + string(room) }
+func (l layout) framesChannel(room chat.RoomID) string { return l.framesPrefix() + string(room) }
 
 func (l layout) framesPrefix() string { return l.prefix + "frames:" }
 
@@ -67,7 +67,7 @@ func (l layout) framesPrefix() string { return l.prefix + "frames:" }
 type request struct {
 	script *goredis.Script
 	place
-	turn core.ResponseID
+	turn chat.ResponseID
 }
 
 // mark is what the request would raise.
@@ -117,5 +117,5 @@ func marks(cmd *goredis.Cmd) (inmem.Marks, error) {
 	if err != nil {
 		return inmem.Marks{}, fmt.Errorf("stopped turn: %w", err)
 	}
-	return inmem.Marks{Latest: core.ResponseID(latest), Stopped: core.ResponseID(stopped)}, nil
+	return inmem.Marks{Latest: chat.ResponseID(latest), Stopped: chat.ResponseID(stopped)}, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"parley/backends/inmem"
 	"parley/core"
+	"parley/core/chat"
 )
 
 // Tracker is a [core.Tracker]. What is known here is judged here at once; Redis has the marks of all replicas, and
@@ -41,7 +42,7 @@ func newTracker(client *goredis.Client, at layout, log *slog.Logger) *Tracker {
 
 // Claim implements [core.Tracker]. When Redis did not answer it returns the error together with the claim's context:
 // that hears of later turns on this replica, and of all once Redis is back.
-func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, room core.RoomID, id core.ResponseID) (context.Context, error) {
+func (t *Tracker) Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error) {
 	// First here, then there: an announcement that overtakes the reply finds the claim.
 	claimed, err := t.local.Claim(ctx, agent, room, id)
 	if err != nil {
@@ -58,7 +59,7 @@ func (t *Tracker) Claim(ctx context.Context, agent core.AgentID, room core.RoomI
 }
 
 // Settle implements [core.Tracker].
-func (t *Tracker) Settle(ctx context.Context, agent core.AgentID, room core.RoomID, id core.ResponseID) error {
+func (t *Tracker) Settle(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) error {
 	m, err := t.ask(ctx, request{settleScript, place{agent, room}, id})
 	here := t.local.Marks(agent, room) // Redis may have forgotten, or not have heard yet
 	if over := here.Raised(m).Settle(id); over != nil || err == nil {
@@ -68,7 +69,7 @@ func (t *Tracker) Settle(ctx context.Context, agent core.AgentID, room core.Room
 }
 
 // Stop implements [core.Tracker].
-func (t *Tracker) Stop(ctx context.Context, agent core.AgentID, room core.RoomID, upTo core.ResponseID) error {
+func (t *Tracker) Stop(ctx context.Context, agent chat.AgentID, room chat.RoomID, upTo chat.ResponseID) error {
 	if err := t.local.Stop(ctx, agent, room, upTo); err != nil {
 		return err
 	}

@@ -8,30 +8,30 @@ import (
 	"math"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Accept implements [core.Journal]. A message that is only remembered takes a turn number of its own, so that the
 // prompts of earlier turns do not hold it; one that joins a run shares the run's.
-func (s *Store) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
-	var acc core.Accepted
+func (s *Store) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	var acc chat.Accepted
 	err := checkMessage(in)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			acc, err = known(ctx, tx, in.Memory)
-			if errors.Is(err, core.ErrNotFound) {
+			if errors.Is(err, chat.ErrNotFound) {
 				acc, err = accept(ctx, tx, in, j)
 			}
 			return err
 		})
 	}
 	if err != nil {
-		return core.Accepted{}, wrap(err, "accepting %q", in.ID)
+		return chat.Accepted{}, wrap(err, "accepting %q", in.ID)
 	}
 	return acc, nil
 }
 
-func checkMessage(in core.Message) error {
+func checkMessage(in chat.Message) error {
 	if in.Place.ID != in.Room {
 		return fmt.Errorf("a message in the room %q can't carry the room %q", in.Room, in.Place.ID)
 	}
@@ -40,22 +40,22 @@ func checkMessage(in core.Message) error {
 }
 
 // Known implements [core.Journal].
-func (s *Store) Known(ctx context.Context, in core.Memory) (acc core.Accepted, err error) {
+func (s *Store) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
 	err = s.read(func(db *sql.DB) error {
 		acc, err = known(ctx, db, in)
 		return err
 	})
 	if err != nil {
-		return core.Accepted{}, wrap(err, "looking for %q", in.ID)
+		return chat.Accepted{}, wrap(err, "looking for %q", in.ID)
 	}
 	return acc, nil
 }
 
 // known looks for the first arrival of in.
-func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error) {
-	var room core.RoomID
+func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
+	var room chat.RoomID
 	var role, text string
-	acc := core.Accepted{Memory: in.ID, Duplicate: true}
+	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	err := q.QueryRowContext(ctx, `SELECT room, turn, role, text FROM memories WHERE id = ?`, in.ID).
 		Scan(&room, &acc.Response, &role, &text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -68,15 +68,15 @@ func known(ctx context.Context, q querier, in core.Memory) (core.Accepted, error
 		return acc, nil
 	}
 	acc.Run = runID(room, acc.Response)
-	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, core.RunChoiceResult, acc.Run).Scan(&acc.Chosen)
+	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, chat.RunChoiceResult, acc.Run).Scan(&acc.Chosen)
 	if errors.Is(err, sql.ErrNoRows) {
 		acc.Run, err = "", nil // it has expired
 	}
 	return acc, err
 }
 
-func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.Accepted, error) {
-	acc := core.Accepted{Memory: in.ID}
+func accept(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+	acc := chat.Accepted{Memory: in.ID}
 	if err := saveRoom(ctx, tx, in.Here()); err != nil {
 		return acc, err
 	}
@@ -85,7 +85,7 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 	}
 	var err error
 	acc.Response, err = join(ctx, tx, in, j)
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		if j.JoinOnly {
 			return hear(ctx, tx, in)
 		}
@@ -111,33 +111,33 @@ func accept(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (
 }
 
 // hear stores a message that is only remembered.
-func hear(ctx context.Context, tx *sql.Tx, in core.Message) (core.Accepted, error) {
+func hear(ctx context.Context, tx *sql.Tx, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err == nil {
 		err = remember(ctx, tx, in.Memory, turn, heard)
 	}
-	return core.Accepted{Memory: in.ID, Response: turn}, err
+	return chat.Accepted{Memory: in.ID, Response: turn}, err
 }
 
 // restrain makes of j what is left of it when enough runs wait.
-func restrain(ctx context.Context, tx *sql.Tx, room core.RoomID, j *core.JoinRule) error {
+func restrain(ctx context.Context, tx *sql.Tx, room chat.RoomID, j *chat.JoinRule) error {
 	if j.Limit == 0 {
 		return nil
 	}
 	var waiting, excuses int
 	err := tx.QueryRowContext(ctx, `
 		SELECT count(*), count(*) FILTER (WHERE duty = ?) FROM runs WHERE room = ? AND status = '' AND epoch = 0`,
-		core.RunOverflow, room).Scan(&waiting, &excuses)
+		chat.RunOverflow, room).Scan(&waiting, &excuses)
 	if waiting >= j.Limit {
-		j.NoRun, j.Kind = j.Kind != core.RunReply || excuses > 0, core.RunOverflow
+		j.NoRun, j.Kind = j.Kind != chat.RunReply || excuses > 0, chat.RunOverflow
 	}
 	return err
 }
 
 // join adds in to the newest run that waits for it, or finds none.
-func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (turn core.ResponseID, err error) {
+func join(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (turn chat.ResponseID, err error) {
 	if j.Kind.Single() {
-		return 0, core.ErrNotFound
+		return 0, chat.ErrNotFound
 	}
 	now := time.Now()
 	err = tx.QueryRowContext(ctx, `
@@ -148,19 +148,19 @@ func join(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (tu
 			WHERE room = ?6 AND status = '' AND epoch = 0 AND duty IN ('', ?7) AND (?8 OR ready > ?9 AND author = ?2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), in.Author, j.Kind, nanos(now.Add(j.Window)), most(j), in.Room, core.RunDecide, j.Collect, nanos(now)).Scan(&turn)
+		toJSON(in.Address), in.Author, j.Kind, nanos(now.Add(j.Window)), most(j), in.Room, chat.RunDecide, j.Collect, nanos(now)).Scan(&turn)
 	return turn, found(err)
 }
 
 // most is how long a run may wait.
-func most(j core.JoinRule) time.Duration {
+func most(j chat.JoinRule) time.Duration {
 	if j.Most == 0 {
 		return math.MaxInt64
 	}
 	return j.Most
 }
 
-func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) (core.ResponseID, error) {
+func openRun(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (chat.ResponseID, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err != nil {
 		return 0, err
@@ -174,6 +174,6 @@ func openRun(ctx context.Context, tx *sql.Tx, in core.Message, j core.JoinRule) 
 }
 
 // runID is stored, hence stays.
-func runID(room core.RoomID, turn core.ResponseID) core.RunID {
-	return core.RunID(fmt.Sprintf("%s#%d", room, turn)) // the trigger files_go makes it too
+func runID(room chat.RoomID, turn chat.ResponseID) chat.RunID {
+	return chat.RunID(fmt.Sprintf("%s#%d", room, turn)) // the trigger files_go makes it too
 }

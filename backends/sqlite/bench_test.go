@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // sizes are how many messages are stored before the measure begins.
@@ -21,9 +21,9 @@ func filled(b *testing.B, n int) *Store {
 	s := open(b, filepath.Join(b.TempDir(), "parley.db"))
 	err := s.write(b.Context(), func(ctx context.Context, tx *sql.Tx) error {
 		for i := range n {
-			acc, err := accept(ctx, tx, message("room", i), core.JoinRule{})
+			acc, err := accept(ctx, tx, message("room", i), chat.JoinRule{})
 			if err == nil && i%10 > 0 {
-				_, err = endRun(ctx, tx, acc.Run, 0, answer.Outcome{Status: answer.Ignored}, core.Memory{})
+				_, err = endRun(ctx, tx, acc.Run, 0, answer.Outcome{Status: answer.Ignored}, chat.Memory{})
 			}
 			if err != nil {
 				return err
@@ -37,12 +37,12 @@ func filled(b *testing.B, n int) *Store {
 	return s
 }
 
-func message(room core.RoomID, n int) core.Message {
-	id := core.MemoryID(fmt.Sprintf("telegram/1234567890/%s/%d", room, n))
-	return core.Message{
-		Memory:  core.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: "What is the answer to that question?", At: time.Now()},
-		Place:   core.Room{ID: room, Kind: core.Group, Connector: "telegram", Name: "a room"},
-		Address: core.Address{Connector: "telegram", Room: room, ReplyTo: id},
+func message(room chat.RoomID, n int) chat.Message {
+	id := chat.MemoryID(fmt.Sprintf("telegram/1234567890/%s/%d", room, n))
+	return chat.Message{
+		Memory:  chat.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: "What is the answer to that question?", At: time.Now()},
+		Place:   chat.Room{ID: room, Kind: chat.Group, Connector: "telegram", Name: "a room"},
+		Address: chat.Address{Connector: "telegram", Room: room, ReplyTo: id},
 	}
 }
 
@@ -51,7 +51,7 @@ func BenchmarkAccept(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := filled(b, size)
 			for n := size; b.Loop(); n++ {
-				if _, err := s.Accept(b.Context(), message("room", n), core.JoinRule{}); err != nil {
+				if _, err := s.Accept(b.Context(), message("room", n), chat.JoinRule{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -68,7 +68,7 @@ func BenchmarkAcceptUnsynced(b *testing.B) {
 				b.Fatal(err)
 			}
 			for n := size; b.Loop(); n++ {
-				if _, err := s.Accept(b.Context(), message("room", n), core.JoinRule{}); err != nil {
+				if _, err := s.Accept(b.Context(), message("room", n), chat.JoinRule{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -81,7 +81,7 @@ func BenchmarkRecent(b *testing.B) {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			s := filled(b, size)
 			for b.Loop() {
-				all, err := s.Recent(b.Context(), "room", core.Said, core.ResponseID(size-2), 8)
+				all, err := s.Recent(b.Context(), "room", chat.Said, chat.ResponseID(size-2), 8)
 				if err != nil || len(all) != 8 {
 					b.Fatal(len(all), err)
 				}
@@ -97,7 +97,7 @@ func BenchmarkNote(b *testing.B) {
 		b.Fatal(err)
 	}
 	for n := 0; b.Loop(); n++ {
-		if err := s.Note(b.Context(), run.ID, run.Epoch, core.Note{Text: fmt.Sprint("so far ", n)}); err != nil {
+		if err := s.Note(b.Context(), run.ID, run.Epoch, chat.Note{Text: fmt.Sprint("so far ", n)}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -72,7 +72,7 @@ func TestWindowsGoWithCommits(t *testing.T) {
 	})
 	accept := func(n int) {
 		t.Helper()
-		if _, err := s.Accept(t.Context(), message("room", n), core.JoinRule{}); err != nil {
+		if _, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{}); err != nil {
 			t.Fatal(err)
 		}
 	}

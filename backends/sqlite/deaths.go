@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -30,15 +30,15 @@ func (s *Store) Leave(ctx context.Context, owner string) error {
 }
 
 // SetAside implements [core.Journal].
-func (s *Store) SetAside(ctx context.Context, limit int) ([]core.Run, error) {
-	var all []core.Run
+func (s *Store) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
+	var all []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`
 			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, nanos(time.Now()), limit)
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, func(r row) (core.Run, error) {
+		all, err = collect(rows, func(r row) (chat.Run, error) {
 			run, err := scanRun(r)
 			return run.Run, err
 		})
@@ -48,7 +48,7 @@ func (s *Store) SetAside(ctx context.Context, limit int) ([]core.Run, error) {
 }
 
 // RetryRun implements [core.Journal].
-func (s *Store) RetryRun(ctx context.Context, id core.RunID) error {
+func (s *Store) RetryRun(ctx context.Context, id chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
@@ -67,11 +67,11 @@ func (s *Store) RetryRun(ctx context.Context, id core.RunID) error {
 	return wrap(err, "retrying the run %q", id)
 }
 
-func retryable(ctx context.Context, tx *sql.Tx, run core.Run) error {
+func retryable(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 	switch {
 	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
-		return core.ErrNotFound
-	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != core.RunChoiceResult:
+		return chat.ErrNotFound
+	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult:
 		return answer.ErrLost
 	}
 	return roomFree(ctx, tx, run)

@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // DI-13, IN-18: a run that the version before was working on counts one death, others none, and all can be started.
 func TestDeathsOfAnOlderVersion(t *testing.T) {
 	s := openWrittenByA661299(t)
-	for id, deaths := range map[core.RunID]int{"telegram/1/42#3": 1, "telegram/1/-7#1": 0, "web/4f1c#1": 0, "telegram/1/42#4": 0, "telegram/1/42#1": 0} {
+	for id, deaths := range map[chat.RunID]int{"telegram/1/42#3": 1, "telegram/1/-7#1": 0, "web/4f1c#1": 0, "telegram/1/42#4": 0, "telegram/1/42#1": 0} {
 		run, err := s.Run(t.Context(), id)
 		if err != nil || run.Deaths != deaths || run.Attempts != 0 || run.Retried != 0 {
 			t.Errorf("%s has %d deaths and %d attempts, %v; want %d deaths", id, run.Deaths, run.Attempts, err, deaths)
@@ -29,9 +29,9 @@ func TestDeathsOfAnOlderVersion(t *testing.T) {
 func TestDeathsOutliveTheStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
-	var runs []core.RunID
+	var runs []chat.RunID
 	for n := range 2 {
-		acc, err := s.Accept(t.Context(), message("room", n), core.JoinRule{})
+		acc, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{})
 		if err != nil {
 			t.Fatal(err)
 		}

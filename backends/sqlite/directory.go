@@ -8,23 +8,23 @@ import (
 	"maps"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Entity implements [core.Directory].
-func (s *Store) Entity(ctx context.Context, id core.EntityID) (e core.Entity, err error) {
+func (s *Store) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
 	err = s.read(func(db *sql.DB) error { e, err = findEntity(ctx, db, id); return err })
 	return e, wrap(err, "reading the entity %q", id)
 }
 
-func findEntity(ctx context.Context, q querier, id core.EntityID) (e core.Entity, err error) {
+func findEntity(ctx context.Context, q querier, id chat.EntityID) (e chat.Entity, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot, details FROM entities WHERE id = ?`, id).
 		Scan(&e.ID, &e.Connector, jsonColumn{&e.Names}, &e.Bot, jsonColumn{&e.Details})
 	return e, found(err)
 }
 
 // Meet implements [core.Directory].
-func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
+func (s *Store) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
 	err := checkText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
 		err = errors.Join(err, checkText(about, text))
@@ -33,19 +33,19 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 		err = errors.New("an entity needs an id")
 	}
 	if err != nil {
-		return core.Nothing, wrap(err, "saving the entity %q", e.ID)
+		return chat.Nothing, wrap(err, "saving the entity %q", e.ID)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
 		known := err == nil
 		names := old.Names
 		for _, name := range e.Names {
-			names = core.Renamed(names, name)
+			names = chat.Renamed(names, name)
 		}
-		details := core.Detailed(old.Details, e.Details)
+		details := chat.Detailed(old.Details, e.Details)
 		changed := !maps.Equal(details, old.Details) || len(names) != len(old.Names) || len(names) > 0 && names[len(names)-1] != old.Names[len(names)-1] ||
 			e.Bot != old.Bot || e.Connector != old.Connector
-		return core.NewsOf(known, false, false, changed),
+		return chat.NewsOf(known, false, false, changed),
 			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
 			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details), nanos(time.Now())}, err
 	})
@@ -53,54 +53,54 @@ func (s *Store) Meet(ctx context.Context, e core.Entity) (core.News, error) {
 }
 
 // World implements [core.Directory].
-func (s *Store) World(ctx context.Context, id core.WorldID) (w core.World, err error) {
+func (s *Store) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
 	err = s.read(func(db *sql.DB) error { w, err = findWorld(ctx, db, id); return err })
 	return w, wrap(err, "reading the world %q", id)
 }
 
-func findWorld(ctx context.Context, q querier, id core.WorldID) (w core.World, err error) {
+func findWorld(ctx context.Context, q querier, id chat.WorldID) (w chat.World, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, name, gone FROM worlds WHERE id = ?`, id).
 		Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
 	return w, found(err)
 }
 
 // SaveWorld implements [core.Directory].
-func (s *Store) SaveWorld(ctx context.Context, w core.World) (core.News, error) {
+func (s *Store) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
 	err := checkText(string(w.ID), w.Connector, w.Name)
 	if err == nil && w.ID == "" {
 		err = errors.New("a world needs an id")
 	}
 	if err != nil {
-		return core.Nothing, wrap(err, "saving the world %q", w.ID)
+		return chat.Nothing, wrap(err, "saving the world %q", w.ID)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := findWorld(ctx, q, w.ID)
 		name := w.Name
 		if name == "" {
 			name = old.Name
 		}
-		return core.NewsOf(err == nil, old.Gone, w.Gone, name != old.Name || w.Connector != old.Connector),
+		return chat.NewsOf(err == nil, old.Gone, w.Gone, name != old.Name || w.Connector != old.Connector),
 			`REPLACE INTO worlds (id, connector, name, gone) VALUES (?, ?, ?, ?)`, []any{w.ID, w.Connector, name, w.Gone}, err
 	})
 	return news, wrap(err, "saving the world %q", w.ID)
 }
 
 // SaveMember implements [core.Directory].
-func (s *Store) SaveMember(ctx context.Context, m core.Member) (core.News, error) {
+func (s *Store) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
 	err := checkText(string(m.World), string(m.Entity), m.Role)
 	if err == nil && (m.World == "" || m.Entity == "") {
 		err = errors.New("a member needs a world and an entity")
 	}
 	if err != nil {
-		return core.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
+		return chat.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (core.News, string, []any, error) {
+	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := scanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
 		role := m.Role
 		if role == "" {
 			role = old.Role
 		}
-		return core.NewsOf(err == nil, old.Gone, m.Gone, role != old.Role),
+		return chat.NewsOf(err == nil, old.Gone, m.Gone, role != old.Role),
 			`REPLACE INTO members (world, entity, role, gone) VALUES (?, ?, ?, ?)`, []any{m.World, m.Entity, role, m.Gone}, found(err)
 	})
 	return news, wrap(err, "saving the member %q of %q", m.Entity, m.World)
@@ -108,13 +108,13 @@ func (s *Store) SaveMember(ctx context.Context, m core.Member) (core.News, error
 
 const selectMember = `SELECT world, entity, role, gone FROM members `
 
-func scanMember(r row) (m core.Member, err error) {
+func scanMember(r row) (m chat.Member, err error) {
 	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
 	return m, err
 }
 
 // Members implements [core.Directory].
-func (s *Store) Members(ctx context.Context, world core.WorldID, after core.EntityID, limit int) (all []core.Member, err error) {
+func (s *Store) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
 		if err == nil {
@@ -126,33 +126,33 @@ func (s *Store) Members(ctx context.Context, world core.WorldID, after core.Enti
 }
 
 // RoomsOf implements [core.Directory].
-func (s *Store) RoomsOf(ctx context.Context, world core.WorldID) (all []core.RoomID, err error) {
+func (s *Store) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
 		if err == nil {
-			all, err = collect(rows, func(r row) (id core.RoomID, err error) { return id, r.Scan(&id) })
+			all, err = collect(rows, func(r row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 		}
 		return err
 	})
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare says what saving would change, and how it is done. [core.ErrNotFound] means that nothing is stored yet.
-type compare func(context.Context, querier) (news core.News, statement string, args []any, err error)
+// compare says what saving would change, and how it is done. [chat.ErrNotFound] means that nothing is stored yet.
+type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
 // save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
-func save(ctx context.Context, s *Store, c compare) (news core.News, err error) {
+func save(ctx context.Context, s *Store, c compare) (news chat.News, err error) {
 	err = s.read(func(db *sql.DB) error {
 		news, _, _, err = c(ctx, db)
 		return unlessMissing(err)
 	})
-	if err != nil || news == core.Nothing {
+	if err != nil || news == chat.Nothing {
 		return news, err
 	}
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { // once more: others write too
 		var statement string
 		var args []any
-		if news, statement, args, err = c(ctx, tx); unlessMissing(err) != nil || news == core.Nothing {
+		if news, statement, args, err = c(ctx, tx); unlessMissing(err) != nil || news == chat.Nothing {
 			return unlessMissing(err)
 		}
 		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
@@ -165,7 +165,7 @@ func save(ctx context.Context, s *Store, c compare) (news core.News, err error) 
 
 // unlessMissing is err, unless it says that nothing is there.
 func unlessMissing(err error) error {
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -8,8 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // errText is the answer to text that could not be read back as it was given.
@@ -25,7 +25,7 @@ func checkText(texts ...string) error {
 	return nil
 }
 
-func checkMemory(m core.Memory) error {
+func checkMemory(m chat.Memory) error {
 	if m.ID == "" || m.Room == "" {
 		return errors.New("a memory needs an id and a room")
 	}
@@ -50,7 +50,7 @@ func checkCalls(calls []answer.PastCall) error {
 	return errors.Join(errs...)
 }
 
-func checkRoom(r core.Room) error {
+func checkRoom(r chat.Room) error {
 	if r.ID == "" {
 		return errors.New("a room needs an id")
 	}
@@ -58,7 +58,7 @@ func checkRoom(r core.Room) error {
 		checkText(string(r.ID), string(r.World), string(r.Kind), r.Connector, r.Name, r.Address.Connector, string(r.Address.Room)))
 }
 
-func checkNote(n core.Note) error {
+func checkNote(n chat.Note) error {
 	errs := []error{checkText(n.Text, n.Acting, n.Acted)}
 	for _, s := range n.Shown {
 		errs = append(errs, checkText(s.ID))
@@ -75,7 +75,7 @@ func checkNote(n core.Note) error {
 	return errors.Join(errs...)
 }
 
-// verdict is the form in which a [core.Verdict] is stored.
+// verdict is the form in which a [chat.Verdict] is stored.
 type verdict struct {
 	Outcome answer.Outcome    `json:"outcome"`
 	Text    string            `json:"text,omitempty"`

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -13,24 +13,24 @@ import (
 func TestNotesHoldText(t *testing.T) {
 	const bad = "a\xff"
 	done := answer.Outcome{Status: answer.Completed}
-	if err := checkNote(core.Note{Text: "a", Shown: []core.Shown{{ID: "1"}}, Verdict: &core.Verdict{Text: "a", Outcome: done}}); err != nil {
+	if err := checkNote(chat.Note{Text: "a", Shown: []chat.Shown{{ID: "1"}}, Verdict: &chat.Verdict{Text: "a", Outcome: done}}); err != nil {
 		t.Errorf("a good note: %v", err)
 	}
-	for name, n := range map[string]core.Note{
+	for name, n := range map[string]chat.Note{
 		"the text":          {Text: bad},
 		"what begins":       {Acting: bad},
 		"what was done":     {Acted: bad},
-		"a shown message":   {Shown: []core.Shown{{ID: "1"}, {ID: bad}}},
+		"a shown message":   {Shown: []chat.Shown{{ID: "1"}, {ID: bad}}},
 		"a file's name":     {Files: []llm.File{{Name: bad}}},
 		"a file's type":     {Files: []llm.File{{Type: bad}}},
-		"the verdict":       {Verdict: &core.Verdict{Text: bad, Outcome: done}},
-		"what it was shown": {Verdict: &core.Verdict{History: []string{"a", bad}, Outcome: done}},
+		"the verdict":       {Verdict: &chat.Verdict{Text: bad, Outcome: done}},
+		"what it was shown": {Verdict: &chat.Verdict{History: []string{"a", bad}, Outcome: done}},
 	} {
 		if err := checkNote(n); !errors.Is(err, errText) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := checkNote(core.Note{Verdict: &core.Verdict{Text: "a"}}); !errors.Is(err, errNoStatus) {
+	if err := checkNote(chat.Note{Verdict: &chat.Verdict{Text: "a"}}); !errors.Is(err, errNoStatus) {
 		t.Errorf("a verdict without a status: %v", err)
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // erase takes the text from the runs of room whose ids are from first to last, and their questions, if they have ended and nothing of
 // their turn is remembered. What an open run still has to carry out stays until that ends.
-func erase(ctx context.Context, tx *sql.Tx, room core.RoomID, first, last core.RunID) error {
+func erase(ctx context.Context, tx *sql.Tx, room chat.RoomID, first, last chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		DELETE FROM questions WHERE run BETWEEN ?1 AND ?2 AND room = ?3
 			AND NOT EXISTS (SELECT 1 FROM runs WHERE id IN (questions.run, questions.carrier) AND status = '')
@@ -30,13 +30,13 @@ func erase(ctx context.Context, tx *sql.Tx, room core.RoomID, first, last core.R
 }
 
 // eraseRoom is erase for all runs of room.
-func eraseRoom(ctx context.Context, tx *sql.Tx, room core.RoomID) error {
-	return erase(ctx, tx, room, core.RunID(room+"#"), core.RunID(room+"$")) // see runID
+func eraseRoom(ctx context.Context, tx *sql.Tx, room chat.RoomID) error {
+	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see runID
 }
 
 // eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
-func eraseEnded(ctx context.Context, tx *sql.Tx, run core.RunID) error {
-	var room core.RoomID
+func eraseEnded(ctx context.Context, tx *sql.Tx, run chat.RunID) error {
+	var room chat.RoomID
 	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
 		return err
 	}

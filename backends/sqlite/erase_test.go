@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -33,7 +33,7 @@ func holds(t *testing.T, path, what string) (names []string) {
 }
 
 // confide stores a secret wherever the text of a conversation goes, and returns the run.
-func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
+func confide(t *testing.T, s *Store, room chat.RoomID, n int) chat.RunID {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -42,46 +42,46 @@ func confide(t *testing.T, s *Store, room core.RoomID, n int) core.RunID {
 			t.Fatal(err)
 		}
 	}
-	in := core.Message{Place: core.Room{ID: room, Kind: core.API, Connector: "web"}, Memory: core.Memory{
-		ID: core.MemoryID(room) + "/in", Room: room, Author: "ada", Name: "Ada " + secret(0), Text: secret(n), At: time.Now(),
-		Quoted: core.Quoted{Text: secret(n)}, Files: []core.Attachment{{Ref: "f", Text: secret(n)}},
+	in := chat.Message{Place: chat.Room{ID: room, Kind: chat.API, Connector: "web"}, Memory: chat.Memory{
+		ID: chat.MemoryID(room) + "/in", Room: room, Author: "ada", Name: "Ada " + secret(0), Text: secret(n), At: time.Now(),
+		Quoted: chat.Quoted{Text: secret(n)}, Files: []chat.Attachment{{Ref: "f", Text: secret(n)}},
 	}}
-	acc, err := s.Accept(ctx, in, core.JoinRule{})
+	acc, err := s.Accept(ctx, in, chat.JoinRule{})
 	must(err)
 	must(s.Beat(ctx, "owner", time.Now().Add(time.Hour)))
 	run, err := s.Start(ctx, acc.Run, "owner")
 	must(err)
-	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Text: secret(n), Acting: "a", Acted: secret(n)}))
-	must(s.Remember(ctx, run.ID, core.Memory{ID: core.MemoryID(room) + "/did", Room: room, Kind: core.ActionResult, Text: secret(n)}))
-	must(s.Ask(ctx, core.Question{ID: string(room) + "q", Run: run.ID, Room: room, Options: []string{secret(n)}, For: []core.EntityID{"ada"},
+	must(s.Note(ctx, run.ID, run.Epoch, chat.Note{Text: secret(n), Acting: "a", Acted: secret(n)}))
+	must(s.Remember(ctx, run.ID, chat.Memory{ID: chat.MemoryID(room) + "/did", Room: room, Kind: chat.ActionResult, Text: secret(n)}))
+	must(s.Ask(ctx, chat.Question{ID: string(room) + "q", Run: run.ID, Room: room, Options: []string{secret(n)}, For: []chat.EntityID{"ada"},
 		Expires: time.Now().Add(time.Hour), Chooser: "c", Payload: secret(n)}))
-	v := core.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
+	v := chat.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(n), Thought: secret(n), History: []string{secret(n)},
 		Calls: []answer.PastCall{{ID: "c", Tool: answer.Tool{Result: secret(n)}}}, Files: 1}
-	must(s.Note(ctx, run.ID, run.Epoch, core.Note{Verdict: &v, Files: []llm.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
-	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, core.Memory{ID: core.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
+	must(s.Note(ctx, run.ID, run.Epoch, chat.Note{Verdict: &v, Files: []llm.File{{Name: secret(0), Type: "text/plain", Data: []byte(secret(n))}}}))
+	must(s.Finish(ctx, run.ID, run.Epoch, v.Outcome, chat.Memory{ID: chat.MemoryID(run.ID), Room: room, Author: "agent", Text: secret(n),
 		InReplyTo: in.ID, At: time.Now(), History: v.History, Calls: v.Calls}))
-	must(s.SaveNote(ctx, core.RoomNote{Room: room, Kind: core.SummaryNote, Text: secret(n), First: in.ID, Last: in.ID, At: time.Now()}))
+	must(s.SaveNote(ctx, chat.RoomNote{Room: room, Kind: chat.SummaryNote, Text: secret(n), First: in.ID, Last: in.ID, At: time.Now()}))
 	return run.ID
 }
 
 // SE-20: after each kind of deletion neither the file nor its log holds what was deleted, once the upkeep was there. Others' words stay.
 func TestDeletedIsGoneFromTheFile(t *testing.T) {
-	for name, remove := range map[string]func(s *Store, run core.RunID) error{
-		"a cleared room":      func(s *Store, _ core.RunID) error { _, err := s.Clear(t.Context(), "room"); return err },
-		"a forgotten message": func(s *Store, _ core.RunID) error { return s.Forget(t.Context(), "room/in") },
+	for name, remove := range map[string]func(s *Store, run chat.RunID) error{
+		"a cleared room":      func(s *Store, _ chat.RunID) error { _, err := s.Clear(t.Context(), "room"); return err },
+		"a forgotten message": func(s *Store, _ chat.RunID) error { return s.Forget(t.Context(), "room/in") },
 	} {
 		for _, n := range []int{0, 1, 1000} {
 			t.Run(fmt.Sprintf("%s, %d", name, n), func(t *testing.T) {
 				path := filepath.Join(t.TempDir(), "parley.db")
 				s := open(t, path)
 				for i := range 20 { // so that pages are shared, and split
-					if _, err := s.Accept(t.Context(), message(core.RoomID(fmt.Sprint("before ", i)), 1), core.JoinRule{}); err != nil {
+					if _, err := s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("before ", i)), 1), chat.JoinRule{}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				run := confide(t, s, "room", n)
 				for i := range 20 {
-					if _, err := s.Accept(t.Context(), message(core.RoomID(fmt.Sprint("after ", i)), 1), core.JoinRule{}); err != nil {
+					if _, err := s.Accept(t.Context(), message(chat.RoomID(fmt.Sprint("after ", i)), 1), chat.JoinRule{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -91,13 +91,13 @@ func TestDeletedIsGoneFromTheFile(t *testing.T) {
 				if err := remove(s, run); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+				if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 					t.Fatal(err)
 				}
 				if in := holds(t, path, "sesame-open"); len(in) > 0 {
 					t.Errorf("it is still in %v", in)
 				}
-				if _, err := s.Recent(t.Context(), "after 3", core.Said, 0, 1); err != nil {
+				if _, err := s.Recent(t.Context(), "after 3", chat.Said, 0, 1); err != nil {
 					t.Error(err)
 				}
 			})
@@ -111,18 +111,18 @@ func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
 	confide(t, s, "room", 300)
-	if _, err := s.Meet(t.Context(), core.Entity{ID: "ada", Names: []string{secret(1)}, Details: map[string]string{"language": secret(300)}}); err != nil {
+	if _, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Names: []string{secret(1)}, Details: map[string]string{"language": secret(300)}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []core.NoteKind{core.FactNote, core.SettingNote} {
-		if err := s.SaveNote(t.Context(), core.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}); err != nil {
+	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SettingNote} {
+		if err := s.SaveNote(t.Context(), chat.RoomNote{Room: "room", Kind: kind, Key: "a", Text: secret(300), At: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := s.ClearEntirely(t.Context(), "room", "ada"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 		t.Fatal(err)
 	}
 	if in := holds(t, path, "sesame-open"); len(in) > 0 {
@@ -134,7 +134,7 @@ func TestRoomThatIsGoneIsGoneFromTheFile(t *testing.T) {
 func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 	for name, remove := range map[string]func(t *testing.T, s *Store){
 		"an edit": func(t *testing.T, s *Store) {
-			if _, err := s.Accept(t.Context(), core.Message{Place: core.Room{ID: "room"}, Memory: core.Memory{ID: "m", Room: "room", Text: secret(300)}}, core.JoinRule{}); err != nil {
+			if _, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: secret(300)}}, chat.JoinRule{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Revise(t.Context(), "m", "nothing", nil); err != nil {
@@ -142,7 +142,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			}
 		},
 		"an open run": func(t *testing.T, s *Store) {
-			acc, err := s.Accept(t.Context(), core.Message{Place: core.Room{ID: "room"}, Memory: core.Memory{ID: "m", Room: "room", Text: secret(300)}}, core.JoinRule{})
+			acc, err := s.Accept(t.Context(), chat.Message{Place: chat.Room{ID: "room"}, Memory: chat.Memory{ID: "m", Room: "room", Text: secret(300)}}, chat.JoinRule{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,16 +153,16 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			if _, err := s.Clear(t.Context(), "room"); err != nil {
 				t.Fatal(err)
 			}
-			v := core.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(300)}
-			if err := s.Note(t.Context(), run.ID, run.Epoch, core.Note{Text: secret(300), Verdict: &v}); err != nil {
+			v := chat.Verdict{Outcome: answer.Outcome{Status: answer.Completed}, Text: secret(300)}
+			if err := s.Note(t.Context(), run.ID, run.Epoch, chat.Note{Text: secret(300), Verdict: &v}); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, core.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
+			if err := s.Finish(t.Context(), run.ID, run.Epoch, v.Outcome, chat.Memory{ID: "out", Room: "room", Text: secret(300)}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"a stranger": func(t *testing.T, s *Store) {
-			if _, err := s.Meet(t.Context(), core.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
+			if _, err := s.Meet(t.Context(), chat.Entity{ID: "eve", Names: []string{secret(3)}}); err != nil {
 				t.Fatal(err)
 			}
 		},
@@ -171,7 +171,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "parley.db")
 			s := open(t, path)
 			remove(t, s)
-			if _, err := s.Expire(t.Context(), core.Expiry{Rest: time.Now().Add(time.Minute)}); err != nil {
+			if _, err := s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(time.Minute)}); err != nil {
 				t.Fatal(err)
 			}
 			if in := holds(t, path, "sesame-open"); len(in) > 0 {
@@ -198,7 +198,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil || time.Since(begun) > 3*time.Second {
+	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil || time.Since(begun) > 3*time.Second {
 		t.Errorf("%v, after %v", err, time.Since(begun))
 	}
 	if len(holds(t, path, "sesame-open")) == 0 {
@@ -207,7 +207,7 @@ func TestLogIsEmptiedLater(t *testing.T) {
 	if err := backup.Rollback(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Expire(t.Context(), core.Expiry{}); err != nil {
+	if _, err := s.Expire(t.Context(), chat.Expiry{}); err != nil {
 		t.Error(err)
 	}
 	if in := holds(t, path, "sesame-open"); len(in) > 0 {

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // expireRows is how many rows of each table are looked at by one step of Expire.
@@ -29,7 +29,7 @@ func expiring() []struct{ table, old string } {
 }
 
 // Expire implements [core.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
-func (s *Store) Expire(ctx context.Context, before core.Expiry) (more bool, err error) {
+func (s *Store) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
 	more, err = s.expireMarks(ctx, nanos(before.Marks))

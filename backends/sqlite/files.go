@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 // File implements [core.Files].
-func (s *Store) File(ctx context.Context, run core.RunID, n int) (b llm.File, err error) {
+func (s *Store) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
 	})
@@ -17,7 +17,7 @@ func (s *Store) File(ctx context.Context, run core.RunID, n int) (b llm.File, er
 }
 
 // FilePart implements [core.Files].
-func (s *Store) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (p core.FilePart, err error) {
+func (s *Store) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
 			FROM files WHERE run = ?3 AND n = ?4`, length, from+1, run, n).
@@ -27,7 +27,7 @@ func (s *Store) FilePart(ctx context.Context, run core.RunID, n int, from, lengt
 }
 
 // keepFiles puts all in place of those that a run had.
-func keepFiles(ctx context.Context, tx *sql.Tx, run core.RunID, all []llm.File) error {
+func keepFiles(ctx context.Context, tx *sql.Tx, run chat.RunID, all []llm.File) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM files WHERE run = ?`, run); err != nil {
 		return err
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"database/sql"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Revise implements [core.Memories].
-func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files []core.Attachment) error {
-	err := checkMemory(core.Memory{ID: id, Room: "any", Text: text, Files: files})
+func (s *Store) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
+	err := checkMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			m, err := scanMemory(tx.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
@@ -17,7 +17,7 @@ func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files
 				return err
 			}
 			m.Files = files
-			var turn core.ResponseID
+			var turn chat.ResponseID
 			err = tx.QueryRowContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ? RETURNING turn`, text, contentOf(m), id).Scan(&turn)
 			if err != nil {
 				return err
@@ -29,12 +29,12 @@ func (s *Store) Revise(ctx context.Context, id core.MemoryID, text string, files
 }
 
 // Forget implements [core.Memories].
-func (s *Store) Forget(ctx context.Context, id core.MemoryID) error {
+func (s *Store) Forget(ctx context.Context, id chat.MemoryID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
 }
 
-func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
+func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE id = ? RETURNING id, room, turn, role`, id)
 	if err != nil || len(all) == 0 {
 		return err
@@ -54,7 +54,7 @@ func forget(ctx context.Context, tx *sql.Tx, id core.MemoryID) error {
 }
 
 // Clear implements [core.Memories].
-func (s *Store) Clear(ctx context.Context, room core.RoomID) (deleted int, err error) {
+func (s *Store) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		deleted, err = clearRoom(ctx, tx, room)
 		return err
@@ -66,7 +66,7 @@ func (s *Store) Clear(ctx context.Context, room core.RoomID) (deleted int, err e
 }
 
 // ClearEntirely implements [core.Memories].
-func (s *Store) ClearEntirely(ctx context.Context, room core.RoomID, person core.EntityID) (deleted int, err error) {
+func (s *Store) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {
 			return err
@@ -83,12 +83,12 @@ func (s *Store) ClearEntirely(ctx context.Context, room core.RoomID, person core
 	return deleted, nil
 }
 
-func clearRoom(ctx context.Context, tx *sql.Tx, room core.RoomID) (deleted int, err error) {
+func clearRoom(ctx context.Context, tx *sql.Tx, room chat.RoomID) (deleted int, err error) {
 	all, err := remove(ctx, tx, `DELETE FROM memories WHERE room = ? RETURNING id, room, turn, role`, room)
 	if err != nil {
 		return 0, err
 	}
-	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind <> ?)`, room, core.SettingNote); err != nil {
+	if _, err = tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ? AND (last_turn > 0 OR kind <> ?)`, room, chat.SettingNote); err != nil {
 		return 0, err
 	}
 	if err := withdraw(ctx, tx, room, ""); err != nil {

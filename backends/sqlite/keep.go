@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
@@ -25,7 +25,7 @@ func (s *Store) Kept(ctx context.Context, name string) (value string, err error)
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
 	})
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		return "", nil
 	}
 	return value, wrap(err, "reading %q", name)

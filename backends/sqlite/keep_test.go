@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func TestKeep(t *testing.T) {
@@ -40,7 +40,7 @@ func TestWhatIsKnownIsNotWritten(t *testing.T) {
 	save := func() {
 		t.Helper()
 		for _, do := range saves {
-			if news, err := do(t.Context(), s); err != nil || news == core.Changed {
+			if news, err := do(t.Context(), s); err != nil || news == chat.Changed {
 				t.Fatal(news, err)
 			}
 		}
@@ -60,14 +60,14 @@ func TestWhatIsKnownIsNotWritten(t *testing.T) {
 	}
 }
 
-var saves = []func(context.Context, *Store) (core.News, error){
-	func(ctx context.Context, s *Store) (core.News, error) {
-		return s.Meet(ctx, core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}})
+var saves = []func(context.Context, *Store) (chat.News, error){
+	func(ctx context.Context, s *Store) (chat.News, error) {
+		return s.Meet(ctx, chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}})
 	},
-	func(ctx context.Context, s *Store) (core.News, error) {
-		return s.SaveWorld(ctx, core.World{ID: "world", Connector: "fake", Name: "The world"})
+	func(ctx context.Context, s *Store) (chat.News, error) {
+		return s.SaveWorld(ctx, chat.World{ID: "world", Connector: "fake", Name: "The world"})
 	},
-	func(ctx context.Context, s *Store) (core.News, error) {
-		return s.SaveMember(ctx, core.Member{World: "world", Entity: "ada"})
+	func(ctx context.Context, s *Store) (chat.News, error) {
+		return s.SaveMember(ctx, chat.Member{World: "world", Entity: "ada"})
 	},
 }

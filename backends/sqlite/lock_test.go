@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // childEnv is the path of the database of a child process, which is this test binary again.
@@ -37,7 +37,7 @@ func acceptForever(path string) error {
 		return err
 	}
 	for n := 0; ; n++ {
-		acc, err := s.Accept(ctx, message(childRoom(os.Getpid()), n), core.JoinRule{})
+		acc, err := s.Accept(ctx, message(childRoom(os.Getpid()), n), chat.JoinRule{})
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func acceptForever(path string) error {
 	}
 }
 
-func childRoom(pid int) core.RoomID { return core.RoomID(fmt.Sprint("room of ", pid)) }
+func childRoom(pid int) chat.RoomID { return chat.RoomID(fmt.Sprint("room of ", pid)) }
 
 type child struct {
 	cmd *exec.Cmd
@@ -73,15 +73,15 @@ func startChild(t *testing.T, path string) child {
 }
 
 // accepts waits until the child has said n more ids, or has no more.
-func (c child) accepts(n int) (ids []core.MemoryID) {
+func (c child) accepts(n int) (ids []chat.MemoryID) {
 	for len(ids) != n && c.out.Scan() {
-		ids = append(ids, core.MemoryID(c.out.Text()))
+		ids = append(ids, chat.MemoryID(c.out.Text()))
 	}
 	return ids
 }
 
 // kill ends the process as kill -9 does, and returns what it still had said.
-func (c child) kill(t *testing.T) []core.MemoryID {
+func (c child) kill(t *testing.T) []chat.MemoryID {
 	t.Helper()
 	if err := c.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -96,7 +96,7 @@ func (c child) kill(t *testing.T) []core.MemoryID {
 // IN-01, DI-05: all that was acknowledged outlives a process that is killed, again and again.
 func TestKilledProcessLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
-	var accepted []core.MemoryID
+	var accepted []chat.MemoryID
 	for range 3 {
 		c := startChild(t, path)
 		accepted = append(accepted, c.accepts(50)...)

@@ -7,24 +7,24 @@ import (
 	"errors"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // markID returns what marks hold of an event's id.
-func markID(id core.MemoryID) []byte {
+func markID(id chat.MemoryID) []byte {
 	sum := sha256.Sum256([]byte(id))
 	return sum[:16]
 }
 
 // Mark implements [core.Marks].
-func (s *Store) Mark(ctx context.Context, room core.RoomID, id core.MemoryID) (acc core.Accepted, err error) {
+func (s *Store) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
 	err = checkText(string(room), string(id))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			if acc, err = known(ctx, tx, core.Memory{ID: id, Room: room}); !errors.Is(err, core.ErrNotFound) {
+			if acc, err = known(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
 				return err
 			}
-			acc = core.Accepted{Memory: id}
+			acc = chat.Accepted{Memory: id}
 			err := tx.QueryRowContext(ctx, `SELECT turns FROM rooms WHERE id = ?`, room).Scan(&acc.Response)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
@@ -33,12 +33,12 @@ func (s *Store) Mark(ctx context.Context, room core.RoomID, id core.MemoryID) (a
 		})
 	}
 	if err != nil {
-		return core.Accepted{}, wrap(err, "marking %q", id)
+		return chat.Accepted{}, wrap(err, "marking %q", id)
 	}
 	return acc, nil
 }
 
-func mark(ctx context.Context, tx *sql.Tx, id core.MemoryID, turn core.ResponseID, answered bool) error {
+func mark(ctx context.Context, tx *sql.Tx, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
 		markID(id), turn, answered, nanos(time.Now()))
@@ -46,8 +46,8 @@ func mark(ctx context.Context, tx *sql.Tx, id core.MemoryID, turn core.ResponseI
 }
 
 // marked looks for the mark of in.
-func marked(ctx context.Context, q querier, in core.Memory) (core.Accepted, error) {
-	acc := core.Accepted{Memory: in.ID, Duplicate: true}
+func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
+	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	var answered bool
 	err := q.QueryRowContext(ctx, `SELECT turn, answered FROM marks WHERE id = ?`, markID(in.ID)).Scan(&acc.Response, &answered)
 	if err != nil || !answered {
@@ -64,9 +64,9 @@ func marked(ctx context.Context, q querier, in core.Memory) (core.Accepted, erro
 
 // gone is a memory that was deleted.
 type gone struct {
-	id   core.MemoryID
-	room core.RoomID
-	turn core.ResponseID
+	id   chat.MemoryID
+	room chat.RoomID
+	turn chat.ResponseID
 	role string
 }
 

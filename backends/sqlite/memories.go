@@ -7,8 +7,8 @@ import (
 	"math"
 	"slices"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const memoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
@@ -19,11 +19,11 @@ const selectRecent = `
 	ORDER BY turn DESC, seq DESC LIMIT ?`
 
 // Recent implements [core.Memories]. Its cost is that of the limit, however much is stored.
-func (s *Store) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error) {
+func (s *Store) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
 	}
-	var all []core.Memory
+	var all []chat.Memory
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRecent, room, kind, upTo, max(limit, 0))
 		if err != nil {
@@ -37,7 +37,7 @@ func (s *Store) Recent(ctx context.Context, room core.RoomID, kind core.MemoryKi
 }
 
 // Memory implements [core.Memories].
-func (s *Store) Memory(ctx context.Context, id core.MemoryID) (m core.Memory, err error) {
+func (s *Store) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
 	err = s.read(func(db *sql.DB) error {
 		m, err = scanMemory(db.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
 		return err
@@ -55,7 +55,7 @@ const (
 
 // remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
 // id, the platform's echo of itself, which was faster.
-func remember(ctx context.Context, tx *sql.Tx, m core.Memory, turn core.ResponseID, role string) error {
+func remember(ctx context.Context, tx *sql.Tx, m chat.Memory, turn chat.ResponseID, role string) error {
 	if role == said {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM memories WHERE id = ? AND role = ?`, m.ID, heard); err != nil {
 			return err
@@ -71,7 +71,7 @@ func remember(ctx context.Context, tx *sql.Tx, m core.Memory, turn core.Response
 // row is what *sql.Row and *sql.Rows have in common.
 type row interface{ Scan(into ...any) error }
 
-func scanMemory(r row) (m core.Memory, err error) {
+func scanMemory(r row) (m chat.Memory, err error) {
 	var c content
 	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, timeColumn{&m.At}, jsonColumn{&m.History},
 		&m.Interrupted, &m.Failure, jsonColumn{&c})
@@ -81,23 +81,23 @@ func scanMemory(r row) (m core.Memory, err error) {
 
 // content is what of a memory is only read with it.
 type content struct {
-	Quoted    core.Quoted       `json:"quoted,omitzero"`
-	Files     []core.Attachment `json:"files,omitempty"`
+	Quoted    chat.Quoted       `json:"quoted,omitzero"`
+	Files     []chat.Attachment `json:"files,omitempty"`
 	Thought   string            `json:"thought,omitempty"`
 	Actions   []string          `json:"actions,omitempty"`
 	Providers []string          `json:"providers,omitempty"`
 	Calls     []answer.PastCall `json:"calls,omitempty"`
 }
 
-func contentOf(m core.Memory) string {
-	if m.Quoted == (core.Quoted{}) && len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
+func contentOf(m chat.Memory) string {
+	if m.Quoted == (chat.Quoted{}) && len(m.Files)+len(m.Thought)+len(m.Actions)+len(m.Providers)+len(m.Calls) == 0 {
 		return ""
 	}
 	return toJSON(content{m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls})
 }
 
 // Remember implements [core.Memories].
-func (s *Store) Remember(ctx context.Context, run core.RunID, m core.Memory) error {
+func (s *Store) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	err := checkMemory(m)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return rememberBeside(ctx, tx, run, m) })
@@ -105,8 +105,8 @@ func (s *Store) Remember(ctx context.Context, run core.RunID, m core.Memory) err
 	return wrap(err, "saving the memory %q", m.ID)
 }
 
-func rememberBeside(ctx context.Context, tx *sql.Tx, run core.RunID, m core.Memory) error {
-	var turn core.ResponseID
+func rememberBeside(ctx context.Context, tx *sql.Tx, run chat.RunID, m chat.Memory) error {
+	var turn chat.ResponseID
 	err := tx.QueryRowContext(ctx, `
 		SELECT turn FROM runs WHERE id = ?1 AND room = ?2
 			AND EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
@@ -125,7 +125,7 @@ func rememberBeside(ctx context.Context, tx *sql.Tx, run core.RunID, m core.Memo
 // found turns the driver's word for "nothing there" into ours.
 func found(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	return err
 }

@@ -6,14 +6,14 @@ import (
 	"errors"
 	"slices"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const noteColumns = `room, kind, key, about, text, first, last, at`
 
 // Notes implements [core.Notebook].
-func (s *Store) Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error) {
-	var all []core.RoomNote
+func (s *Store) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
+	var all []chat.RoomNote
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+noteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ?`, room, kind, max(limit, 0))
@@ -27,13 +27,13 @@ func (s *Store) Notes(ctx context.Context, room core.RoomID, kind core.NoteKind,
 	return all, wrap(err, "reading the notes on %q", room)
 }
 
-func scanNote(r row) (n core.RoomNote, err error) {
+func scanNote(r row) (n chat.RoomNote, err error) {
 	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, timeColumn{&n.At})
 	return n, err
 }
 
 // SaveNote implements [core.Notebook].
-func (s *Store) SaveNote(ctx context.Context, n core.RoomNote) error {
+func (s *Store) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := checkText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
@@ -41,7 +41,7 @@ func (s *Store) SaveNote(ctx context.Context, n core.RoomNote) error {
 	return wrap(err, "saving a note on %q", n.Room)
 }
 
-func saveNote(ctx context.Context, tx *sql.Tx, n core.RoomNote) error {
+func saveNote(ctx context.Context, tx *sql.Tx, n chat.RoomNote) error {
 	var known int
 	if err := tx.QueryRowContext(ctx, `SELECT 1 FROM rooms WHERE id = ?`, n.Room).Scan(&known); err != nil {
 		return found(err)
@@ -67,24 +67,24 @@ func saveNote(ctx context.Context, tx *sql.Tx, n core.RoomNote) error {
 	_, err = tx.ExecContext(ctx, `
 		DELETE FROM room_notes WHERE room = ?1 AND kind = ?2
 			AND seq <= (SELECT seq FROM room_notes WHERE room = ?1 AND kind = ?2 ORDER BY seq DESC LIMIT 1 OFFSET ?3)`,
-		n.Room, n.Kind, core.MaxNotes)
+		n.Room, n.Kind, chat.MaxNotes)
 	return err
 }
 
 // turnOf is the turn of a memory of room; 0 if none is named.
-func turnOf(ctx context.Context, tx *sql.Tx, room core.RoomID, id core.MemoryID) (turn core.ResponseID, err error) {
+func turnOf(ctx context.Context, tx *sql.Tx, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
 	if id == "" {
 		return 0, nil
 	}
 	err = tx.QueryRowContext(ctx, `SELECT turn FROM memories WHERE id = ? AND room = ?`, id, room).Scan(&turn)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, core.ErrNotFound
+		return 0, chat.ErrNotFound
 	}
 	return turn, err
 }
 
 // dropNotes removes what was noted from a turn.
-func dropNotes(ctx context.Context, tx *sql.Tx, room core.RoomID, turn core.ResponseID) error {
+func dropNotes(ctx context.Context, tx *sql.Tx, room chat.RoomID, turn chat.ResponseID) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM room_notes WHERE room = ?1 AND last_turn > 0 AND first_turn <= ?2 AND last_turn >= ?2`, room, turn)
 	return err
 }

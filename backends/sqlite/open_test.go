@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
@@ -103,7 +103,7 @@ func TestConnectionsAreSafe(t *testing.T) {
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "parley.db"))
-	if err := s.SaveRoom(t.Context(), core.Room{ID: "room"}); err != nil {
+	if err := s.SaveRoom(t.Context(), chat.Room{ID: "room"}); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
@@ -120,7 +120,7 @@ func TestFileIsPrivate(t *testing.T) {
 // A full disk is told of before anything is acknowledged, and what was accepted before is still there.
 func TestDiskFull(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-	if _, err := s.Accept(t.Context(), message("room", 1), core.JoinRule{}); err != nil {
+	if _, err := s.Accept(t.Context(), message("room", 1), chat.JoinRule{}); err != nil {
 		t.Fatal(err)
 	}
 	var size, unlimited int
@@ -133,14 +133,14 @@ func TestDiskFull(t *testing.T) {
 	limit(t, s, size)
 	long := message("room", 2)
 	long.Text = strings.Repeat("long ", 10_000)
-	if acc, err := s.Accept(t.Context(), long, core.JoinRule{}); err == nil || !strings.Contains(err.Error(), "full") || acc.Memory != "" {
+	if acc, err := s.Accept(t.Context(), long, chat.JoinRule{}); err == nil || !strings.Contains(err.Error(), "full") || acc.Memory != "" {
 		t.Errorf("accepted as %+v on a full disk: %v", acc, err)
 	}
-	if all, err := s.Recent(t.Context(), "room", core.Said, 0, 10); err != nil || len(all) != 1 {
+	if all, err := s.Recent(t.Context(), "room", chat.Said, 0, 10); err != nil || len(all) != 1 {
 		t.Errorf("stored are %d, %v; want 1", len(all), err)
 	}
 	limit(t, s, unlimited)
-	if acc, err := s.Accept(t.Context(), long, core.JoinRule{}); err != nil || acc.Duplicate || acc.Response != 2 {
+	if acc, err := s.Accept(t.Context(), long, chat.JoinRule{}); err != nil || acc.Duplicate || acc.Response != 2 {
 		t.Errorf("accepted as %+v when there was room again: %v", acc, err)
 	}
 }
@@ -158,7 +158,7 @@ func TestReadOnly(t *testing.T) {
 	if _, err := s.writer.Exec(`PRAGMA query_only = 1`); err != nil {
 		t.Fatal(err)
 	}
-	if acc, err := s.Accept(t.Context(), message("room", 1), core.JoinRule{}); err == nil || acc.Memory != "" {
+	if acc, err := s.Accept(t.Context(), message("room", 1), chat.JoinRule{}); err == nil || acc.Memory != "" {
 		t.Errorf("accepted as %+v though nothing can be written", acc)
 	}
 }
@@ -168,13 +168,13 @@ func TestAcceptRefuses(t *testing.T) {
 	elsewhere, nameless := message("room", 1), message("room", 1)
 	elsewhere.Place.ID = "another room"
 	nameless.ID = ""
-	for _, in := range []core.Message{elsewhere, nameless, {}} {
-		if acc, err := s.Accept(t.Context(), in, core.JoinRule{}); err == nil {
+	for _, in := range []chat.Message{elsewhere, nameless, {}} {
+		if acc, err := s.Accept(t.Context(), in, chat.JoinRule{}); err == nil {
 			t.Errorf("accepted as %+v: %+v", acc, in)
 		}
 	}
 	run := openRunOf(t, s, "room")
-	if err := s.Finish(t.Context(), run, 0, answer.Outcome{Status: answer.Completed}, core.Memory{ID: "answer", Room: "another room"}); err == nil {
+	if err := s.Finish(t.Context(), run, 0, answer.Outcome{Status: answer.Completed}, chat.Memory{ID: "answer", Room: "another room"}); err == nil {
 		t.Error("a run ended with an answer of another room")
 	}
 	if open, err := s.OpenRuns(t.Context(), "room"); err != nil || len(open) != 1 {
@@ -182,9 +182,9 @@ func TestAcceptRefuses(t *testing.T) {
 	}
 }
 
-func openRunOf(t *testing.T, s *Store, room core.RoomID) core.RunID {
+func openRunOf(t *testing.T, s *Store, room chat.RoomID) chat.RunID {
 	t.Helper()
-	acc, err := s.Accept(t.Context(), message(room, 1), core.JoinRule{})
+	acc, err := s.Accept(t.Context(), message(room, 1), chat.JoinRule{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,17 +202,17 @@ func TestAfterClose(t *testing.T) {
 	ctx := t.Context()
 	for name, err := range map[string]error{
 		"Ping":       s.Ping(ctx),
-		"Recent":     second(s.Recent(ctx, "room", core.Said, 0, 1)),
+		"Recent":     second(s.Recent(ctx, "room", chat.Said, 0, 1)),
 		"Memory":     second(s.Memory(ctx, "id")),
 		"Room":       second(s.Room(ctx, "room")),
-		"SaveRoom":   s.SaveRoom(ctx, core.Room{ID: "room"}),
-		"Accept":     second(s.Accept(ctx, message("room", 1), core.JoinRule{})),
+		"SaveRoom":   s.SaveRoom(ctx, chat.Room{ID: "room"}),
+		"Accept":     second(s.Accept(ctx, message("room", 1), chat.JoinRule{})),
 		"Run":        second(s.Run(ctx, "room#1")),
 		"OpenRuns":   second(s.OpenRuns(ctx, "room")),
 		"OpenRooms":  second(s.OpenRooms(ctx)),
 		"Start":      second(s.Start(ctx, "room#1", "owner")),
-		"Note":       s.Note(ctx, "room#1", 1, core.Note{}),
-		"Finish":     s.Finish(ctx, "room#1", 1, answer.Outcome{Status: answer.Completed}, core.Memory{}),
+		"Note":       s.Note(ctx, "room#1", 1, chat.Note{}),
+		"Finish":     s.Finish(ctx, "room#1", 1, answer.Outcome{Status: answer.Completed}, chat.Memory{}),
 		"Beat":       s.Beat(ctx, "owner", time.Now()),
 		"Close once": s.Close(), // may be repeated
 	} {
@@ -232,7 +232,7 @@ func TestCloseWaits(t *testing.T) {
 	var wg sync.WaitGroup
 	for n := range accepted {
 		wg.Go(func() {
-			_, err := s.Accept(t.Context(), message("room", n), core.JoinRule{})
+			_, err := s.Accept(t.Context(), message("room", n), chat.JoinRule{})
 			if err != nil && !errors.Is(err, ErrClosed) {
 				t.Error(err)
 			}

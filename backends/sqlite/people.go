@@ -6,18 +6,18 @@ import (
 	"errors"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const selectPeople = `SELECT id, name, address, owner, since FROM people `
 
-func scanPerson(r row) (p core.Person, err error) {
+func scanPerson(r row) (p chat.Person, err error) {
 	err = r.Scan(&p.ID, &p.Name, jsonColumn{&p.Address}, &p.Owner, timeColumn{&p.Since})
 	return p, found(err)
 }
 
 // Person implements [core.People].
-func (s *Store) Person(ctx context.Context, id core.EntityID) (p core.Person, err error) {
+func (s *Store) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
 		return err
@@ -26,7 +26,7 @@ func (s *Store) Person(ctx context.Context, id core.EntityID) (p core.Person, er
 }
 
 // Owner implements [core.People].
-func (s *Store) Owner(ctx context.Context) (p core.Person, err error) {
+func (s *Store) Owner(ctx context.Context) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 		return err
@@ -35,7 +35,7 @@ func (s *Store) Owner(ctx context.Context) (p core.Person, err error) {
 }
 
 // People implements [core.People].
-func (s *Store) People(ctx context.Context) (all []core.Person, err error) {
+func (s *Store) People(ctx context.Context) (all []chat.Person, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
 		if err == nil {
@@ -47,7 +47,7 @@ func (s *Store) People(ctx context.Context) (all []core.Person, err error) {
 }
 
 // LetIn implements [core.People].
-func (s *Store) LetIn(ctx context.Context, p core.Person) error {
+func (s *Store) LetIn(ctx context.Context, p chat.Person) error {
 	err := checkPerson(p)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return letIn(ctx, tx, p) })
@@ -55,7 +55,7 @@ func (s *Store) LetIn(ctx context.Context, p core.Person) error {
 	return wrap(err, "letting %q in", p.ID)
 }
 
-func letIn(ctx context.Context, tx *sql.Tx, p core.Person) error {
+func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE id = ?`, p.ID); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func letIn(ctx context.Context, tx *sql.Tx, p core.Person) error {
 }
 
 // Own implements [core.People].
-func (s *Store) Own(ctx context.Context, p core.Person) (owns bool, err error) {
+func (s *Store) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = checkPerson(p); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			owns, err = own(ctx, tx, p)
@@ -77,9 +77,9 @@ func (s *Store) Own(ctx context.Context, p core.Person) (owns bool, err error) {
 	return owns, wrap(err, "making %q the owner", p.ID)
 }
 
-func own(ctx context.Context, tx *sql.Tx, p core.Person) (bool, error) {
+func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
 	_, err := scanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
-	if !errors.Is(err, core.ErrNotFound) {
+	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
 	}
 	if err := letIn(ctx, tx, p); err != nil {
@@ -93,7 +93,7 @@ func own(ctx context.Context, tx *sql.Tx, p core.Person) (bool, error) {
 }
 
 // Dismiss implements [core.People].
-func (s *Store) Dismiss(ctx context.Context, id core.EntityID) error {
+func (s *Store) Dismiss(ctx context.Context, id chat.EntityID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
@@ -108,7 +108,7 @@ func (s *Store) Dismiss(ctx context.Context, id core.EntityID) error {
 			gone += n
 		}
 		if gone == 0 {
-			return core.ErrNotFound
+			return chat.ErrNotFound
 		}
 		return nil
 	})
@@ -127,13 +127,13 @@ func (s *Store) TurnAway(ctx context.Context, code string) error {
 
 const selectKnocks = `SELECT id, name, address, since, code, ends, told FROM knocks `
 
-func scanKnock(r row) (k core.PairingRequest, err error) {
+func scanKnock(r row) (k chat.PairingRequest, err error) {
 	err = r.Scan(&k.ID, &k.Name, jsonColumn{&k.Address}, timeColumn{&k.Since}, &k.Code, timeColumn{&k.Ends}, timeColumn{&k.Told})
 	return k, found(err)
 }
 
 // Knocks implements [core.People].
-func (s *Store) Knocks(ctx context.Context) (all []core.PairingRequest, err error) {
+func (s *Store) Knocks(ctx context.Context) (all []chat.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
 		if err == nil {
@@ -145,7 +145,7 @@ func (s *Store) Knocks(ctx context.Context) (all []core.PairingRequest, err erro
 }
 
 // Knock implements [core.People].
-func (s *Store) Knock(ctx context.Context, k core.PairingRequest, r core.PairingRule) (waiting core.PairingRequest, tell bool, err error) {
+func (s *Store) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = checkText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			waiting, tell, err = knock(ctx, tx, k, r)
@@ -155,10 +155,10 @@ func (s *Store) Knock(ctx context.Context, k core.PairingRequest, r core.Pairing
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
-func knock(ctx context.Context, tx *sql.Tx, k core.PairingRequest, r core.PairingRule) (core.PairingRequest, bool, error) {
+func knock(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, nanos(now)); err != nil {
-		return core.PairingRequest{}, false, err
+		return chat.PairingRequest{}, false, err
 	}
 	old, err := scanKnock(tx.QueryRowContext(ctx, selectKnocks+`WHERE id = ?`, k.ID))
 	switch {
@@ -168,13 +168,13 @@ func knock(ctx context.Context, tx *sql.Tx, k core.PairingRequest, r core.Pairin
 		old.Told = now
 		_, err = tx.ExecContext(ctx, `UPDATE knocks SET told = ? WHERE id = ?`, nanos(now), k.ID)
 		return old, err == nil, err
-	case !errors.Is(err, core.ErrNotFound):
-		return core.PairingRequest{}, false, err
+	case !errors.Is(err, chat.ErrNotFound):
+		return chat.PairingRequest{}, false, err
 	}
 	var others int
 	err = tx.QueryRowContext(ctx, `SELECT count(*) FROM knocks WHERE connector = ? AND code <> ''`, k.Address.Connector).Scan(&others)
 	if err != nil || others >= r.Limit {
-		return core.PairingRequest{}, false, err
+		return chat.PairingRequest{}, false, err
 	}
 	k.Told = now
 	_, err = tx.ExecContext(ctx, `
@@ -183,7 +183,7 @@ func knock(ctx context.Context, tx *sql.Tx, k core.PairingRequest, r core.Pairin
 	return k, err == nil, err
 }
 
-func checkPerson(p core.Person) error {
+func checkPerson(p chat.Person) error {
 	if p.ID == "" {
 		return errors.New("a person needs an id")
 	}

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // Ask implements [core.Questions].
-func (s *Store) Ask(ctx context.Context, q core.Question) error {
+func (s *Store) Ask(ctx context.Context, q chat.Question) error {
 	err := checkQuestion(q)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return ask(ctx, tx, q) })
@@ -19,7 +19,7 @@ func (s *Store) Ask(ctx context.Context, q core.Question) error {
 	return wrap(err, "asking the question of %q", q.Run)
 }
 
-func checkQuestion(q core.Question) error {
+func checkQuestion(q chat.Question) error {
 	errs := []error{checkText(q.ID, string(q.Run), string(q.Room), q.Chooser, q.Payload), checkText(q.Options...)}
 	for _, who := range q.For {
 		errs = append(errs, checkText(string(who)))
@@ -30,7 +30,7 @@ func checkQuestion(q core.Question) error {
 	return errors.Join(errs...)
 }
 
-func ask(ctx context.Context, tx *sql.Tx, q core.Question) error {
+func ask(ctx context.Context, tx *sql.Tx, q chat.Question) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
@@ -42,7 +42,7 @@ func ask(ctx context.Context, tx *sql.Tx, q core.Question) error {
 const selectQuestions = `SELECT question, expires FROM questions `
 
 // scanQuestion takes from the column what may have changed since the question was asked.
-func scanQuestion(r row) (q core.Question, err error) {
+func scanQuestion(r row) (q chat.Question, err error) {
 	var expires time.Time
 	err = r.Scan(jsonColumn{&q}, timeColumn{&expires})
 	q.Expires = expires
@@ -50,7 +50,7 @@ func scanQuestion(r row) (q core.Question, err error) {
 }
 
 // Question implements [core.Questions].
-func (s *Store) Question(ctx context.Context, id string) (q core.Question, err error) {
+func (s *Store) Question(ctx context.Context, id string) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 		return err
@@ -59,7 +59,7 @@ func (s *Store) Question(ctx context.Context, id string) (q core.Question, err e
 }
 
 // QuestionOf implements [core.Questions].
-func (s *Store) QuestionOf(ctx context.Context, run core.RunID) (q core.Question, err error) {
+func (s *Store) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
@@ -68,7 +68,7 @@ func (s *Store) QuestionOf(ctx context.Context, run core.RunID) (q core.Question
 }
 
 // OpenQuestions implements [core.Questions].
-func (s *Store) OpenQuestions(ctx context.Context, room core.RoomID) (open []core.Question, err error) {
+func (s *Store) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, nanos(time.Now()))
@@ -81,20 +81,20 @@ func (s *Store) OpenQuestions(ctx context.Context, room core.RoomID) (open []cor
 }
 
 // Withdraw implements [core.Questions].
-func (s *Store) Withdraw(ctx context.Context, room core.RoomID, run core.RunID) error {
+func (s *Store) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
 	return wrap(err, "withdrawing the open questions in %q", room)
 }
 
-func withdraw(ctx context.Context, tx *sql.Tx, room core.RoomID, run core.RunID) error {
+func withdraw(ctx context.Context, tx *sql.Tx, room chat.RoomID, run chat.RunID) error {
 	_, err := tx.ExecContext(ctx, `
 		UPDATE questions SET expires = 0 WHERE room = ?1 AND carrier = '' AND expires > 0 AND (?2 = '' OR run = ?2)`, room, run)
 	return err
 }
 
 // Choose implements [core.Questions].
-func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
-	var acc core.Accepted
+func (s *Store) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	var acc chat.Accepted
 	err := errors.Join(checkMemory(in), checkText(string(payer)))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -103,36 +103,36 @@ func (s *Store) Choose(ctx context.Context, id string, option int, in core.Memor
 		})
 	}
 	if err != nil {
-		return core.Accepted{}, wrap(err, "choosing for the question %q", id)
+		return chat.Accepted{}, wrap(err, "choosing for the question %q", id)
 	}
 	return acc, nil
 }
 
-func choose(ctx context.Context, tx *sql.Tx, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
-	if acc, err := known(ctx, tx, in); !errors.Is(err, core.ErrNotFound) {
+func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
 	}
 	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 	switch {
-	case errors.Is(err, core.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
-		return core.Accepted{}, answer.ErrLost
+	case errors.Is(err, chat.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
+		return chat.Accepted{}, answer.ErrLost
 	case err != nil:
-		return core.Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
 	acc, err := carryOn(ctx, tx, q)
 	if err != nil {
-		return core.Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	acc.Memory = in.ID
 	return acc, remember(ctx, tx, in, acc.Response, input)
 }
 
 // Retire implements [core.Questions].
-func (s *Store) Retire(ctx context.Context, id string) (acc core.Accepted, err error) {
+func (s *Store) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
-		if errors.Is(err, core.ErrNotFound) {
+		if errors.Is(err, chat.ErrNotFound) {
 			return answer.ErrLost
 		} else if err != nil {
 			return err
@@ -141,19 +141,19 @@ func (s *Store) Retire(ctx context.Context, id string) (acc core.Accepted, err e
 		return err
 	})
 	if err != nil {
-		return core.Accepted{}, wrap(err, "retiring the question %q", id)
+		return chat.Accepted{}, wrap(err, "retiring the question %q", id)
 	}
 	return acc, nil
 }
 
 // carryOn opens the run that goes on from the question q, with the messages of the run that asked, if that is done with them.
-func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepted, err error) {
+func carryOn(ctx context.Context, tx *sql.Tx, q chat.Question) (acc chat.Accepted, err error) {
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
 	}
 	acc.Run = runID(q.Room, acc.Response)
 	asker, err := findRun(ctx, tx, q.Run)
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		err = nil // then there is no conversation to go on in
 	}
 	if err != nil {
@@ -167,7 +167,7 @@ func carryOn(ctx context.Context, tx *sql.Tx, q core.Question) (acc core.Accepte
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
 		SELECT ?, room, ?, kind, ?, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
-		acc.Run, acc.Response, toJSON(address), q.By, now, now, core.RunChoiceResult, q.Run)
+		acc.Run, acc.Response, toJSON(address), q.By, now, now, chat.RunChoiceResult, q.Run)
 	if err != nil {
 		return acc, err
 	}

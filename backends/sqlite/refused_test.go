@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // What the database refuses to write is an error, and nothing of it is written.
 func TestRefusedWritesAreErrors(t *testing.T) {
-	person := core.Person{ID: "eve", Name: "Eve", Address: core.Address{Connector: "c", Room: "r"}, Since: time.Now()}
-	room := core.Room{ID: "r", Kind: core.Direct, Connector: "c", Created: time.Now()}
+	person := chat.Person{ID: "eve", Name: "Eve", Address: chat.Address{Connector: "c", Room: "r"}, Since: time.Now()}
+	room := chat.Room{ID: "r", Kind: chat.Direct, Connector: "c", Created: time.Now()}
 	for name, c := range map[string]struct {
 		forbids string // as a trigger
 		write   func(context.Context, *Store) error
@@ -24,8 +24,8 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-			rule := core.PairingRule{Limit: 3, RepeatAfter: time.Hour}
-			knock := core.PairingRequest{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
+			rule := chat.PairingRule{Limit: 3, RepeatAfter: time.Hour}
+			knock := chat.PairingRequest{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
 			if _, _, err := s.Knock(t.Context(), knock, rule); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 // Of a room without an id nothing is stored.
 func TestBadRoomIsAnError(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
-	if err := s.SaveRoom(t.Context(), core.Room{Kind: core.Direct, Connector: "c"}); err == nil {
+	if err := s.SaveRoom(t.Context(), chat.Room{Kind: chat.Direct, Connector: "c"}); err == nil {
 		t.Error("it says nothing")
 	}
 }

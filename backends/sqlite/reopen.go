@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // RunOf implements [core.Journal].
-func (s *Store) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
+func (s *Store) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	var run heldRun
 	err := s.read(func(db *sql.DB) (err error) {
 		run, err = scanRun(db.QueryRowContext(ctx, selectRuns+`
@@ -22,7 +22,7 @@ func (s *Store) RunOf(ctx context.Context, id core.MemoryID) (core.Run, error) {
 }
 
 // Reopen implements [core.Journal].
-func (s *Store) Reopen(ctx context.Context, id core.RunID) error {
+func (s *Store) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {
@@ -56,10 +56,10 @@ func reopen(ctx context.Context, tx *sql.Tx, run heldRun) error {
 	return err
 }
 
-func reopenable(ctx context.Context, tx *sql.Tx, run core.Run) error {
+func reopenable(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 	var newer bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND turn > ? AND duty NOT IN (?, ?))`,
-		run.Room, run.Response, core.RunCommand, core.RunChoiceResult).Scan(&newer)
+		run.Room, run.Response, chat.RunCommand, chat.RunChoiceResult).Scan(&newer)
 	if err == nil && (newer || !run.Retryable()) {
 		err = answer.ErrLost
 	}

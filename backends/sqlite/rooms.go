@@ -5,17 +5,17 @@ import (
 	"database/sql"
 	"errors"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const roomColumns = `id, world, kind, connector, name, chats, created, address, gone`
 
-func scanRoom(from row) (r core.Room, err error) {
+func scanRoom(from row) (r chat.Room, err error) {
 	return r, from.Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, jsonColumn{&r.Chats}, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone)
 }
 
 // Room implements [core.Rooms].
-func (s *Store) Room(ctx context.Context, id core.RoomID) (r core.Room, err error) {
+func (s *Store) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = scanRoom(db.QueryRowContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE id = ?`, id))
 		return found(err)
@@ -26,7 +26,7 @@ func (s *Store) Room(ctx context.Context, id core.RoomID) (r core.Room, err erro
 const maxNamed = 10
 
 // RoomsNamed implements [core.Rooms].
-func (s *Store) RoomsNamed(ctx context.Context, name string, author core.EntityID) (rooms []core.Room, err error) {
+func (s *Store) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+roomColumns+` FROM rooms
@@ -44,18 +44,18 @@ func (s *Store) RoomsNamed(ctx context.Context, name string, author core.EntityI
 }
 
 // DirectRoom implements [core.RoomFinder].
-func (s *Store) DirectRoom(ctx context.Context, author core.EntityID) (r core.Room, err error) {
+func (s *Store) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = scanRoom(db.QueryRowContext(ctx, `
 			SELECT `+roomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
-			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, core.Direct))
+			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, chat.Direct))
 		return found(err)
 	})
 	return r, wrap(err, "looking for the direct chat of %q", author)
 }
 
 // SaveRoom implements [core.Rooms].
-func (s *Store) SaveRoom(ctx context.Context, r core.Room) error {
+func (s *Store) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := checkRoom(r)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveRoom(ctx, tx, r) })
@@ -64,7 +64,7 @@ func (s *Store) SaveRoom(ctx context.Context, r core.Room) error {
 }
 
 // saveRoom writes nothing if nothing has changed.
-func saveRoom(ctx context.Context, tx *sql.Tx, r core.Room) error {
+func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
 	address := ""
 	if r.Address.Connector != "" {
 		address = toJSON(r.Address)
@@ -81,18 +81,18 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r core.Room) error {
 }
 
 // Attention implements [core.Attentions].
-func (s *Store) Attention(ctx context.Context, room core.RoomID) (a core.Attention, err error) {
+func (s *Store) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 	})
-	if errors.Is(err, core.ErrNotFound) {
-		return core.Normal, nil
+	if errors.Is(err, chat.ErrNotFound) {
+		return chat.Normal, nil
 	}
 	return a, wrap(err, "reading the attention for the room %q", room)
 }
 
 // SetAttention implements [core.Attentions].
-func (s *Store) SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error {
+func (s *Store) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
 	})
@@ -100,7 +100,7 @@ func (s *Store) SetAttention(ctx context.Context, room core.RoomID, a core.Atten
 }
 
 // nextTurn gives a turn number of a room that exists.
-func nextTurn(ctx context.Context, tx *sql.Tx, room core.RoomID) (turn core.ResponseID, err error) {
+func nextTurn(ctx context.Context, tx *sql.Tx, room chat.RoomID) (turn chat.ResponseID, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = ? RETURNING turns`, room).Scan(&turn)
 	return turn, err
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 var errNoStatus = errors.New("an outcome needs a status")
@@ -27,7 +27,7 @@ const selectRuns = `
 
 // heldRun is a run with the name of its last holder.
 type heldRun struct {
-	core.Run
+	chat.Run
 	owner string
 }
 
@@ -39,7 +39,7 @@ func scanRun(r row) (run heldRun, err error) {
 		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
 		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
 	if v.Outcome.Done() {
-		run.Verdict = (*core.Verdict)(&v)
+		run.Verdict = (*chat.Verdict)(&v)
 	}
 	return run, found(err)
 }
@@ -49,12 +49,12 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func findRun(ctx context.Context, q querier, id core.RunID) (heldRun, error) {
+func findRun(ctx context.Context, q querier, id chat.RunID) (heldRun, error) {
 	return scanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, nanos(time.Now()), id))
 }
 
 // Run implements [core.Journal].
-func (s *Store) Run(ctx context.Context, id core.RunID) (core.Run, error) {
+func (s *Store) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	var run heldRun
 	err := s.read(func(db *sql.DB) (err error) {
 		run, err = findRun(ctx, db, id)
@@ -64,15 +64,15 @@ func (s *Store) Run(ctx context.Context, id core.RunID) (core.Run, error) {
 }
 
 // OpenRuns implements [core.Journal].
-func (s *Store) OpenRuns(ctx context.Context, room core.RoomID) ([]core.Run, error) {
-	var open []core.Run
+func (s *Store) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
+	var open []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
 			nanos(time.Now()), room)
 		if err != nil {
 			return err
 		}
-		open, err = collect(rows, func(r row) (core.Run, error) {
+		open, err = collect(rows, func(r row) (chat.Run, error) {
 			run, err := scanRun(r)
 			return run.Run, err
 		})
@@ -82,21 +82,21 @@ func (s *Store) OpenRuns(ctx context.Context, room core.RoomID) ([]core.Run, err
 }
 
 // OpenRooms implements [core.Journal].
-func (s *Store) OpenRooms(ctx context.Context) ([]core.RoomID, error) {
-	var rooms []core.RoomID
+func (s *Store) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
+	var rooms []chat.RoomID
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
 		if err != nil {
 			return err
 		}
-		rooms, err = collect(rows, func(r row) (room core.RoomID, err error) { return room, r.Scan(&room) })
+		rooms, err = collect(rows, func(r row) (room chat.RoomID, err error) { return room, r.Scan(&room) })
 		return err
 	})
 	return rooms, wrap(err, "reading which rooms have open runs")
 }
 
 // Start implements [core.Journal].
-func (s *Store) Start(ctx context.Context, id core.RunID, owner string) (core.Run, error) {
+func (s *Store) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run heldRun
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if run, err = findRun(ctx, tx, id); err != nil {
@@ -115,7 +115,7 @@ func (s *Store) Start(ctx context.Context, id core.RunID, owner string) (core.Ru
 		return err
 	})
 	if err != nil {
-		return core.Run{}, wrap(err, "starting the run %q", id)
+		return chat.Run{}, wrap(err, "starting the run %q", id)
 	}
 	return run.Run, nil
 }
@@ -125,25 +125,25 @@ func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error
 		return answer.ErrLost
 	}
 	if run.Held && run.owner != owner {
-		return core.ErrBusy
+		return chat.ErrBusy
 	}
 	return roomFree(ctx, tx, run.Run)
 }
 
-// roomFree is [core.ErrBusy] if another run of the room is under way.
-func roomFree(ctx context.Context, tx *sql.Tx, run core.Run) error {
+// roomFree is [chat.ErrBusy] if another run of the room is under way.
+func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 	var other bool
 	err := tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM runs WHERE room = ? AND status = '' AND epoch > 0 AND id <> ? AND (duty IN (?, ?)) = ?)`,
-		run.Room, run.ID, core.RunCommand, core.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
+		run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
 	if err == nil && other {
-		err = core.ErrBusy
+		err = chat.ErrBusy
 	}
 	return err
 }
 
 // Note implements [core.Journal].
-func (s *Store) Note(ctx context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+func (s *Store) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := checkNote(n)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return note(ctx, tx, id, epoch, n) })
@@ -151,8 +151,8 @@ func (s *Store) Note(ctx context.Context, id core.RunID, epoch core.Epoch, n cor
 	return wrap(err, "noting on the run %q", id)
 }
 
-func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n core.Note) error {
-	var shown []core.Shown
+func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+	var shown []chat.Shown
 	err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
 		Scan(jsonColumn{&shown})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -177,9 +177,9 @@ func note(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, n co
 }
 
 // merge brings what is shown up to date, in the order of its parts.
-func merge(shown, news []core.Shown) []core.Shown {
+func merge(shown, news []chat.Shown) []chat.Shown {
 	for _, s := range news {
-		at, had := slices.BinarySearchFunc(shown, s.Part, func(o core.Shown, part int) int { return o.Part - part })
+		at, had := slices.BinarySearchFunc(shown, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
 		if had {
 			shown = slices.Delete(shown, at, at+1)
 		}
@@ -191,7 +191,7 @@ func merge(shown, news []core.Shown) []core.Shown {
 }
 
 // Finish implements [core.Journal].
-func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
+func (s *Store) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	var err error
 	switch {
 	case !o.Done():
@@ -213,9 +213,9 @@ func (s *Store) Finish(ctx context.Context, id core.RunID, epoch core.Epoch, o a
 }
 
 // endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
-func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) (asked bool, err error) {
-	var room core.RoomID
-	var turn core.ResponseID
+func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
+	var room chat.RoomID
+	var turn chat.ResponseID
 	err = tx.QueryRowContext(ctx, `
 		UPDATE runs SET status = ?, failure = ?, withdrawn = ?, partial = ? WHERE id = ? AND epoch = ? AND status = ''
 		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
@@ -239,7 +239,7 @@ func endRun(ctx context.Context, tx *sql.Tx, id core.RunID, epoch core.Epoch, o 
 
 // wanted reports whether the run still has an input, and whether it carries out what a person chose, or takes away the options of
 // a question that is still remembered.
-func wanted(ctx context.Context, tx *sql.Tx, id core.RunID, room core.RoomID, turn core.ResponseID) (asked, carried bool, err error) {
+func wanted(ctx context.Context, tx *sql.Tx, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = ? AND turn = ? AND role = 'input')`, room, turn).Scan(&asked)
 	if err != nil || asked {
 		return asked, false, err

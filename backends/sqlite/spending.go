@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // errOver takes a charge back.
@@ -25,7 +26,7 @@ func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (
 }
 
 // Count implements [core.UsageStore].
-func (s *Store) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (over string, err error) {
+func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var counted bool
 		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
@@ -125,7 +126,7 @@ func (s *Store) Spent(ctx context.Context, day, bucket string) (c core.Cost, err
 		return found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens))
 	})
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		return core.Cost{}, nil
 	}
 	return c, wrap(err, "reading what was spent")

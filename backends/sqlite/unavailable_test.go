@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // DI-16: while the disk is full nothing is accepted and the store says so; with space it goes on as before.
@@ -28,7 +28,7 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 	limit(pages)
 	large := message("room", 1)
 	large.Text = strings.Repeat("full ", 10_000)
-	_, err := s.Accept(t.Context(), large, core.JoinRule{})
+	_, err := s.Accept(t.Context(), large, chat.JoinRule{})
 	if reason, ok := Unavailable(err); !ok || reason != diskFull {
 		t.Errorf("on a full disk: %v", err)
 	}
@@ -36,7 +36,7 @@ func TestStoreSaysThatTheDiskIsFull(t *testing.T) {
 		t.Errorf("it says of itself: %v", s.Ping(t.Context()))
 	}
 	limit(pages + 1000)
-	if _, err := s.Accept(t.Context(), large, core.JoinRule{}); err != nil {
+	if _, err := s.Accept(t.Context(), large, chat.JoinRule{}); err != nil {
 		t.Errorf("with space: %v", err)
 	}
 	if err := s.Ping(t.Context()); err != nil {

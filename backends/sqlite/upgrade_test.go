@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/pressly/goose/v3"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -45,12 +45,12 @@ func goBack(t *testing.T, path string, version int64, fill ...string) {
 func TestPicturesBecomeFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)
-	in := core.Message{Memory: core.Memory{ID: "in", Room: "room", Author: "ada", Text: "draw", At: time.Now()}, Place: core.Room{ID: "room"}}
-	acc, err := s.Accept(t.Context(), in, core.JoinRule{Kind: core.RunReply})
+	in := chat.Message{Memory: chat.Memory{ID: "in", Room: "room", Author: "ada", Text: "draw", At: time.Now()}, Place: chat.Room{ID: "room"}}
+	acc, err := s.Accept(t.Context(), in, chat.JoinRule{Kind: chat.RunReply})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := core.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Chooser: "c"}
+	q := chat.Question{ID: "q", Run: acc.Run, Room: "room", Options: []string{"Yes"}, Expires: time.Now().Add(time.Hour).UTC(), Chooser: "c"}
 	if err := s.Ask(t.Context(), q); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestPicturesBecomeFiles(t *testing.T) {
 // IN-17: what a store of an earlier version remembers is known after the upgrade, also once it is forgotten.
 func TestKnownAfterUpgrade(t *testing.T) {
 	s := openWrittenByA661299(t)
-	arrived := map[core.MemoryID]core.Accepted{
+	arrived := map[chat.MemoryID]chat.Accepted{
 		"m1": {Memory: "m1", Run: "telegram/1/42#1", Response: 1, Duplicate: true},
 		"m4": {Memory: "m4", Run: "telegram/1/42#4", Response: 4, Duplicate: true},
 	}
@@ -121,7 +121,7 @@ func TestKnownAfterUpgrade(t *testing.T) {
 		if id == "m1" {
 			want.Run = "" // it has ended
 		}
-		if acc, err := s.Known(t.Context(), core.Memory{ID: id, Room: "telegram/1/42"}); err != nil || acc != want {
+		if acc, err := s.Known(t.Context(), chat.Memory{ID: id, Room: "telegram/1/42"}); err != nil || acc != want {
 			t.Errorf("after it was cleared, %s is known as %+v, %v", id, acc, err)
 		}
 	}
@@ -140,7 +140,7 @@ func TestForgottenBeforeUpgrade(t *testing.T) {
 	if q, err := s.Question(t.Context(), "Q8"); err == nil {
 		t.Errorf("there is %+v", q)
 	}
-	for _, id := range []core.RunID{"telegram/1/42#1", "telegram/1/42#2"} {
+	for _, id := range []chat.RunID{"telegram/1/42#1", "telegram/1/42#2"} {
 		if r, err := s.Run(t.Context(), id); err != nil || r.Verdict == nil || r.Verdict.Text == "" {
 			t.Errorf("%s is %+v, %v", id, r, err)
 		}
@@ -149,7 +149,7 @@ func TestForgottenBeforeUpgrade(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 { // what an earlier version met is new to this one
-		if _, err := s.Expire(t.Context(), core.Expiry{Rest: time.Now().Add(-time.Hour)}); err != nil {
+		if _, err := s.Expire(t.Context(), chat.Expiry{Rest: time.Now().Add(-time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 	}

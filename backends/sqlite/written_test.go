@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 //go:embed testdata/a661299.sql
@@ -35,7 +35,7 @@ func openWrittenByA661299(t *testing.T, extra ...string) *Store {
 func TestOpenWrittenByA661299(t *testing.T) {
 	s := openWrittenByA661299(t)
 	for _, want := range []struct {
-		run      core.RunID
+		run      chat.RunID
 		open     bool
 		shown    string // the platform's id of the first message
 		intended bool   // a message was about to be posted
@@ -74,7 +74,7 @@ func TestOpenWrittenByA661299(t *testing.T) {
 	if holds, err := s.Holds(t.Context()); err != nil || len(holds) != 1 {
 		t.Errorf("the holds are %v, %v", holds, err)
 	}
-	said, err := s.Recent(t.Context(), "telegram/1/42", core.Said, 0, 10)
+	said, err := s.Recent(t.Context(), "telegram/1/42", chat.Said, 0, 10)
 	if err != nil || len(said) < 5 || said[0].Text != "Who wrote the first program?" {
 		t.Errorf("the conversation is %+v, %v", said, err)
 	}

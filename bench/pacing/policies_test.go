@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -103,8 +103,8 @@ func closed(ch <-chan struct{}) bool {
 func ours(p *platform, s scene) func(*pacedChat, *pacedAnswer) {
 	gate := progressive.NewGate(s.budget)
 	return func(c *pacedChat, a *pacedAnswer) {
-		m := progressive.New(&sink{p: p, c: c, s: s}, gate, core.Run{ID: "run"}, slog.New(slog.DiscardHandler))
-		if err := m.Show(context.Background(), &a.Answer, func(core.Shown) error { return nil }); err != nil {
+		m := progressive.New(&sink{p: p, c: c, s: s}, gate, chat.Run{ID: "run"}, slog.New(slog.DiscardHandler))
+		if err := m.Show(context.Background(), &a.Answer, func(chat.Shown) error { return nil }); err != nil {
 			panic(err)
 		}
 	}

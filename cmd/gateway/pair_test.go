@@ -11,19 +11,19 @@ import (
 	"time"
 
 	"parley/backends/sqlite"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // knock has strangers wait in the store of a gateway that does not run.
-func knock(t *testing.T, dir string, codes map[core.EntityID]string) {
+func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(dir, "parley.db"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for id, code := range codes {
-		k := core.PairingRequest{Person: core.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
-		if _, _, err := s.Knock(t.Context(), k, core.PairingRule{Limit: 5}); err != nil {
+		k := chat.PairingRequest{Person: chat.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
+		if _, _, err := s.Knock(t.Context(), k, chat.PairingRule{Limit: 5}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,7 +35,7 @@ func knock(t *testing.T, dir string, codes map[core.EntityID]string) {
 // A code lets somebody in at the running gateway, and in its store when none runs.
 func TestPair(t *testing.T) {
 	first := command(t, nil, "--listen", "127.0.0.1:0")
-	knock(t, first.Dir, map[core.EntityID]string{"telegram/1": "AAAABBBB", "telegram/2": "CCCCDDDD", "": "EEEEFFFF"})
+	knock(t, first.Dir, map[chat.EntityID]string{"telegram/1": "AAAABBBB", "telegram/2": "CCCCDDDD", "": "EEEEFFFF"})
 	g := start(t, first)
 	pair := func(code int, want string, args ...string) {
 		t.Helper()

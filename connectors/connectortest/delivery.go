@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -24,7 +24,7 @@ type showing struct {
 	answer *answer.Answer
 	text   strings.Builder
 	ended  chan error
-	shown  []core.Shown
+	shown  []chat.Shown
 }
 
 // show lets Ada ask, and shows an answer to her that others write.
@@ -32,10 +32,10 @@ func (r *rig) show(in Place, gate progressive.Gate) *showing {
 	r.Helper()
 	m := r.ask(in, "tell me")
 	s := &showing{r: r, place: in, answer: new(answer.Answer), ended: make(chan error, 1)}
-	run := core.Run{ID: core.RunID(fmt.Sprintf("%s#1", m.Room)), Room: m.Room, Opened: time.Now()}
+	run := chat.Run{ID: chat.RunID(fmt.Sprintf("%s#1", m.Room)), Room: m.Room, Opened: time.Now()}
 	message := progressive.New(r.open(m), gate, run, slog.New(slog.DiscardHandler))
 	go func() {
-		s.ended <- message.Show(context.WithoutCancel(r.Context()), s.answer, func(sh core.Shown) error {
+		s.ended <- message.Show(context.WithoutCancel(r.Context()), s.answer, func(sh chat.Shown) error {
 			s.shown = append(s.shown, sh)
 			return nil
 		})

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func messagesHaveOneForm(r *rig) {
@@ -27,7 +27,7 @@ func messagesHaveOneForm(r *rig) {
 		addressed bool
 	}{{Ada, true, false}, {Bob, false, false}, {Ada, false, true}} {
 		m := got[i]
-		author := core.EntityID(strings.Replace(r.Account(want.who), ":", "/", 1)) // as the configuration's accounts become ids
+		author := chat.EntityID(strings.Replace(r.Account(want.who), ":", "/", 1)) // as the configuration's accounts become ids
 		if m.Author != author || m.Name != string(want.who) || m.Bot {
 			r.Errorf("%q is by %s (%s), bot %t; want %s", m.Text, m.Author, m.Name, m.Bot, author)
 		}
@@ -37,7 +37,7 @@ func messagesHaveOneForm(r *rig) {
 		if !want.private && m.Addressed != want.addressed {
 			r.Errorf("%q is addressed to the bot: %t", m.Text, m.Addressed)
 		}
-		if a := m.Address; a.Connector != r.bot.Name() || a.Room != m.Room || len(a.ConnectorData) > core.MaxOwn {
+		if a := m.Address; a.Connector != r.bot.Name() || a.Room != m.Room || len(a.ConnectorData) > chat.MaxOwn {
 			r.Errorf("%q has the address %+v", m.Text, a)
 		}
 		if !strings.HasPrefix(string(m.ID), r.bot.Name()+"/") || !strings.HasPrefix(string(m.Room), r.bot.Name()+"/") {
@@ -83,7 +83,7 @@ func botsAreMarked(r *rig) {
 }
 
 func orderWithSlowHandler(r *rig) {
-	r.takes(func(core.Inbound) error {
+	r.takes(func(chat.Inbound) error {
 		time.Sleep(3 * time.Second)
 		return nil
 	})
@@ -94,7 +94,7 @@ func orderWithSlowHandler(r *rig) {
 func orderWithRefusals(r *rig) {
 	var mu sync.Mutex
 	calls := 0
-	r.takes(func(core.Inbound) error {
+	r.takes(func(chat.Inbound) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if calls++; calls%4 != 0 {
@@ -114,8 +114,8 @@ func (r *rig) sayInTwoRooms() {
 		pass(300 * time.Millisecond)
 	}
 	pass(time.Hour)
-	rooms := map[core.RoomID][]core.Message{}
-	seen := map[core.MemoryID]bool{}
+	rooms := map[chat.RoomID][]chat.Message{}
+	seen := map[chat.MemoryID]bool{}
 	for _, m := range r.messages() {
 		if !seen[m.ID] { // a first arrival: only those have an order
 			rooms[m.Room] = append(rooms[m.Room], m)

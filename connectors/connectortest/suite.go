@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -91,8 +91,8 @@ type rig struct {
 	ended   chan error
 
 	mu   sync.Mutex
-	got  []core.Inbound
-	take func(core.Inbound) error // what the handler says first; nil takes everything
+	got  []chat.Inbound
+	take func(chat.Inbound) error // what the handler says first; nil takes everything
 }
 
 func (r *rig) must(err error) {
@@ -131,34 +131,34 @@ func (r *rig) end() {
 	r.World.Close()
 }
 
-func (r *rig) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+func (r *rig) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 	r.mu.Lock()
 	take := r.take
 	r.mu.Unlock()
 	if take != nil {
 		if err := take(in); err != nil {
-			return core.Accepted{}, err
+			return chat.Accepted{}, err
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = append(r.got, in)
-	return core.Accepted{}, nil
+	return chat.Accepted{}, nil
 }
 
-func (r *rig) takes(f func(core.Inbound) error) {
+func (r *rig) takes(f func(chat.Inbound) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take = f
 }
 
 // messages are those that were handed over so far.
-func (r *rig) messages() (all []core.Message) {
+func (r *rig) messages() (all []chat.Message) {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, in := range r.got {
-		if m, ok := in.(core.Message); ok {
+		if m, ok := in.(chat.Message); ok {
 			all = append(all, m)
 		}
 	}
@@ -166,7 +166,7 @@ func (r *rig) messages() (all []core.Message) {
 }
 
 // ask lets Ada write, and returns what was handed over.
-func (r *rig) ask(in Place, text string) core.Message {
+func (r *rig) ask(in Place, text string) chat.Message {
 	r.Helper()
 	r.Mention(Ada, in, text)
 	pass(time.Second)
@@ -178,11 +178,11 @@ func (r *rig) ask(in Place, text string) core.Message {
 }
 
 // open opens the conversation of m, as another process would: from what was stored.
-func (r *rig) open(m core.Message) progressive.Sink {
+func (r *rig) open(m chat.Message) progressive.Sink {
 	r.Helper()
 	stored, err := json.Marshal(m.Address)
 	r.must(err)
-	var a core.Address
+	var a chat.Address
 	r.must(json.Unmarshal(stored, &a))
 	sink, err := r.bot.Open(r.Context(), a)
 	r.must(err)
@@ -215,9 +215,9 @@ func lines(n int) (all []string) {
 }
 
 // want compares the texts of messages, by what they contain.
-func (r *rig) want(got []core.Message, texts ...string) {
+func (r *rig) want(got []chat.Message, texts ...string) {
 	r.Helper()
-	same := slices.EqualFunc(got, texts, func(m core.Message, want string) bool { return strings.Contains(m.Text, want) })
+	same := slices.EqualFunc(got, texts, func(m chat.Message, want string) bool { return strings.Contains(m.Text, want) })
 	if !same {
 		var have []string
 		for _, m := range got {

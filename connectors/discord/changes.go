@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // changed takes events about servers, and about messages that were written before. Others are none of the gateway's.
@@ -25,7 +25,7 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 		if snowflake(e.ID) == 0 {
 			return fmt.Errorf("read a deletion of a channel: no id in it")
 		}
-		q.note(ctx, e.ID, "", core.Cleared{Room: roomID(e.ID), Entirely: true})
+		q.note(ctx, e.ID, "", chat.Cleared{Room: roomID(e.ID), Entirely: true})
 		return nil
 	case "GUILD_CREATE", "GUILD_DELETE":
 		return q.guild(ctx, kind, raw)
@@ -44,7 +44,7 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 			if snowflake(id) == 0 {
 				continue
 			}
-			q.note(ctx, e.Channel, id, core.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
+			q.note(ctx, e.Channel, id, chat.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
 		}
 	default:
 		q.reacted(ctx, e, kind == "MESSAGE_REACTION_ADD")
@@ -87,8 +87,8 @@ func (q *intake) edited(ctx context.Context, raw []byte) error {
 	if err != nil || !m.concerns(q.me) {
 		return err
 	}
-	if in, ok := m.inbound(q.me, place{}).(core.Message); ok {
-		q.note(ctx, m.Channel, m.ID, core.Edited{Memory: in.Memory})
+	if in, ok := m.inbound(q.me, place{}).(chat.Message); ok {
+		q.note(ctx, m.Channel, m.ID, chat.Edited{Memory: in.Memory})
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (q *intake) reacted(ctx context.Context, e change, added bool) {
 	if e.User == q.me || e.Emoji.Name == "" || snowflake(e.User) == 0 || snowflake(e.Message) == 0 {
 		return
 	}
-	r := core.Reaction{
+	r := chat.Reaction{
 		Room: roomID(e.Channel), Author: entityID(e.User), On: memoryID(e.Channel, e.Message), Emoji: e.Emoji.Name,
 		Added: added, At: time.Now(),
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // bare is an intake without a Discord.
@@ -25,9 +25,9 @@ func TestUpdatesWithoutAnEdit(t *testing.T) {
 		"a notice":        `{"id":"30","channel_id":"20","author":{"id":"40"},"content":"pinned","type":6}`,
 		"not even a JSON": `{`,
 	} {
-		q := bare(func(_ context.Context, in core.Inbound) (core.Accepted, error) {
+		q := bare(func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 			t.Errorf("%s: handed in %+v", name, in)
-			return core.Accepted{}, nil
+			return chat.Accepted{}, nil
 		})
 		if err := q.changed(t.Context(), "MESSAGE_UPDATE", []byte(raw)); (err != nil) != (raw == "{") {
 			t.Errorf("%s: %v", name, err)
@@ -42,8 +42,8 @@ func FuzzChanged(f *testing.F) {
 	f.Add("MESSAGE_DELETE_BULK", []byte(`{"ids":["1","2"],"channel_id":"3"}`))
 	f.Add("CHANNEL_DELETE", []byte(`{"id":"1"}`))
 	f.Fuzz(func(t *testing.T, kind string, raw []byte) {
-		q := bare(func(context.Context, core.Inbound) (core.Accepted, error) {
-			return core.Accepted{}, nil
+		q := bare(func(context.Context, chat.Inbound) (chat.Accepted, error) {
+			return chat.Accepted{}, nil
 		})
 		_ = q.changed(t.Context(), kind, raw)
 		q.close()
@@ -52,18 +52,18 @@ func FuzzChanged(f *testing.F) {
 
 // A server's greeting tells of who is new; ours, and one without a server, of nobody.
 func TestGreeting(t *testing.T) {
-	for raw, want := range map[string]core.EntityID{
+	for raw, want := range map[string]chat.EntityID{
 		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"40","username":"ann"}}`:            "discord/40",
 		`{"id":"30","channel_id":"20","guild_id":"10","type":7,"author":{"id":"` + us + `","username":"parley"}}`: "",
 		`{"id":"30","channel_id":"20","type":7,"author":{"id":"40","username":"ann"}}`:                            "",
 	} {
-		var got core.EntityID
-		q := bare(func(_ context.Context, in core.Inbound) (core.Accepted, error) {
-			j := in.(core.Joined)
+		var got chat.EntityID
+		q := bare(func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+			j := in.(chat.Joined)
 			if got = j.Entity.ID; j.World.ID != "discord/10" {
 				t.Errorf("%s: %+v", raw, j)
 			}
-			return core.Accepted{}, nil
+			return chat.Accepted{}, nil
 		})
 		m, err := parseMessage([]byte(raw))
 		if err != nil {

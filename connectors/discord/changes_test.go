@@ -3,16 +3,16 @@ package discord_test
 import (
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // changes are what was handed in beside messages and commands.
-func (w *world) changes() (all []core.Inbound) {
+func (w *world) changes() (all []chat.Inbound) {
 	w.settle()
 	for _, in := range w.inbound() {
 		switch in.(type) {
-		case core.Message, core.Command:
+		case chat.Message, chat.Command:
 		default:
 			all = append(all, in)
 		}
@@ -26,7 +26,7 @@ func TestEdits(t *testing.T) {
 		w.start()
 		id := w.say("see https://example.org")
 		w.settle()
-		said := w.inbound()[0].(core.Message).Memory
+		said := w.inbound()[0].(chat.Message).Memory
 		w.fake.UserEdit(id, "see <@"+w.ann+">")
 		w.fake.Unfurl(id)
 		w.fake.UserEdit(id, "")
@@ -37,7 +37,7 @@ func TestEdits(t *testing.T) {
 		for _, in := range all {
 			want := said
 			want.Text = "see @ann"
-			if e := in.(core.Edited); e.ID != want.ID || e.Room != want.Room || e.Author != want.Author ||
+			if e := in.(chat.Edited); e.ID != want.ID || e.Room != want.Room || e.Author != want.Author ||
 				e.Text != want.Text || !e.At.Equal(want.At) || e.Name != want.Name {
 				t.Errorf("edited is %+v, want %+v", e.Memory, want)
 			}
@@ -68,29 +68,29 @@ func TestDeletionsAndReactions(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
 		a, b, c := w.say("a"), w.say("b"), w.say("c")
-		room := core.RoomID("discord/" + w.channel)
-		on := func(id string) core.MemoryID { return core.MemoryID("discord/" + w.channel + "/" + id) }
+		room := chat.RoomID("discord/" + w.channel)
+		on := func(id string) chat.MemoryID { return chat.MemoryID("discord/" + w.channel + "/" + id) }
 		w.fake.React(a, w.ann, "👍", true)
 		w.fake.React(a, w.ann, "👍", false)
 		w.fake.UserDelete(a)
 		w.fake.BulkDelete(b, c)
 		w.fake.DeleteChannel(w.channel)
 		all := w.changes()
-		want := []core.Inbound{
-			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Emoji: "👍", Added: true},
-			core.Reaction{Room: room, Author: core.EntityID("discord/" + w.ann), On: on(a), Emoji: "👍"},
-			core.Deleted{Room: room, ID: on(a)}, core.Deleted{Room: room, ID: on(b)}, core.Deleted{Room: room, ID: on(c)},
-			core.Cleared{Room: room, Entirely: true},
+		want := []chat.Inbound{
+			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), Name: "ann", On: on(a), Emoji: "👍", Added: true},
+			chat.Reaction{Room: room, Author: chat.EntityID("discord/" + w.ann), On: on(a), Emoji: "👍"},
+			chat.Deleted{Room: room, ID: on(a)}, chat.Deleted{Room: room, ID: on(b)}, chat.Deleted{Room: room, ID: on(c)},
+			chat.Cleared{Room: room, Entirely: true},
 		}
 		if len(all) != len(want) {
 			t.Fatalf("handed in %+v", all)
 		}
 		for i, in := range all {
-			if r, ok := in.(core.Reaction); ok {
+			if r, ok := in.(chat.Reaction); ok {
 				if r.At.IsZero() {
 					t.Errorf("%+v has no time", r)
 				}
-				r.At = want[i].(core.Reaction).At
+				r.At = want[i].(chat.Reaction).At
 				in = r
 			}
 			if in != want[i] {

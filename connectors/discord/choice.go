@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const (
@@ -86,20 +86,20 @@ type interaction struct {
 }
 
 // choice is what a press means; ok is false if it is none of ours.
-func (i interaction) choice() (c core.Choice, ok bool) {
+func (i interaction) choice() (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(i.Data.ID, ":")
 	n, err := strconv.Atoi(option)
 	if i.Type != componentInteraction || err != nil || snowflake(i.Channel) == 0 {
-		return core.Choice{}, false
+		return chat.Choice{}, false
 	}
-	c = core.Choice{Question: id, Option: n, Room: roomID(i.Channel)}
+	c = chat.Choice{Question: id, Option: n, Room: roomID(i.Channel)}
 	switch {
 	case i.Member != nil:
 		c.Author, c.Name, c.Roles = entityID(i.Member.User.ID), i.Member.User.shown(&i.Member.member), i.Member.roles()
 	case i.User != nil:
 		c.Author, c.Name = entityID(i.User.ID), i.User.shown(nil)
 	default:
-		return core.Choice{}, false
+		return chat.Choice{}, false
 	}
 	return c, c.Author != entityID("")
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -45,17 +45,17 @@ func TestButtons(t *testing.T) {
 func TestPresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		id   string
-		take func(context.Context) (core.Accepted, error)
+		take func(context.Context) (chat.Accepted, error)
 		want string
 		also time.Duration
 	}{
 		"taken":    {offer.ID + ":1", nil, "", 0},
-		"refused":  {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
-		"not safe": {offer.ID + ":1", func(context.Context) (core.Accepted, error) { return core.Accepted{}, context.DeadlineExceeded }, "That didn't work. Please try again.", 0},
+		"refused":  {offer.ID + ":1", func(context.Context) (chat.Accepted, error) { return chat.Accepted{Refused: "Not yours."}, nil }, "Not yours.", 0},
+		"not safe": {offer.ID + ":1", func(context.Context) (chat.Accepted, error) { return chat.Accepted{}, context.DeadlineExceeded }, "That didn't work. Please try again.", 0},
 		"not ours": {"something else", nil, "That didn't work. Please try again.", 0},
-		"too slow": {offer.ID + ":1", func(ctx context.Context) (core.Accepted, error) {
+		"too slow": {offer.ID + ":1", func(ctx context.Context) (chat.Accepted, error) {
 			<-ctx.Done()
-			return core.Accepted{}, context.Cause(ctx)
+			return chat.Accepted{}, context.Cause(ctx)
 		}, "That didn't work. Please try again.", 2 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,11 +64,11 @@ func TestPresses(t *testing.T) {
 				if _, err := s.Post(w.Context(), progressive.Part{Text: "Which?", Offer: offer}, "run/0"); err != nil {
 					t.Fatal(err)
 				}
-				var got []core.Choice
-				w.choose = func(ctx context.Context, in core.Choice) (core.Accepted, error) {
+				var got []chat.Choice
+				w.choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)
 					if c.take == nil {
-						return core.Accepted{}, nil
+						return chat.Accepted{}, nil
 					}
 					return c.take(ctx)
 				}
@@ -100,7 +100,7 @@ func TestPressesAnsweredElsewhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			var taken atomic.Int32
-			w.choose = func(context.Context, core.Choice) (core.Accepted, error) { taken.Add(1); return core.Accepted{}, nil }
+			w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { taken.Add(1); return chat.Accepted{}, nil }
 			w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress}, discordfake.ErrorCode(status, code, "no"))
 			all := w.fake.Messages(w.channel)
 			w.fake.Press(all[len(all)-1].ID, w.ann, offer.ID+":0")

@@ -16,7 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/internal/guard"
 	"parley/progressive"
 )
@@ -167,10 +167,10 @@ func (d *Discord) Close() error {
 }
 
 // Open implements [connectors.Poster].
-func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
+func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, error) {
 	to, err := parseAddress(a.ConnectorData)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
 		to.Message = "" // what was written there last
@@ -178,7 +178,7 @@ func (d *Discord) Open(ctx context.Context, a core.Address) (progressive.Sink, e
 	me, err := d.me(ctx)
 	switch {
 	case errors.Is(err, errRevoked):
-		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	case err != nil:
 		return nil, err
 	}

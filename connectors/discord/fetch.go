@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/guard"
 )
@@ -31,9 +31,9 @@ func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 }
 
 // Fetch implements [connectors.Fetcher]. Addresses of files expire, so the message is asked for again (DR-26).
-func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error) {
+func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	if f.Size > limit {
-		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
 	}
 	at, err := d.attachment(ctx, f.Ref)
 	if err != nil {
@@ -42,9 +42,9 @@ func (d *Discord) Fetch(ctx context.Context, f core.Attachment, limit int64) (ll
 	data, _, err := d.files.Get(ctx, at.URL, limit)
 	switch {
 	case errors.Is(err, guard.ErrGone):
-		err = fmt.Errorf("%w: %w", core.ErrNotFound, err)
+		err = fmt.Errorf("%w: %w", chat.ErrNotFound, err)
 	case errors.Is(err, guard.ErrTooLarge):
-		err = fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+		err = fmt.Errorf("%w: %w", chat.ErrTooLarge, err)
 	}
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
@@ -54,7 +54,7 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	channel, rest, _ := strings.Cut(ref, "/")
 	id, file, _ := strings.Cut(rest, "/")
 	if snowflake(channel) == 0 || snowflake(id) == 0 || snowflake(file) == 0 {
-		return attachment{}, fmt.Errorf("%w: the reference names no file", core.ErrNotFound)
+		return attachment{}, fmt.Errorf("%w: the reference names no file", chat.ErrNotFound)
 	}
 	var m struct {
 		Attachments []attachment `json:"attachments"`
@@ -65,7 +65,7 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	var no *refusal
 	switch {
 	case errors.As(err, &no) && (no.status == http.StatusNotFound || no.status == http.StatusForbidden):
-		return attachment{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+		return attachment{}, fmt.Errorf("%w: %w", chat.ErrNotFound, err)
 	case err != nil:
 		return attachment{}, err
 	}
@@ -74,7 +74,7 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 			return a, nil
 		}
 	}
-	return attachment{}, fmt.Errorf("%w: the message no longer has this file", core.ErrNotFound)
+	return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
 }
 
 // patiently repeats ask as Discord's limits want it.

@@ -9,19 +9,19 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/internal/guard"
 )
 
 // sent is a file that ann sends, as the gateway was told of it, and its message.
-func (w *world) sent(a discordfake.Attachment) (core.Attachment, string) {
+func (w *world) sent(a discordfake.Attachment) (chat.Attachment, string) {
 	w.Helper()
 	w.start()
 	id := w.fake.Say(w.channel, w.ann, "look", discordfake.Attach(a))
 	w.settle()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	m, ok := w.heard[len(w.heard)-1].(core.Message)
+	m, ok := w.heard[len(w.heard)-1].(chat.Message)
 	if !ok || len(m.Files) != 1 {
 		w.Fatalf("heard %+v", w.heard)
 	}
@@ -66,14 +66,14 @@ func TestFileFetchFails(t *testing.T) {
 		limit int64
 		want  error // nil for any
 	}{
-		"deleted":   {func(w *world, m string) { w.fake.UserDelete(m) }, 100, core.ErrNotFound},
-		"too large": {func(*world, string) {}, 3, core.ErrTooLarge},
+		"deleted":   {func(w *world, m string) { w.fake.UserDelete(m) }, 100, chat.ErrNotFound},
+		"too large": {func(*world, string) {}, 3, chat.ErrTooLarge},
 		"expired": {func(w *world, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.Respond(http.StatusNotFound, nil, ""))
-		}, 100, core.ErrNotFound},
+		}, 100, chat.ErrNotFound},
 		"no rights any more": {func(w *world, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetMessage, Times: -1}, discordfake.ErrorCode(403, 50001, "Missing Access"))
-		}, 100, core.ErrNotFound},
+		}, 100, chat.ErrNotFound},
 		"dropped": {func(w *world, _ string) {
 			w.fake.Fault(discordfake.Match{Route: discordfake.GetFile, Times: -1}, discordfake.DropBefore())
 		}, 100, nil},
@@ -133,7 +133,7 @@ func TestFetchFromElsewhere(t *testing.T) {
 func TestOddReferences(t *testing.T) {
 	play(t, func(w *world) {
 		for _, ref := range []string{"", "1", "1/2", "../1/2", "1/2/x", "1/2/3/4", "a/b/c"} {
-			if _, err := w.bot.Fetch(w.Context(), core.Attachment{Ref: ref}, 100); !errors.Is(err, core.ErrNotFound) {
+			if _, err := w.bot.Fetch(w.Context(), chat.Attachment{Ref: ref}, 100); !errors.Is(err, chat.ErrNotFound) {
 				w.Errorf("%q: %v", ref, err)
 			}
 		}

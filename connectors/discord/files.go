@@ -3,7 +3,7 @@ package discord
 import (
 	"strings"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // voiceMessage is the flag of a message that was spoken (DR-25).
@@ -20,18 +20,18 @@ type attachment struct {
 	URL         string `json:"url"`
 }
 
-// fileRef is [core.Attachment.Ref]: where an attachment is found again. Its form is stored, hence stays.
+// fileRef is [chat.Attachment.Ref]: where an attachment is found again. Its form is stored, hence stays.
 func fileRef(channel, message, attachment string) string {
 	return channel + "/" + message + "/" + attachment
 }
 
 // files are what came with m.
-func (m message) files() (all []core.Attachment) {
+func (m message) files() (all []chat.Attachment) {
 	for _, a := range m.Attachments {
 		if snowflake(a.ID) == 0 {
 			continue
 		}
-		all = append(all, core.Attachment{
+		all = append(all, chat.Attachment{
 			Ref: fileRef(m.Channel, m.ID, a.ID), Name: a.Name, Type: a.Type, Size: a.Size,
 			Voice: m.Flags&voiceMessage != 0, Title: a.Description,
 		})

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 func TestHearsAndAnswers(t *testing.T) {
@@ -153,7 +153,7 @@ func TestWrongToken(t *testing.T) {
 		if _, err := w.bot.Check(w.Context()); err == nil {
 			t.Error("Check finds nothing")
 		}
-		if _, err := w.bot.Open(w.Context(), core.Address{ConnectorData: []byte(`{"channel":"1","kind":"direct"}`)}); err == nil {
+		if _, err := w.bot.Open(w.Context(), chat.Address{ConnectorData: []byte(`{"channel":"1","kind":"direct"}`)}); err == nil {
 			t.Error("Open finds nothing")
 		}
 		if n := len(w.fake.Log()); n != 1 {
@@ -265,9 +265,9 @@ func TestMischief(t *testing.T) {
 		w.say("five")
 		w.settle()
 		w.wantTexts("one", "two", "three", "five", "four")
-		ids := map[core.MemoryID]int{}
+		ids := map[chat.MemoryID]int{}
 		for _, in := range w.inbound() {
-			ids[in.(core.Message).ID]++
+			ids[in.(chat.Message).ID]++
 		}
 		if len(ids) != 5 {
 			t.Errorf("ids %v: one message has one id, however often it comes", ids)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
-func worldID(guild string) core.WorldID { return core.WorldID(Name + "/" + guild) }
+func worldID(guild string) chat.WorldID { return chat.WorldID(Name + "/" + guild) }
 
 // joinedMessage is the type of the notice with which a server greets who is new. Beside it only events of an intent that
 // Discord grants on request tell who comes and goes.
@@ -27,9 +27,9 @@ func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	case snowflake(g.ID) == 0, g.Unavailable != nil && g.Unavailable != false:
 	case kind == "GUILD_CREATE":
 		q.channels(g.ID, raw)
-		q.note(ctx, g.ID, "", core.Joined{World: core.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
+		q.note(ctx, g.ID, "", chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
 	default:
-		q.note(ctx, g.ID, "", core.Left{World: worldID(g.ID)})
+		q.note(ctx, g.ID, "", chat.Left{World: worldID(g.ID)})
 	}
 	return nil
 }
@@ -39,9 +39,9 @@ func (q *intake) greeted(ctx context.Context, m message) {
 	if m.Guild == "" || m.Author.ID == q.me {
 		return
 	}
-	q.note(ctx, m.Channel, m.ID, core.Joined{
-		World: core.World{ID: worldID(m.Guild), Connector: Name},
-		Entity: core.Entity{
+	q.note(ctx, m.Channel, m.ID, chat.Joined{
+		World: chat.World{ID: worldID(m.Guild), Connector: Name},
+		Entity: chat.Entity{
 			ID: entityID(m.Author.ID), Connector: Name, Names: []string{m.Author.shown(m.Member)}, Bot: m.Author.Bot,
 		},
 	})

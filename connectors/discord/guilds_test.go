@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Each session tells where the bot is. Where it was thrown out is told once; what Discord can't reach it has not left.
@@ -18,9 +18,9 @@ func TestServers(t *testing.T) {
 		w.fake.RemoveBot(id, true)
 		w.fake.RemoveBot(id, false)
 		w.settle()
-		want := []core.Inbound{
-			core.Joined{World: core.World{ID: core.WorldID("discord/" + id), Connector: "discord", Name: "Club"}},
-			core.Left{World: core.WorldID("discord/" + id)},
+		want := []chat.Inbound{
+			chat.Joined{World: chat.World{ID: chat.WorldID("discord/" + id), Connector: "discord", Name: "Club"}},
+			chat.Left{World: chat.WorldID("discord/" + id)},
 		}
 		if before == 0 {
 			t.Error("the session did not tell where the bot is")

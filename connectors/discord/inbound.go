@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Name is how addresses and the log call this connector, and what all its ids begin with.
 const Name = "discord"
 
-func roomID(channel string) core.RoomID     { return core.RoomID(Name + "/" + channel) }
-func entityID(user string) core.EntityID    { return core.EntityID(Name + "/" + user) }
-func memoryID(ch, msg string) core.MemoryID { return core.MemoryID(Name + "/" + ch + "/" + msg) }
+func roomID(channel string) chat.RoomID     { return chat.RoomID(Name + "/" + channel) }
+func entityID(user string) chat.EntityID    { return chat.EntityID(Name + "/" + user) }
+func memoryID(ch, msg string) chat.MemoryID { return chat.MemoryID(Name + "/" + ch + "/" + msg) }
 
 // Types of messages and channels, in Discord's numbers.
 const (
@@ -138,41 +138,41 @@ func (m message) concerns(me string) bool {
 
 // place is what is known of a channel.
 type place struct {
-	kind   core.RoomKind
+	kind   chat.RoomKind
 	name   string
 	parent string // of a thread: its channel
 }
 
 // kindOf is the kind of a guild's channel.
-func kindOf(channelType int) core.RoomKind {
+func kindOf(channelType int) chat.RoomKind {
 	switch {
 	case channelType == announcements:
-		return core.Feed
+		return chat.Feed
 	case channelType >= firstThread && channelType <= lastThread:
-		return core.Thread
+		return chat.Thread
 	case channelType == voiceChannel, channelType == stage: // what is written beside the talk
-		return core.VoiceGroup
+		return chat.VoiceGroup
 	case channelType == forum, channelType == media:
-		return core.Forum
+		return chat.Forum
 	}
-	return core.Group
+	return chat.Group
 }
 
 // inbound is what m is to the gateway.
-func (m message) inbound(me string, p place) core.Inbound {
+func (m message) inbound(me string, p place) chat.Inbound {
 	addressed := m.addressed(me)
 	text := m.text(me)
 	bot := m.Author.Bot || m.Webhook != ""
 	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // strings: never fails
-	room := core.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
-	if p.kind == core.Thread && p.parent != "" { // a thread is listed with its channel
+	room := chat.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
+	if p.kind == chat.Thread && p.parent != "" { // a thread is listed with its channel
 		room.Chats = append(room.Chats, p.parent)
 	}
 	if m.Guild != "" {
 		room.World = worldID(m.Guild)
 	}
-	in := core.Message{
-		Memory: core.Memory{
+	in := chat.Message{
+		Memory: chat.Memory{
 			ID: memoryID(m.Channel, m.ID), Room: room.ID, Author: entityID(m.Author.ID),
 			Name: m.Author.shown(m.Member), Text: text, At: m.At, Files: m.files(),
 		},
@@ -187,10 +187,10 @@ func (m message) inbound(me string, p place) core.Inbound {
 	if r := m.Reference; r != nil && r.Type == replyReference && r.Message != "" {
 		in.InReplyTo = memoryID(r.Channel, r.Message)
 		if q := m.Referenced; q != nil {
-			in.Quoted = core.Quoted{Name: q.Author.shown(q.Member), Text: q.text(me)}
+			in.Quoted = chat.Quoted{Name: q.Author.shown(q.Member), Text: q.text(me)}
 		}
 	}
-	in.Address = core.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: own}
+	in.Address = chat.Address{Connector: Name, Room: room.ID, ReplyTo: in.ID, ConnectorData: own}
 	return in
 }
 

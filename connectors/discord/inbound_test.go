@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -39,37 +39,37 @@ var cases = []struct {
 	place place
 	over  string
 }{
-	{"plain", place{core.Group, "general", ""}, `{}`},
-	{"direct", place{core.Direct, "Ann", ""}, `{"guild_id":null,"content":"  hello \n"}`},
-	{"mention", place{core.Group, "general", ""}, `{"content":"<@900000000000000001>, what is this?","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
-	{"mention with nick", place{core.Group, "", ""}, `{"content":"<@!900000000000000001> <@900000000000000001> hi","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
-	{"mention in the middle", place{core.Group, "", ""}, `{"content":"ask <@900000000000000001> or <@5> or <@6>","mentions":[{"id":"900000000000000001","username":"parley"},{"id":"5","username":"bob","member":{"nick":"Bobby"}}]}`},
-	{"mention alone", place{core.Group, "", ""}, `{"content":"<@900000000000000001>","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
-	{"mention in text only", place{core.Group, "", ""}, `{"content":"@parley parley@example.com https://x.y/@parley"}`},
-	{"mention in code", place{core.Group, "", ""}, "{\"content\":\"`<@900000000000000001>`\"}"},
-	{"everyone", place{core.Group, "", ""}, `{"content":"@everyone look","mention_everyone":true}`},
-	{"reply to us", place{core.Thread, "topic", "19"}, `{"type":19,"content":"and then?","message_reference":{"type":0,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
-	{"reply to another", place{core.Thread, "topic", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"5"}}}`},
-	{"reply to what somebody said", place{core.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"content":"ask <@5>","author":{"id":"5","username":"bob","global_name":"Bob"},"mentions":[{"id":"5","username":"bob"}]}}`},
-	{"reply to a message that is gone", place{core.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":null}`},
-	{"forward of ours", place{core.Group, "", ""}, `{"message_reference":{"type":1,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
-	{"forward", place{core.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"The news."}}]}`},
-	{"bot", place{core.Group, "", ""}, `{"author":{"id":"7","username":"other","bot":true}}`},
-	{"webhook", place{core.Feed, "news", ""}, `{"webhook_id":"8","author":{"id":"8","username":"hook"}}`},
-	{"a command in direct", place{core.Direct, "", ""}, `{"guild_id":null,"content":"/stop"}`},
-	{"a command to us", place{core.Group, "", ""}, `{"content":"<@900000000000000001> /stop","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
-	{"a command to nobody", place{core.Group, "", ""}, `{"content":"/stop"}`},
-	{"a command of a bot", place{core.Direct, "", ""}, `{"content":"/stop","author":{"id":"7","username":"other","bot":true}}`},
-	{"a command with more", place{core.Direct, "", ""}, `{"content":"/stop it"}`},
-	{"unknown component", place{core.Group, "", ""}, `{"content":"still read","components":[{"type":999,"what":{"is":"this"}}]}`},
-	{"own", place{core.Group, "", ""}, `{"author":{"id":"900000000000000001","username":"parley","bot":true}}`},
-	{"joined", place{core.Group, "", ""}, `{"type":7,"content":""}`},
-	{"pinned", place{core.Group, "", ""}, `{"type":6,"content":"pinned a message"}`},
-	{"file alone", place{core.Direct, "", ""}, `{"guild_id":null,"content":"","attachments":[{"id":"77","filename":"a b.png","content_type":"image/png","size":1024,"description":"a tree","url":"https://cdn.example/77?ex=1&is=2&hm=3","proxy_url":"https://media.example/77?hm=3"}]}`},
-	{"files with text", place{core.Direct, "", ""}, `{"guild_id":null,"attachments":[{"id":"78","filename":"x","size":3},{"id":"79","filename":"y.pdf","content_type":"application/pdf","size":4}]}`},
-	{"voice message", place{core.Direct, "", ""}, `{"guild_id":null,"content":"","flags":8192,"attachments":[{"id":"80","filename":"voice-message.ogg","content_type":"audio/ogg","size":5,"duration_secs":2.5,"waveform":"AAAA"}]}`},
-	{"sticker", place{core.Direct, "", ""}, `{"guild_id":null,"content":"","sticker_items":[{"id":"1","name":"Wave","format_type":1}]}`},
-	{"no content", place{core.Group, "", ""}, `{"content":""}`},
+	{"plain", place{chat.Group, "general", ""}, `{}`},
+	{"direct", place{chat.Direct, "Ann", ""}, `{"guild_id":null,"content":"  hello \n"}`},
+	{"mention", place{chat.Group, "general", ""}, `{"content":"<@900000000000000001>, what is this?","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention with nick", place{chat.Group, "", ""}, `{"content":"<@!900000000000000001> <@900000000000000001> hi","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention in the middle", place{chat.Group, "", ""}, `{"content":"ask <@900000000000000001> or <@5> or <@6>","mentions":[{"id":"900000000000000001","username":"parley"},{"id":"5","username":"bob","member":{"nick":"Bobby"}}]}`},
+	{"mention alone", place{chat.Group, "", ""}, `{"content":"<@900000000000000001>","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"mention in text only", place{chat.Group, "", ""}, `{"content":"@parley parley@example.com https://x.y/@parley"}`},
+	{"mention in code", place{chat.Group, "", ""}, "{\"content\":\"`<@900000000000000001>`\"}"},
+	{"everyone", place{chat.Group, "", ""}, `{"content":"@everyone look","mention_everyone":true}`},
+	{"reply to us", place{chat.Thread, "topic", "19"}, `{"type":19,"content":"and then?","message_reference":{"type":0,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
+	{"reply to another", place{chat.Thread, "topic", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"5"}}}`},
+	{"reply to what somebody said", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"content":"ask <@5>","author":{"id":"5","username":"bob","global_name":"Bob"},"mentions":[{"id":"5","username":"bob"}]}}`},
+	{"reply to a message that is gone", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":null}`},
+	{"forward of ours", place{chat.Group, "", ""}, `{"message_reference":{"type":1,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
+	{"forward", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"The news."}}]}`},
+	{"bot", place{chat.Group, "", ""}, `{"author":{"id":"7","username":"other","bot":true}}`},
+	{"webhook", place{chat.Feed, "news", ""}, `{"webhook_id":"8","author":{"id":"8","username":"hook"}}`},
+	{"a command in direct", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"/stop"}`},
+	{"a command to us", place{chat.Group, "", ""}, `{"content":"<@900000000000000001> /stop","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
+	{"a command to nobody", place{chat.Group, "", ""}, `{"content":"/stop"}`},
+	{"a command of a bot", place{chat.Direct, "", ""}, `{"content":"/stop","author":{"id":"7","username":"other","bot":true}}`},
+	{"a command with more", place{chat.Direct, "", ""}, `{"content":"/stop it"}`},
+	{"unknown component", place{chat.Group, "", ""}, `{"content":"still read","components":[{"type":999,"what":{"is":"this"}}]}`},
+	{"own", place{chat.Group, "", ""}, `{"author":{"id":"900000000000000001","username":"parley","bot":true}}`},
+	{"joined", place{chat.Group, "", ""}, `{"type":7,"content":""}`},
+	{"pinned", place{chat.Group, "", ""}, `{"type":6,"content":"pinned a message"}`},
+	{"file alone", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","attachments":[{"id":"77","filename":"a b.png","content_type":"image/png","size":1024,"description":"a tree","url":"https://cdn.example/77?ex=1&is=2&hm=3","proxy_url":"https://media.example/77?hm=3"}]}`},
+	{"files with text", place{chat.Direct, "", ""}, `{"guild_id":null,"attachments":[{"id":"78","filename":"x","size":3},{"id":"79","filename":"y.pdf","content_type":"application/pdf","size":4}]}`},
+	{"voice message", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","flags":8192,"attachments":[{"id":"80","filename":"voice-message.ogg","content_type":"audio/ogg","size":5,"duration_secs":2.5,"waveform":"AAAA"}]}`},
+	{"sticker", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","sticker_items":[{"id":"1","name":"Wave","format_type":1}]}`},
+	{"no content", place{chat.Group, "", ""}, `{"content":""}`},
 }
 
 const ordinary = `{"id":"1325000000000000030","channel_id":"20","guild_id":"10","type":0,"content":"hello",
@@ -104,8 +104,8 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 		return "ignored"
 	}
 	in := m.inbound(us, p)
-	if msg, ok := in.(core.Message); ok {
-		if len(msg.Address.ConnectorData) > core.MaxOwn {
+	if msg, ok := in.(chat.Message); ok {
+		if len(msg.Address.ConnectorData) > chat.MaxOwn {
 			t.Errorf("an address of %d bytes", len(msg.Address.ConnectorData))
 		}
 		to, err := parseAddress(msg.Address.ConnectorData)
@@ -159,7 +159,7 @@ func FuzzParseMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m, err := parseMessage(raw)
 		if err == nil && m.concerns(us) {
-			_ = m.inbound(us, place{kind: core.Group})
+			_ = m.inbound(us, place{kind: chat.Group})
 		}
 	})
 }
@@ -195,7 +195,7 @@ func TestMalformedFields(t *testing.T) {
 		if (err != nil) != (want == "") || err == nil && got.text(us) != want {
 			t.Errorf("%s: %q, %v", over, got.text(us), err)
 		}
-		if in, ok := got.inbound(us, place{kind: core.Group}).(core.Message); err == nil && (!ok || in.At.IsZero()) {
+		if in, ok := got.inbound(us, place{kind: chat.Group}).(chat.Message); err == nil && (!ok || in.At.IsZero()) {
 			t.Errorf("%s: %+v", over, in)
 		}
 	}
@@ -219,9 +219,9 @@ func TestMalformedChanges(t *testing.T) {
 		`GUILD_DELETE {"id":"1","unavailable":false}`:                                                                    1,
 	} {
 		var n atomic.Int64
-		q := bare(func(context.Context, core.Inbound) (core.Accepted, error) {
+		q := bare(func(context.Context, chat.Inbound) (chat.Accepted, error) {
 			n.Add(1)
-			return core.Accepted{}, nil
+			return chat.Accepted{}, nil
 		})
 		kind, raw, _ := strings.Cut(event, " ")
 		_ = q.changed(t.Context(), kind, []byte(raw))
@@ -246,9 +246,9 @@ func TestMalformedChanges(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	want := map[int]core.RoomKind{
-		0: core.Group, 2: core.VoiceGroup, 5: core.Feed, 10: core.Thread, 11: core.Thread, 12: core.Thread, 13: core.VoiceGroup,
-		15: core.Forum, 16: core.Forum, 99: core.Group,
+	want := map[int]chat.RoomKind{
+		0: chat.Group, 2: chat.VoiceGroup, 5: chat.Feed, 10: chat.Thread, 11: chat.Thread, 12: chat.Thread, 13: chat.VoiceGroup,
+		15: chat.Forum, 16: chat.Forum, 99: chat.Group,
 	}
 	for n, kind := range want {
 		if got := kindOf(n); got != kind {

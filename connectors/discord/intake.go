@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -65,7 +65,7 @@ type lane struct {
 // channel after an id, which are to be fetched.
 type gatewayEvent struct {
 	channel, message string // where, and what it is about; the message may be empty
-	inbound          func(context.Context) core.Inbound
+	inbound          func(context.Context) chat.Inbound
 	after            uint64
 	ticket           *ticket // held until it is safe
 }
@@ -139,14 +139,14 @@ func (q *intake) take(ctx context.Context, m message) {
 
 // written is what it means that m was written.
 func (q *intake) written(m message) gatewayEvent {
-	return gatewayEvent{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) core.Inbound {
+	return gatewayEvent{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) chat.Inbound {
 		return m.inbound(q.me, q.places.of(ctx, m))
 	}}
 }
 
 // note queues what happened to messages, behind those of its channel. Nothing can be fetched in its place: where there is
 // too much, it is lost.
-func (q *intake) note(ctx context.Context, channel, message string, in core.Inbound) {
+func (q *intake) note(ctx context.Context, channel, message string, in chat.Inbound) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
@@ -159,7 +159,7 @@ func (q *intake) note(ctx context.Context, channel, message string, in core.Inbo
 		return
 	}
 	l.queue = append(l.queue, gatewayEvent{
-		channel: channel, message: message, inbound: func(context.Context) core.Inbound { return in }, ticket: q.hold(),
+		channel: channel, message: message, inbound: func(context.Context) chat.Inbound { return in }, ticket: q.hold(),
 	})
 	q.waiting++
 	q.work(ctx, channel, l)
@@ -247,7 +247,7 @@ func (q *intake) deliver(ctx context.Context, h gatewayEvent) bool {
 		switch {
 		case err == nil:
 			return true
-		case errors.Is(err, core.ErrTooLarge):
+		case errors.Is(err, chat.ErrTooLarge):
 			panics = mostPanics
 		case errors.Is(err, errPanic):
 			panics++

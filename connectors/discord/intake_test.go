@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 var errStore = errors.New("the store is down")
@@ -20,10 +20,10 @@ func TestHandlerFails(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
 		other := w.fake.AddChannel(w.guild, "other")
-		room := core.RoomID("discord/" + w.channel)
+		room := chat.RoomID("discord/" + w.channel)
 		down := true
-		w.failing(func(in core.Inbound) error {
-			if m := in.(core.Message); m.Room == room && down {
+		w.failing(func(in chat.Inbound) error {
+			if m := in.(chat.Message); m.Room == room && down {
 				return errStore
 			}
 			return nil
@@ -45,7 +45,7 @@ func TestHandlerFails(t *testing.T) {
 func TestMoreThanALaneHolds(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
-		w.failing(func(core.Inbound) error { return errStore })
+		w.failing(func(chat.Inbound) error { return errStore })
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))
@@ -65,8 +65,8 @@ func TestMoreThanALaneHolds(t *testing.T) {
 func TestHandlerPanics(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
-		w.failing(func(in core.Inbound) error {
-			if in.(core.Message).Text == "poison" {
+		w.failing(func(in chat.Inbound) error {
+			if in.(chat.Message).Text == "poison" {
 				panic("boom")
 			}
 			return nil
@@ -84,7 +84,7 @@ func TestHandlerPanics(t *testing.T) {
 func TestStopWithFullLanes(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
-		w.failing(func(core.Inbound) error { return errStore })
+		w.failing(func(chat.Inbound) error { return errStore })
 		w.say("one")
 		w.say("two")
 		w.settle()
@@ -103,7 +103,7 @@ func TestPlaces(t *testing.T) {
 		w.fake.Say(thread, w.ann, "two")
 		w.settle()
 		for _, in := range w.inbound() {
-			if p := in.(core.Message).Place; p.Kind != core.Thread || p.Name != "topic" || !slices.Contains(p.Chats, w.channel) || string(p.World) != "discord/"+w.guild {
+			if p := in.(chat.Message).Place; p.Kind != chat.Thread || p.Name != "topic" || !slices.Contains(p.Chats, w.channel) || string(p.World) != "discord/"+w.guild {
 				t.Errorf("%+v", p)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // On real sockets: hear a question, answer it, and leave.
@@ -25,11 +25,11 @@ func TestLoopback(t *testing.T) {
 	go func() { served <- fake.Serve(l) }()
 	bot := discord.New(discord.Options{Token: token, APIURL: "http://" + l.Addr().String()})
 	ctx, cancel := context.WithCancel(t.Context())
-	heard, ended := make(chan core.Message, 1), make(chan error, 1)
+	heard, ended := make(chan chat.Message, 1), make(chan error, 1)
 	go func() {
-		ended <- bot.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) {
-			heard <- in.(core.Message)
-			return core.Accepted{}, nil
+		ended <- bot.Run(ctx, func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+			heard <- in.(chat.Message)
+			return chat.Accepted{}, nil
 		})
 	}()
 	for tick := time.NewTicker(time.Millisecond); fake.Sessions() == 0; <-tick.C {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -36,7 +36,7 @@ func newPlaces(c *client) *places { return &places{client: c, known: map[string]
 // is taken for an ordinary one.
 func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
-		return place{kind: core.Direct, name: m.Author.shown(nil)}
+		return place{kind: chat.Direct, name: m.Author.shown(nil)}
 	}
 	p.mu.Lock()
 	r, ok := p.known[m.Channel]

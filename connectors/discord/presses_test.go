@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -39,7 +39,7 @@ func TestPressesHoldNobodyUp(t *testing.T) {
 		messages := w.crowd(channels + 1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
 		var chosen atomic.Int32
-		w.choose = func(context.Context, core.Choice) (core.Accepted, error) { chosen.Add(1); return core.Accepted{}, nil }
+		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { chosen.Add(1); return chat.Accepted{}, nil }
 		before := runtime.NumGoroutine()
 		for range presses {
 			for _, m := range messages[:channels] {
@@ -79,10 +79,10 @@ func TestPressesExpire(t *testing.T) {
 		w.start()
 		messages := w.crowd(1)
 		var chosen atomic.Int32
-		w.choose = func(context.Context, core.Choice) (core.Accepted, error) {
+		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 			chosen.Add(1)
 			time.Sleep(100 * time.Millisecond)
-			return core.Accepted{}, nil
+			return chat.Accepted{}, nil
 		}
 		for range 100 {
 			w.fake.Press(messages[0], w.ann, offer.ID+":1")
@@ -107,7 +107,7 @@ func TestPressesAreNotLimited(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
 		messages := w.crowd(1)
-		w.choose = func(context.Context, core.Choice) (core.Accepted, error) { return core.Accepted{}, nil }
+		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		w.fake.Fault(discordfake.Match{Route: discordfake.CreateMessage}, discordfake.TooManyRequests(discordfake.ScopeGlobal, 10*time.Second))
 		if _, err := w.open().Post(w.Context(), part("words"), "run/x"); err == nil {
 			t.Fatal("the limit is not met")
@@ -129,7 +129,7 @@ func TestPressesAtAStop(t *testing.T) {
 		w.start()
 		messages := w.crowd(1)
 		w.fake.Fault(discordfake.Match{Route: discordfake.AnswerPress, Times: -1}, discordfake.DelayAnswer(100*time.Millisecond))
-		w.choose = func(context.Context, core.Choice) (core.Accepted, error) { return core.Accepted{}, nil }
+		w.choose = func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, nil }
 		for range 900 {
 			w.fake.Press(messages[0], w.ann, offer.ID+":1")
 		}

@@ -13,7 +13,7 @@ import (
 
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // behindProxy is set in the process whose only way to Discord is a proxy.
@@ -61,12 +61,12 @@ func hearThroughProxy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	heard := ""
-	err := bot.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) {
-		if m, ok := in.(core.Message); ok {
+	err := bot.Run(ctx, func(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
+		if m, ok := in.(chat.Message); ok {
 			heard = m.Text
 			cancel()
 		}
-		return core.Accepted{}, nil
+		return chat.Accepted{}, nil
 	})
 	if err != nil || heard != "through the proxy" {
 		t.Errorf("heard %q, %v", heard, err)

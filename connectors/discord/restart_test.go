@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // DR-15, DR-30: what is written while no process runs is heard by the next one, whose session is the same: nothing is fetched,
@@ -56,10 +56,10 @@ func (w *world) wantOnce() {
 	}
 }
 
-func (w *world) counts() map[core.MemoryID]int {
-	ids := map[core.MemoryID]int{}
+func (w *world) counts() map[chat.MemoryID]int {
+	ids := map[chat.MemoryID]int{}
 	for _, in := range w.inbound() {
-		if m, ok := in.(core.Message); ok {
+		if m, ok := in.(chat.Message); ok {
 			ids[m.ID]++
 		}
 	}
@@ -72,8 +72,8 @@ func TestWatermarkIsContiguous(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
 		other := w.fake.AddChannel(w.guild, "other")
-		w.failing(func(in core.Inbound) error {
-			if m, ok := in.(core.Message); ok && m.Text == "stuck" {
+		w.failing(func(in chat.Inbound) error {
+			if m, ok := in.(chat.Message); ok && m.Text == "stuck" {
 				return errStore
 			}
 			return nil
@@ -98,7 +98,7 @@ func TestStopWithUnsafeMessages(t *testing.T) {
 		w.start()
 		w.say("before")
 		time.Sleep(10 * time.Second)
-		w.failing(func(core.Inbound) error { return errStore })
+		w.failing(func(chat.Inbound) error { return errStore })
 		w.say("one")
 		w.say("two")
 		w.settle()
@@ -113,7 +113,7 @@ func TestStopWithUnsafeMessages(t *testing.T) {
 func TestKillWithAFullLane(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()
-		w.failing(func(core.Inbound) error { return errStore })
+		w.failing(func(chat.Inbound) error { return errStore })
 		var want []string
 		for i := range 150 {
 			w.say(fmt.Sprint(i))

@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -231,12 +231,12 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 	return s.judge(op, err)
 }
 
-// address is what [core.Address.ConnectorData] holds. It is stored, so its names stay.
+// address is what [chat.Address.ConnectorData] holds. It is stored, so its names stay.
 type address struct {
 	Channel string        `json:"channel"`
 	Guild   string        `json:"guild,omitempty"`
 	Message string        `json:"message,omitempty"` // that is answered
-	Kind    core.RoomKind `json:"kind"`
+	Kind    chat.RoomKind `json:"kind"`
 }
 
 func parseAddress(own []byte) (a address, err error) {

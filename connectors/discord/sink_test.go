@@ -12,7 +12,7 @@ import (
 
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -364,8 +364,8 @@ func TestBan(t *testing.T) {
 
 func TestOpenRefusesBadAddresses(t *testing.T) {
 	for _, own := range []string{``, `{}`, `{"channel":"../../users/@me"}`, `{"channel":"1","message":"x"}`, `[]`} {
-		_, err := discord.New(discord.Options{Token: token}).Open(t.Context(), core.Address{Connector: "discord", ConnectorData: []byte(own)})
-		if !errors.Is(err, core.ErrUnreached) {
+		_, err := discord.New(discord.Options{Token: token}).Open(t.Context(), chat.Address{Connector: "discord", ConnectorData: []byte(own)})
+		if !errors.Is(err, chat.ErrUnreached) {
 			t.Errorf("%s: %v", own, err)
 		}
 	}

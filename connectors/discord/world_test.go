@@ -15,7 +15,7 @@ import (
 	"parley/connectors"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -33,9 +33,9 @@ type world struct {
 	ann     string
 
 	mu     sync.Mutex
-	heard  []core.Inbound
-	fail   func(core.Inbound) error
-	choose func(context.Context, core.Choice) (core.Accepted, error)
+	heard  []chat.Inbound
+	fail   func(chat.Inbound) error
+	choose func(context.Context, chat.Choice) (chat.Accepted, error)
 	log    sim.Log
 	kept   map[string]string // what the bot's processes have stored
 	writes int               // of that
@@ -110,7 +110,7 @@ func (l *life) Keep(_ context.Context, name, value string) error {
 	l.w.mu.Lock()
 	defer l.w.mu.Unlock()
 	if l.dead {
-		return core.ErrCrashed
+		return chat.ErrCrashed
 	}
 	l.w.kept[name], l.w.writes = value, l.w.writes+1
 	return nil
@@ -185,37 +185,37 @@ func (w *world) launch() {
 	w.cancel, w.ended = cancel, make(chan error, 1)
 	bot, life := w.bot, w.life
 	go func() {
-		w.ended <- bot.Run(ctx, func(ctx context.Context, in core.Inbound) (core.Accepted, error) {
+		w.ended <- bot.Run(ctx, func(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 			w.mu.Lock()
 			dead := life.dead
 			w.mu.Unlock()
 			if dead {
-				return core.Accepted{}, core.ErrCrashed
+				return chat.Accepted{}, chat.ErrCrashed
 			}
 			return w.handle(ctx, in)
 		})
 	}()
 }
 
-func (w *world) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
+func (w *world) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
 	if ctx.Err() != nil {
-		return core.Accepted{}, ctx.Err()
+		return chat.Accepted{}, ctx.Err()
 	}
-	if c, ok := in.(core.Choice); ok {
+	if c, ok := in.(chat.Choice); ok {
 		return w.choose(ctx, c)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.fail != nil {
 		if err := w.fail(in); err != nil {
-			return core.Accepted{}, err
+			return chat.Accepted{}, err
 		}
 	}
 	w.heard = append(w.heard, in)
-	return core.Accepted{}, nil
+	return chat.Accepted{}, nil
 }
 
-func (w *world) failing(f func(core.Inbound) error) {
+func (w *world) failing(f func(chat.Inbound) error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fail = f
@@ -255,14 +255,14 @@ func (w *world) fatal() string {
 	return err.Error()
 }
 
-func (w *world) inbound() []core.Inbound {
-	return slices.DeleteFunc(w.everything(), func(in core.Inbound) bool {
-		j, ok := in.(core.Joined)
+func (w *world) inbound() []chat.Inbound {
+	return slices.DeleteFunc(w.everything(), func(in chat.Inbound) bool {
+		j, ok := in.(chat.Joined)
 		return ok && j.Entity.ID == "" // each session is told where the bot is
 	})
 }
 
-func (w *world) everything() []core.Inbound {
+func (w *world) everything() []chat.Inbound {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.heard)
@@ -271,9 +271,9 @@ func (w *world) everything() []core.Inbound {
 // texts are the texts of all messages, each once, in the order in which they came first (the runtime knows repeats by
 // their id).
 func (w *world) texts() (texts []string) {
-	seen := map[core.MemoryID]bool{}
+	seen := map[chat.MemoryID]bool{}
 	for _, in := range w.inbound() {
-		if m, ok := in.(core.Message); ok && !seen[m.ID] {
+		if m, ok := in.(chat.Message); ok && !seen[m.ID] {
 			seen[m.ID] = true
 			texts = append(texts, m.Text)
 		}
@@ -298,7 +298,7 @@ func (w *world) open() progressive.Sink {
 	return w.openAt(w.newest().Address)
 }
 
-func (w *world) openAt(a core.Address) progressive.Sink {
+func (w *world) openAt(a chat.Address) progressive.Sink {
 	w.Helper()
 	s, err := w.bot.Open(w.Context(), a)
 	if err != nil {
@@ -308,16 +308,16 @@ func (w *world) openAt(a core.Address) progressive.Sink {
 }
 
 // newest is the message that was heard last.
-func (w *world) newest() core.Message {
+func (w *world) newest() chat.Message {
 	w.Helper()
 	all := w.inbound()
 	for i := len(all) - 1; i >= 0; i-- {
-		if m, ok := all[i].(core.Message); ok {
+		if m, ok := all[i].(chat.Message); ok {
 			return m
 		}
 	}
 	w.Fatal("nothing was heard")
-	return core.Message{}
+	return chat.Message{}
 }
 
 // count counts the requests of a route.

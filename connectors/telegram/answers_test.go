@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // crowd are so many chats with a message that has buttons.
@@ -31,12 +31,12 @@ func (r *rig) crowd(chats int) (all []telegramfake.Message, by []telegramfake.Us
 // takes has the handler take every choice, which is not confirmed before.
 func (r *rig) takes() (choices *int) {
 	n := 0
-	r.choose = func(context.Context, core.Choice) (core.Accepted, error) {
+	r.choose = func(context.Context, chat.Choice) (chat.Accepted, error) {
 		if len(r.Unconfirmed()) == 0 {
 			r.t.Error("a press was confirmed before it was safe")
 		}
 		n++
-		return core.Accepted{}, nil
+		return chat.Accepted{}, nil
 	}
 	return &n
 }
@@ -176,7 +176,7 @@ func TestPressesAtAStop(t *testing.T) {
 func TestPressesStayInOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		messages, people := r.crowd(2)
-		r.refuse(func(core.Inbound) error { return errDown })
+		r.refuse(func(chat.Inbound) error { return errDown })
 		chosen := r.takes()
 		r.Say(telegramfake.Chat{ID: messages[0].Chat}, people[0], "one")
 		r.Press(messages[0], people[0], offer.ID+":1")

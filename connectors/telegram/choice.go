@@ -11,8 +11,8 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // chooseTime is how long a press may take to be safe: people look at a spinning sign until it is answered.
@@ -40,13 +40,13 @@ func keyboard(o answer.Choices) string {
 }
 
 // choice is what a press means; ok is false if it is none of ours.
-func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(int64) int64) (c core.Choice, ok bool) {
+func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(int64) int64) (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(q.Data, ":")
 	n, err := strconv.Atoi(option)
 	if q.From == nil || q.From.IsBot || q.Message == nil || q.Message.Chat == nil || err != nil {
-		return core.Choice{}, false
+		return chat.Choice{}, false
 	}
-	return core.Choice{
+	return chat.Choice{
 		Question: id, Option: n, Room: s.room(first(q.Message.Chat.ID), topicOf(q.Message, newer)), Author: entity(q.From.ID),
 		Name: fullName(q.From.FirstName, q.From.LastName, q.From.UserName),
 	}, true

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -41,20 +41,20 @@ func TestButtons(t *testing.T) {
 func TestPresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		data  string
-		take  func(context.Context, core.Choice) (core.Accepted, error)
+		take  func(context.Context, chat.Choice) (chat.Accepted, error)
 		want  string
 		after time.Duration
 	}{
 		"taken": {offer.ID + ":1", nil, "", 0},
-		"refused": {offer.ID + ":1", func(context.Context, core.Choice) (core.Accepted, error) {
-			return core.Accepted{Refused: "Not yours."}, nil
+		"refused": {offer.ID + ":1", func(context.Context, chat.Choice) (chat.Accepted, error) {
+			return chat.Accepted{Refused: "Not yours."}, nil
 		}, "Not yours.", 0},
-		"not safe":  {offer.ID + ":1", func(context.Context, core.Choice) (core.Accepted, error) { return core.Accepted{}, errDown }, notTaken, 0},
+		"not safe":  {offer.ID + ":1", func(context.Context, chat.Choice) (chat.Accepted, error) { return chat.Accepted{}, errDown }, notTaken, 0},
 		"not ours":  {"something else", nil, notTaken, 0},
 		"no number": {offer.ID + ":x", nil, notTaken, 0},
-		"too slow": {offer.ID + ":1", func(ctx context.Context, _ core.Choice) (core.Accepted, error) {
+		"too slow": {offer.ID + ":1", func(ctx context.Context, _ chat.Choice) (chat.Accepted, error) {
 			<-ctx.Done()
-			return core.Accepted{}, ctx.Err()
+			return chat.Accepted{}, ctx.Err()
 		}, notTaken, chooseTime},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,11 +70,11 @@ func TestPresses(t *testing.T) {
 				if _, err := s.Post(t.Context(), s.Render(v)[0], ""); err != nil {
 					t.Fatal(err)
 				}
-				var got []core.Choice
-				r.choose = func(ctx context.Context, in core.Choice) (core.Accepted, error) {
+				var got []chat.Choice
+				r.choose = func(ctx context.Context, in chat.Choice) (chat.Accepted, error) {
 					got = append(got, in)
 					if c.take == nil {
-						return core.Accepted{}, nil
+						return chat.Accepted{}, nil
 					}
 					return c.take(ctx, in)
 				}
@@ -86,7 +86,7 @@ func TestPresses(t *testing.T) {
 				if len(answers) != 1 || answers[0].Text != c.want || answers[0].Alert != (c.want != "") {
 					t.Errorf("after %v answered %+v", time.Since(pressed), answers)
 				}
-				want := core.Choice{Question: offer.ID, Option: 1, Room: room, Author: entity(ada.ID), Name: "Ada"}
+				want := chat.Choice{Question: offer.ID, Option: 1, Room: room, Author: entity(ada.ID), Name: "Ada"}
 				if c.data == offer.ID+":1" && (len(got) != 1 || got[0].Question != want.Question || got[0].Option != 1 ||
 					got[0].Room != room || got[0].Author != want.Author || got[0].Name != want.Name) {
 					t.Errorf("handed over %+v, want %+v", got, want)

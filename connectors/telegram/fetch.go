@@ -12,7 +12,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -22,10 +22,10 @@ const maxDownload = 20 << 20
 var _ connectors.Fetcher = (*Telegram)(nil)
 
 // Fetch implements [connectors.Fetcher]: it asks where the file is, and reads it there.
-func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (llm.File, error) {
+func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	limit = min(limit, maxDownload)
 	if f.Size > limit {
-		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
 	}
 	var at struct {
 		Path string `json:"file_path"`
@@ -35,13 +35,13 @@ func (t *Telegram) Fetch(ctx context.Context, f core.Attachment, limit int64) (l
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && r.says("too big"):
-		return llm.File{}, fmt.Errorf("%w: %w", core.ErrTooLarge, err)
+		return llm.File{}, fmt.Errorf("%w: %w", chat.ErrTooLarge, err)
 	case errors.As(err, &r) && r.code == http.StatusBadRequest:
-		return llm.File{}, fmt.Errorf("%w: %w", core.ErrNotFound, err)
+		return llm.File{}, fmt.Errorf("%w: %w", chat.ErrNotFound, err)
 	case err != nil:
 		return llm.File{}, err
 	case at.Size > limit:
-		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, core.ErrTooLarge)
+		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", at.Size, chat.ErrTooLarge)
 	}
 	data, err := t.client.download(ctx, at.Path, limit)
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
@@ -73,7 +73,7 @@ func (c *client) download(ctx context.Context, path string, limit int64) ([]byte
 	defer res.Body.Close()
 	switch {
 	case res.StatusCode == http.StatusNotFound:
-		return nil, fmt.Errorf("download: %w", core.ErrNotFound)
+		return nil, fmt.Errorf("download: %w", chat.ErrNotFound)
 	case res.StatusCode != http.StatusOK:
 		return nil, &refusal{method: "download", code: res.StatusCode, text: http.StatusText(res.StatusCode)}
 	}
@@ -82,7 +82,7 @@ func (c *client) download(ctx context.Context, path string, limit int64) ([]byte
 		return nil, fmt.Errorf("download: %w", c.redact(err))
 	}
 	if int64(len(data)) > limit {
-		return nil, fmt.Errorf("download: %w", core.ErrTooLarge)
+		return nil, fmt.Errorf("download: %w", chat.ErrTooLarge)
 	}
 	return data, nil
 }

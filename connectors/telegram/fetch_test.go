@@ -13,18 +13,18 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/sim"
 )
 
 func TestFetch(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		id := r.AddFile("photo.jpg", []byte("picture"), 0)
-		got, err := r.bot.Fetch(t.Context(), core.Attachment{Ref: id, Name: "mine", Type: "image/jpeg"}, 100)
+		got, err := r.bot.Fetch(t.Context(), chat.Attachment{Ref: id, Name: "mine", Type: "image/jpeg"}, 100)
 		if err != nil || string(got.Data) != "picture" || got.Name != "mine" || got.Type != "image/jpeg" {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if _, err := r.bot.Fetch(t.Context(), core.Attachment{Ref: id}, 3); !errors.Is(err, core.ErrTooLarge) {
+		if _, err := r.bot.Fetch(t.Context(), chat.Attachment{Ref: id}, 3); !errors.Is(err, chat.ErrTooLarge) {
 			t.Errorf("more than is wanted comes with %v", err)
 		}
 	})
@@ -35,8 +35,8 @@ func TestFetchTooMuch(t *testing.T) {
 	const much = 21 << 20
 	bubble(t, func(t *testing.T, r *rig) {
 		id := r.AddFile("film.mp4", []byte("x"), much)
-		for name, f := range map[string]core.Attachment{"the message says so": {Ref: id, Size: much}, "the server says so": {Ref: id}} {
-			if _, err := r.bot.Fetch(t.Context(), f, 1<<30); !errors.Is(err, core.ErrTooLarge) {
+		for name, f := range map[string]chat.Attachment{"the message says so": {Ref: id, Size: much}, "the server says so": {Ref: id}} {
+			if _, err := r.bot.Fetch(t.Context(), f, 1<<30); !errors.Is(err, chat.ErrTooLarge) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -54,20 +54,20 @@ func TestFetchFails(t *testing.T) {
 		fault telegramfake.Fault
 		want  error // nil for any
 	}{
-		"lost":             {telegramfake.Fault{Method: "getFile", Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: wrong file_id"}`}, core.ErrNotFound},
-		"too big":          {telegramfake.Fault{Method: "getFile", Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: file is too big"}`}, core.ErrTooLarge},
+		"lost":             {telegramfake.Fault{Method: "getFile", Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: wrong file_id"}`}, chat.ErrNotFound},
+		"too big":          {telegramfake.Fault{Method: "getFile", Status: 400, Body: `{"ok":false,"error_code":400,"description":"Bad Request: file is too big"}`}, chat.ErrTooLarge},
 		"getFile dropped":  {telegramfake.Fault{Method: "getFile", Drop: true, Times: -1}, nil},
 		"a proxy":          {telegramfake.Fault{Method: telegramfake.Download, Status: 502}, nil},
 		"download dropped": {telegramfake.Fault{Method: telegramfake.Download, Drop: true, Times: -1}, nil},
 		"download slow":    {telegramfake.Fault{Method: telegramfake.Download, Delay: time.Hour}, context.DeadlineExceeded},
-		"gone":             {telegramfake.Fault{Method: telegramfake.Download, Status: 404}, core.ErrNotFound},
+		"gone":             {telegramfake.Fault{Method: telegramfake.Download, Status: 404}, chat.ErrNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.Fault(c.fault)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				got, err := r.bot.Fetch(ctx, core.Attachment{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
+				got, err := r.bot.Fetch(ctx, chat.Attachment{Ref: r.AddFile("photo.jpg", []byte("x"), 0)}, 100)
 				if err == nil || c.want != nil && !errors.Is(err, c.want) || got.Data != nil {
 					t.Errorf("%v, %v", got, err)
 				}

@@ -5,34 +5,34 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // filesOf is what came with m. A ref is the id by which the server hands a file to us; it means nothing to others. An
 // animation is a document too, for clients that know no animations; a sticker is said in words, see [said].
-func filesOf(m *tgbotapi.Message) []core.Attachment {
+func filesOf(m *tgbotapi.Message) []chat.Attachment {
 	switch {
 	case m.Voice != nil:
 		v := m.Voice
-		return []core.Attachment{{Ref: v.FileID, Name: "voice.ogg", Type: cmp.Or(v.MimeType, "audio/ogg"), Size: int64(v.FileSize), Voice: true}}
+		return []chat.Attachment{{Ref: v.FileID, Name: "voice.ogg", Type: cmp.Or(v.MimeType, "audio/ogg"), Size: int64(v.FileSize), Voice: true}}
 	case m.Audio != nil:
 		a := m.Audio
-		return []core.Attachment{{Ref: a.FileID, Name: cmp.Or(a.FileName, "audio.mp3"), Type: cmp.Or(a.MimeType, "audio/mpeg"), Size: int64(a.FileSize), Title: a.Title}}
+		return []chat.Attachment{{Ref: a.FileID, Name: cmp.Or(a.FileName, "audio.mp3"), Type: cmp.Or(a.MimeType, "audio/mpeg"), Size: int64(a.FileSize), Title: a.Title}}
 	case len(m.Photo) > 0:
 		p := largest(m.Photo)
-		return []core.Attachment{{Ref: p.FileID, Name: "photo.jpg", Type: "image/jpeg", Size: int64(p.FileSize)}}
+		return []chat.Attachment{{Ref: p.FileID, Name: "photo.jpg", Type: "image/jpeg", Size: int64(p.FileSize)}}
 	case m.Animation != nil:
 		a := m.Animation
-		return []core.Attachment{{Ref: a.FileID, Name: cmp.Or(a.FileName, "animation.mp4"), Type: cmp.Or(a.MimeType, "video/mp4"), Size: int64(a.FileSize)}}
+		return []chat.Attachment{{Ref: a.FileID, Name: cmp.Or(a.FileName, "animation.mp4"), Type: cmp.Or(a.MimeType, "video/mp4"), Size: int64(a.FileSize)}}
 	case m.Video != nil:
 		v := m.Video
-		return []core.Attachment{{Ref: v.FileID, Name: cmp.Or(v.FileName, "video.mp4"), Type: cmp.Or(v.MimeType, "video/mp4"), Size: int64(v.FileSize)}}
+		return []chat.Attachment{{Ref: v.FileID, Name: cmp.Or(v.FileName, "video.mp4"), Type: cmp.Or(v.MimeType, "video/mp4"), Size: int64(v.FileSize)}}
 	case m.VideoNote != nil:
 		v := m.VideoNote
-		return []core.Attachment{{Ref: v.FileID, Name: "video.mp4", Type: "video/mp4", Size: int64(v.FileSize)}}
+		return []chat.Attachment{{Ref: v.FileID, Name: "video.mp4", Type: "video/mp4", Size: int64(v.FileSize)}}
 	case m.Document != nil:
 		d := m.Document
-		return []core.Attachment{{Ref: d.FileID, Name: cmp.Or(d.FileName, "document"), Type: d.MimeType, Size: int64(d.FileSize)}}
+		return []chat.Attachment{{Ref: d.FileID, Name: cmp.Or(d.FileName, "document"), Type: d.MimeType, Size: int64(d.FileSize)}}
 	}
 	return nil
 }

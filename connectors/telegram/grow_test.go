@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -18,13 +18,13 @@ func TestAnswersGrow(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.run(r.bot)
 		ada := r.AddUser("Ada", "ada")
-		forum, chat := r.AddSupergroup("Forum", true), r.AddPrivate(ada)
-		sinks := []*sink{r.ask(chat, ada, "hello")}
+		forum, room := r.AddSupergroup("Forum", true), r.AddPrivate(ada)
+		sinks := []*sink{r.ask(room, ada, "hello")}
 		for i := range 4 {
 			sinks = append(sinks, r.ask(forum, ada, "hello", telegramfake.InTopic(r.AddTopic(forum, fmt.Sprint(i)))))
 		}
 		r.Fault(telegramfake.Fault{Method: "sendMessage", Chat: forum.ID, Nth: 2, ParseError: true})
-		r.Fault(telegramfake.Fault{Method: "editMessageText", Chat: chat.ID, Nth: 3, Drop: true, Apply: true})
+		r.Fault(telegramfake.Fault{Method: "editMessageText", Chat: room.ID, Nth: 3, Drop: true, Apply: true})
 		budgets := Budgets()
 		gate := progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 			kind, _, _ := strings.Cut(string(s), "/")
@@ -36,8 +36,8 @@ func TestAnswersGrow(t *testing.T) {
 		for i, s := range sinks {
 			a := new(answer.Answer)
 			answers[i] = a
-			m := progressive.New(s, gate, core.Run{ID: core.RunID(fmt.Sprint(i))}, slog.New(slog.NewTextHandler(r.log, nil)))
-			go func() { ended <- m.Show(t.Context(), a, func(core.Shown) error { return nil }) }()
+			m := progressive.New(s, gate, chat.Run{ID: chat.RunID(fmt.Sprint(i))}, slog.New(slog.NewTextHandler(r.log, nil)))
+			go func() { ended <- m.Show(t.Context(), a, func(chat.Shown) error { return nil }) }()
 		}
 		for n := range 400 {
 			word := fmt.Sprintf("word %d ", n)
@@ -59,7 +59,7 @@ func TestAnswersGrow(t *testing.T) {
 			}
 		}
 		want := words.String()
-		if got := r.answers(chat); len(got) != 1 || got[0] != plainOf(want) {
+		if got := r.answers(room); len(got) != 1 || got[0] != plainOf(want) {
 			t.Errorf("private: %q", got)
 		}
 		if got := r.answers(forum); len(got) != 4 {
@@ -76,7 +76,7 @@ func TestAnswersGrow(t *testing.T) {
 			if q.Early || q.RetryAfter > 0 {
 				t.Errorf("%s to %d at %v: early %t, told to wait %d", q.Method, q.Chat, q.At, q.Early, q.RetryAfter)
 			}
-			if q.Chat == chat.ID && q.Method == "editMessageText" {
+			if q.Chat == room.ID && q.Method == "editMessageText" {
 				edits++
 			}
 		}

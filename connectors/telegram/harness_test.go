@@ -14,8 +14,8 @@ import (
 
 	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -29,11 +29,11 @@ type rig struct {
 	net    *sim.Net
 	bot    *Telegram
 	log    *sim.Log
-	take   func(core.Inbound) error // what the handler answers; nil takes everything
-	choose func(context.Context, core.Choice) (core.Accepted, error)
+	take   func(chat.Inbound) error // what the handler answers; nil takes everything
+	choose func(context.Context, chat.Choice) (chat.Accepted, error)
 
 	mu  sync.Mutex
-	got []core.Inbound
+	got []chat.Inbound
 }
 
 // bubble runs f with virtual time. Afterwards no request was wrong in form, and the log holds no token.
@@ -105,23 +105,23 @@ func (r *rig) run(bot *Telegram) (stop func() error) {
 	return stop
 }
 
-func (r *rig) handle(ctx context.Context, in core.Inbound) (core.Accepted, error) {
-	if c, ok := in.(core.Choice); ok {
+func (r *rig) handle(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
+	if c, ok := in.(chat.Choice); ok {
 		return r.choose(ctx, c)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.take != nil {
 		if err := r.take(in); err != nil {
-			return core.Accepted{}, err
+			return chat.Accepted{}, err
 		}
 	}
 	r.got = append(r.got, in)
-	return core.Accepted{}, nil
+	return chat.Accepted{}, nil
 }
 
 // refuse changes what the handler answers.
-func (r *rig) refuse(take func(core.Inbound) error) {
+func (r *rig) refuse(take func(chat.Inbound) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.take = take
@@ -134,11 +134,11 @@ func (r *rig) texts() (out []string) {
 	defer r.mu.Unlock()
 	for _, in := range r.got {
 		switch in := in.(type) {
-		case core.Message:
+		case chat.Message:
 			out = append(out, in.Text)
-		case core.Command:
+		case chat.Command:
 			out = append(out, "/"+string(in.Name))
-		case core.Edited:
+		case chat.Edited:
 			out = append(out, "edited: "+in.Text)
 		}
 	}
@@ -153,7 +153,7 @@ func (r *rig) want(texts ...string) {
 }
 
 // last is the message that was handed over last.
-func (r *rig) last() core.Message {
+func (r *rig) last() chat.Message {
 	r.t.Helper()
 	synctest.Wait()
 	r.mu.Lock()
@@ -161,7 +161,7 @@ func (r *rig) last() core.Message {
 	if len(r.got) == 0 {
 		r.t.Fatal("nothing was handed over")
 	}
-	return r.got[len(r.got)-1].(core.Message)
+	return r.got[len(r.got)-1].(chat.Message)
 }
 
 // ask lets somebody write, and opens the conversation that this begins.
@@ -171,7 +171,7 @@ func (r *rig) ask(c telegramfake.Chat, from telegramfake.User, text string, opts
 	return r.open(r.last().Address)
 }
 
-func (r *rig) open(a core.Address) *sink {
+func (r *rig) open(a chat.Address) *sink {
 	r.t.Helper()
 	s, err := r.bot.Open(r.t.Context(), a)
 	if err != nil {

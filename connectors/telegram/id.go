@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // Name is how addresses and the log call this connector.
@@ -15,23 +15,23 @@ const Name = "telegram"
 // account is the bot's number; all ids but people's are made within it. Their form is stored, hence stays.
 type account int64
 
-func (a account) memory(chat int64, message int) core.MemoryID {
-	return core.MemoryID(fmt.Sprintf("%s/%d/%d/%d", Name, a, chat, message))
+func (a account) memory(room int64, message int) chat.MemoryID {
+	return chat.MemoryID(fmt.Sprintf("%s/%d/%d/%d", Name, a, room, message))
 }
 
 // room is a chat, or one topic of it. Topic 0 is no topic: a plain chat, or a forum's General.
-func (a account) room(chat int64, topic int) core.RoomID {
-	id := fmt.Sprintf("%s/%d/%d", Name, a, chat)
+func (a account) room(conv int64, topic int) chat.RoomID {
+	id := fmt.Sprintf("%s/%d/%d", Name, a, conv)
 	if topic != 0 {
 		id += "/" + strconv.Itoa(topic)
 	}
-	return core.RoomID(id)
+	return chat.RoomID(id)
 }
 
 // entity is a person, a bot, or a chat that writes in its own name.
-func entity(id int64) core.EntityID { return core.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
+func entity(id int64) chat.EntityID { return chat.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
 
-// address is [core.Address.ConnectorData].
+// address is [chat.Address.ConnectorData].
 type address struct {
 	Chat    int64  `json:"chat"`
 	Topic   int    `json:"topic,omitempty"`

@@ -9,7 +9,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // update is one update as the library knows it, and what it is too old to know.
@@ -53,7 +53,7 @@ type self struct {
 //
 // Messages of business connections and guest queries are not ours to answer here, and their chat ids may be those of
 // other chats (TR-29): they are left out.
-func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) core.Inbound {
+func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) chat.Inbound {
 	text, entities := said(m)
 	files := filesOf(m)
 	if text == "" && len(files) == 0 {
@@ -64,8 +64,8 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	}
 	topic := topicOf(m, newer)
 	author, name := authorOf(m)
-	in := core.Message{
-		Memory: core.Memory{
+	in := chat.Message{
+		Memory: chat.Memory{
 			ID: s.memory(m.Chat.ID, m.MessageID), Room: s.room(first(m.Chat.ID), topic), Author: author, Name: name,
 			Text: s.asked(text, entities), At: written(m), Files: files,
 		},
@@ -80,7 +80,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	in.Quoted.Text = cmp.Or(newer.Quote.Text, in.Quoted.Text)
 	in.Place, in.WorldName = s.place(m.Chat, topic, newer.Chat.Forum, first), m.Chat.Title
 	in.Addressed = s.addressed(m, topic)
-	in.Address = core.Address{
+	in.Address = chat.Address{
 		Connector: Name, Room: in.Room, ReplyTo: in.ID,
 		ConnectorData: address{Chat: m.Chat.ID, Topic: topic, Message: m.MessageID, Kind: m.Chat.Type, Asker: asker(m)}.encode(),
 	}
@@ -138,26 +138,26 @@ func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 }
 
 // place is a chat, or a topic of it.
-func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64) int64) core.Room {
-	return core.Room{
+func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64) int64) chat.Room {
+	return chat.Room{
 		ID: a.room(first(c.ID), topic), World: a.world(c, first).ID, Kind: roomKind(c.Type, topic, forum), Connector: Name,
 		Name: placeName(c), Chats: chats(c.ID, first(c.ID)),
 	}
 }
 
 // roomKind takes a forum's General for the forum.
-func roomKind(chat string, topic int, forum bool) core.RoomKind {
+func roomKind(room string, topic int, forum bool) chat.RoomKind {
 	switch {
-	case chat == private:
-		return core.Direct
-	case chat == channel:
-		return core.Feed
+	case room == private:
+		return chat.Direct
+	case room == channel:
+		return chat.Feed
 	case topic != 0:
-		return core.Thread
+		return chat.Thread
 	case forum:
-		return core.Forum
+		return chat.Forum
 	}
-	return core.Group
+	return chat.Group
 }
 
 func placeName(c *tgbotapi.Chat) string {
@@ -175,7 +175,7 @@ func fullName(first, last, username string) string {
 }
 
 // authorOf is who wrote: a chat that writes in its own name is its own author.
-func authorOf(m *tgbotapi.Message) (core.EntityID, string) {
+func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 	switch {
 	case m.SenderChat != nil:
 		return entity(m.SenderChat.ID), placeName(m.SenderChat)

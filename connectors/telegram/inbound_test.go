@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 const us = 42
 
 // read is what becomes of one message; extra are further fields of it.
-func read(t *testing.T, chat, extra string) core.Inbound {
+func read(t *testing.T, chat, extra string) chat.Inbound {
 	t.Helper()
 	raw := `{"update_id":1,"message":{"message_id":7,"date":1700000000,"from":{"id":5,"first_name":"Ada","last_name":"L"},"chat":` + chat
 	if extra != "" {
@@ -37,13 +37,13 @@ const (
 // What a message replies to comes with it: the message, or the part of one that somebody chose, which may stand elsewhere.
 func TestQuoted(t *testing.T) {
 	reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `,"text":"Because it is so."}`
-	for fields, want := range map[string]core.Quoted{
+	for fields, want := range map[string]chat.Quoted{
 		`"text":"hello"`: {},
 		reply:            {Name: "P", Text: "Because it is so."},
 		reply + `,"quote":{"text":"it is so","position":8}`:                   {Name: "P", Text: "it is so"},
 		`"text":"why?","external_reply":{},"quote":{"text":"a","position":8}`: {Text: "a"},
 	} {
-		if got := read(t, inGroup, fields).(core.Message).Quoted; got != want {
+		if got := read(t, inGroup, fields).(chat.Message).Quoted; got != want {
 			t.Errorf("%s: %+v", fields, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestQuoted(t *testing.T) {
 
 func TestMessage(t *testing.T) {
 	got := read(t, inPrivate, `"text":"hello","reply_to_message":{"message_id":3,"date":1,"chat":`+inPrivate+`}`)
-	m, ok := got.(core.Message)
+	m, ok := got.(chat.Message)
 	if !ok {
 		t.Fatalf("%T", got)
 	}
@@ -59,14 +59,14 @@ func TestMessage(t *testing.T) {
 		m.Text != "hello" || m.InReplyTo != "telegram/42/5/3" || m.At.Unix() != 1700000000 || m.Bot || m.Addressed {
 		t.Errorf("%+v", m.Memory)
 	}
-	if m.Place.ID != m.Room || m.Place.Kind != core.Direct || m.Place.Connector != "telegram" || m.Place.Name != "Ada L" {
+	if m.Place.ID != m.Room || m.Place.Kind != chat.Direct || m.Place.Connector != "telegram" || m.Place.Name != "Ada L" {
 		t.Errorf("%+v", m.Place)
 	}
 	if !slices.Equal(m.Place.Chats, []string{"5"}) {
 		t.Errorf("chats %q", m.Place.Chats)
 	}
 	a := m.Address
-	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.ConnectorData) > core.MaxOwn {
+	if a.Connector != "telegram" || a.Room != m.Room || a.ReplyTo != m.ID || len(a.ConnectorData) > chat.MaxOwn {
 		t.Errorf("%+v", a)
 	}
 	if own, err := parseAddress(a.ConnectorData); err != nil || own != (address{Chat: 5, Message: 7, Kind: private}) {
@@ -78,29 +78,29 @@ func TestMessage(t *testing.T) {
 func TestRooms(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, extra string
-		room        core.RoomID
-		kind        core.RoomKind
+		room        chat.RoomID
+		kind        chat.RoomKind
 		topic       int
-		reply       core.MemoryID
+		reply       chat.MemoryID
 	}{
-		"private":               {inPrivate, ``, "telegram/42/5", core.Direct, 0, ""},
-		"private with topics":   {inPrivate, `"message_thread_id":9,"is_topic_message":true`, "telegram/42/5/9", core.Direct, 9, ""},
-		"private, first topic":  {inPrivate, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/5/1", core.Direct, 1, ""},
-		"group":                 {inGroup, ``, "telegram/42/-6", core.Group, 0, ""},
-		"General":               {inForum, ``, "telegram/42/-100", core.Forum, 0, ""},
-		"General by its number": {inForum, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/-100", core.Forum, 0, ""},
-		"reply in General":      {inForum, `"message_thread_id":55,"reply_to_message":{"message_id":55,"date":1,"chat":` + inForum + `}`, "telegram/42/-100", core.Forum, 0, "telegram/42/-100/55"},
-		"topic":                 {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":9,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, ""},
-		"reply in a topic":      {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":12,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", core.Thread, 9, "telegram/42/-100/12"},
-		"chain in a supergroup": {`{"id":-101,"type":"supergroup","title":"S"}`, `"message_thread_id":9`, "telegram/42/-101", core.Group, 0, ""},
-		"channel":               {inChannel, `"from":null,"sender_chat":` + inChannel, "telegram/42/-200", core.Feed, 0, ""},
+		"private":               {inPrivate, ``, "telegram/42/5", chat.Direct, 0, ""},
+		"private with topics":   {inPrivate, `"message_thread_id":9,"is_topic_message":true`, "telegram/42/5/9", chat.Direct, 9, ""},
+		"private, first topic":  {inPrivate, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/5/1", chat.Direct, 1, ""},
+		"group":                 {inGroup, ``, "telegram/42/-6", chat.Group, 0, ""},
+		"General":               {inForum, ``, "telegram/42/-100", chat.Forum, 0, ""},
+		"General by its number": {inForum, `"message_thread_id":1,"is_topic_message":true`, "telegram/42/-100", chat.Forum, 0, ""},
+		"reply in General":      {inForum, `"message_thread_id":55,"reply_to_message":{"message_id":55,"date":1,"chat":` + inForum + `}`, "telegram/42/-100", chat.Forum, 0, "telegram/42/-100/55"},
+		"topic":                 {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":9,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", chat.Thread, 9, ""},
+		"reply in a topic":      {inForum, `"message_thread_id":9,"is_topic_message":true,"reply_to_message":{"message_id":12,"date":1,"chat":` + inForum + `}`, "telegram/42/-100/9", chat.Thread, 9, "telegram/42/-100/12"},
+		"chain in a supergroup": {`{"id":-101,"type":"supergroup","title":"S"}`, `"message_thread_id":9`, "telegram/42/-101", chat.Group, 0, ""},
+		"channel":               {inChannel, `"from":null,"sender_chat":` + inChannel, "telegram/42/-200", chat.Feed, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			extra := `"text":"x"`
 			if c.extra != "" {
 				extra += "," + c.extra
 			}
-			m := read(t, c.chat, extra).(core.Message)
+			m := read(t, c.chat, extra).(chat.Message)
 			own, err := parseAddress(m.Address.ConnectorData)
 			if err != nil || m.Room != c.room || m.Place.Kind != c.kind || own.Topic != c.topic || m.InReplyTo != c.reply {
 				t.Errorf("room %s, %s, topic %d, reply to %q, %v", m.Room, m.Place.Kind, own.Topic, m.InReplyTo, err)
@@ -111,7 +111,7 @@ func TestRooms(t *testing.T) {
 
 // IN-15: no two places share a room, no two messages an id.
 func TestNoCollisions(t *testing.T) {
-	rooms, memories := map[core.RoomID]bool{}, map[core.MemoryID]bool{}
+	rooms, memories := map[chat.RoomID]bool{}, map[chat.MemoryID]bool{}
 	for _, a := range []account{1, 12} {
 		for _, chat := range []int64{2, -2, 23, -1002, 1} {
 			for _, n := range []int{0, 1, 2, 3, 23} {
@@ -140,7 +140,7 @@ func TestBots(t *testing.T) {
 	for name, c := range map[string]struct {
 		chat, extra string
 		bot         bool
-		author      core.EntityID
+		author      chat.EntityID
 	}{
 		"person":             {inGroup, ``, false, "telegram/5"},
 		"bot":                {inGroup, `"from":{"id":8,"is_bot":true,"first_name":"B"}`, true, "telegram/8"},
@@ -162,7 +162,7 @@ func TestBots(t *testing.T) {
 				extra += "," + c.extra
 			}
 			switch in := read(t, c.chat, extra).(type) {
-			case core.Message:
+			case chat.Message:
 				if in.Bot != c.bot || in.Author != c.author {
 					t.Errorf("bot %t, author %s", in.Bot, in.Author)
 				}
@@ -209,7 +209,7 @@ func TestAddressed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text, _ := json.Marshal(c.text)
 			for _, fields := range [][2]string{{"text", "entities"}, {"caption", "caption_entities"}} {
-				m := read(t, inGroup, `"`+fields[0]+`":`+string(text)+`,"`+fields[1]+`":[`+c.entities+`]`+c.more).(core.Message)
+				m := read(t, inGroup, `"`+fields[0]+`":`+string(text)+`,"`+fields[1]+`":[`+c.entities+`]`+c.more).(chat.Message)
 				if m.Addressed != c.want || m.Text != strings.TrimSuffix(c.text, "@parley_bot") && m.Text != c.text {
 					t.Errorf("%s: addressed %t, text %q", fields[0], m.Addressed, m.Text)
 				}
@@ -240,14 +240,14 @@ func TestCommands(t *testing.T) {
 	} {
 		entities, _ := json.Marshal([]map[string]any{{"type": "bot_command", "offset": 0, "length": c.length}})
 		in := read(t, c.chat, `"text":"`+c.text+`","entities":`+string(entities)+c.more)
-		if in := in.(core.Message); in.Text != c.want || in.Addressed != c.addressed {
+		if in := in.(chat.Message); in.Text != c.want || in.Addressed != c.addressed {
 			t.Errorf("%s: %q, addressed %t", c.text, in.Text, in.Addressed)
 		}
 	}
-	if in := read(t, inGroup, `"text":"@parley_bot /stop","entities":[{"type":"mention","offset":0,"length":11}]`).(core.Message); in.Text != "/stop" || !in.Addressed {
+	if in := read(t, inGroup, `"text":"@parley_bot /stop","entities":[{"type":"mention","offset":0,"length":11}]`).(chat.Message); in.Text != "/stop" || !in.Addressed {
 		t.Errorf("%+v", in)
 	}
-	if in := read(t, inPrivate, `"text":"say /stop","entities":[{"type":"bot_command","offset":4,"length":5}]`); in.(core.Message).Text != "say /stop" {
+	if in := read(t, inPrivate, `"text":"say /stop","entities":[{"type":"bot_command","offset":4,"length":5}]`); in.(chat.Message).Text != "say /stop" {
 		t.Errorf("%+v", in)
 	}
 }
@@ -269,7 +269,7 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		in := self{account: us, username: "parley_bot"}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first)
-		if m, ok := in.(core.Message); ok && (m.ID == "" || len(m.Address.ConnectorData) > core.MaxOwn) {
+		if m, ok := in.(chat.Message); ok && (m.ID == "" || len(m.Address.ConnectorData) > chat.MaxOwn) {
 			t.Errorf("%+v", m)
 		}
 	})
@@ -283,11 +283,11 @@ func TestOverTheWire(t *testing.T) {
 		forum := r.AddSupergroup("Forum", true)
 		topic := r.AddTopic(forum, "One")
 		r.Say(forum, ada, "hello @parley_bot", telegramfake.InTopic(topic))
-		if m := r.last(); !m.Addressed || m.Place.Kind != core.Thread || m.InReplyTo != "" || m.Place.Name != "Forum" {
+		if m := r.last(); !m.Addressed || m.Place.Kind != chat.Thread || m.InReplyTo != "" || m.Place.Name != "Forum" {
 			t.Errorf("%+v", m)
 		}
 		r.Say(forum, ada, "and you, Parley", telegramfake.MentionBot("Parley"))
-		if m := r.last(); !m.Addressed || m.Place.Kind != core.Forum {
+		if m := r.last(); !m.Addressed || m.Place.Kind != chat.Forum {
 			t.Errorf("%+v", m)
 		}
 		r.Say(forum, ada, "write to me@parley_bot.org")

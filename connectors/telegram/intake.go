@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -118,7 +118,7 @@ func (i *intake) taken(id int) {
 // hopeless gives an update up that no later try can help, so that it does not stop the others for ever.
 func (i *intake) hopeless(id int, err error) bool {
 	k := i.kept[id]
-	if k == nil || !errors.Is(err, core.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
+	if k == nil || !errors.Is(err, chat.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
 		return false
 	}
 	i.log.Error("an update can't be stored and is dropped", "update", id, "since", k.since, "err", err)

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // What is neither text nor a file reaches the model in words (IN-14 holds for it too); notices of a chat do not.
@@ -28,7 +28,7 @@ func TestKindsInWords(t *testing.T) {
 		`"new_chat_title":"Seven"`:                                                                                                   "",
 		`"pinned_message":{"message_id":3,"date":1,"chat":{"id":5},"text":"Hi"}`:                                                     "",
 	} {
-		in, ok := read(t, inPrivate, fields).(core.Message)
+		in, ok := read(t, inPrivate, fields).(chat.Message)
 		if ok != (want != "") || in.Text != want {
 			t.Errorf("%s is %q, want %q", fields, in.Text, want)
 		}
@@ -61,7 +61,7 @@ func TestOddFields(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		in, ok := self{account: us}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first).(core.Message)
+		in, ok := self{account: us}.inbound(u.Message, u.newer.Message, newMoves(us, nil).first).(chat.Message)
 		if !ok || in.Text != want || in.At.IsZero() || in.At.Year() < 2000 {
 			t.Errorf("%s is %+v", fields, in)
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // handed are the inbounds that came since the last call.
-func (r *rig) handed() []core.Inbound {
+func (r *rig) handed() []chat.Inbound {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,7 +24,7 @@ func (r *rig) handed() []core.Inbound {
 	return all
 }
 
-func (r *rig) gets(want ...core.Inbound) {
+func (r *rig) gets(want ...chat.Inbound) {
 	r.t.Helper()
 	if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)); diff != "" {
 		r.t.Errorf("handed over (-want +got):\n%s", diff)
@@ -35,30 +35,30 @@ func (r *rig) gets(want ...core.Inbound) {
 func TestComesAndGoes(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat, club := r.AddPrivate(ada), r.AddGroup("Club")
+		conv, club := r.AddPrivate(ada), r.AddGroup("Club")
 		r.run(r.bot)
-		who := core.Entity{ID: entity(ada.ID), Connector: "telegram", Names: []string{"Ada"}}
+		who := chat.Entity{ID: entity(ada.ID), Connector: "telegram", Names: []string{"Ada"}}
 		room := r.bot.account.room(club.ID, 0)
-		world := core.World{ID: core.WorldID(room), Connector: "telegram", Name: "Club"}
+		world := chat.World{ID: chat.WorldID(room), Connector: "telegram", Name: "Club"}
 		r.JoinBot(club, ada)
-		r.gets(core.Joined{World: world, Room: core.Room{
-			ID: room, World: world.ID, Kind: core.Group, Connector: "telegram", Name: "Club", Chats: chats(club.ID, club.ID),
+		r.gets(chat.Joined{World: world, Room: chat.Room{
+			ID: room, World: world.ID, Kind: chat.Group, Connector: "telegram", Name: "Club", Chats: chats(club.ID, club.ID),
 		}})
 		r.Enter(club, ada)
-		r.gets(core.Joined{World: world, Entity: who})
+		r.gets(chat.Joined{World: world, Entity: who})
 		r.Promote(club, ada)
-		r.gets(core.Joined{World: world, Entity: who, Role: "administrator"})
+		r.gets(chat.Joined{World: world, Entity: who, Role: "administrator"})
 		r.Leave(club, ada)
-		r.gets(core.Left{World: world.ID, Entity: who.ID})
+		r.gets(chat.Left{World: world.ID, Entity: who.ID})
 		r.Enter(club, r.Bot())
 		r.gets() // the other update tells that
 		r.Kick(club, ada)
-		r.gets(core.Left{World: world.ID})
-		direct := r.bot.account.room(chat.ID, 0)
+		r.gets(chat.Left{World: world.ID})
+		direct := r.bot.account.room(conv.ID, 0)
 		r.Block(ada)
-		r.gets(core.Left{Room: direct})
+		r.gets(chat.Left{Room: direct})
 		r.Unblock(ada)
-		r.gets(core.Joined{Room: core.Room{ID: direct, Kind: core.Direct, Connector: "telegram", Name: "Ada", Chats: chats(chat.ID, chat.ID)}})
+		r.gets(chat.Joined{Room: chat.Room{ID: direct, Kind: chat.Direct, Connector: "telegram", Name: "Ada", Chats: chats(conv.ID, conv.ID)}})
 	})
 }
 
@@ -68,7 +68,7 @@ func TestMembershipComesAgain(t *testing.T) {
 		ada := r.AddUser("Ada", "ada")
 		club := r.AddGroup("Club")
 		refused := 0
-		r.refuse(func(core.Inbound) error {
+		r.refuse(func(chat.Inbound) error {
 			if refused++; refused < 3 {
 				return errDown
 			}
@@ -82,7 +82,7 @@ func TestMembershipComesAgain(t *testing.T) {
 		if len(got) != 2 {
 			t.Fatalf("handed over %+v", got)
 		}
-		if _, ok := got[0].(core.Left); !ok {
+		if _, ok := got[0].(chat.Left); !ok {
 			t.Errorf("first came %+v", got[0])
 		}
 	})
@@ -92,17 +92,17 @@ func TestMembershipComesAgain(t *testing.T) {
 func TestReactions(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat := r.AddPrivate(ada)
+		conv := r.AddPrivate(ada)
 		r.run(r.bot)
-		m := r.Say(chat, ada, "hello")
+		m := r.Say(conv, ada, "hello")
 		r.handed()
-		reaction := func(emoji string, added bool) core.Reaction {
-			return core.Reaction{Room: r.bot.account.room(chat.ID, 0), Author: entity(ada.ID), Name: "Ada",
-				On: r.bot.account.memory(chat.ID, m.ID), Emoji: emoji, Added: added}
+		reaction := func(emoji string, added bool) chat.Reaction {
+			return chat.Reaction{Room: r.bot.account.room(conv.ID, 0), Author: entity(ada.ID), Name: "Ada",
+				On: r.bot.account.memory(conv.ID, m.ID), Emoji: emoji, Added: added}
 		}
-		compare := func(want ...core.Inbound) {
+		compare := func(want ...chat.Inbound) {
 			t.Helper()
-			if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(core.Reaction{}, "At")); diff != "" {
+			if diff := cmp.Diff(want, r.handed(), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(chat.Reaction{}, "At")); diff != "" {
 				t.Errorf("handed over (-want +got):\n%s", diff)
 			}
 		}
@@ -170,7 +170,7 @@ func TestMigrationIsKept(t *testing.T) {
 		book.broken(nil)
 		wait(pollTime)
 		r.want("before", "after")
-		if got := r.last(); got.Room != room || got.Place.World != core.WorldID(room) {
+		if got := r.last(); got.Room != room || got.Place.World != chat.WorldID(room) {
 			t.Errorf("the room became %s in %s", got.Room, got.Place.World)
 		}
 		if err := stop(); err != nil {
@@ -182,7 +182,7 @@ func TestMigrationIsKept(t *testing.T) {
 		if got := r.last(); got.Room != room || got.Text != "later" {
 			t.Errorf("in the next process %q came in %s", got.Text, got.Room)
 		}
-		s, err := next.Open(t.Context(), core.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
+		s, err := next.Open(t.Context(), chat.Address{ConnectorData: address{Chat: club.ID, Kind: group}.encode()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -283,11 +283,11 @@ func (p *poller) edited(ctx context.Context, u update) error {
 	if u.EditedMessage.Location != nil {
 		return nil // a live location moves all the time: that is no new question
 	}
-	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(core.Message)
+	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(chat.Message)
 	if !ok {
 		return nil
 	}
-	if _, err := p.intake.h(ctx, core.Edited{Memory: m.Memory}); err != nil {
+	if _, err := p.intake.h(ctx, chat.Edited{Memory: m.Memory}); err != nil {
 		return fmt.Errorf("hand over an edit of %s: %w", m.ID, err)
 	}
 	return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 )
 
 var errDown = errors.New("the store is down")
@@ -37,17 +37,17 @@ func TestHandsOverInOrder(t *testing.T) {
 func TestEndConfirms(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat := r.AddPrivate(ada)
+		room := r.AddPrivate(ada)
 		ctx, cancel := context.WithCancel(t.Context())
-		r.refuse(func(in core.Inbound) error {
-			if in.(core.Message).Text == "two" {
+		r.refuse(func(in chat.Inbound) error {
+			if in.(chat.Message).Text == "two" {
 				cancel()
 				return context.Canceled
 			}
 			return nil
 		})
 		for _, text := range []string{"one", "two", "three"} {
-			r.Say(chat, ada, text)
+			r.Say(room, ada, text)
 		}
 		if err := r.bot.Run(ctx, r.handle); err != nil {
 			t.Errorf("Run returned %v", err)
@@ -63,11 +63,11 @@ func TestEndConfirms(t *testing.T) {
 func TestKeepsWhatIsNotTaken(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat := r.AddPrivate(ada)
-		r.refuse(func(core.Inbound) error { return errDown })
+		room := r.AddPrivate(ada)
+		r.refuse(func(chat.Inbound) error { return errDown })
 		stop := r.run(r.bot)
-		r.Say(chat, ada, "one")
-		r.Say(chat, ada, "two")
+		r.Say(room, ada, "one")
+		r.Say(room, ada, "two")
 		wait(30 * time.Second)
 		r.want()
 		if n := r.count("getUpdates"); n > 12 {
@@ -90,17 +90,17 @@ func TestKeepsWhatIsNotTaken(t *testing.T) {
 func TestComesAgainAfterACrash(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat := r.AddPrivate(ada)
+		room := r.AddPrivate(ada)
 		r.run(r.bot)
-		r.Say(chat, ada, "one")
+		r.Say(room, ada, "one")
 		first := r.last()
 		wait(time.Minute)
 		r.Redeliver(r.Updates()[0].ID)
 		wait(time.Second)
-		r.Say(chat, ada, "two")
+		r.Say(room, ada, "two")
 		r.want("one", "one", "two")
 		r.mu.Lock()
-		again := r.got[1].(core.Message)
+		again := r.got[1].(chat.Message)
 		r.mu.Unlock()
 		if again.ID != first.ID || again.Room != first.Room {
 			t.Errorf("came as %q, and again as %q", first.ID, again.ID)
@@ -113,8 +113,8 @@ func TestOneRoomDoesNotStopOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
-		r.refuse(func(in core.Inbound) error {
-			if in.(core.Message).Text == "a1" {
+		r.refuse(func(in chat.Inbound) error {
+			if in.(chat.Message).Text == "a1" {
 				return errDown
 			}
 			return nil
@@ -136,8 +136,8 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada, bob := r.AddUser("Ada", "ada"), r.AddUser("Bob", "bob")
 		bad, good := r.AddPrivate(ada), r.AddPrivate(bob)
-		r.refuse(func(in core.Inbound) error {
-			if in.(core.Message).Text == "poison" {
+		r.refuse(func(in chat.Inbound) error {
+			if in.(chat.Message).Text == "poison" {
 				return errDown
 			}
 			return nil
@@ -415,18 +415,18 @@ func TestSaysWhoItIs(t *testing.T) {
 func TestEdits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")
-		chat := r.AddPrivate(ada)
+		room := r.AddPrivate(ada)
 		r.run(r.bot)
-		m := r.Say(chat, ada, "one")
+		m := r.Say(room, ada, "one")
 		first := r.last()
-		r.refuse(func(in core.Inbound) error {
-			if _, edit := in.(core.Edited); edit {
+		r.refuse(func(in chat.Inbound) error {
+			if _, edit := in.(chat.Edited); edit {
 				return errDown
 			}
 			return nil
 		})
 		r.UserEdit(m, "one, changed")
-		r.Say(chat, ada, "two")
+		r.Say(room, ada, "two")
 		wait(30 * time.Second)
 		r.want("one")
 		r.refuse(nil)
@@ -436,7 +436,7 @@ func TestEdits(t *testing.T) {
 		defer r.mu.Unlock()
 		want := first.Memory
 		want.Text = "one, changed"
-		if e := r.got[1].(core.Edited); !reflect.DeepEqual(e.Memory, want) {
+		if e := r.got[1].(chat.Edited); !reflect.DeepEqual(e.Memory, want) {
 			t.Errorf("edited is %+v, want %+v", e.Memory, want)
 		}
 	})

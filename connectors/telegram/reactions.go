@@ -7,7 +7,7 @@ import (
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // reactions are MessageReactionUpdated: what somebody's reactions to a message were, and are now (Bot API 7.0).
@@ -38,8 +38,8 @@ func (r reaction) sign() string {
 }
 
 // changes says what was taken away and what was added. Topics are not told: a message that is remembered knows its room.
-func (s self) changes(r *reactions, first func(int64) int64) (all []core.Inbound) {
-	change := core.Reaction{
+func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound) {
+	change := chat.Reaction{
 		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), At: time.Unix(int64(r.Date), 0).UTC(),
 	}
 	switch {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"parley/connectors/telegram/telegramfake"
-	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -229,7 +229,7 @@ func TestScopes(t *testing.T) {
 func TestOpen(t *testing.T) {
 	bot := New(Options{Token: telegramfake.DefaultToken})
 	for _, own := range []string{"", "{}", "nonsense", `{"chat":5}`, `{"chat":0,"kind":"private"}`, `{"chat":5,"kind":"x"}`} {
-		if _, err := bot.Open(t.Context(), core.Address{ConnectorData: []byte(own)}); !errors.Is(err, core.ErrUnreached) {
+		if _, err := bot.Open(t.Context(), chat.Address{ConnectorData: []byte(own)}); !errors.Is(err, chat.ErrUnreached) {
 			t.Errorf("%q: %v", own, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"parley/connectors"
 	"parley/core"
+	"parley/core/chat"
 	"parley/progressive"
 )
 
@@ -116,10 +117,10 @@ func (t *Telegram) Close() error {
 }
 
 // Open implements [connectors.Poster].
-func (t *Telegram) Open(ctx context.Context, a core.Address) (progressive.Sink, error) {
+func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, error) {
 	own, err := parseAddress(a.ConnectorData)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", core.ErrUnreached, err)
+		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
 		own.Message, own.Asker = 0, "" // what was written there last
@@ -192,7 +193,7 @@ func (t *Telegram) webhook(ctx context.Context) (string, error) {
 // listCommands makes clients offer the commands where people write.
 func (t *Telegram) listCommands(ctx context.Context) error {
 	type item struct {
-		Command     core.CommandName `json:"command"`
+		Command     chat.CommandName `json:"command"`
 		Description string           `json:"description"`
 	}
 	var items []item

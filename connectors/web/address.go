@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 )
 
 // addressKeyName is where the key of the day is kept. Its form is stored, hence stays.
@@ -30,14 +30,14 @@ type addressKey struct {
 }
 
 // name returns what stands for the visitor's address today (SE-10).
-func (k *addressKey) name(ctx context.Context, address string) (core.EntityID, error) {
+func (k *addressKey) name(ctx context.Context, address string) (chat.EntityID, error) {
 	key, err := k.today(ctx)
 	if err != nil {
 		return "", err
 	}
 	h := hmac.New(sha256.New, []byte(key))
 	h.Write([]byte(address)) // never fails
-	return core.EntityID(Name + "/address/" + hex.EncodeToString(h.Sum(nil)[:8])), nil
+	return chat.EntityID(Name + "/address/" + hex.EncodeToString(h.Sum(nil)[:8])), nil
 }
 
 // today returns the key of the day, and makes it if there is none.
@@ -66,7 +66,7 @@ func (k *addressKey) today(ctx context.Context) (string, error) {
 
 // payer returns who pays for what r asks for: an address, with all its conversations (SE-10). It answers the request itself if
 // that can't be found out.
-func (w *Web) payer(rw http.ResponseWriter, r *http.Request) (core.EntityID, bool) {
+func (w *Web) payer(rw http.ResponseWriter, r *http.Request) (chat.EntityID, bool) {
 	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
 	if err != nil {
 		w.broken(rw, "hash a visitor's address", err)

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/sim"
 )
@@ -21,73 +21,73 @@ import (
 // rooms is a store that knows every conversation, unless it is broken.
 type rooms struct{ broken error }
 
-func (s rooms) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+func (s rooms) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	if strings.HasSuffix(string(id), "unknown") {
-		return core.Room{}, core.ErrNotFound
+		return chat.Room{}, chat.ErrNotFound
 	}
-	return core.Room{ID: id, Kind: core.API, Connector: Name}, s.broken
+	return chat.Room{ID: id, Kind: chat.API, Connector: Name}, s.broken
 }
 
-func (s rooms) SaveRoom(context.Context, core.Room) error { return s.broken }
+func (s rooms) SaveRoom(context.Context, chat.Room) error { return s.broken }
 
-func (s rooms) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) {
-	return []core.Question{{ID: "q", Run: "r", Options: []string{"Yes", "No"}}}, nil
+func (s rooms) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) {
+	return []chat.Question{{ID: "q", Run: "r", Options: []string{"Yes", "No"}}}, nil
 }
 
-func (s rooms) Recent(_ context.Context, _ core.RoomID, kind core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
-	if kind != core.Said {
+func (s rooms) Recent(_ context.Context, _ chat.RoomID, kind chat.MemoryKind, _ chat.ResponseID, _ int) ([]chat.Memory, error) {
+	if kind != chat.Said {
 		return nil, nil
 	}
 	return nil, s.broken
 }
 
-func (s rooms) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+func (s rooms) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, error) {
 	room, _, ok := strings.Cut(string(id), "#")
 	if !ok {
-		return core.Memory{}, core.ErrNotFound
+		return chat.Memory{}, chat.ErrNotFound
 	}
-	return core.Memory{ID: id, Room: core.RoomID(room)}, s.broken
+	return chat.Memory{ID: id, Room: chat.RoomID(room)}, s.broken
 }
 
-func (s rooms) File(_ context.Context, run core.RunID, n int) (llm.File, error) {
+func (s rooms) File(_ context.Context, run chat.RunID, n int) (llm.File, error) {
 	if n != 0 {
-		return llm.File{}, core.ErrNotFound
+		return llm.File{}, chat.ErrNotFound
 	}
 	return llm.File{Type: "image/png", Data: []byte(run)}, nil
 }
 
-func (s rooms) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (core.FilePart, error) {
+func (s rooms) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (chat.FilePart, error) {
 	b, err := s.File(ctx, run, n)
 	return partOf(b, from, length), err
 }
 
-func (s rooms) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+func (s rooms) Known(_ context.Context, in chat.Memory) (chat.Accepted, error) {
 	if strings.HasSuffix(string(in.ID), "/known") {
-		return core.Accepted{Memory: in.ID, Duplicate: true}, nil
+		return chat.Accepted{Memory: in.ID, Duplicate: true}, nil
 	}
-	return core.Accepted{}, core.ErrNotFound
+	return chat.Accepted{}, chat.ErrNotFound
 }
 
 // partOf is a piece of b, as a store gives it.
-func partOf(b llm.File, from, length int64) core.FilePart {
+func partOf(b llm.File, from, length int64) chat.FilePart {
 	size := int64(len(b.Data))
 	from = min(from, size)
-	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}
+	return chat.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}
 }
 
 // answers gives every run the same answer.
 type answers struct{ a *answer.Answer }
 
-func (a answers) Watch(context.Context, core.RunID) (*answer.Answer, error) { return a.a, nil }
+func (a answers) Watch(context.Context, chat.RunID) (*answer.Answer, error) { return a.a, nil }
 
 // serve runs a web connector in a bubble and gives a client for it.
-func serve(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *answer.Answer)) {
+func serve(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.Accepted, error), play func(*http.Client, *answer.Answer)) {
 	t.Helper()
 	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer) })
 }
 
 // serveUntil is serve with a function that stops the connector.
-func serveUntil(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*http.Client, *answer.Answer, func())) {
+func serveUntil(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.Accepted, error), play func(*http.Client, *answer.Answer, func())) {
 	t.Helper()
 	serveOn(t, edit, submit, func(_ *Web, n network) { play(n.client, n.answer, n.stop) })
 }
@@ -100,7 +100,7 @@ type network struct {
 	stop   func()
 }
 
-func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.Accepted, error), play func(*Web, network)) {
+func serveOn(t *testing.T, edit func(*Options), submit func(chat.Inbound) (chat.Accepted, error), play func(*Web, network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := sim.NewNet()
@@ -109,7 +109,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.
 			t.Fatal(err)
 		}
 		a := &answer.Answer{}
-		o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
+		o := Options{Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{a}, Store: rooms{},
 			Ready: func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler)}
 		if edit != nil {
 			edit(&o)
@@ -118,7 +118,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.
 		ended := make(chan error, 1)
 		w := New(o)
 		go func() {
-			ended <- w.Run(ctx, func(_ context.Context, in core.Inbound) (core.Accepted, error) { return submit(in) })
+			ended <- w.Run(ctx, func(_ context.Context, in chat.Inbound) (chat.Accepted, error) { return submit(in) })
 		}()
 		client := &http.Client{Transport: &http.Transport{DialContext: n.Dial}}
 		dial := func(network, address string) (net.Conn, error) { return n.Dial(ctx, network, address) }
@@ -131,7 +131,7 @@ func serveOn(t *testing.T, edit func(*Options), submit func(core.Inbound) (core.
 	})
 }
 
-func accept(core.Inbound) (core.Accepted, error) { return core.Accepted{Run: "run"}, nil }
+func accept(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "run"}, nil }
 
 func post(t *testing.T, c *http.Client, path, body string) (*http.Response, string) {
 	t.Helper()
@@ -179,7 +179,7 @@ func TestRefusedRequests(t *testing.T) {
 // What is not stored is not acknowledged, and people read no internal text.
 func TestBrokenStore(t *testing.T) {
 	inner := errors.New("disk on fire at /var/secret")
-	broken := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, inner }
+	broken := func(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{}, inner }
 	serve(t, nil, broken, func(client *http.Client, _ *answer.Answer) {
 		resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)
 		if resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "fire") {
@@ -189,7 +189,7 @@ func TestBrokenStore(t *testing.T) {
 }
 
 func TestTooManyMessages(t *testing.T) {
-	none := func(core.Inbound) (core.Accepted, error) { return core.Accepted{}, nil }
+	none := func(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{}, nil }
 	serve(t, func(o *Options) { o.Limits.MessagesPerMinute = 2 }, none, func(client *http.Client, _ *answer.Answer) {
 		for i := range 3 {
 			resp, body := post(t, client, "/api/conversations/c/messages/stream", `{"text":"a"}`)

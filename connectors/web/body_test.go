@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"parley/connectors"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // loopback runs a web connector on a real port until the test ends, and returns its address. A nil handler accepts nothing.
@@ -24,7 +24,7 @@ func loopback(t *testing.T, edit func(*Options), h connectors.Handler) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Listener: l, Agent: core.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
+	o := Options{Listener: l, Agent: chat.Agent{ID: "agent", Name: "A"}, Answers: answers{&answer.Answer{}}, Store: rooms{},
 		Log: slog.New(slog.DiscardHandler)}
 	if edit != nil {
 		edit(&o)

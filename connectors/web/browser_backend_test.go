@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"parley/connectors/web"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
 // backend stands in for the runtime and its store: a test writes every answer itself.
 type backend struct {
 	asked  chan *reply      // every new question
-	chosen chan core.Choice // every choice that was taken
+	chosen chan chat.Choice // every choice that was taken
 
 	mu      sync.Mutex
-	rooms   map[core.RoomID]core.Room
-	said    map[core.RoomID][]core.Memory
-	replies map[core.RunID]*reply
+	rooms   map[chat.RoomID]chat.Room
+	said    map[chat.RoomID][]chat.Memory
+	replies map[chat.RunID]*reply
 	shelf   map[int]llm.File  // the files of every answer; without any, all are the same picture
 	open    map[string]*reply // what is asked while an answer goes on, by its id
 	refuse  string            // what is said of every choice that is pressed
@@ -35,38 +35,38 @@ type backend struct {
 type reply struct {
 	answer.Answer
 	b        *backend
-	question core.Memory
+	question chat.Memory
 }
 
 func newBackend() *backend {
 	return &backend{
 		asked:   make(chan *reply, 64),
-		chosen:  make(chan core.Choice, 64),
+		chosen:  make(chan chat.Choice, 64),
 		open:    map[string]*reply{},
-		rooms:   map[core.RoomID]core.Room{},
-		said:    map[core.RoomID][]core.Memory{},
-		replies: map[core.RunID]*reply{},
+		rooms:   map[chat.RoomID]chat.Room{},
+		said:    map[chat.RoomID][]chat.Memory{},
+		replies: map[chat.RunID]*reply{},
 	}
 }
 
-func (b *backend) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+func (b *backend) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	r, ok := b.rooms[id]
 	if !ok {
-		return core.Room{}, core.ErrNotFound
+		return chat.Room{}, chat.ErrNotFound
 	}
 	return r, nil
 }
 
-func (b *backend) SaveRoom(_ context.Context, r core.Room) error {
+func (b *backend) SaveRoom(_ context.Context, r chat.Room) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.rooms[r.ID] = r
 	return nil
 }
 
-func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+func (b *backend) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, room := range b.said {
@@ -76,10 +76,10 @@ func (b *backend) Memory(_ context.Context, id core.MemoryID) (core.Memory, erro
 			}
 		}
 	}
-	return core.Memory{}, core.ErrNotFound
+	return chat.Memory{}, chat.ErrNotFound
 }
 
-func (b *backend) File(_ context.Context, _ core.RunID, n int) (llm.File, error) {
+func (b *backend) File(_ context.Context, _ chat.RunID, n int) (llm.File, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.shelf == nil {
@@ -87,26 +87,26 @@ func (b *backend) File(_ context.Context, _ core.RunID, n int) (llm.File, error)
 	}
 	f, ok := b.shelf[n]
 	if !ok {
-		return f, core.ErrNotFound
+		return f, chat.ErrNotFound
 	}
 	return f, nil
 }
 
-func (b *backend) FilePart(ctx context.Context, run core.RunID, n int, from, length int64) (core.FilePart, error) {
+func (b *backend) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (chat.FilePart, error) {
 	f, err := b.File(ctx, run, n)
 	size := int64(len(f.Data))
 	from = min(from, size)
-	return core.FilePart{Name: f.Name, Type: f.Type, Size: size, Data: f.Data[from:min(from+length, size)]}, err
+	return chat.FilePart{Name: f.Name, Type: f.Type, Size: size, Data: f.Data[from:min(from+length, size)]}, err
 }
 
-func (b *backend) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+func (b *backend) Known(_ context.Context, in chat.Memory) (chat.Accepted, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	run := core.RunID("run/" + in.ID)
+	run := chat.RunID("run/" + in.ID)
 	if b.replies[run] == nil {
-		return core.Accepted{}, core.ErrNotFound
+		return chat.Accepted{}, chat.ErrNotFound
 	}
-	return core.Accepted{Memory: in.ID, Run: run, Duplicate: true}, nil
+	return chat.Accepted{Memory: in.ID, Run: run, Duplicate: true}, nil
 }
 
 // keep makes files those of every answer.
@@ -129,20 +129,20 @@ func onePixel() llm.File {
 
 const pixel = "R0lGODlhAQABAIAAAP///wAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
 
-func (b *backend) OpenQuestions(context.Context, core.RoomID) ([]core.Question, error) {
+func (b *backend) OpenQuestions(context.Context, chat.RoomID) ([]chat.Question, error) {
 	return nil, nil
 }
 
-func (b *backend) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, _ core.ResponseID, _ int) ([]core.Memory, error) {
-	if kind != core.Said {
+func (b *backend) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, _ chat.ResponseID, _ int) ([]chat.Memory, error) {
+	if kind != chat.Said {
 		return nil, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return append([]core.Memory(nil), b.said[room]...), nil
+	return append([]chat.Memory(nil), b.said[room]...), nil
 }
 
-func (b *backend) Watch(_ context.Context, id core.RunID) (*answer.Answer, error) {
+func (b *backend) Watch(_ context.Context, id chat.RunID) (*answer.Answer, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return &b.replies[id].Answer, nil
@@ -156,14 +156,14 @@ func (b *backend) forget() {
 }
 
 // handle takes what people do, as the runtime would.
-func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, error) {
+func (b *backend) handle(_ context.Context, in chat.Inbound) (chat.Accepted, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch in := in.(type) {
-	case core.Message:
-		run := core.RunID("run/" + in.ID)
+	case chat.Message:
+		run := chat.RunID("run/" + in.ID)
 		if r := b.replies[run]; r != nil {
-			return core.Accepted{Memory: in.ID, Run: run, Duplicate: true, Altered: r.question.Text != in.Text}, nil
+			return chat.Accepted{Memory: in.ID, Run: run, Duplicate: true, Altered: r.question.Text != in.Text}, nil
 		}
 		if c, ok := b.named(in); ok {
 			return b.choose(c, in.ID), nil
@@ -172,48 +172,48 @@ func (b *backend) handle(_ context.Context, in core.Inbound) (core.Accepted, err
 		b.replies[run] = r
 		b.said[in.Room] = append(b.said[in.Room], in.Memory)
 		b.asked <- r
-		return core.Accepted{Memory: in.ID, Run: run}, nil
-	case core.Choice:
+		return chat.Accepted{Memory: in.ID, Run: run}, nil
+	case chat.Choice:
 		if b.refuse != "" {
-			return core.Accepted{Refused: b.refuse}, nil
+			return chat.Accepted{Refused: b.refuse}, nil
 		}
-		return b.choose(in, core.MemoryID("choice/"+in.Question)), nil
-	case core.Command:
+		return b.choose(in, chat.MemoryID("choice/"+in.Question)), nil
+	case chat.Command:
 		for _, r := range b.replies {
 			if r.question.Room == in.Room && !r.View().Outcome.Done() {
 				r.finishLocked(answer.Outcome{Status: answer.Stopped}, "_(Stopped.)_")
 			}
 		}
 	}
-	return core.Accepted{}, nil
+	return chat.Accepted{}, nil
 }
 
 // named is the choice that a message is, if it is one.
-func (b *backend) named(in core.Message) (core.Choice, bool) {
+func (b *backend) named(in chat.Message) (chat.Choice, bool) {
 	for id, asker := range b.open {
 		v := asker.View()
 		if v.Outcome.Done() || asker.question.Room != in.Room {
 			continue
 		}
 		if n := slices.Index(v.Choices.Options, in.Text); n >= 0 {
-			return core.Choice{Question: id, Option: n, Room: in.Room, Author: in.Author}, true
+			return chat.Choice{Question: id, Option: n, Room: in.Room, Author: in.Author}, true
 		}
 	}
-	return core.Choice{}, false
+	return chat.Choice{}, false
 }
 
 // choose takes a choice as an action's that waits for it: nothing comes of it but that the answer goes on.
-func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
+func (b *backend) choose(c chat.Choice, id chat.MemoryID) chat.Accepted {
 	asker := b.open[c.Question]
 	if asker == nil {
-		return core.Accepted{Refused: "This question has closed."}
+		return chat.Accepted{Refused: "This question has closed."}
 	}
 	delete(b.open, c.Question)
-	b.said[c.Room] = append(b.said[c.Room], core.Memory{
+	b.said[c.Room] = append(b.said[c.Room], chat.Memory{
 		ID: id, Room: c.Room, Author: c.Author, Text: asker.View().Choices.Options[c.Option], InReplyTo: "run/" + asker.question.ID, At: time.Now(),
 	})
-	carrier := &reply{b: b, question: core.Memory{ID: id, Room: c.Room}}
-	run := core.RunID("run/" + id)
+	carrier := &reply{b: b, question: chat.Memory{ID: id, Room: c.Room}}
+	run := chat.RunID("run/" + id)
 	b.replies[run] = carrier
 	if b.carries {
 		b.asked <- carrier
@@ -221,7 +221,7 @@ func (b *backend) choose(c core.Choice, id core.MemoryID) core.Accepted {
 		carrier.End(answer.Outcome{Status: answer.Ignored})
 	}
 	b.chosen <- c
-	return core.Accepted{Memory: id, Run: run}
+	return chat.Accepted{Memory: id, Run: run}
 }
 
 // offer asks people while the answer goes on.
@@ -257,8 +257,8 @@ func (r *reply) finishLocked(o answer.Outcome, mark string) {
 		r.Apply(answer.Change{Kind: answer.Text, Step: 1 << 20, Text: mark})
 	}
 	v := r.View()
-	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], core.Memory{
-		ID: core.MemoryID("run/" + r.question.ID), Room: r.question.Room, Author: "agent", Text: v.Text(), At: time.Now(),
+	r.b.said[r.question.Room] = append(r.b.said[r.question.Room], chat.Memory{
+		ID: chat.MemoryID("run/" + r.question.ID), Room: r.question.Room, Author: "agent", Text: v.Text(), At: time.Now(),
 		InReplyTo: r.question.ID, History: v.History, Calls: v.Calls(), Interrupted: o.Interrupted(), Failure: o.Failure,
 	})
 	r.End(o)
@@ -269,19 +269,19 @@ func (b *backend) restarted(r *reply) *reply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	again := &reply{b: b, question: r.question}
-	b.replies["run/"+core.RunID(r.question.ID)] = again
+	b.replies["run/"+chat.RunID(r.question.ID)] = again
 	return again
 }
 
 // choice is the next one that is taken.
-func (b *backend) choice(t *testing.T) core.Choice {
+func (b *backend) choice(t *testing.T) chat.Choice {
 	t.Helper()
 	select {
 	case c := <-b.chosen:
 		return c
 	case <-time.After(patience):
 		t.Fatal("nobody chose anything")
-		return core.Choice{}
+		return chat.Choice{}
 	}
 }
 
@@ -335,7 +335,7 @@ func start(t *testing.T, b *backend, l net.Listener, edit func(*web.Options)) *g
 	t.Helper()
 	taps := &tap{Listener: l}
 	o := web.Options{
-		Listener: taps, Agent: core.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
+		Listener: taps, Agent: chat.Agent{ID: "agent", Name: "Parley"}, Answers: b, Store: b,
 		Suggestions: []string{"What can you do?", "Show me progress", "Roll a die"},
 		Ready:       func(context.Context) error { return nil }, Log: slog.New(slog.DiscardHandler),
 	}

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"slices"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // choose takes what the page's reader chose, and streams what comes of it.
@@ -24,7 +24,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), BilledTo: payer})
+	acc, err := w.submit(r.Context(), chat.Choice{Question: c.id, Option: c.option, Room: room.ID, Author: visitor(room.ID), BilledTo: payer})
 	switch {
 	case err != nil:
 		w.broken(rw, "accept a choice", err)
@@ -81,29 +81,29 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 }
 
 // recent is what a reload shows: what was said, and commands with their answers, in the order of time.
-func (w *Web) recent(ctx context.Context, room core.RoomID) ([]core.Memory, error) {
-	said, err := w.opts.Store.Recent(ctx, room, core.Said, 0, shown)
+func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, error) {
+	said, err := w.opts.Store.Recent(ctx, room, chat.Said, 0, shown)
 	if err != nil {
 		return nil, err
 	}
-	aside, err := w.opts.Store.Recent(ctx, room, core.KindCommand, 0, shown)
+	aside, err := w.opts.Store.Recent(ctx, room, chat.KindCommand, 0, shown)
 	if err != nil || len(aside) == 0 {
 		return said, err
 	}
 	all := slices.Concat(said, aside)
-	slices.SortStableFunc(all, func(a, b core.Memory) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b chat.Memory) int { return a.At.Compare(b.At) })
 	return all[max(0, len(all)-shown):], nil
 }
 
 // offers are what is asked in room, by the message that asks.
-func (w *Web) offers(ctx context.Context, room core.RoomID) (map[core.MemoryID]*answer.Choices, error) {
+func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]*answer.Choices, error) {
 	open, err := w.opts.Store.OpenQuestions(ctx, room)
 	if err != nil {
 		return nil, err
 	}
-	offers := map[core.MemoryID]*answer.Choices{}
+	offers := map[chat.MemoryID]*answer.Choices{}
 	for _, q := range open {
-		offers[core.Run{ID: q.Run}.Said()] = &answer.Choices{ID: q.ID, Options: q.Options}
+		offers[chat.Run{ID: q.Run}.Said()] = &answer.Choices{ID: q.ID, Options: q.Options}
 	}
 	return offers, nil
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func TestClear(t *testing.T) {
@@ -22,11 +22,11 @@ func TestClear(t *testing.T) {
 		"not storing": {"c", io.ErrUnexpectedEOF, http.StatusServiceUnavailable, `{"error":"Your request could not be saved. Please try again."}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			submit := func(in core.Inbound) (core.Accepted, error) {
-				if in != (core.Cleared{Room: "web/c", Entirely: true, Person: "web/c"}) {
+			submit := func(in chat.Inbound) (chat.Accepted, error) {
+				if in != (chat.Cleared{Room: "web/c", Entirely: true, Person: "web/c"}) {
 					t.Errorf("submitted %+v", in)
 				}
-				return core.Accepted{Deleted: 7}, c.err
+				return chat.Accepted{Deleted: 7}, c.err
 			}
 			serve(t, nil, submit, func(client *http.Client, _ *answer.Answer) {
 				r, err := http.NewRequest(http.MethodDelete, "http://127.0.0.1:8080/api/conversations/"+c.id, nil)

@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -36,7 +36,7 @@ const (
 var errCrowded = errors.New("too many others are reading")
 
 // roomOf is the room of a conversation. Whoever knows the id may read and write there: it has 128 random bits.
-func roomOf(id string) core.RoomID { return core.RoomID(Name + "/" + id) }
+func roomOf(id string) chat.RoomID { return chat.RoomID(Name + "/" + id) }
 
 func newID() string {
 	var b [16]byte
@@ -49,9 +49,9 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := newID()
-	room := core.Room{
-		ID: roomOf(id), Kind: core.API, Connector: Name, Created: time.Now(),
-		Address: core.Address{Connector: Name, Room: roomOf(id)},
+	room := chat.Room{
+		ID: roomOf(id), Kind: chat.API, Connector: Name, Created: time.Now(),
+		Address: chat.Address{Connector: Name, Room: roomOf(id)},
 	}
 	if err := w.opts.Store.SaveRoom(r.Context(), room); err != nil {
 		w.broken(rw, "open a conversation", err)
@@ -63,10 +63,10 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 }
 
 // room finds the conversation that the request names, or answers the request.
-func (w *Web) room(rw http.ResponseWriter, r *http.Request) (core.Room, bool) {
+func (w *Web) room(rw http.ResponseWriter, r *http.Request) (chat.Room, bool) {
 	room, err := w.opts.Store.Room(r.Context(), roomOf(r.PathValue("id")))
 	switch {
-	case errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusNotFound, "Conversation not found.")
 	case err != nil:
 		w.broken(rw, "find a conversation", err)
@@ -120,7 +120,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 
 // lines are the newest messages of a conversation as JSON, newest first: as many as a reload shows, and as fit into a reply.
 // size is their length.
-func (w *Web) lines(ctx context.Context, room core.RoomID) (lines [][]byte, size int64, err error) {
+func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size int64, err error) {
 	recent, err := w.recent(ctx, room)
 	if err != nil {
 		return nil, 0, err
@@ -143,12 +143,12 @@ func (w *Web) lines(ctx context.Context, room core.RoomID) (lines [][]byte, size
 }
 
 // line is m as a reload shows it; offer is what can still be chosen there.
-func (w *Web) line(room core.RoomID, m core.Memory, offer *answer.Choices) message {
+func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) message {
 	line := message{
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
 		History: m.History, Tools: pastTools(m), Interrupted: m.Interrupted, FailureKind: m.Failure, Choices: offer,
 	}
-	if m.Author != core.EntityID(w.opts.Agent.ID) {
+	if m.Author != chat.EntityID(w.opts.Agent.ID) {
 		line.Role, line.Files = "user", attachedTo(m)
 		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // others are choices that were pressed
 			line.ClientMessageID = key
@@ -181,7 +181,7 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if _, err := w.submit(r.Context(), core.Command{Room: room.ID, Author: visitor(room.ID), Name: core.Stop}); err != nil {
+	if _, err := w.submit(r.Context(), chat.Command{Room: room.ID, Author: visitor(room.ID), Name: chat.Stop}); err != nil {
 		w.broken(rw, "stop an answer", err)
 		return
 	}
@@ -194,7 +194,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	acc, err := w.submit(r.Context(), core.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
+	acc, err := w.submit(r.Context(), chat.Cleared{Room: room.ID, Entirely: true, Person: visitor(room.ID)})
 	if err != nil {
 		w.broken(rw, "clear a conversation", err)
 		return
@@ -215,7 +215,7 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 
 // broken answers a request that failed for a reason of ours: the log gets it, people a sentence.
 func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
-	if errors.Is(err, core.ErrShutdown) {
+	if errors.Is(err, chat.ErrShutdown) {
 		retryLater(rw, time.Second)
 		fail(rw, http.StatusServiceUnavailable, "The gateway is restarting. Please try again.")
 		return

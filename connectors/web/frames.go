@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -51,8 +51,8 @@ const firstSnapshot = 2048
 // encoder turns what changes in an answer into frames. It holds what the reader has seen, and no text of its own.
 type encoder struct {
 	agent  string
-	room   core.RoomID
-	run    core.RunID // whose answer is encoded
+	room   chat.RoomID
+	run    chat.RunID // whose answer is encoded
 	legacy bool       // every frame of text holds the whole
 	chosen bool       // the message was taken as a choice
 
@@ -94,7 +94,7 @@ func (e *encoder) restart() (out []frame) {
 
 // encode gives the frames that bring the reader from what it has seen to view. changes are those between the two: all
 // their text comes where the last of it stands among the calls.
-func (e *encoder) encode(run core.RunID, changes []answer.Change, view answer.View) (out []frame) {
+func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) (out []frame) {
 	e.run = run
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
@@ -216,7 +216,7 @@ func toolFrame(id string, t answer.Tool) frame {
 	return f
 }
 
-func (e *encoder) done(run core.RunID, v answer.View) frame {
+func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	text := v.Text()
 	o := v.Outcome
 	f := frame{Type: "done", AgentName: e.agent, FailureKind: o.Failure, Interrupted: o.Interrupted()}
@@ -226,7 +226,7 @@ func (e *encoder) done(run core.RunID, v answer.View) frame {
 			f.Kind = "chosen"
 		}
 	} else {
-		said := core.Run{ID: run}.Said()
+		said := chat.Run{ID: run}.Said()
 		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer
 		if len(v.Files()) > 0 { // most answers have none
 			for _, c := range v.Calls() {

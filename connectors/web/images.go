@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"parley/connectors"
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -93,11 +93,11 @@ func (p picture) decode() (image, *refusal) {
 }
 
 // shelve keeps the images of a message until they are read.
-func (w *Web) shelve(id core.MemoryID, images []image) (files []core.Attachment) {
+func (w *Web) shelve(id chat.MemoryID, images []image) (files []chat.Attachment) {
 	for n, i := range images {
 		ref := fmt.Sprintf("%s/%d", id, n)
 		w.shelf.put(ref, i.data)
-		files = append(files, core.Attachment{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
+		files = append(files, chat.Attachment{Ref: ref, Name: i.name, Type: i.mimeType, Size: int64(len(i.data))})
 	}
 	return files
 }
@@ -106,13 +106,13 @@ var _ connectors.Fetcher = (*Web)(nil)
 
 // Fetch implements [connectors.Fetcher]. Pictures are not stored: a new process has none, nor has an old one those that had to
 // make room.
-func (w *Web) Fetch(_ context.Context, f core.Attachment, limit int64) (llm.File, error) {
+func (w *Web) Fetch(_ context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	data, ok := w.shelf.get(f.Ref)
 	switch {
 	case !ok:
-		return llm.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", core.ErrNotFound)
+		return llm.File{}, fmt.Errorf("%w: uploaded images are only kept for a short time", chat.ErrNotFound)
 	case int64(len(data)) > limit:
-		return llm.File{}, core.ErrTooLarge
+		return llm.File{}, chat.ErrTooLarge
 	}
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, nil
 }

@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -58,15 +58,15 @@ func TestImagesRefused(t *testing.T) {
 func TestShelf(t *testing.T) {
 	w := &Web{}
 	for i := range 40 {
-		w.shelve(core.MemoryID(fmt.Sprint(i)), []image{{make([]byte, 3<<20), "image/png", ""}})
+		w.shelve(chat.MemoryID(fmt.Sprint(i)), []image{{make([]byte, 3<<20), "image/png", ""}})
 	}
 	if w.shelf.size > maxShelf || len(w.shelf.files) != len(w.shelf.order) {
 		t.Errorf("%d bytes in %d files", w.shelf.size, len(w.shelf.files))
 	}
-	if _, err := w.Fetch(t.Context(), core.Attachment{Ref: "39/0"}, 4<<20); err != nil {
+	if _, err := w.Fetch(t.Context(), chat.Attachment{Ref: "39/0"}, 4<<20); err != nil {
 		t.Errorf("the newest: %v", err)
 	}
-	if _, err := w.Fetch(t.Context(), core.Attachment{Ref: "0/0"}, 4<<20); !errors.Is(err, core.ErrNotFound) {
+	if _, err := w.Fetch(t.Context(), chat.Attachment{Ref: "0/0"}, 4<<20); !errors.Is(err, chat.ErrNotFound) {
 		t.Errorf("the oldest: %v", err)
 	}
 }
@@ -131,8 +131,8 @@ type oneFile struct {
 	file llm.File
 }
 
-func (s oneFile) File(context.Context, core.RunID, int) (llm.File, error) { return s.file, nil }
+func (s oneFile) File(context.Context, chat.RunID, int) (llm.File, error) { return s.file, nil }
 
-func (s oneFile) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
+func (s oneFile) FilePart(_ context.Context, _ chat.RunID, _ int, from, length int64) (chat.FilePart, error) {
 	return partOf(s.file, from, length), nil
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // A choice is often the last thing that a gateway waits for before it stops: its stream still gets the outcome. Other streams
@@ -23,7 +23,7 @@ func TestStreamsOfAStoppingGateway(t *testing.T) {
 		"an answer that ends soon": {false, time.Second, `"type":"reconnect"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			submit := func(core.Inbound) (core.Accepted, error) { return core.Accepted{Run: "run", Chosen: c.chosen}, nil }
+			submit := func(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{Run: "run", Chosen: c.chosen}, nil }
 			serveUntil(t, nil, submit, func(client *http.Client, a *answer.Answer, stop func()) {
 				begun := time.Now()
 				time.AfterFunc(time.Minute, stop)

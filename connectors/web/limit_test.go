@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const streamPath = "/api/conversations/c/messages/stream"
@@ -71,7 +71,7 @@ func (s *sender) ends(within time.Duration) int {
 
 func proxied(o *Options) { o.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
 
-func ignored(core.Inbound) (core.Accepted, error) { return core.Accepted{}, nil }
+func ignored(chat.Inbound) (chat.Accepted, error) { return chat.Accepted{}, nil }
 
 // WB-15: senders who are slow hold nothing that others need, and are let go.
 func TestSlowSendersLockNobodyOut(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -33,25 +33,25 @@ type large struct {
 
 const largeFile = 8 << 20
 
-func (large) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, _ core.ResponseID, _ int) (all []core.Memory, _ error) {
-	if kind != core.Said {
+func (large) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, _ chat.ResponseID, _ int) (all []chat.Memory, _ error) {
+	if kind != chat.Said {
 		return nil, nil
 	}
 	for i := range 20 {
-		all = append(all, core.Memory{ID: core.MemoryID(fmt.Sprint(room, "#", i)), Author: "agent", Text: strings.Repeat(fmt.Sprint(i%10), 300<<10)})
+		all = append(all, chat.Memory{ID: chat.MemoryID(fmt.Sprint(room, "#", i)), Author: "agent", Text: strings.Repeat(fmt.Sprint(i%10), 300<<10)})
 	}
 	return all, nil
 }
 
-func (s large) File(context.Context, core.RunID, int) (llm.File, error) {
+func (s large) File(context.Context, chat.RunID, int) (llm.File, error) {
 	s.asked.Add(largeFile)
 	return llm.File{Type: "audio/wav", Data: make([]byte, largeFile)}, nil
 }
 
-func (s large) FilePart(_ context.Context, _ core.RunID, _ int, from, length int64) (core.FilePart, error) {
+func (s large) FilePart(_ context.Context, _ chat.RunID, _ int, from, length int64) (chat.FilePart, error) {
 	length = max(0, min(length, largeFile-from))
 	s.asked.Add(length)
-	return core.FilePart{Type: "audio/wav", Size: largeFile, Data: bytes.Repeat([]byte{byte(from)}, int(length))}, nil
+	return chat.FilePart{Type: "audio/wav", Size: largeFile, Data: bytes.Repeat([]byte{byte(from)}, int(length))}, nil
 }
 
 // ask sends a GET request over a connection of its own, and reads nothing.
@@ -243,7 +243,7 @@ func TestTooManyReads(t *testing.T) {
 
 // A conversation with more text than a reply may have shows its newest messages.
 func TestLongConversation(t *testing.T) {
-	w := New(Options{Listener: noListener{}, Store: large{asked: &atomic.Int64{}}, Agent: core.Agent{ID: "agent"}})
+	w := New(Options{Listener: noListener{}, Store: large{asked: &atomic.Int64{}}, Agent: chat.Agent{ID: "agent"}})
 	lines, size, err := w.lines(t.Context(), "web/c")
 	if err != nil || len(lines) != 13 || size > maxReply || !bytes.Contains(lines[0], []byte(`#19"`)) {
 		t.Errorf("%d lines with %d bytes, %v", len(lines), size, err)

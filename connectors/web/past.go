@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -29,7 +29,7 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
 		if b.Past != nil {
-			f.show(e.room, core.Run{ID: e.run}.Said(), answer.PastCall{Files: []llm.PastFile{*b.Past}})
+			f.show(e.room, chat.Run{ID: e.run}.Said(), answer.PastCall{Files: []llm.PastFile{*b.Past}})
 		} else if b.Picture() {
 			f.Images = append(f.Images, b.DataURL())
 		} else {
@@ -40,7 +40,7 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 }
 
 // show adds the addresses of what a call has shown in an answer.
-func (f *frame) show(room core.RoomID, id core.MemoryID, c answer.PastCall) {
+func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
 		address := below + strconv.Itoa(p.N)
@@ -53,7 +53,7 @@ func (f *frame) show(room core.RoomID, id core.MemoryID, c answer.PastCall) {
 }
 
 // pastTools are the last frames of the calls of an answer.
-func pastTools(m core.Memory) (out []frame) {
+func pastTools(m chat.Memory) (out []frame) {
 	for _, c := range m.Calls {
 		t := toolFrame(c.ID, c.Tool)
 		t.At = c.At
@@ -70,7 +70,7 @@ type attached struct {
 	Size int64  `json:"size,omitempty"`
 }
 
-func attachedTo(m core.Memory) (all []attached) {
+func attachedTo(m chat.Memory) (all []attached) {
 	for _, f := range m.Files {
 		all = append(all, attached{f.Name, f.Type, f.Size})
 	}
@@ -84,16 +84,16 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	n, err := strconv.Atoi(r.PathValue("n"))
-	m, merr := w.opts.Store.Memory(r.Context(), core.MemoryID(r.PathValue("message")))
+	m, merr := w.opts.Store.Memory(r.Context(), chat.MemoryID(r.PathValue("message")))
 	if err != nil || merr == nil && m.Room != room.ID {
-		merr = core.ErrNotFound
+		merr = chat.ErrNotFound
 	}
 	var f *stored
 	if err = merr; err == nil {
-		f, err = openStored(r.Context(), w.opts.Store, core.RunID(m.ID), n) // an answer has the id of its run
+		f, err = openStored(r.Context(), w.opts.Store, chat.RunID(m.ID), n) // an answer has the id of its run
 	}
 	switch {
-	case errors.Is(err, core.ErrNotFound):
+	case errors.Is(err, chat.ErrNotFound):
 		fail(rw, http.StatusNotFound, "File not found.")
 	case err != nil:
 		w.broken(rw, "read a file", err)

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // SE-20: whichever way the id of a conversation reaches the log, it stands there as a hash, the same one each time.
@@ -23,12 +23,12 @@ func TestHideConversations(t *testing.T) {
 		"a message":       func(l *slog.Logger) { l.Info("about " + string(room)) },
 		"a string":        func(l *slog.Logger) { l.Info("x", "room", string(room)) },
 		"a room":          func(l *slog.Logger) { l.Info("x", "room", room) },
-		"a run":           func(l *slog.Logger) { l.Info("x", "run", core.RunID(string(room)+"#3")) },
+		"a run":           func(l *slog.Logger) { l.Info("x", "run", chat.RunID(string(room)+"#3")) },
 		"an error":        func(l *slog.Logger) { l.Error("x", "err", err) },
 		"an address":      func(l *slog.Logger) { l.Info("x", "path", "/api/conversations/"+id+"/messages") },
 		"a group":         func(l *slog.Logger) { l.Info("x", slog.Group("of", "room", room)) },
 		"what is with it": func(l *slog.Logger) { l.With("room", room).WithGroup("g").Info("x", "n", 1) },
-		"a struct":        func(l *slog.Logger) { l.Info("x", "address", core.Address{Room: room}) },
+		"a struct":        func(l *slog.Logger) { l.Info("x", "address", chat.Address{Room: room}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -68,7 +68,7 @@ func TestAddressKeyChangesWithTheDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		zone := time.FixedZone("east", 2*60*60) // the bubble begins at midnight UTC, which is 2:00 there
 		m := &memo{kept: map[string]string{}}
-		name := func(k *addressKey) core.EntityID {
+		name := func(k *addressKey) chat.EntityID {
 			t.Helper()
 			id, err := k.name(t.Context(), "203.0.113.9/32")
 			if err != nil {

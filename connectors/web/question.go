@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 const (
@@ -24,8 +24,8 @@ type question struct {
 	Source          string
 }
 
-func (q question) id(room core.RoomID) core.MemoryID {
-	return core.MemoryID(string(room) + "/" + q.ClientMessageID)
+func (q question) id(room chat.RoomID) chat.MemoryID {
+	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
 // refusal answers a request that can't be taken.

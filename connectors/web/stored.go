@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // window is how many bytes of a stored file one reader holds at a time.
@@ -19,15 +20,15 @@ var errChanged = errors.New("the file has changed")
 type stored struct {
 	ctx           context.Context // of the request
 	store         core.Files
-	run           core.RunID
+	run           chat.RunID
 	n             int
-	core.FilePart       // the newest piece, and what the whole is
+	chat.FilePart       // the newest piece, and what the whole is
 	from          int64 // where the piece begins
 	at            int64
 }
 
 // openStored finds a file without reading it.
-func openStored(ctx context.Context, store core.Files, run core.RunID, n int) (*stored, error) {
+func openStored(ctx context.Context, store core.Files, run chat.RunID, n int) (*stored, error) {
 	p, err := store.FilePart(ctx, run, n, 0, 0)
 	if err != nil {
 		return nil, fmt.Errorf("find file %d of %s: %w", n, run, err)

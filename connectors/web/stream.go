@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // defaultSource is what the chat in the browser is called.
 const defaultSource = "client_chat"
 
-func visitor(room core.RoomID) core.EntityID { return core.EntityID(room) }
+func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 
 // send takes a message and streams its answer. The same message again attaches to the same answer (WB-05), whatever limit has
 // been reached (WB-13); a reader who leaves stops nothing (WB-06).
@@ -44,22 +44,22 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := q.id(room.ID)
-	known, err := w.known(r.Context(), core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
+	known, err := w.known(r.Context(), chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text})
 	if err != nil {
 		w.broken(rw, "find a message", err)
 		return
 	}
-	var files []core.Attachment
+	var files []chat.Attachment
 	if !known {
 		if !w.allow(rw, r, w.messages) {
 			return
 		}
 		files = w.shelve(id, q.Images)
 	}
-	acc, err := w.submit(r.Context(), core.Message{
-		Memory:  core.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
+	acc, err := w.submit(r.Context(), chat.Message{
+		Memory:  chat.Memory{ID: id, Room: room.ID, Author: visitor(room.ID), Text: q.Text, Files: files, At: time.Now()},
 		Place:   room,
-		Address: core.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer},
+		Address: chat.Address{Connector: Name, Room: room.ID, ReplyTo: id, BilledTo: payer},
 		Source:  cmp.Or(q.Source, defaultSource),
 	})
 	switch {
@@ -77,16 +77,16 @@ func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 }
 
 // known reports whether m arrived before.
-func (w *Web) known(ctx context.Context, m core.Memory) (bool, error) {
+func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 	_, err := w.opts.Store.Known(ctx, m)
-	if errors.Is(err, core.ErrNotFound) {
+	if errors.Is(err, chat.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
 // stream follows the answer of a run until its end, the reader's, or the gateway's.
-func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, acc core.Accepted, legacy bool) {
+func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, legacy bool) {
 	out := newSSE(rw)
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -96,7 +96,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 			if acc.Chosen {
 				wait(ctx, choiceGrace)
 			}
-			cancel(core.ErrShutdown)
+			cancel(chat.ErrShutdown)
 		case <-ctx.Done():
 		}
 	}()
@@ -106,7 +106,7 @@ func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room core.RoomID, 
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, core.ErrShutdown):
+	case errors.Is(err, chat.ErrShutdown):
 		_ = out.reconnect()
 	case errors.Is(err, errGone), r.Context().Err() != nil:
 		w.opts.Log.Debug("a reader disconnected", "run", acc.Run, "err", err)
@@ -124,7 +124,7 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.Accepted, legacy bool) error {
+func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.Accepted, legacy bool) error {
 	enc := encoder{agent: w.opts.Agent.Name, room: room, legacy: legacy, chosen: acc.Chosen, joining: acc.Duplicate}
 	if err := out.frames(enc.thinking()); err != nil {
 		return err
@@ -149,7 +149,7 @@ func (w *Web) follow(ctx context.Context, out *sse, room core.RoomID, acc core.A
 
 // copy writes what changes in a, joined, until it has ended. A slow reader is given less often what is newest: nothing
 // queues for it (WB-03).
-func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run core.RunID, a *answer.Answer) error {
+func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, a *answer.Answer) error {
 	var at answer.Cursor
 	for {
 		err := w.wait(ctx, out, a, at)

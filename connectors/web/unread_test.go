@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // A conversation that can't be looked up is no empty one: every address of it says so, and it is logged.
 func TestConversationCannotBeRead(t *testing.T) {
 	var log bytes.Buffer
 	heard := 0
-	submit := func(core.Inbound) (core.Accepted, error) { heard++; return core.Accepted{}, nil }
+	submit := func(chat.Inbound) (chat.Accepted, error) { heard++; return chat.Accepted{}, nil }
 	edit := func(o *Options) {
 		o.Store, o.Log = rooms{broken: errors.New("out of reach")}, slog.New(slog.NewTextHandler(&log, nil))
 	}

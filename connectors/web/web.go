@@ -17,6 +17,7 @@ import (
 	"parley/connectors"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // Name is how addresses and the log call this connector.
@@ -28,24 +29,24 @@ var ErrEnded = errors.New("the web chat has ended")
 // Answers is what the web needs of the runtime beyond the handler.
 type Answers interface {
 	// Watch is core.Runtime.Watch.
-	Watch(ctx context.Context, id core.RunID) (*answer.Answer, error)
+	Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 
 // Store is what the web reads and writes itself.
 type Store interface {
 	core.Rooms
-	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
-	Memory(ctx context.Context, id core.MemoryID) (core.Memory, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	core.Files
-	OpenQuestions(ctx context.Context, room core.RoomID) ([]core.Question, error)
+	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
 	// Known is that of core.Marks.
-	Known(ctx context.Context, in core.Memory) (core.Accepted, error)
+	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
 
 // Options is what a [Web] is made of.
 type Options struct {
 	Listener net.Listener
-	Agent    core.Agent
+	Agent    chat.Agent
 	Answers  Answers
 	Store    Store
 	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
@@ -137,7 +138,7 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	grace, cancel := context.WithTimeout(requests, goodbye)
 	defer cancel()
 	err := srv.Shutdown(grace)
-	cut(core.ErrShutdown)
+	cut(chat.ErrShutdown)
 	_ = srv.Close()
 	<-ended
 	w.streams.Wait()

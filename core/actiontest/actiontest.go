@@ -11,6 +11,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/schema"
 )
@@ -32,8 +33,8 @@ type Made struct {
 	Err        error         // of the action, or why it was not called
 	Shown      []string      // what it showed, one after the other
 	ShownFiles []llm.File    // with the last of that
-	Said       []core.Notice // what it said elsewhere
-	Asked      []core.Question
+	Said       []chat.Notice // what it said elsewhere
+	Asked      []chat.Question
 }
 
 // ErrNotOffered says that the action is not there in such a turn.
@@ -67,14 +68,14 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	}
 	var answer answer.Answer
 	var mu sync.Mutex
-	call := core.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n core.Notice) error {
+	call := core.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n chat.Notice) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Unsayable == nil {
 			m.Said = append(m.Said, n)
 		}
 		return c.Unsayable
-	}, func(_ context.Context, q core.Question) (<-chan core.Question, error) {
+	}, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Unaskable != nil {
@@ -82,7 +83,7 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 		}
 		n := len(m.Asked)
 		m.Asked = append(m.Asked, q)
-		answered := make(chan core.Question, 1)
+		answered := make(chan chat.Question, 1)
 		if n < len(c.Chosen) {
 			q.Choice, q.By = c.Chosen[n], q.For[0]
 			answered <- q

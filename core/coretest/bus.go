@@ -9,6 +9,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,7 +44,7 @@ type buses []core.Bus
 
 func (b buses) at(i int) core.Bus { return b[i%len(b)] }
 
-func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room core.RoomID) <-chan core.Frame {
+func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room chat.RoomID) <-chan core.Frame {
 	t.Helper()
 	ch, err := b.at(i).Subscribe(ctx, room)
 	if err != nil {
@@ -52,7 +53,7 @@ func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room core.Roo
 	return ch
 }
 
-func (b buses) publish(t *testing.T, i int, room core.RoomID, f core.Frame) {
+func (b buses) publish(t *testing.T, i int, room chat.RoomID, f core.Frame) {
 	t.Helper()
 	if err := b.at(i).Publish(t.Context(), room, f); err != nil {
 		t.Errorf("publish to %s: %v", room, err)
@@ -82,7 +83,7 @@ func heard(t *testing.T, ch <-chan core.Frame, want core.Frame) {
 	}
 }
 
-func numbered(run core.RunID, i int) core.Frame { return core.Frame{Run: run, From: answer.Cursor(i)} }
+func numbered(run chat.RunID, i int) core.Frame { return core.Frame{Run: run, From: answer.Cursor(i)} }
 
 func everybodyHears(t *testing.T, b buses) {
 	var readers []<-chan core.Frame
@@ -106,7 +107,7 @@ func inOrder(t *testing.T, b buses) {
 		for p := range b {
 			wg.Go(func() {
 				for n := range frames {
-					b.publish(t, p, "room", numbered(core.RunID(fmt.Sprint(p)), n))
+					b.publish(t, p, "room", numbered(chat.RunID(fmt.Sprint(p)), n))
 				}
 			})
 		}
@@ -118,7 +119,7 @@ func inOrder(t *testing.T, b buses) {
 // ascending reads until it has heard last from somebody.
 func ascending(t *testing.T, ch <-chan core.Frame, last answer.Cursor) (frames int) {
 	t.Helper()
-	at := map[core.RunID]answer.Cursor{}
+	at := map[chat.RunID]answer.Cursor{}
 	for {
 		f, ok := next(t, ch)
 		if !ok {
@@ -136,18 +137,18 @@ func ascending(t *testing.T, ch <-chan core.Frame, last answer.Cursor) (frames i
 }
 
 func roomsApart(t *testing.T, b buses) {
-	rooms := []core.RoomID{"a", "a/b", "{a}", "*", ""}
-	readers := map[core.RoomID]<-chan core.Frame{}
+	rooms := []chat.RoomID{"a", "a/b", "{a}", "*", ""}
+	readers := map[chat.RoomID]<-chan core.Frame{}
 	for i, room := range rooms {
 		readers[room] = b.subscribe(t, t.Context(), i, room)
 	}
 	for i, room := range rooms {
-		b.publish(t, i, room, core.Frame{Run: "run/" + core.RunID(room)})
-		b.publish(t, i, room, core.Frame{Run: "end/" + core.RunID(room)})
+		b.publish(t, i, room, core.Frame{Run: "run/" + chat.RunID(room)})
+		b.publish(t, i, room, core.Frame{Run: "end/" + chat.RunID(room)})
 	}
 	for _, room := range rooms {
-		heard(t, readers[room], core.Frame{Run: "run/" + core.RunID(room)})
-		heard(t, readers[room], core.Frame{Run: "end/" + core.RunID(room)})
+		heard(t, readers[room], core.Frame{Run: "run/" + chat.RunID(room)})
+		heard(t, readers[room], core.Frame{Run: "end/" + chat.RunID(room)})
 	}
 }
 
@@ -211,7 +212,7 @@ func framesExact(t *testing.T, b buses) {
 
 func nobodyListens(t *testing.T, b buses) {
 	for i := range 1000 {
-		b.publish(t, i, core.RoomID(fmt.Sprintf("room/%d", i)), numbered("run", i))
+		b.publish(t, i, chat.RoomID(fmt.Sprintf("room/%d", i)), numbered("run", i))
 	}
 }
 

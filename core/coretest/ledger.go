@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 func ledgerChecks() []storeCheck {
@@ -97,7 +98,7 @@ func ledgerWarns(t *testing.T, s store) {
 
 func ledgerCountsOnce(t *testing.T, s store) {
 	one := core.Charge{Bucket: "ada", Cost: core.Cost{Messages: 1}, Max: core.Cost{Messages: 2}}
-	count := func(run core.RunID, over string) {
+	count := func(run chat.RunID, over string) {
 		t.Helper()
 		got, err := s.Count(t.Context(), day, run, one)
 		s.must(err)
@@ -120,7 +121,7 @@ func ledgerCountsOnce(t *testing.T, s store) {
 	count(second.ID, "") // what was refused is not counted
 	s.spent(day, "ada", core.Cost{Messages: 3})
 	_, err := s.Count(t.Context(), day, "no such run", one)
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	s.spent(day, "ada", core.Cost{Messages: 3})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charge) (string, error) {
@@ -29,11 +30,11 @@ func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charg
 }
 
 // Count needs the runs, which only the whole store has.
-func (s *storeModel) Count(ctx context.Context, day string, run core.RunID, charges ...core.Charge) (string, error) {
+func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.find(run) == nil {
-		return "", core.ErrNotFound
+		return "", chat.ErrNotFound
 	}
 	if s.counted[run] {
 		return "", nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func peopleChecks() []storeCheck {
@@ -22,21 +22,21 @@ func peopleChecks() []storeCheck {
 	}
 }
 
-func person(id core.EntityID) core.Person {
-	return core.Person{
+func person(id chat.EntityID) chat.Person {
+	return chat.Person{
 		ID: id, Name: "the " + string(id), Since: time.Now().UTC(),
-		Address: core.Address{Connector: "fake", Room: core.RoomID("fake/" + id), ConnectorData: []byte{0, 0xff}},
+		Address: chat.Address{Connector: "fake", Room: chat.RoomID("fake/" + id), ConnectorData: []byte{0, 0xff}},
 	}
 }
 
-func knocking(id core.EntityID, code string) core.PairingRequest {
-	return core.PairingRequest{Person: person(id), Code: code, Ends: time.Now().Add(time.Hour).UTC()}
+func knocking(id chat.EntityID, code string) chat.PairingRequest {
+	return chat.PairingRequest{Person: person(id), Code: code, Ends: time.Now().Add(time.Hour).UTC()}
 }
 
 func peopleLetIn(t *testing.T, s store) {
 	_, err := s.Person(t.Context(), "ada")
-	s.fails(err, core.ErrNotFound)
-	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.PairingRule{Limit: 1})
+	s.fails(err, chat.ErrNotFound)
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), chat.PairingRule{Limit: 1})
 	s.must(err)
 	ada, bob := person("ada"), person("bob")
 	ada.Owner = true // which is not how one becomes it
@@ -44,29 +44,29 @@ func peopleLetIn(t *testing.T, s store) {
 	ada.Owner = false
 	time.Sleep(time.Hour)
 	s.must(s.LetIn(t.Context(), bob))
-	s.must(s.LetIn(t.Context(), core.Person{ID: "ada", Name: "Ada", Since: time.Now(), Address: bob.Address}))
+	s.must(s.LetIn(t.Context(), chat.Person{ID: "ada", Name: "Ada", Since: time.Now(), Address: bob.Address}))
 	ada.Name, ada.Address = "Ada", bob.Address
 	all, err := s.People(t.Context())
 	s.must(err)
-	s.same("the people", all, []core.Person{ada, bob})
+	s.same("the people", all, []chat.Person{ada, bob})
 	got, err := s.Person(t.Context(), "ada")
 	s.must(err)
 	s.same("one of them", got, ada)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.PairingRequest{})
+	s.same("who waits", waiting, []chat.PairingRequest{})
 	_, err = s.Owner(t.Context())
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 }
 
 func peopleOneOwner(t *testing.T, s store) {
-	_, _, err := s.Knock(t.Context(), core.PairingRequest{Code: "OWNER"}, core.PairingRule{Limit: 1})
+	_, _, err := s.Knock(t.Context(), chat.PairingRequest{Code: "OWNER"}, chat.PairingRule{Limit: 1})
 	s.must(err)
 	var mu sync.Mutex
-	var winners []core.EntityID
+	var winners []chat.EntityID
 	var all sync.WaitGroup
 	for n := range 8 {
-		p := person(core.EntityID(fmt.Sprint("person ", n)))
+		p := person(chat.EntityID(fmt.Sprint("person ", n)))
 		all.Go(func() {
 			owns, err := s.Own(context.WithoutCancel(t.Context()), p)
 			mu.Lock()
@@ -90,7 +90,7 @@ func peopleOneOwner(t *testing.T, s store) {
 	s.same("how many were let in", len(people), 1)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.PairingRequest{})
+	s.same("who waits", waiting, []chat.PairingRequest{})
 	s.must(s.LetIn(t.Context(), person(owner.ID)))
 	owner, err = s.Owner(t.Context())
 	s.must(err)
@@ -98,26 +98,26 @@ func peopleOneOwner(t *testing.T, s store) {
 }
 
 func peopleDismissed(t *testing.T, s store) {
-	s.fails(s.Dismiss(t.Context(), "ada"), core.ErrNotFound)
+	s.fails(s.Dismiss(t.Context(), "ada"), chat.ErrNotFound)
 	owns, err := s.Own(t.Context(), person("ada"))
 	s.must(err)
 	s.same("Ada is the owner", owns, true)
 	s.must(s.Dismiss(t.Context(), "ada"))
 	_, err = s.Person(t.Context(), "ada")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	owns, err = s.Own(t.Context(), person("bob"))
 	s.must(err)
 	s.same("then Bob is", owns, true)
-	_, _, err = s.Knock(t.Context(), knocking("eve", "E"), core.PairingRule{Limit: 1})
+	_, _, err = s.Knock(t.Context(), knocking("eve", "E"), chat.PairingRule{Limit: 1})
 	s.must(err)
 	s.must(s.Dismiss(t.Context(), "eve"))
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.PairingRequest{})
+	s.same("who waits", waiting, []chat.PairingRequest{})
 }
 
 func knockAgain(t *testing.T, s store) {
-	rule := core.PairingRule{Limit: 5, RepeatAfter: 10 * time.Minute}
+	rule := chat.PairingRule{Limit: 5, RepeatAfter: 10 * time.Minute}
 	first := knocking("eve", "FIRST")
 	got, tell, err := s.Knock(t.Context(), first, rule)
 	s.must(err)
@@ -136,33 +136,33 @@ func knockAgain(t *testing.T, s store) {
 	}
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.PairingRequest{got})
+	s.same("who waits", waiting, []chat.PairingRequest{got})
 }
 
 func knockEnds(t *testing.T, s store) {
-	rule := core.PairingRule{Limit: 1}
+	rule := chat.PairingRule{Limit: 1}
 	_, _, err := s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
 	s.must(err)
 	time.Sleep(time.Hour)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
-	s.same("who waits", waiting, []core.PairingRequest{})
+	s.same("who waits", waiting, []chat.PairingRequest{})
 	got, tell, err := s.Knock(t.Context(), knocking("mallory", "SECOND"), rule)
 	s.must(err)
 	s.same("the next", got.Code, "SECOND")
 	s.same("is told", tell, true)
-	owner := core.PairingRequest{Code: "OWNER"}
+	owner := chat.PairingRequest{Code: "OWNER"}
 	_, _, err = s.Knock(t.Context(), owner, rule)
 	s.must(err)
 	time.Sleep(1000 * time.Hour)
-	got, _, err = s.Knock(t.Context(), core.PairingRequest{Code: "OTHER"}, rule)
+	got, _, err = s.Knock(t.Context(), chat.PairingRequest{Code: "OTHER"}, rule)
 	s.must(err)
 	s.same("what has no end", got.Code, "OWNER")
 }
 
 func knockFew(t *testing.T, s store) {
-	rule := core.PairingRule{Limit: 2}
-	for _, id := range []core.EntityID{"a", "b", "c"} {
+	rule := chat.PairingRule{Limit: 2}
+	for _, id := range []chat.EntityID{"a", "b", "c"} {
 		got, tell, err := s.Knock(t.Context(), knocking(id, string(id)), rule)
 		s.must(err)
 		s.same("waits "+string(id), got.Code != "" && tell, id != "c")
@@ -178,17 +178,17 @@ func knockFew(t *testing.T, s store) {
 }
 
 func knockTurnedAway(t *testing.T, s store) {
-	rule := core.PairingRule{Limit: 1}
-	s.fails(s.TurnAway(t.Context(), ""), core.ErrNotFound)
-	_, _, err := s.Knock(t.Context(), core.PairingRequest{Code: "OWNER"}, core.PairingRule{Limit: 1})
+	rule := chat.PairingRule{Limit: 1}
+	s.fails(s.TurnAway(t.Context(), ""), chat.ErrNotFound)
+	_, _, err := s.Knock(t.Context(), chat.PairingRequest{Code: "OWNER"}, chat.PairingRule{Limit: 1})
 	s.must(err)
-	s.fails(s.TurnAway(t.Context(), "OWNER"), core.ErrNotFound)
+	s.fails(s.TurnAway(t.Context(), "OWNER"), chat.ErrNotFound)
 	_, _, err = s.Knock(t.Context(), knocking("eve", "FIRST"), rule)
 	s.must(err)
-	s.fails(s.TurnAway(t.Context(), "OTHER"), core.ErrNotFound)
+	s.fails(s.TurnAway(t.Context(), "OTHER"), chat.ErrNotFound)
 	s.must(s.TurnAway(t.Context(), "FIRST"))
-	s.fails(s.TurnAway(t.Context(), "FIRST"), core.ErrNotFound)
-	s.fails(s.TurnAway(t.Context(), ""), core.ErrNotFound)
+	s.fails(s.TurnAway(t.Context(), "FIRST"), chat.ErrNotFound)
+	s.fails(s.TurnAway(t.Context(), ""), chat.ErrNotFound)
 	waiting, err := s.Knocks(t.Context())
 	s.must(err)
 	s.same("how many wait", len(waiting), 1)
@@ -205,12 +205,12 @@ func knockTurnedAway(t *testing.T, s store) {
 	got, tell, err = s.Knock(t.Context(), knocking("eve", "THIRD"), rule)
 	s.must(err)
 	s.same("later she may knock again", got.Code == "THIRD" && tell, true)
-	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), core.PairingRule{Limit: 9})
+	_, _, err = s.Knock(t.Context(), knocking("ada", "A"), chat.PairingRule{Limit: 9})
 	s.must(err)
 	s.must(s.TurnAway(t.Context(), "A"))
 	s.must(s.LetIn(t.Context(), person("ada")))
 	s.must(s.Dismiss(t.Context(), "ada"))
-	got, tell, err = s.Knock(t.Context(), knocking("ada", "B"), core.PairingRule{Limit: 9})
+	got, tell, err = s.Knock(t.Context(), knocking("ada", "B"), chat.PairingRule{Limit: 9})
 	s.must(err)
 	s.same("who was let in after all and dismissed may knock", got.Code == "B" && tell, true)
 }

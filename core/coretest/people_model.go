@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // peopleModel is the simplest [core.People] and [core.UsageStore] there can be.
 type peopleModel struct {
 	mu     sync.Mutex
-	people []core.Person
-	knocks []core.PairingRequest
+	people []chat.Person
+	knocks []chat.PairingRequest
 	spent  map[[2]string]core.Cost // by day and bucket
 	warned map[[2]string]bool
 }
@@ -22,37 +23,37 @@ func newPeopleModel() *peopleModel {
 	return &peopleModel{spent: map[[2]string]core.Cost{}, warned: map[[2]string]bool{}}
 }
 
-func (s *peopleModel) Person(_ context.Context, id core.EntityID) (core.Person, error) {
-	return s.first(func(p core.Person) bool { return p.ID == id })
+func (s *peopleModel) Person(_ context.Context, id chat.EntityID) (chat.Person, error) {
+	return s.first(func(p chat.Person) bool { return p.ID == id })
 }
 
-func (s *peopleModel) Owner(context.Context) (core.Person, error) {
-	return s.first(func(p core.Person) bool { return p.Owner })
+func (s *peopleModel) Owner(context.Context) (chat.Person, error) {
+	return s.first(func(p chat.Person) bool { return p.Owner })
 }
 
-func (s *peopleModel) first(is func(core.Person) bool) (core.Person, error) {
+func (s *peopleModel) first(is func(chat.Person) bool) (chat.Person, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := slices.IndexFunc(s.people, is); i >= 0 {
 		return s.people[i], nil
 	}
-	return core.Person{}, core.ErrNotFound
+	return chat.Person{}, chat.ErrNotFound
 }
 
-func (s *peopleModel) People(context.Context) ([]core.Person, error) {
+func (s *peopleModel) People(context.Context) ([]chat.Person, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.people), nil
 }
 
-func (s *peopleModel) LetIn(_ context.Context, p core.Person) error {
+func (s *peopleModel) LetIn(_ context.Context, p chat.Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.letIn(p)
 	return nil
 }
 
-func (s *peopleModel) letIn(p core.Person) {
+func (s *peopleModel) letIn(p chat.Person) {
 	s.forget(p.ID)
 	for i, old := range s.people {
 		if old.ID == p.ID {
@@ -64,14 +65,14 @@ func (s *peopleModel) letIn(p core.Person) {
 	s.people = append(s.people, p)
 }
 
-func (s *peopleModel) forget(id core.EntityID) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k core.PairingRequest) bool { return k.ID == id })
+func (s *peopleModel) forget(id chat.EntityID) {
+	s.knocks = slices.DeleteFunc(s.knocks, func(k chat.PairingRequest) bool { return k.ID == id })
 }
 
-func (s *peopleModel) Own(_ context.Context, p core.Person) (bool, error) {
+func (s *peopleModel) Own(_ context.Context, p chat.Person) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if slices.ContainsFunc(s.people, func(p core.Person) bool { return p.Owner }) {
+	if slices.ContainsFunc(s.people, func(p chat.Person) bool { return p.Owner }) {
 		return false, nil
 	}
 	s.letIn(p)
@@ -82,14 +83,14 @@ func (s *peopleModel) Own(_ context.Context, p core.Person) (bool, error) {
 	return true, nil
 }
 
-func (s *peopleModel) Dismiss(_ context.Context, id core.EntityID) error {
+func (s *peopleModel) Dismiss(_ context.Context, id chat.EntityID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.people) + len(s.knocks)
 	s.forget(id)
-	s.people = slices.DeleteFunc(s.people, func(p core.Person) bool { return p.ID == id })
+	s.people = slices.DeleteFunc(s.people, func(p chat.Person) bool { return p.ID == id })
 	if len(s.people)+len(s.knocks) == before {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	return nil
 }
@@ -98,15 +99,15 @@ func (s *peopleModel) TurnAway(_ context.Context, code string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	i := slices.IndexFunc(s.knocks, func(k core.PairingRequest) bool { return k.Code == code && k.ID != "" })
+	i := slices.IndexFunc(s.knocks, func(k chat.PairingRequest) bool { return k.Code == code && k.ID != "" })
 	if i < 0 || code == "" {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	s.knocks[i].Code = ""
 	return nil
 }
 
-func (s *peopleModel) Knock(_ context.Context, k core.PairingRequest, r core.PairingRule) (core.PairingRequest, bool, error) {
+func (s *peopleModel) Knock(_ context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, others := time.Now(), 0
@@ -124,7 +125,7 @@ func (s *peopleModel) Knock(_ context.Context, k core.PairingRequest, r core.Pai
 		}
 	}
 	if others >= r.Limit {
-		return core.PairingRequest{}, false, nil
+		return chat.PairingRequest{}, false, nil
 	}
 	k.Told = now.UTC()
 	s.knocks = append(s.knocks, k)
@@ -133,20 +134,20 @@ func (s *peopleModel) Knock(_ context.Context, k core.PairingRequest, r core.Pai
 
 // waiting forgets knocks that have ended.
 func (s *peopleModel) waiting(now time.Time) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k core.PairingRequest) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
+	s.knocks = slices.DeleteFunc(s.knocks, func(k chat.PairingRequest) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
 }
 
-func (s *peopleModel) Knocks(context.Context) ([]core.PairingRequest, error) {
+func (s *peopleModel) Knocks(context.Context) ([]chat.PairingRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	return slices.DeleteFunc(slices.Clone(s.knocks), func(k core.PairingRequest) bool { return k.Code == "" }), nil
+	return slices.DeleteFunc(slices.Clone(s.knocks), func(k chat.PairingRequest) bool { return k.Code == "" }), nil
 }
 
 // reaches reports whether a person, or one who knocks, is reached in room.
-func (s *peopleModel) reaches(room core.RoomID) bool {
+func (s *peopleModel) reaches(room chat.RoomID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.people, func(p core.Person) bool { return p.Address.Room == room }) ||
-		slices.ContainsFunc(s.knocks, func(k core.PairingRequest) bool { return k.Address.Room == room })
+	return slices.ContainsFunc(s.people, func(p chat.Person) bool { return p.Address.Room == room }) ||
+		slices.ContainsFunc(s.knocks, func(k chat.PairingRequest) bool { return k.Address.Room == room })
 }

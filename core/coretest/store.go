@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // Store checks everything that [core.Store] promises, except that it outlives its process: see [StoreSuite].
@@ -64,26 +65,26 @@ type store struct {
 }
 
 // The rule of most checks: every message opens a run, ready at once.
-var alone = core.JoinRule{}
+var alone = chat.JoinRule{}
 
 // message is written in room. Its id and its text are made of the room and n.
-func message(room core.RoomID, n int) core.Message {
-	id := core.MemoryID(fmt.Sprintf("%s/%d", room, n))
-	return core.Message{
-		Memory:  core.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: fmt.Sprintf("message %d", n), At: time.Now()},
-		Place:   core.Room{ID: room, Kind: core.Group, Connector: "fake", Name: "the " + string(room)},
-		Address: core.Address{Connector: "fake", Room: room, ReplyTo: id, ConnectorData: []byte{0, 1, 0xff}},
+func message(room chat.RoomID, n int) chat.Message {
+	id := chat.MemoryID(fmt.Sprintf("%s/%d", room, n))
+	return chat.Message{
+		Memory:  chat.Memory{ID: id, Room: room, Author: "ada", Name: "Ada", Text: fmt.Sprintf("message %d", n), At: time.Now()},
+		Place:   chat.Room{ID: room, Kind: chat.Group, Connector: "fake", Name: "the " + string(room)},
+		Address: chat.Address{Connector: "fake", Room: room, ReplyTo: id, ConnectorData: []byte{0, 1, 0xff}},
 	}
 }
 
 // answerOf is what a run says. Its id is made of the run's.
-func answerOf(r core.Run, text string) core.Memory {
-	return core.Memory{ID: core.MemoryID("answer/" + r.ID), Room: r.Room, Author: "agent", Name: "Agent", Text: text, At: time.Now()}
+func answerOf(r chat.Run, text string) chat.Memory {
+	return chat.Memory{ID: chat.MemoryID("answer/" + r.ID), Room: r.Room, Author: "agent", Name: "Agent", Text: text, At: time.Now()}
 }
 
 var done = answer.Outcome{Status: answer.Completed}
 
-func (s store) accept(in core.Message, j core.JoinRule) core.Accepted {
+func (s store) accept(in chat.Message, j chat.JoinRule) chat.Accepted {
 	s.t.Helper()
 	acc, err := s.Accept(s.t.Context(), in, j)
 	s.must(err)
@@ -91,31 +92,31 @@ func (s store) accept(in core.Message, j core.JoinRule) core.Accepted {
 }
 
 // opened accepts a message that opens a run, and returns the run.
-func (s store) opened(room core.RoomID, n int) core.Run {
+func (s store) opened(room chat.RoomID, n int) chat.Run {
 	s.t.Helper()
 	return s.runOf(s.accept(message(room, n), alone))
 }
 
-func (s store) runOf(acc core.Accepted) core.Run {
+func (s store) runOf(acc chat.Accepted) chat.Run {
 	s.t.Helper()
 	r, err := s.Run(s.t.Context(), acc.Run)
 	s.must(err)
 	return r
 }
 
-func (s store) start(id core.RunID, owner string) core.Run {
+func (s store) start(id chat.RunID, owner string) chat.Run {
 	s.t.Helper()
 	r, err := s.Start(s.t.Context(), id, owner)
 	s.must(err)
 	return r
 }
 
-func (s store) note(r core.Run, n core.Note) {
+func (s store) note(r chat.Run, n chat.Note) {
 	s.t.Helper()
 	s.must(s.Note(s.t.Context(), r.ID, r.Epoch, n))
 }
 
-func (s store) finish(r core.Run, out core.Memory) {
+func (s store) finish(r chat.Run, out chat.Memory) {
 	s.t.Helper()
 	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, done, out))
 }
@@ -126,7 +127,7 @@ func (s store) beat(owner string, d time.Duration) {
 	s.must(s.Beat(s.t.Context(), owner, time.Now().Add(d)))
 }
 
-func (s store) openRuns(room core.RoomID) []core.Run {
+func (s store) openRuns(room chat.RoomID) []chat.Run {
 	s.t.Helper()
 	open, err := s.OpenRuns(s.t.Context(), room)
 	s.must(err)
@@ -134,9 +135,9 @@ func (s store) openRuns(room core.RoomID) []core.Run {
 }
 
 // texts are those of Recent.
-func (s store) texts(room core.RoomID, upTo core.ResponseID, limit int) []string {
+func (s store) texts(room chat.RoomID, upTo chat.ResponseID, limit int) []string {
 	s.t.Helper()
-	all, err := s.Recent(s.t.Context(), room, core.Said, upTo, limit)
+	all, err := s.Recent(s.t.Context(), room, chat.Said, upTo, limit)
 	s.must(err)
 	var texts []string
 	for _, m := range all {

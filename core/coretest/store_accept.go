@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func acceptChecks() []storeCheck {
@@ -26,31 +26,31 @@ func acceptChecks() []storeCheck {
 
 func acceptOpens(t *testing.T, s store) {
 	in := message("room", 1)
-	acc := s.accept(in, core.JoinRule{Window: time.Second})
-	s.same("accepted", acc, core.Accepted{Memory: in.ID, Run: acc.Run, Response: 1})
+	acc := s.accept(in, chat.JoinRule{Window: time.Second})
+	s.same("accepted", acc, chat.Accepted{Memory: in.ID, Run: acc.Run, Response: 1})
 	if acc.Run == "" {
 		t.Error("it has no run")
 	}
-	want := core.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: core.Group, Address: in.Address,
-		Inputs: []core.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}
+	want := chat.Run{ID: acc.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: in.Address,
+		Inputs: []chat.MemoryID{in.ID}, Opened: time.Now(), Ready: time.Now().Add(time.Second)}
 	s.same("the run", s.runOf(acc), want)
-	s.same("the open runs", s.openRuns("room"), []core.Run{want})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
 	rooms, err := s.OpenRooms(t.Context())
 	s.must(err)
-	s.same("the open rooms", rooms, []core.RoomID{"room"})
+	s.same("the open rooms", rooms, []chat.RoomID{"room"})
 }
 
 func acceptDuplicate(t *testing.T, s store) {
 	in := message("room", 1)
 	_, err := s.Known(t.Context(), in.Memory)
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	first := s.accept(in, alone)
 	before := s.runOf(first)
 	want := first
 	want.Duplicate = true
 	other := in
 	other.Address.ReplyTo, other.Place.Name, other.Name = "elsewhere", "another name", "another"
-	for _, j := range []core.JoinRule{alone, {NoRun: true}, {Collect: true}, {Window: time.Hour}} {
+	for _, j := range []chat.JoinRule{alone, {NoRun: true}, {Collect: true}, {Window: time.Hour}} {
 		s.same("accepted again", s.accept(other, j), want)
 	}
 	s.same("the run", s.runOf(first), before)
@@ -63,9 +63,9 @@ func acceptDuplicate(t *testing.T, s store) {
 	s.same("the room", room, in.Here())
 
 	r := s.start(first.Run, "owner")
-	s.finish(r, core.Memory{})
-	s.same("accepted again after the end", s.accept(in, core.JoinRule{Collect: true}), want)
-	s.same("the open runs", s.openRuns("room"), []core.Run{})
+	s.finish(r, chat.Memory{})
+	s.same("accepted again after the end", s.accept(in, chat.JoinRule{Collect: true}), want)
+	s.same("the open runs", s.openRuns("room"), []chat.Run{})
 	if next := s.accept(message("room", 2), alone); next.Response != 2 {
 		t.Errorf("the next turn is %d; want 2", next.Response)
 	}
@@ -84,8 +84,8 @@ func acceptAltered(t *testing.T, s store) {
 }
 
 func acceptTurns(t *testing.T, s store) {
-	for n := range core.ResponseID(5) {
-		for _, room := range []core.RoomID{"a", "b", "a#1"} {
+	for n := range chat.ResponseID(5) {
+		for _, room := range []chat.RoomID{"a", "b", "a#1"} {
 			if acc := s.accept(message(room, int(n)), alone); acc.Response != n+1 {
 				t.Errorf("turn %d of %s was called %d", n+1, room, acc.Response)
 			}
@@ -99,16 +99,16 @@ func acceptTurns(t *testing.T, s store) {
 
 func acceptNoRun(t *testing.T, s store) {
 	in := message("room", 1)
-	want := core.Accepted{Memory: in.ID, Response: 1}
-	s.same("accepted", s.accept(in, core.JoinRule{NoRun: true, Collect: true}), want)
+	want := chat.Accepted{Memory: in.ID, Response: 1}
+	s.same("accepted", s.accept(in, chat.JoinRule{NoRun: true, Collect: true}), want)
 	want.Duplicate = true
 	s.same("accepted again", s.accept(in, alone), want)
-	s.same("the open runs", s.openRuns("room"), []core.Run{})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{})
 	if acc := s.accept(message("room", 2), alone); acc.Response != 2 {
 		t.Errorf("the next turn is %d; want 2", acc.Response)
 	}
-	s.accept(message("room", 3), core.JoinRule{NoRun: true, Collect: true, Window: time.Hour})
-	s.same("the inputs of the only run", s.openRuns("room")[0].Inputs, []core.MemoryID{"room/2"})
+	s.accept(message("room", 3), chat.JoinRule{NoRun: true, Collect: true, Window: time.Hour})
+	s.same("the inputs of the only run", s.openRuns("room")[0].Inputs, []chat.MemoryID{"room/2"})
 	s.same("what the prompt holds", s.texts("room", 2, 10), []string{"message 1", "message 2"})
 }
 
@@ -122,20 +122,20 @@ func acceptRoom(t *testing.T, s store) {
 	s.same("the room", room, want)
 
 	next := message("room", 2)
-	next.Place.Name, next.Place.Kind, next.Place.Created = "renamed", core.Thread, time.Now()
+	next.Place.Name, next.Place.Kind, next.Place.Created = "renamed", chat.Thread, time.Now()
 	next.Place.World = want.World
-	want.Name, want.Kind = "renamed", core.Thread
+	want.Name, want.Kind = "renamed", chat.Thread
 	r := s.runOf(s.accept(next, alone))
 	room, err = s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room that has changed", room, want)
-	s.same("the kind of the next run", r.RoomKind, core.Thread)
-	s.same("the kind of the first run", s.openRuns("room")[0].RoomKind, core.Group)
+	s.same("the kind of the next run", r.RoomKind, chat.Thread)
+	s.same("the kind of the first run", s.openRuns("room")[0].RoomKind, chat.Group)
 }
 
 func acceptSameAtOnce(t *testing.T, s store) {
 	const deliveries = 50
-	all := make([]core.Accepted, deliveries)
+	all := make([]chat.Accepted, deliveries)
 	var wg sync.WaitGroup
 	for i := range all {
 		wg.Go(func() {
@@ -153,7 +153,7 @@ func acceptSameAtOnce(t *testing.T, s store) {
 			firsts++
 		}
 		acc.Duplicate = false
-		s.same("accepted", acc, core.Accepted{Memory: "room/1", Run: all[0].Run, Response: 1})
+		s.same("accepted", acc, chat.Accepted{Memory: "room/1", Run: all[0].Run, Response: 1})
 	}
 	s.same("how many were the first", firsts, 1)
 	s.same("how many runs there are", len(s.openRuns("room")), 1)
@@ -161,7 +161,7 @@ func acceptSameAtOnce(t *testing.T, s store) {
 
 func acceptManyAtOnce(t *testing.T, s store) {
 	const writers, each = 10, 10
-	turns := make([][]core.ResponseID, writers)
+	turns := make([][]chat.ResponseID, writers)
 	var wg sync.WaitGroup
 	for w := range turns {
 		wg.Go(func() {
@@ -182,7 +182,7 @@ func acceptManyAtOnce(t *testing.T, s store) {
 	}
 	all := slices.Sorted(slices.Values(slices.Concat(turns...)))
 	for i, turn := range all {
-		if turn != core.ResponseID(i+1) {
+		if turn != chat.ResponseID(i+1) {
 			t.Fatalf("the turns have gaps or repeat: %v", all)
 		}
 	}
@@ -195,6 +195,6 @@ func acceptCancelled(t *testing.T, s store) {
 	_, err := s.Accept(ctx, message("room", 1), alone)
 	s.fails(err, context.Canceled)
 	_, err = s.Memory(t.Context(), "room/1")
-	s.fails(err, core.ErrNotFound)
-	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
+	s.fails(err, chat.ErrNotFound)
+	s.same("the first turn", s.accept(message("room", 1), alone).Response, chat.ResponseID(1))
 }

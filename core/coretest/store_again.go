@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func reopenedChecks() []storeCheck {
@@ -18,10 +18,10 @@ func reopenedChecks() []storeCheck {
 }
 
 func runOfMessage(t *testing.T, s store) {
-	collect := core.JoinRule{Collect: true}
+	collect := chat.JoinRule{Collect: true}
 	acc := s.accept(message("room", 1), collect)
 	s.accept(message("room", 2), collect)
-	s.accept(message("room", 3), core.JoinRule{NoRun: true})
+	s.accept(message("room", 3), chat.JoinRule{NoRun: true})
 	for n := 1; n < 3; n++ {
 		r, err := s.RunOf(t.Context(), message("room", n).ID)
 		s.must(err)
@@ -29,17 +29,17 @@ func runOfMessage(t *testing.T, s store) {
 	}
 	r := s.start(acc.Run, "owner")
 	s.finish(r, answerOf(r, "the answer"))
-	for _, id := range []core.MemoryID{message("room", 3).ID, answerOf(r, "").ID, "nothing"} {
+	for _, id := range []chat.MemoryID{message("room", 3).ID, answerOf(r, "").ID, "nothing"} {
 		_, err := s.RunOf(t.Context(), id)
-		s.fails(err, core.ErrNotFound)
+		s.fails(err, chat.ErrNotFound)
 	}
 }
 
 func reopenFinished(t *testing.T, s store) {
 	s.beat("first", time.Minute)
 	r := s.start(s.opened("room", 1).ID, "first")
-	shown := []core.Shown{{ID: "m1"}, {Part: 1, ID: "m2"}}
-	s.note(r, core.Note{Shown: shown, Text: "the", Verdict: &core.Verdict{Outcome: done, Text: "the answer"}})
+	shown := []chat.Shown{{ID: "m1"}, {Part: 1, ID: "m2"}}
+	s.note(r, chat.Note{Shown: shown, Text: "the", Verdict: &chat.Verdict{Outcome: done, Text: "the answer"}})
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Reopen(t.Context(), r.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
@@ -64,18 +64,18 @@ func reopenHeld(t *testing.T, s store) {
 	s.beat("second", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "first")
 	s.must(s.Reopen(t.Context(), r.ID))
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "more"}), answer.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "more"}), answer.ErrLost)
 	_, err := s.Start(t.Context(), r.ID, "second")
-	s.fails(err, core.ErrBusy)
+	s.fails(err, chat.ErrBusy)
 	again := s.start(r.ID, "first")
 	s.must(s.Reopen(t.Context(), r.ID))
-	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, core.Memory{}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), r.ID, again.Epoch, done, chat.Memory{}), answer.ErrLost)
 	time.Sleep(2 * time.Minute)
 	s.start(r.ID, "second")
 }
 
 func reopenRefused(t *testing.T, s store) {
-	refused := func(id core.RunID) {
+	refused := func(id chat.RunID) {
 		t.Helper()
 		before, err := s.Run(t.Context(), id)
 		s.must(err)
@@ -84,7 +84,7 @@ func reopenRefused(t *testing.T, s store) {
 		s.must(err)
 		s.same("the run", after, before)
 	}
-	s.fails(s.Reopen(t.Context(), "nothing"), core.ErrNotFound)
+	s.fails(s.Reopen(t.Context(), "nothing"), chat.ErrNotFound)
 	waiting := s.opened("waiting", 1)
 	refused(waiting.ID)
 
@@ -93,20 +93,20 @@ func reopenRefused(t *testing.T, s store) {
 	s.opened("old", 2)
 	refused(old.ID)
 
-	for room, n := range map[core.RoomID]core.Note{
+	for room, n := range map[chat.RoomID]chat.Note{
 		"acting": {Acting: "a call"}, "acted": {Acted: "a result"},
-		"judged": {Verdict: &core.Verdict{Outcome: answer.Outcome{Status: answer.Stopped}}},
+		"judged": {Verdict: &chat.Verdict{Outcome: answer.Outcome{Status: answer.Stopped}}},
 	} {
 		r := s.start(s.opened(room, 1).ID, "owner")
 		s.note(r, n)
 		refused(r.ID)
 	}
-	for room, o := range map[core.RoomID]answer.Outcome{
+	for room, o := range map[chat.RoomID]answer.Outcome{
 		"superseded": {Status: answer.Superseded}, "stopped": {Status: answer.Stopped},
 		"withdrawn": {Status: answer.Failed, Withdrawn: true},
 	} {
 		r := s.start(s.opened(room, 1).ID, "owner")
-		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
 		refused(r.ID)
 	}
 }

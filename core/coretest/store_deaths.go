@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -22,7 +22,7 @@ func deathChecks() []storeCheck {
 }
 
 // dies has the next owner hold r for a minute, and returns r as it is when that one is dead.
-func (s store) dies(r core.Run, owner string) core.Run {
+func (s store) dies(r chat.Run, owner string) chat.Run {
 	s.t.Helper()
 	s.beat(owner, time.Minute)
 	s.start(r.ID, owner)
@@ -30,7 +30,7 @@ func (s store) dies(r core.Run, owner string) core.Run {
 	return s.reread(r.ID)
 }
 
-func (s store) reread(id core.RunID) core.Run {
+func (s store) reread(id chat.RunID) chat.Run {
 	s.t.Helper()
 	r, err := s.Run(s.t.Context(), id)
 	s.must(err)
@@ -54,7 +54,7 @@ func deathsCounted(t *testing.T, s store) {
 	s.same("deaths after two", s.dies(r, "third").Deaths, 2)
 	held := s.start(r.ID, "nobody who beats")
 	s.same("deaths, with a holder that never beat", s.reread(r.ID).Deaths, 2)
-	s.note(held, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "the last word"}})
+	s.note(held, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "the last word"}})
 	s.same("deaths of a run with a verdict", s.dies(r, "fourth").Deaths, 2)
 	last := s.start(r.ID, "fifth")
 	s.finish(last, answerOf(last, "the last word"))
@@ -75,12 +75,12 @@ func deathsOfOneself(t *testing.T, s store) {
 func attemptsCounted(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, core.Note{Attempt: true})
-	s.note(r, core.Note{Text: "more"})
-	s.note(r, core.Note{Attempt: true, Text: "and more"})
+	s.note(r, chat.Note{Attempt: true})
+	s.note(r, chat.Note{Text: "more"})
+	s.note(r, chat.Note{Attempt: true, Text: "and more"})
 	s.same("attempts", s.reread(r.ID).Attempts, 2)
 	s.same("attempts of the next holder", s.start(r.ID, "owner").Attempts, 2)
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Attempt: true}), answer.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Attempt: true}), answer.ErrLost)
 	s.same("attempts", s.openRuns("room")[0].Attempts, 2)
 }
 
@@ -88,25 +88,25 @@ func deathsReopened(t *testing.T, s store) {
 	r := s.dies(s.opened("room", 1), "first")
 	s.beat("owner", time.Hour)
 	held := s.start(r.ID, "owner")
-	s.note(held, core.Note{Attempt: true})
+	s.note(held, chat.Note{Attempt: true})
 	s.must(s.Reopen(t.Context(), r.ID))
 	got := s.reread(r.ID)
 	s.same("deaths and attempts", []int{got.Deaths, got.Attempts}, []int{0, 0})
 }
 
 // aside is a run that is set aside, after deaths and attempts.
-func (s store) aside(room core.RoomID, n int) core.Run {
+func (s store) aside(room chat.RoomID, n int) chat.Run {
 	s.t.Helper()
 	s.beat("owner", time.Hour)
 	r := s.start(s.dies(s.opened(room, n), "dead").ID, "owner")
-	s.note(r, core.Note{Attempt: true, Text: "so far", Shown: []core.Shown{{ID: "m1"}}})
+	s.note(r, chat.Note{Attempt: true, Text: "so far", Shown: []chat.Shown{{ID: "m1"}}})
 	s.must(s.Finish(s.t.Context(), r.ID, r.Epoch, setAside, answerOf(r, "Sorry.")))
 	return r
 }
 
 var setAside = answer.Outcome{Status: answer.Failed, Failure: llm.SetAside}
 
-func (s store) setAside(limit int) (ids []core.RunID) {
+func (s store) setAside(limit int) (ids []chat.RunID) {
 	s.t.Helper()
 	all, err := s.SetAside(s.t.Context(), limit)
 	s.must(err)
@@ -118,39 +118,39 @@ func (s store) setAside(limit int) (ids []core.RunID) {
 }
 
 func setAsideRetried(t *testing.T, s store) {
-	s.same("what is set aside at first", s.setAside(10), []core.RunID{})
+	s.same("what is set aside at first", s.setAside(10), []chat.RunID{})
 	r := s.aside("room", 1)
 	other := s.aside("other", 1)
 	failed := s.start(s.opened("third", 1).ID, "owner")
-	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, core.Memory{}))
-	s.same("what is set aside", s.setAside(10), []core.RunID{other.ID, r.ID})
-	s.same("the newest", s.setAside(1), []core.RunID{other.ID})
+	s.must(s.Finish(t.Context(), failed.ID, failed.Epoch, answer.Outcome{Status: answer.Failed, Failure: llm.ProviderIssue}, chat.Memory{}))
+	s.same("what is set aside", s.setAside(10), []chat.RunID{other.ID, r.ID})
+	s.same("the newest", s.setAside(1), []chat.RunID{other.ID})
 
 	s.must(s.RetryRun(t.Context(), r.ID))
-	s.same("what is set aside then", s.setAside(10), []core.RunID{other.ID})
+	s.same("what is set aside then", s.setAside(10), []chat.RunID{other.ID})
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1"})
 	open := s.openRuns("room")
 	if len(open) != 1 || open[0].Outcome.Done() || open[0].Deaths != 0 || open[0].Attempts != 0 || open[0].Held {
 		t.Fatalf("the open runs are %+v", open)
 	}
-	s.same("what is shown", open[0].Shown, []core.Shown{{ID: "m1"}})
-	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, core.Memory{}), answer.ErrLost)
+	s.same("what is shown", open[0].Shown, []chat.Shown{{ID: "m1"}})
+	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, done, chat.Memory{}), answer.ErrLost)
 	again := s.start(r.ID, "owner")
 	s.finish(again, answerOf(again, "an answer"))
 	s.same("what was said at last", s.texts("room", 0, 10), []string{"message 1", "an answer"})
 }
 
 func setAsideRefused(t *testing.T, s store) {
-	s.fails(s.RetryRun(t.Context(), "nothing"), core.ErrNotFound)
-	s.fails(s.RetryRun(t.Context(), s.opened("open", 1).ID), core.ErrNotFound)
+	s.fails(s.RetryRun(t.Context(), "nothing"), chat.ErrNotFound)
+	s.fails(s.RetryRun(t.Context(), s.opened("open", 1).ID), chat.ErrNotFound)
 	finished := s.start(s.opened("finished", 1).ID, "owner")
-	s.finish(finished, core.Memory{})
-	s.fails(s.RetryRun(t.Context(), finished.ID), core.ErrNotFound)
+	s.finish(finished, chat.Memory{})
+	s.fails(s.RetryRun(t.Context(), finished.ID), chat.ErrNotFound)
 
-	for room, n := range map[core.RoomID]core.Note{"acting": {Acting: "a call"}, "acted": {Acted: "a result"}} {
+	for room, n := range map[chat.RoomID]chat.Note{"acting": {Acting: "a call"}, "acted": {Acted: "a result"}} {
 		r := s.start(s.opened(room, 1).ID, "owner")
 		s.note(r, n)
-		s.must(s.Finish(t.Context(), r.ID, r.Epoch, setAside, core.Memory{}))
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, setAside, chat.Memory{}))
 		s.fails(s.RetryRun(t.Context(), r.ID), answer.ErrLost)
 	}
 	back := s.aside("back", 1)
@@ -159,23 +159,23 @@ func setAsideRefused(t *testing.T, s store) {
 
 	r := s.aside("room", 1)
 	next := s.start(s.opened("room", 2).ID, "owner")
-	s.fails(s.RetryRun(t.Context(), r.ID), core.ErrBusy)
-	s.finish(next, core.Memory{})
+	s.fails(s.RetryRun(t.Context(), r.ID), chat.ErrBusy)
+	s.finish(next, chat.Memory{})
 	s.must(s.RetryRun(t.Context(), r.ID))
-	s.fails(s.RetryRun(t.Context(), r.ID), core.ErrNotFound)
+	s.fails(s.RetryRun(t.Context(), r.ID), chat.ErrNotFound)
 }
 
 func setAsideOlder(t *testing.T, s store) {
 	withdrawn := s.start(s.opened("room", 1).ID, "owner")
 	o := setAside
 	o.Withdrawn = true
-	s.must(s.Finish(t.Context(), withdrawn.ID, withdrawn.Epoch, o, core.Memory{}))
+	s.must(s.Finish(t.Context(), withdrawn.ID, withdrawn.Epoch, o, chat.Memory{}))
 	next := s.start(s.opened("room", 2).ID, "owner")
-	s.finish(next, core.Memory{})
+	s.finish(next, chat.Memory{})
 	s.opened("elsewhere", 1)
 	s.must(s.RetryRun(t.Context(), withdrawn.ID))
 	r := s.reread(withdrawn.ID)
 	s.same("the turn it is retried at", r.Retried, next.Response)
-	s.same("its own turn", r.Response, core.ResponseID(1))
+	s.same("its own turn", r.Response, chat.ResponseID(1))
 	s.same("the outcome", r.Outcome, answer.Outcome{})
 }

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 func directoryChecks() []storeCheck {
@@ -22,7 +23,7 @@ func directoryChecks() []storeCheck {
 	}
 }
 
-func (s store) meets(e core.Entity, want core.News) {
+func (s store) meets(e chat.Entity, want chat.News) {
 	s.t.Helper()
 	news, err := s.Meet(s.t.Context(), e)
 	s.must(err)
@@ -31,39 +32,39 @@ func (s store) meets(e core.Entity, want core.News) {
 
 func meetNames(t *testing.T, s store) {
 	_, err := s.Entity(t.Context(), "ada")
-	s.fails(err, core.ErrNotFound)
-	ada := func(names ...string) core.Entity { return core.Entity{ID: "ada", Connector: "fake", Names: names} }
-	s.meets(ada("Ada"), core.Came)
-	s.meets(ada("Ada"), core.Nothing)
-	s.meets(ada(), core.Nothing)
-	s.meets(ada("Addy"), core.Changed)
-	s.meets(ada("Ada"), core.Nothing)
+	s.fails(err, chat.ErrNotFound)
+	ada := func(names ...string) chat.Entity { return chat.Entity{ID: "ada", Connector: "fake", Names: names} }
+	s.meets(ada("Ada"), chat.Came)
+	s.meets(ada("Ada"), chat.Nothing)
+	s.meets(ada(), chat.Nothing)
+	s.meets(ada("Addy"), chat.Changed)
+	s.meets(ada("Ada"), chat.Nothing)
 	got, err := s.Entity(t.Context(), "ada")
 	s.must(err)
 	s.same("ada", got, ada("Ada", "Addy"))
 	bot := ada()
 	bot.Bot = true
-	s.meets(bot, core.Changed)
+	s.meets(bot, chat.Changed)
 	got, err = s.Entity(t.Context(), "ada")
 	s.must(err)
 	s.same("whether it is a bot", got.Bot, true)
-	_, err = s.Meet(t.Context(), core.Entity{ID: "bob", Names: []string{"\xff"}})
+	_, err = s.Meet(t.Context(), chat.Entity{ID: "bob", Names: []string{"\xff"}})
 	if err == nil {
 		t.Error("a name that can't be read back is stored")
 	}
 }
 
 func meetDetails(t *testing.T, s store) {
-	ada := core.Entity{ID: "ada", Connector: "fake"}
-	with := func(details map[string]string) core.Entity {
+	ada := chat.Entity{ID: "ada", Connector: "fake"}
+	with := func(details map[string]string) chat.Entity {
 		e := ada
 		e.Details = details
 		return e
 	}
-	s.meets(with(map[string]string{"language": "French", "name": ""}), core.Came)
-	s.meets(ada, core.Nothing)
-	s.meets(with(map[string]string{"language": "French"}), core.Nothing)
-	s.meets(with(map[string]string{"language": "", "name": "Addy"}), core.Changed)
+	s.meets(with(map[string]string{"language": "French", "name": ""}), chat.Came)
+	s.meets(ada, chat.Nothing)
+	s.meets(with(map[string]string{"language": "French"}), chat.Nothing)
+	s.meets(with(map[string]string{"language": "", "name": "Addy"}), chat.Changed)
 	got, err := s.Entity(t.Context(), "ada")
 	s.must(err)
 	s.same("ada", got, with(map[string]string{"name": "Addy"}))
@@ -74,9 +75,9 @@ func meetDetails(t *testing.T, s store) {
 
 func meetManyNames(t *testing.T, s store) {
 	var want []string
-	for i := range core.MaxNames + 3 {
+	for i := range chat.MaxNames + 3 {
 		want = append(want, fmt.Sprint("name ", i))
-		_, err := s.Meet(t.Context(), core.Entity{ID: "ada", Names: want[i:]})
+		_, err := s.Meet(t.Context(), chat.Entity{ID: "ada", Names: want[i:]})
 		s.must(err)
 	}
 	got, err := s.Entity(t.Context(), "ada")
@@ -86,18 +87,18 @@ func meetManyNames(t *testing.T, s store) {
 
 func worldNames(t *testing.T, s store) {
 	_, err := s.World(t.Context(), "w")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	for _, c := range []struct {
-		save, want core.World
-		news       core.News
+		save, want chat.World
+		news       chat.News
 	}{
-		{core.World{ID: "w", Connector: "fake", Gone: true}, core.World{}, core.Nothing}, // it never was
-		{core.World{ID: "w", Connector: "fake"}, core.World{ID: "w", Connector: "fake"}, core.Came},
-		{core.World{ID: "w", Connector: "fake", Name: "W"}, core.World{ID: "w", Connector: "fake", Name: "W"}, core.Changed},
-		{core.World{ID: "w", Connector: "fake"}, core.World{ID: "w", Connector: "fake", Name: "W"}, core.Nothing},
-		{core.World{ID: "w", Connector: "fake", Gone: true}, core.World{ID: "w", Connector: "fake", Name: "W", Gone: true}, core.Went},
-		{core.World{ID: "w", Connector: "fake", Gone: true}, core.World{ID: "w", Connector: "fake", Name: "W", Gone: true}, core.Nothing},
-		{core.World{ID: "w", Connector: "fake", Name: "V"}, core.World{ID: "w", Connector: "fake", Name: "V"}, core.Came},
+		{chat.World{ID: "w", Connector: "fake", Gone: true}, chat.World{}, chat.Nothing}, // it never was
+		{chat.World{ID: "w", Connector: "fake"}, chat.World{ID: "w", Connector: "fake"}, chat.Came},
+		{chat.World{ID: "w", Connector: "fake", Name: "W"}, chat.World{ID: "w", Connector: "fake", Name: "W"}, chat.Changed},
+		{chat.World{ID: "w", Connector: "fake"}, chat.World{ID: "w", Connector: "fake", Name: "W"}, chat.Nothing},
+		{chat.World{ID: "w", Connector: "fake", Gone: true}, chat.World{ID: "w", Connector: "fake", Name: "W", Gone: true}, chat.Went},
+		{chat.World{ID: "w", Connector: "fake", Gone: true}, chat.World{ID: "w", Connector: "fake", Name: "W", Gone: true}, chat.Nothing},
+		{chat.World{ID: "w", Connector: "fake", Name: "V"}, chat.World{ID: "w", Connector: "fake", Name: "V"}, chat.Came},
 	} {
 		news, err := s.SaveWorld(t.Context(), c.save)
 		s.must(err)
@@ -113,16 +114,16 @@ func worldNames(t *testing.T, s store) {
 
 func memberships(t *testing.T, s store) {
 	for _, c := range []struct {
-		save core.Member
-		want core.News
+		save chat.Member
+		want chat.News
 	}{
-		{core.Member{World: "w", Entity: "ada", Gone: true}, core.Nothing},
-		{core.Member{World: "w", Entity: "ada", Role: "owner"}, core.Came},
-		{core.Member{World: "w", Entity: "ada"}, core.Nothing},
-		{core.Member{World: "w", Entity: "ada", Role: "admin"}, core.Changed},
-		{core.Member{World: "v", Entity: "ada"}, core.Came},
-		{core.Member{World: "w", Entity: "ada", Gone: true}, core.Went},
-		{core.Member{World: "w", Entity: "bob"}, core.Came},
+		{chat.Member{World: "w", Entity: "ada", Gone: true}, chat.Nothing},
+		{chat.Member{World: "w", Entity: "ada", Role: "owner"}, chat.Came},
+		{chat.Member{World: "w", Entity: "ada"}, chat.Nothing},
+		{chat.Member{World: "w", Entity: "ada", Role: "admin"}, chat.Changed},
+		{chat.Member{World: "v", Entity: "ada"}, chat.Came},
+		{chat.Member{World: "w", Entity: "ada", Gone: true}, chat.Went},
+		{chat.Member{World: "w", Entity: "bob"}, chat.Came},
 	} {
 		news, err := s.SaveMember(t.Context(), c.save)
 		s.must(err)
@@ -130,20 +131,20 @@ func memberships(t *testing.T, s store) {
 	}
 	got, err := s.Members(t.Context(), "w", "", 10)
 	s.must(err)
-	s.same("the members", got, []core.Member{{World: "w", Entity: "ada", Role: "admin", Gone: true}, {World: "w", Entity: "bob"}})
-	_, err = s.SaveMember(t.Context(), core.Member{Entity: "ada"})
+	s.same("the members", got, []chat.Member{{World: "w", Entity: "ada", Role: "admin", Gone: true}, {World: "w", Entity: "bob"}})
+	_, err = s.SaveMember(t.Context(), chat.Member{Entity: "ada"})
 	if err == nil {
 		t.Error("a member of no world is stored")
 	}
 }
 
 func memberPages(t *testing.T, s store) {
-	for _, id := range []core.EntityID{"c", "a", "d", "b"} {
-		_, err := s.SaveMember(t.Context(), core.Member{World: "w", Entity: id})
+	for _, id := range []chat.EntityID{"c", "a", "d", "b"} {
+		_, err := s.SaveMember(t.Context(), chat.Member{World: "w", Entity: id})
 		s.must(err)
 	}
-	var got []core.EntityID
-	for after := core.EntityID(""); ; {
+	var got []chat.EntityID
+	for after := chat.EntityID(""); ; {
 		page, err := s.Members(t.Context(), "w", after, 3)
 		s.must(err)
 		if len(page) == 0 {
@@ -153,14 +154,14 @@ func memberPages(t *testing.T, s store) {
 			got, after = append(got, m.Entity), m.Entity
 		}
 	}
-	s.same("the members", got, []core.EntityID{"a", "b", "c", "d"})
+	s.same("the members", got, []chat.EntityID{"a", "b", "c", "d"})
 }
 
 func worldRooms(t *testing.T, s store) {
-	for _, r := range []core.Room{{ID: "r2", World: "w"}, {ID: "r1", World: "w"}, {ID: "r3", World: "v"}, {ID: "r4"}} {
+	for _, r := range []chat.Room{{ID: "r2", World: "w"}, {ID: "r1", World: "w"}, {ID: "r3", World: "v"}, {ID: "r4"}} {
 		s.must(s.SaveRoom(t.Context(), r))
 	}
-	for world, want := range map[core.WorldID][]core.RoomID{"w": {"r1", "r2"}, "v": {"r3"}, "u": nil, "": nil} {
+	for world, want := range map[chat.WorldID][]chat.RoomID{"w": {"r1", "r2"}, "v": {"r3"}, "u": nil, "": nil} {
 		got, err := s.RoomsOf(t.Context(), world)
 		s.must(err)
 		s.same("the rooms", got, want)
@@ -188,13 +189,13 @@ func directoryModelCheck(t *testing.T, s core.Store) {
 		rounds++
 		model := newStoreModel()
 		p := &pair{t, s, model, ""}
-		world := core.WorldID(fmt.Sprint("world ", rounds, rapid.IntRange(0, 1).Draw(rt, "world")))
-		who := func() core.EntityID {
-			return core.EntityID(fmt.Sprintf("%d/%s", rounds, rapid.SampledFrom([]string{"ada", "bob", "eve"}).Draw(rt, "who")))
+		world := chat.WorldID(fmt.Sprint("world ", rounds, rapid.IntRange(0, 1).Draw(rt, "world")))
+		who := func() chat.EntityID {
+			return chat.EntityID(fmt.Sprintf("%d/%s", rounds, rapid.SampledFrom([]string{"ada", "bob", "eve"}).Draw(rt, "who")))
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"meet": func(rt *rapid.T) {
-				e := core.Entity{ID: who(), Connector: "fake", Bot: rapid.Bool().Draw(rt, "bot"),
+				e := chat.Entity{ID: who(), Connector: "fake", Bot: rapid.Bool().Draw(rt, "bot"),
 					Names:   rapid.SliceOfN(rapid.SampledFrom([]string{"", "A", "B", "C", "D"}), 0, 3).Draw(rt, "names"),
 					Details: rapid.MapOfN(rapid.SampledFrom([]string{"a", "b"}), rapid.SampledFrom([]string{"", "A", "B"}), 0, 2).Draw(rt, "details")}
 				got, gotErr := s.Meet(t.Context(), e)
@@ -208,7 +209,7 @@ func directoryModelCheck(t *testing.T, s core.Store) {
 				p.agree(rt, "Entity", got, want, gotErr, wantErr)
 			},
 			"world": func(rt *rapid.T) {
-				w := core.World{ID: world, Connector: "fake", Gone: rapid.Bool().Draw(rt, "gone"),
+				w := chat.World{ID: world, Connector: "fake", Gone: rapid.Bool().Draw(rt, "gone"),
 					Name: rapid.SampledFrom([]string{"", "W", "V"}).Draw(rt, "name")}
 				got, gotErr := s.SaveWorld(t.Context(), w)
 				want, wantErr := model.SaveWorld(t.Context(), w)
@@ -218,7 +219,7 @@ func directoryModelCheck(t *testing.T, s core.Store) {
 				p.agree(rt, "World", now, is, nowErr, isErr)
 			},
 			"member": func(rt *rapid.T) {
-				m := core.Member{World: world, Entity: who(), Gone: rapid.Bool().Draw(rt, "gone"),
+				m := chat.Member{World: world, Entity: who(), Gone: rapid.Bool().Draw(rt, "gone"),
 					Role: rapid.SampledFrom([]string{"", "admin", "owner"}).Draw(rt, "role")}
 				got, gotErr := s.SaveMember(t.Context(), m)
 				want, wantErr := model.SaveMember(t.Context(), m)

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -20,14 +20,14 @@ func fileChecks() []storeCheck {
 var twoFiles = []llm.File{{Name: "an \"ä\".png", Type: "image/png", Data: []byte("\x89PNG\x00\xff")}, {Type: "text/plain", Data: []byte("GIF")}}
 
 // shown starts a run whose verdict comes with files.
-func (s store) shown(n int, files []llm.File) core.Run {
+func (s store) shown(n int, files []llm.File) chat.Run {
 	s.t.Helper()
 	r := s.start(s.opened("room", n).ID, "owner")
-	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: files})
+	s.note(r, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "look"}, Files: files})
 	return r
 }
 
-func (s store) shows(r core.Run, want ...llm.File) {
+func (s store) shows(r chat.Run, want ...llm.File) {
 	s.t.Helper()
 	for n, w := range want {
 		b, err := s.File(s.t.Context(), r.ID, n)
@@ -36,14 +36,14 @@ func (s store) shows(r core.Run, want ...llm.File) {
 	}
 	for _, n := range []int{-1, len(want)} {
 		_, err := s.File(s.t.Context(), r.ID, n)
-		s.fails(err, core.ErrNotFound)
+		s.fails(err, chat.ErrNotFound)
 	}
 }
 
 func filesStay(t *testing.T, s store) {
 	first := s.shown(1, twoFiles)
 	s.shows(first, twoFiles...)
-	s.note(first, core.Note{Text: "more"})
+	s.note(first, chat.Note{Text: "more"})
 	s.finish(first, answerOf(first, "look"))
 	s.shows(first, twoFiles...)
 	second := s.shown(2, twoFiles[1:])
@@ -59,7 +59,7 @@ func filesStay(t *testing.T, s store) {
 
 func filesReplaced(t *testing.T, s store) {
 	r := s.shown(1, twoFiles)
-	s.note(r, core.Note{Verdict: &core.Verdict{Outcome: done, Text: "look"}, Files: twoFiles[1:]})
+	s.note(r, chat.Note{Verdict: &chat.Verdict{Outcome: done, Text: "look"}, Files: twoFiles[1:]})
 	s.shows(r, twoFiles[1])
 	s.must(s.Reopen(t.Context(), r.ID))
 	s.shows(r)
@@ -67,7 +67,7 @@ func filesReplaced(t *testing.T, s store) {
 
 func filesOfNothing(t *testing.T, s store) {
 	silent := s.shown(1, twoFiles)
-	s.must(s.Finish(t.Context(), silent.ID, silent.Epoch, done, core.Memory{}))
+	s.must(s.Finish(t.Context(), silent.ID, silent.Epoch, done, chat.Memory{}))
 	s.shows(silent)
 	gone := s.shown(2, twoFiles)
 	s.must(s.Forget(t.Context(), message("room", 2).ID))
@@ -93,9 +93,9 @@ func filesInParts(t *testing.T, s store) {
 	}
 	for _, n := range []int{-1, 2} {
 		_, err := s.FilePart(t.Context(), r.ID, n, 0, 1)
-		s.fails(err, core.ErrNotFound)
+		s.fails(err, chat.ErrNotFound)
 	}
 	s.must(s.Forget(t.Context(), message("room", 1).ID))
 	_, err := s.FilePart(t.Context(), r.ID, 1, 0, 1)
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 }

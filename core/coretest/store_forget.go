@@ -3,7 +3,7 @@ package coretest
 import (
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func forgetChecks() []storeCheck {
@@ -20,7 +20,7 @@ func forgetChecks() []storeCheck {
 	}
 }
 
-func (s store) memory(id core.MemoryID) core.Memory {
+func (s store) memory(id chat.MemoryID) chat.Memory {
 	s.t.Helper()
 	m, err := s.Memory(s.t.Context(), id)
 	s.must(err)
@@ -31,19 +31,19 @@ func reviseText(t *testing.T, s store) {
 	in := message("room", 1)
 	acc := s.accept(in, alone)
 	s.opened("room", 2)
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.Attachment{{Name: "a"}}))
-	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []core.Attachment{{Name: "a"}}))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []chat.Attachment{{Name: "a"}}))
+	s.must(s.Revise(t.Context(), in.ID, "another 🙂", []chat.Attachment{{Name: "a"}}))
 	want := in.Memory
-	want.Text, want.Files = "another 🙂", []core.Attachment{{Name: "a"}}
+	want.Text, want.Files = "another 🙂", []chat.Attachment{{Name: "a"}}
 	s.same("the memory", s.memory(in.ID), want)
 	s.same("what was said", s.texts("room", 0, 10), []string{"another 🙂", "message 2"})
-	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
+	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
 	acc.Duplicate, acc.Altered = true, true
 	s.same("accepted as it was", s.accept(in, alone), acc)
 }
 
 func reviseNothing(t *testing.T, s store) {
-	s.fails(s.Revise(t.Context(), "nothing", "text", nil), core.ErrNotFound)
+	s.fails(s.Revise(t.Context(), "nothing", "text", nil), chat.ErrNotFound)
 }
 
 func forgetQuestion(t *testing.T, s store) {
@@ -55,14 +55,14 @@ func forgetQuestion(t *testing.T, s store) {
 	s.must(s.Forget(t.Context(), in.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 2"})
 	_, err := s.Memory(t.Context(), in.ID)
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	after := s.runOf(acc)
-	s.same("the inputs", after.Inputs, []core.MemoryID{})
+	s.same("the inputs", after.Inputs, []chat.MemoryID{})
 	s.same("the outcome", after.Outcome, done)
 }
 
 func forgetOneOfTwo(t *testing.T, s store) {
-	collect := core.JoinRule{Collect: true}
+	collect := chat.JoinRule{Collect: true}
 	first, second := message("room", 1), message("room", 2)
 	acc := s.accept(first, collect)
 	s.accept(second, collect)
@@ -70,14 +70,14 @@ func forgetOneOfTwo(t *testing.T, s store) {
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), first.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 2", "the answer"})
-	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{second.ID})
+	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{second.ID})
 	s.must(s.Forget(t.Context(), second.ID))
 	s.same("what was said", s.texts("room", 0, 10), []string{})
 }
 
 func forgetAlone(t *testing.T, s store) {
 	remark := message("room", 1)
-	s.accept(remark, core.JoinRule{NoRun: true})
+	s.accept(remark, chat.JoinRule{NoRun: true})
 	r := s.start(s.opened("room", 2).ID, "owner")
 	s.finish(r, answerOf(r, "the answer"))
 	s.must(s.Forget(t.Context(), remark.ID))
@@ -102,9 +102,9 @@ func forgetWaiting(t *testing.T, s store) {
 	acc := s.accept(in, alone)
 	s.must(s.Forget(t.Context(), in.ID))
 	s.same("the open runs", len(s.openRuns("room")), 1)
-	next := s.accept(message("room", 2), core.JoinRule{Collect: true})
+	next := s.accept(message("room", 2), chat.JoinRule{Collect: true})
 	s.same("joined", next.Run, acc.Run)
-	s.same("the inputs", s.start(acc.Run, "owner").Inputs, []core.MemoryID{message("room", 2).ID})
+	s.same("the inputs", s.start(acc.Run, "owner").Inputs, []chat.MemoryID{message("room", 2).ID})
 }
 
 func forgetAnswering(t *testing.T, s store) {
@@ -134,9 +134,9 @@ func clearRoom(t *testing.T, s store) {
 	open := s.openRuns("room")
 	s.same("the open runs", len(open), 1)
 	r = s.start(open[0].ID, "owner")
-	s.same("the inputs", r.Inputs, []core.MemoryID{})
-	s.finish(r, core.Memory{})
-	s.same("the next turn", s.accept(message("room", 4), alone).Response, core.ResponseID(3))
+	s.same("the inputs", r.Inputs, []chat.MemoryID{})
+	s.finish(r, chat.Memory{})
+	s.same("the next turn", s.accept(message("room", 4), alone).Response, chat.ResponseID(3))
 	_, err := s.Room(t.Context(), "room")
 	s.must(err)
 }

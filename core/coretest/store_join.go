@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func joinChecks() []storeCheck {
@@ -30,12 +30,12 @@ func joinChecks() []storeCheck {
 const window = 2 * time.Second
 
 func joinDuty(t *testing.T, s store) {
-	undecided, plain := core.JoinRule{Window: window, Kind: core.RunDecide}, core.JoinRule{Window: window}
+	undecided, plain := chat.JoinRule{Window: window, Kind: chat.RunDecide}, chat.JoinRule{Window: window}
 	for i, c := range []struct {
-		first, second core.JoinRule
-		want          core.RunKind
-	}{{undecided, undecided, core.RunDecide}, {undecided, plain, core.RunReply}, {plain, undecided, core.RunReply}, {plain, plain, core.RunReply}} {
-		room := core.RoomID(fmt.Sprintf("room %d", i))
+		first, second chat.JoinRule
+		want          chat.RunKind
+	}{{undecided, undecided, chat.RunDecide}, {undecided, plain, chat.RunReply}, {plain, undecided, chat.RunReply}, {plain, plain, chat.RunReply}} {
+		room := chat.RoomID(fmt.Sprintf("room %d", i))
 		first := s.accept(message(room, 1), c.first)
 		s.same("the duty at first", s.runOf(first).Kind, c.first.Kind)
 		s.same("the run of the second", s.accept(message(room, 2), c.second).Run, first.Run)
@@ -44,7 +44,7 @@ func joinDuty(t *testing.T, s store) {
 }
 
 func joinAlone(t *testing.T, s store) {
-	rule, tell := core.JoinRule{Window: window, Collect: true}, core.JoinRule{Window: window, Collect: true, Kind: core.RunNotify}
+	rule, tell := chat.JoinRule{Window: window, Collect: true}, chat.JoinRule{Window: window, Collect: true, Kind: chat.RunNotify}
 	asked := s.accept(message("room", 1), rule)
 	told := s.accept(message("room", 2), tell)
 	again := s.accept(message("room", 3), tell)
@@ -52,18 +52,18 @@ func joinAlone(t *testing.T, s store) {
 		t.Errorf("what was told joined %q, or each other: %q, %q", asked.Run, told.Run, again.Run)
 	}
 	s.same("the run of a second question", s.accept(message("room", 4), rule).Run, asked.Run)
-	s.same("the inputs of what is told", s.runOf(told).Inputs, []core.MemoryID{"room/2"})
-	s.same("the duty", s.runOf(told).Kind, core.RunNotify)
-	s.same("the only run of a room", s.accept(message("elsewhere", 1), tell).Response, core.ResponseID(1))
-	s.same("the next", s.accept(message("elsewhere", 2), rule).Response, core.ResponseID(2))
+	s.same("the inputs of what is told", s.runOf(told).Inputs, []chat.MemoryID{"room/2"})
+	s.same("the duty", s.runOf(told).Kind, chat.RunNotify)
+	s.same("the only run of a room", s.accept(message("elsewhere", 1), tell).Response, chat.ResponseID(1))
+	s.same("the next", s.accept(message("elsewhere", 2), rule).Response, chat.ResponseID(2))
 }
 
 func joinLimit(t *testing.T, s store) {
-	rule := core.JoinRule{Limit: 2}
+	rule := chat.JoinRule{Limit: 2}
 	s.start(s.accept(message("room", 0), rule).Run, "owner") // what was started does not wait
-	duties := func(want ...core.RunKind) {
+	duties := func(want ...chat.RunKind) {
 		t.Helper()
-		var got []core.RunKind
+		var got []chat.RunKind
 		for _, r := range s.openRuns("room")[1:] {
 			got = append(got, r.Kind)
 		}
@@ -71,17 +71,17 @@ func joinLimit(t *testing.T, s store) {
 	}
 	s.accept(message("room", 1), rule)
 	s.accept(message("room", 2), rule)
-	undecided := s.accept(message("room", 3), core.JoinRule{Limit: 2, Kind: core.RunDecide})
-	s.same("the run of an undecided one too many", undecided.Run, core.RunID(""))
-	duties(core.RunReply, core.RunReply)
-	excuse := s.accept(message("room", 4), core.JoinRule{Limit: 2, Window: window})
-	duties(core.RunReply, core.RunReply, core.RunOverflow)
+	undecided := s.accept(message("room", 3), chat.JoinRule{Limit: 2, Kind: chat.RunDecide})
+	s.same("the run of an undecided one too many", undecided.Run, chat.RunID(""))
+	duties(chat.RunReply, chat.RunReply)
+	excuse := s.accept(message("room", 4), chat.JoinRule{Limit: 2, Window: window})
+	duties(chat.RunReply, chat.RunReply, chat.RunOverflow)
 	heard := message("room", 5)
-	s.same("one more", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1})
-	s.same("one more, again", s.accept(heard, rule), core.Accepted{Memory: heard.ID, Response: excuse.Response + 1, Duplicate: true})
+	s.same("one more", s.accept(heard, rule), chat.Accepted{Memory: heard.ID, Response: excuse.Response + 1})
+	s.same("one more, again", s.accept(heard, rule), chat.Accepted{Memory: heard.ID, Response: excuse.Response + 1, Duplicate: true})
 	s.accept(message("other", 6), rule)
-	duties(core.RunReply, core.RunReply, core.RunOverflow)
-	if acc := s.accept(message("room", 7), core.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
+	duties(chat.RunReply, chat.RunReply, chat.RunOverflow)
+	if acc := s.accept(message("room", 7), chat.JoinRule{Collect: true}); acc.Run == "" || acc.Run == excuse.Run {
 		t.Errorf("it joined the excuse: %+v", acc)
 	}
 	s.same("what was said", len(s.texts("room", 0, 10)), 7)
@@ -89,16 +89,16 @@ func joinLimit(t *testing.T, s store) {
 
 func joinWindow(t *testing.T, s store) {
 	opened := time.Now()
-	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
 	time.Sleep(window - time.Nanosecond)
 	next := message("room", 2)
 	next.Address.ConnectorData = []byte("newer")
-	joined := s.accept(next, core.JoinRule{Window: window})
-	s.same("accepted", joined, core.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
-	want := core.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: core.Group, Address: next.Address,
-		Inputs: []core.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
+	joined := s.accept(next, chat.JoinRule{Window: window})
+	s.same("accepted", joined, chat.Accepted{Memory: next.ID, Run: first.Run, Response: first.Response})
+	want := chat.Run{ID: first.Run, Response: 1, Room: "room", RoomKind: chat.Group, Address: next.Address,
+		Inputs: []chat.MemoryID{"room/1", "room/2"}, Opened: opened, Ready: time.Now().Add(window)}
 	s.same("the run", s.runOf(first), want)
-	s.same("the open runs", s.openRuns("room"), []core.Run{want})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
 
 	time.Sleep(window)
 	if acc := s.accept(message("room", 3), alone); acc.Response != 2 {
@@ -108,9 +108,9 @@ func joinWindow(t *testing.T, s store) {
 }
 
 func joinReady(t *testing.T, s store) {
-	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
 	time.Sleep(window)
-	second := s.accept(message("room", 2), core.JoinRule{Window: window})
+	second := s.accept(message("room", 2), chat.JoinRule{Window: window})
 	if second.Run == first.Run || second.Response != 2 {
 		t.Errorf("it joined a run that was ready: %+v", second)
 	}
@@ -119,12 +119,12 @@ func joinReady(t *testing.T, s store) {
 }
 
 func joinShorter(t *testing.T, s store) {
-	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
 	second := s.accept(message("room", 2), alone)
 	s.same("the run of the second", second.Run, first.Run)
 	s.same("when the run is ready", s.runOf(first).Ready, time.Now())
-	third := s.accept(message("room", 3), core.JoinRule{Window: window})
-	s.same("the turn of the third", third.Response, core.ResponseID(2))
+	third := s.accept(message("room", 3), chat.JoinRule{Window: window})
+	s.same("the turn of the third", third.Response, chat.ResponseID(2))
 }
 
 func joinCollect(t *testing.T, s store) {
@@ -133,33 +133,33 @@ func joinCollect(t *testing.T, s store) {
 	waits := s.accept(message("room", 2), alone)
 	time.Sleep(time.Hour)
 	for n := 3; n < 6; n++ {
-		acc := s.accept(message("room", n), core.JoinRule{Collect: true, Window: window})
+		acc := s.accept(message("room", n), chat.JoinRule{Collect: true, Window: window})
 		s.same("the run", acc.Run, waits.Run)
 	}
 	r := s.runOf(waits)
-	s.same("its inputs", r.Inputs, []core.MemoryID{"room/2", "room/3", "room/4", "room/5"})
+	s.same("its inputs", r.Inputs, []chat.MemoryID{"room/2", "room/3", "room/4", "room/5"})
 	s.same("when it is ready", r.Ready, time.Now().Add(window))
 	s.same("how many runs there are", len(s.openRuns("room")), 2)
 }
 
 func joinStarted(t *testing.T, s store) {
-	first := s.accept(message("room", 1), core.JoinRule{Window: window})
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
 	r := s.start(first.Run, "owner")
-	acc := s.accept(message("room", 2), core.JoinRule{Window: window, Collect: true})
-	s.same("accepted", acc.Response, core.ResponseID(2))
+	acc := s.accept(message("room", 2), chat.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, chat.ResponseID(2))
 	s.same("the inputs of the started run", s.runOf(first).Inputs, r.Inputs)
 }
 
 func joinFinished(t *testing.T, s store) {
-	first := s.accept(message("room", 1), core.JoinRule{Window: window})
-	s.finish(s.runOf(first), core.Memory{})
-	acc := s.accept(message("room", 2), core.JoinRule{Window: window, Collect: true})
-	s.same("accepted", acc.Response, core.ResponseID(2))
+	first := s.accept(message("room", 1), chat.JoinRule{Window: window})
+	s.finish(s.runOf(first), chat.Memory{})
+	acc := s.accept(message("room", 2), chat.JoinRule{Window: window, Collect: true})
+	s.same("accepted", acc.Response, chat.ResponseID(2))
 }
 
 func joinDuplicate(t *testing.T, s store) {
-	s.accept(message("room", 1), core.JoinRule{Window: window})
-	want := s.accept(message("room", 2), core.JoinRule{Window: window})
+	s.accept(message("room", 1), chat.JoinRule{Window: window})
+	want := s.accept(message("room", 2), chat.JoinRule{Window: window})
 	want.Duplicate = true
 	time.Sleep(2 * window)
 	s.accept(message("room", 3), alone)
@@ -167,28 +167,28 @@ func joinDuplicate(t *testing.T, s store) {
 }
 
 func joinRooms(t *testing.T, s store) {
-	a := s.accept(message("a", 1), core.JoinRule{Window: window})
-	b := s.accept(message("b", 1), core.JoinRule{Window: window, Collect: true})
+	a := s.accept(message("a", 1), chat.JoinRule{Window: window})
+	b := s.accept(message("b", 1), chat.JoinRule{Window: window, Collect: true})
 	if a.Run == b.Run {
 		t.Errorf("two rooms share the run %s", a.Run)
 	}
 }
 
 func joinAuthor(t *testing.T, s store) {
-	rule := core.JoinRule{Window: window}
+	rule := chat.JoinRule{Window: window}
 	first := s.accept(message("room", 1), rule)
 	other := message("room", 2)
 	other.Author = "bob"
-	s.same("the turn of another's message", s.accept(other, alone).Response, core.ResponseID(2))
+	s.same("the turn of another's message", s.accept(other, alone).Response, chat.ResponseID(2))
 	s.same("the turn of the author's next", s.accept(message("room", 3), rule).Response, first.Response)
-	s.same("the inputs", s.runOf(first).Inputs, []core.MemoryID{"room/1", "room/3"})
+	s.same("the inputs", s.runOf(first).Inputs, []chat.MemoryID{"room/1", "room/3"})
 	another := message("room", 4)
 	another.Author = "bob"
-	s.same("the turn of another's, collected", s.accept(another, core.JoinRule{Collect: true}).Response, core.ResponseID(2))
+	s.same("the turn of another's, collected", s.accept(another, chat.JoinRule{Collect: true}).Response, chat.ResponseID(2))
 }
 
 func joinMost(t *testing.T, s store) {
-	rule := core.JoinRule{Window: window, Most: 5 * time.Second}
+	rule := chat.JoinRule{Window: window, Most: 5 * time.Second}
 	opened := time.Now()
 	first := s.accept(message("room", 1), rule)
 	for n, after := range []time.Duration{3500 * time.Millisecond, 5 * time.Second, 5 * time.Second} {
@@ -197,17 +197,17 @@ func joinMost(t *testing.T, s store) {
 		s.same("when it is ready", s.runOf(first).Ready, opened.Add(after))
 	}
 	time.Sleep(500 * time.Millisecond)
-	s.same("the turn of what comes then", s.accept(message("room", 9), rule).Response, core.ResponseID(2))
+	s.same("the turn of what comes then", s.accept(message("room", 9), rule).Response, chat.ResponseID(2))
 }
 
 func joinOnly(t *testing.T, s store) {
-	only := core.JoinRule{JoinOnly: true, Kind: core.RunDecide}
+	only := chat.JoinRule{JoinOnly: true, Kind: chat.RunDecide}
 	acc := s.accept(message("room", 1), only)
-	s.same("without a run", acc, core.Accepted{Memory: "room/1", Response: 1})
-	first := s.accept(message("room", 2), core.JoinRule{Window: window})
+	s.same("without a run", acc, chat.Accepted{Memory: "room/1", Response: 1})
+	first := s.accept(message("room", 2), chat.JoinRule{Window: window})
 	s.same("with one that waits", s.accept(message("room", 3), only).Run, first.Run)
-	s.same("its duty", s.runOf(first).Kind, core.RunReply)
+	s.same("its duty", s.runOf(first).Kind, chat.RunReply)
 	time.Sleep(window)
-	s.same("with one that is ready", s.accept(message("room", 4), only), core.Accepted{Memory: "room/4", Response: 3})
+	s.same("with one that is ready", s.accept(message("room", 4), only), chat.Accepted{Memory: "room/4", Response: 3})
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "message 2", "message 3", "message 4"})
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func markChecks() []storeCheck {
@@ -22,7 +22,7 @@ func markChecks() []storeCheck {
 }
 
 // known is what in is known as.
-func (s store) known(in core.Message) core.Accepted {
+func (s store) known(in chat.Message) chat.Accepted {
 	s.t.Helper()
 	acc, err := s.Known(s.t.Context(), in.Memory)
 	s.must(err)
@@ -34,7 +34,7 @@ func (s store) expire(age time.Duration) (steps int) {
 	s.t.Helper()
 	for more := true; more; steps++ {
 		var err error
-		more, err = s.Expire(s.t.Context(), core.Expiry{Marks: time.Now().Add(-age)})
+		more, err = s.Expire(s.t.Context(), chat.Expiry{Marks: time.Now().Add(-age)})
 		s.must(err)
 	}
 	return steps
@@ -45,25 +45,25 @@ func markForgotten(t *testing.T, s store) {
 	acc := s.accept(in, alone)
 	r := s.start(acc.Run, "owner")
 	s.finish(r, answerOf(r, "the answer"))
-	heard := s.accept(remark, core.JoinRule{NoRun: true})
+	heard := s.accept(remark, chat.JoinRule{NoRun: true})
 	for range 2 {
-		for _, id := range []core.MemoryID{in.ID, remark.ID, answerOf(r, "").ID} {
+		for _, id := range []chat.MemoryID{in.ID, remark.ID, answerOf(r, "").ID} {
 			s.must(s.Forget(t.Context(), id))
 		}
 	}
 	acc.Run, acc.Duplicate, heard.Duplicate = "", true, true
-	for in, want := range map[*core.Message]core.Accepted{&in: acc, &remark: heard} {
+	for in, want := range map[*chat.Message]chat.Accepted{&in: acc, &remark: heard} {
 		s.same("known", s.known(*in), want)
 		in.Text = "whatever it says now"
 		s.same("accepted again", s.accept(*in, alone), want)
 		_, err := s.Memory(t.Context(), in.ID)
-		s.fails(err, core.ErrNotFound)
+		s.fails(err, chat.ErrNotFound)
 	}
 	if next := s.accept(message("room", 3), alone); next.Response != 3 {
 		t.Errorf("the next turn is %d; want 3", next.Response)
 	}
 	_, err := s.Known(t.Context(), answerOf(r, ""))
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 }
 
 func markCleared(t *testing.T, s store) {
@@ -73,18 +73,18 @@ func markCleared(t *testing.T, s store) {
 	s.must(err)
 	carrier := s.start(press.Run, "owner")
 	s.finish(r, answerOf(r, "the answer"))
-	s.finish(carrier, core.Memory{})
+	s.finish(carrier, chat.Memory{})
 	other := s.accept(message("other", 1), alone)
 	_, err = s.Clear(t.Context(), "room")
 	s.must(err)
-	s.same("the message", s.known(message("room", 1)), core.Accepted{Memory: "room/1", Response: 1, Duplicate: true})
+	s.same("the message", s.known(message("room", 1)), chat.Accepted{Memory: "room/1", Response: 1, Duplicate: true})
 	acc, err := s.Known(t.Context(), pick("press"))
 	s.must(err)
-	s.same("the choice", acc, core.Accepted{Memory: "press", Response: 2, Duplicate: true})
+	s.same("the choice", acc, chat.Accepted{Memory: "press", Response: 2, Duplicate: true})
 	s.must(s.Ask(t.Context(), question(r, "again")))
 	acc, err = s.Choose(t.Context(), "again", 0, pick("press"), "ada")
 	s.must(err)
-	s.same("chosen again", acc, core.Accepted{Memory: "press", Response: 2, Duplicate: true})
+	s.same("chosen again", acc, chat.Accepted{Memory: "press", Response: 2, Duplicate: true})
 	other.Duplicate = true
 	s.same("what was said elsewhere", s.known(message("other", 1)), other)
 }
@@ -96,16 +96,16 @@ func markOpenRun(t *testing.T, s store) {
 	_, err := s.Clear(t.Context(), "room")
 	s.must(err)
 	s.same("accepted again", s.accept(in, alone), want)
-	s.same("the inputs", s.runOf(want).Inputs, []core.MemoryID{})
+	s.same("the inputs", s.runOf(want).Inputs, []chat.MemoryID{})
 	r := s.start(want.Run, "owner")
-	s.finish(r, core.Memory{})
+	s.finish(r, chat.Memory{})
 	want.Run = ""
 	s.same("accepted again after the end", s.accept(in, alone), want)
 }
 
 func markOnce(t *testing.T, s store) {
 	s.opened("room", 1)
-	for n, want := range []core.Accepted{{Memory: "stop", Response: 1}, {Memory: "stop", Response: 1, Duplicate: true}} {
+	for n, want := range []chat.Accepted{{Memory: "stop", Response: 1}, {Memory: "stop", Response: 1, Duplicate: true}} {
 		acc, err := s.Mark(t.Context(), "room", "stop")
 		s.must(err)
 		s.same(fmt.Sprintf("mark %d", n), acc, want)
@@ -113,7 +113,7 @@ func markOnce(t *testing.T, s store) {
 	}
 	again := message("room", 9)
 	again.ID = "stop"
-	s.same("accepted as a message", s.accept(again, alone), core.Accepted{Memory: "stop", Response: 1, Duplicate: true})
+	s.same("accepted as a message", s.accept(again, alone), chat.Accepted{Memory: "stop", Response: 1, Duplicate: true})
 	acc, err := s.Mark(t.Context(), "room", "room/1")
 	s.must(err)
 	if acc.Run == "" || !acc.Duplicate {
@@ -121,7 +121,7 @@ func markOnce(t *testing.T, s store) {
 	}
 	acc, err = s.Mark(t.Context(), "never seen", "elsewhere")
 	s.must(err)
-	s.same("in a room that nobody knows", acc, core.Accepted{Memory: "elsewhere"})
+	s.same("in a room that nobody knows", acc, chat.Accepted{Memory: "elsewhere"})
 }
 
 func markAtOnce(t *testing.T, s store) {
@@ -156,15 +156,15 @@ func markExpires(t *testing.T, s store) {
 	time.Sleep(time.Hour)
 	s.expire(90 * time.Minute)
 	_, err = s.Known(t.Context(), message("room", 1).Memory)
-	s.fails(err, core.ErrNotFound)
-	_, err = s.Known(t.Context(), core.Memory{ID: "stop", Room: "room"})
+	s.fails(err, chat.ErrNotFound)
+	_, err = s.Known(t.Context(), chat.Memory{ID: "stop", Room: "room"})
 	s.must(err)
 	if acc := s.known(message("room", 2)); acc.Run == "" {
 		t.Errorf("what is remembered is known as %+v", acc)
 	}
 	s.expire(time.Minute)
-	_, err = s.Known(t.Context(), core.Memory{ID: "stop", Room: "room"})
-	s.fails(err, core.ErrNotFound)
+	_, err = s.Known(t.Context(), chat.Memory{ID: "stop", Room: "room"})
+	s.fails(err, chat.ErrNotFound)
 }
 
 func markManyExpire(t *testing.T, s store) {
@@ -172,7 +172,7 @@ func markManyExpire(t *testing.T, s store) {
 	var wg sync.WaitGroup
 	for n := range old {
 		wg.Go(func() {
-			_, err := s.Mark(t.Context(), "room", core.MemoryID(fmt.Sprint("old ", n)))
+			_, err := s.Mark(t.Context(), "room", chat.MemoryID(fmt.Sprint("old ", n)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -181,18 +181,18 @@ func markManyExpire(t *testing.T, s store) {
 	wg.Wait()
 	time.Sleep(time.Hour)
 	for n := range fresh {
-		_, err := s.Mark(t.Context(), "room", core.MemoryID(fmt.Sprint("fresh ", n)))
+		_, err := s.Mark(t.Context(), "room", chat.MemoryID(fmt.Sprint("fresh ", n)))
 		s.must(err)
 	}
 	if steps := s.expire(time.Minute); steps > 10 {
 		t.Errorf("it took %d steps", steps)
 	}
 	for n := range old {
-		_, err := s.Known(t.Context(), core.Memory{ID: core.MemoryID(fmt.Sprint("old ", n)), Room: "room"})
-		s.fails(err, core.ErrNotFound)
+		_, err := s.Known(t.Context(), chat.Memory{ID: chat.MemoryID(fmt.Sprint("old ", n)), Room: "room"})
+		s.fails(err, chat.ErrNotFound)
 	}
 	for n := range fresh {
-		_, err := s.Known(t.Context(), core.Memory{ID: core.MemoryID(fmt.Sprint("fresh ", n)), Room: "room"})
+		_, err := s.Known(t.Context(), chat.Memory{ID: chat.MemoryID(fmt.Sprint("fresh ", n)), Room: "room"})
 		s.must(err)
 	}
 }

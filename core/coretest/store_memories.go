@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -75,8 +75,8 @@ func recentRoom(t *testing.T, s store) {
 
 func memoryWhole(t *testing.T, s store) {
 	in := message("room", 1)
-	in.Files = []core.Attachment{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
-	in.Quoted = core.Quoted{Name: "Bob", Text: "said so"}
+	in.Files = []chat.Attachment{{Ref: "ref", Name: "a.ogg", Type: "audio/ogg", Size: 7, Voice: true, Title: "t", Description: "d", Text: "hm"}}
+	in.Quoted = chat.Quoted{Name: "Bob", Text: "said so"}
 	in.InReplyTo, in.At = "room/0", time.Date(2026, 2, 3, 4, 5, 6, 789, time.FixedZone("", 3600))
 	r := s.start(s.accept(in, alone).Run, "owner")
 	out := answerOf(r, "it was cut …")
@@ -88,16 +88,16 @@ func memoryWhole(t *testing.T, s store) {
 		{ID: "c2", Tool: answer.Tool{Name: "PLAY", Stage: answer.StageEnd, Error: "It failed."}, At: 7},
 	}
 	s.finish(r, out)
-	all, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
+	all, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
 	s.must(err)
-	s.same("what was said", all, []core.Memory{in.Memory, out})
+	s.same("what was said", all, []chat.Memory{in.Memory, out})
 	for _, want := range all {
 		m, err := s.Memory(t.Context(), want.ID)
 		s.must(err)
 		s.same("the memory", m, want)
 	}
 	_, err = s.Memory(t.Context(), "nothing")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 
 	timeless := message("room", 2)
 	timeless.At = time.Time{}
@@ -110,20 +110,20 @@ func memoryWhole(t *testing.T, s store) {
 func memoryBeside(t *testing.T, s store) {
 	question := message("room", 1)
 	r := s.start(s.accept(question, alone).Run, "owner")
-	found := core.Memory{ID: "found", Room: "room", Kind: core.ActionResult, Author: "agent", Text: "42", InReplyTo: question.ID}
+	found := chat.Memory{ID: "found", Room: "room", Kind: chat.ActionResult, Author: "agent", Text: "42", InReplyTo: question.ID}
 	for range 2 {
 		s.must(s.Remember(t.Context(), r.ID, found))
 	}
-	s.fails(s.Remember(t.Context(), "nowhere#1", core.Memory{ID: "x", Room: "room"}), core.ErrNotFound)
+	s.fails(s.Remember(t.Context(), "nowhere#1", chat.Memory{ID: "x", Room: "room"}), chat.ErrNotFound)
 	s.finish(r, answerOf(r, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
-	beside, err := s.Recent(t.Context(), "room", core.ActionResult, 0, 10)
+	beside, err := s.Recent(t.Context(), "room", chat.ActionResult, 0, 10)
 	s.must(err)
-	s.same("beside it", beside, []core.Memory{found})
+	s.same("beside it", beside, []chat.Memory{found})
 	s.must(s.Forget(t.Context(), question.ID))
 	_, err = s.Memory(t.Context(), found.ID)
-	s.fails(err, core.ErrNotFound)
-	s.fails(s.Remember(t.Context(), r.ID, found), core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
+	s.fails(s.Remember(t.Context(), r.ID, found), chat.ErrNotFound)
 }
 
 func answerEcho(t *testing.T, s store) {
@@ -132,7 +132,7 @@ func answerEcho(t *testing.T, s store) {
 	s.finish(r, out)
 	echo := message("room", 2)
 	echo.Memory = out
-	s.same("accepted", s.accept(echo, alone), core.Accepted{Memory: out.ID, Response: r.Response, Duplicate: true})
+	s.same("accepted", s.accept(echo, alone), chat.Accepted{Memory: out.ID, Response: r.Response, Duplicate: true})
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer"})
 }
 
@@ -141,56 +141,56 @@ func echoFirst(t *testing.T, s store) {
 	s.opened("room", 2)
 	echo := message("room", 3)
 	echo.Memory = answerOf(r, "the ans")
-	s.accept(echo, core.JoinRule{NoRun: true})
+	s.accept(echo, chat.JoinRule{NoRun: true})
 	s.finish(r, answerOf(r, "the answer"))
 	s.same("what was said", s.texts("room", 0, 10), []string{"message 1", "the answer", "message 2"})
 }
 
 func saveRoom(t *testing.T, s store) {
 	_, err := s.Room(t.Context(), "room")
-	s.fails(err, core.ErrNotFound)
-	want := core.Room{ID: "room", World: "world", Kind: core.Forum, Connector: "fake", Name: "a name", Chats: []string{"1", "2"}, Created: time.Now()}
+	s.fails(err, chat.ErrNotFound)
+	want := chat.Room{ID: "room", World: "world", Kind: chat.Forum, Connector: "fake", Name: "a name", Chats: []string{"1", "2"}, Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), want))
 	time.Sleep(time.Hour)
-	again := core.Room{ID: "room", Kind: core.Thread, Connector: "other", Created: time.Now()}
+	again := chat.Room{ID: "room", Kind: chat.Thread, Connector: "other", Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), again))
 	again.Created = want.Created
 	room, err := s.Room(t.Context(), "room")
 	s.must(err)
 	s.same("the room", room, again)
-	s.same("the first turn", s.accept(message("room", 1), alone).Response, core.ResponseID(1))
+	s.same("the first turn", s.accept(message("room", 1), alone).Response, chat.ResponseID(1))
 	s.must(s.SaveRoom(t.Context(), want))
-	s.same("the second turn", s.accept(message("room", 2), alone).Response, core.ResponseID(2))
+	s.same("the second turn", s.accept(message("room", 2), alone).Response, chat.ResponseID(2))
 }
 
 func roomsDirect(t *testing.T, s store) {
-	wants := func(author core.EntityID, want core.RoomID) {
+	wants := func(author chat.EntityID, want chat.RoomID) {
 		t.Helper()
 		r, err := s.DirectRoom(t.Context(), author)
 		if want == "" {
-			s.fails(err, core.ErrNotFound)
+			s.fails(err, chat.ErrNotFound)
 			return
 		}
 		s.must(err)
 		s.same("the direct chat of "+string(author), r.ID, want)
 	}
-	say := func(in core.RoomID, kind core.RoomKind, n int) core.Message {
+	say := func(in chat.RoomID, kind chat.RoomKind, n int) chat.Message {
 		m := message(in, n)
 		m.Place.Kind = kind
 		s.accept(m, alone)
 		return m
 	}
 	wants("ada", "")
-	say("group", core.Group, 1)
+	say("group", chat.Group, 1)
 	wants("ada", "")
-	say("one", core.Direct, 2)
-	two := say("two", core.Direct, 3)
-	say("group", core.Group, 4)
+	say("one", chat.Direct, 2)
+	two := say("two", chat.Direct, 3)
+	say("group", chat.Group, 4)
 	wants("ada", "two")
-	say("one", core.Direct, 5)
+	say("one", chat.Direct, 5)
 	wants("ada", "one")
 	wants("bob", "")
-	say("two", core.Direct, 6)
+	say("two", chat.Direct, 6)
 	two.Place.Gone = true
 	s.must(s.SaveRoom(t.Context(), two.Place))
 	wants("ada", "one")
@@ -199,17 +199,17 @@ func roomsDirect(t *testing.T, s store) {
 func roomsNamed(t *testing.T, s store) {
 	created := time.Now()
 	for i := range 13 {
-		s.must(s.SaveRoom(t.Context(), core.Room{ID: core.RoomID(fmt.Sprintf("room %02d", i)), Name: "Many", Created: created.Add(time.Duration(-i) * time.Hour)}))
+		s.must(s.SaveRoom(t.Context(), chat.Room{ID: chat.RoomID(fmt.Sprintf("room %02d", i)), Name: "Many", Created: created.Add(time.Duration(-i) * time.Hour)}))
 	}
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "nameless", Created: created}))
+	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "nameless", Created: created}))
 	in := message("room 03", 1)
 	in.Place.Name, in.Place.Created = "Tea's 100%", created
 	s.accept(in, alone)
-	wants := func(name string, author core.EntityID, want ...core.RoomID) {
+	wants := func(name string, author chat.EntityID, want ...chat.RoomID) {
 		t.Helper()
 		found, err := s.RoomsNamed(t.Context(), name, author)
 		s.must(err)
-		var ids []core.RoomID
+		var ids []chat.RoomID
 		for _, r := range found {
 			ids = append(ids, r.ID)
 		}
@@ -229,9 +229,9 @@ func roomsNamed(t *testing.T, s store) {
 	in.Place.World, in.Place.Name = "w", "Cellar"
 	s.accept(in, alone)
 	wants("cellar", "ada", "room 04")
-	_, err := s.SaveMember(t.Context(), core.Member{World: "w", Entity: "ada"})
+	_, err := s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada"})
 	s.must(err)
-	_, err = s.SaveMember(t.Context(), core.Member{World: "w", Entity: "ada", Gone: true})
+	_, err = s.SaveMember(t.Context(), chat.Member{World: "w", Entity: "ada", Gone: true})
 	s.must(err)
 	wants("cellar", "ada")
 	wants("cellar", "", "room 04")
@@ -243,49 +243,49 @@ func roomsNamed(t *testing.T, s store) {
 
 // A room is reached where somebody wrote last, with nothing to reply to.
 func roomAddress(t *testing.T, s store) {
-	wants := func(want core.Address) {
+	wants := func(want chat.Address) {
 		t.Helper()
 		room, err := s.Room(t.Context(), "room")
 		s.must(err)
 		s.same("the address", room.Address, want)
 	}
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Group}))
-	wants(core.Address{})
+	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "room", Kind: chat.Group}))
+	wants(chat.Address{})
 	first, second, unreached := message("room", 1), message("room", 2), message("room", 3)
-	second.Address.ConnectorData, unreached.Address = []byte("elsewhere"), core.Address{}
+	second.Address.ConnectorData, unreached.Address = []byte("elsewhere"), chat.Address{}
 	for _, c := range []struct {
-		in   core.Message
-		j    core.JoinRule
+		in   chat.Message
+		j    chat.JoinRule
 		want []byte
 	}{
-		{first, alone, first.Address.ConnectorData}, {second, core.JoinRule{NoRun: true}, second.Address.ConnectorData}, {first, alone, second.Address.ConnectorData},
+		{first, alone, first.Address.ConnectorData}, {second, chat.JoinRule{NoRun: true}, second.Address.ConnectorData}, {first, alone, second.Address.ConnectorData},
 		{unreached, alone, second.Address.ConnectorData},
 	} {
 		s.accept(c.in, c.j)
-		wants(core.Address{Connector: "fake", Room: "room", ConnectorData: c.want})
+		wants(chat.Address{Connector: "fake", Room: "room", ConnectorData: c.want})
 	}
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum}))
-	wants(core.Address{Connector: "fake", Room: "room", ConnectorData: second.Address.ConnectorData})
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum, Address: core.Address{Connector: "fake", ConnectorData: []byte("new")}}))
-	wants(core.Address{Connector: "fake", ConnectorData: []byte("new")})
+	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "room", Kind: chat.Forum}))
+	wants(chat.Address{Connector: "fake", Room: "room", ConnectorData: second.Address.ConnectorData})
+	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "room", Kind: chat.Forum, Address: chat.Address{Connector: "fake", ConnectorData: []byte("new")}}))
+	wants(chat.Address{Connector: "fake", ConnectorData: []byte("new")})
 }
 
 func attention(t *testing.T, s store) {
-	wants := func(want core.Attention) {
+	wants := func(want chat.Attention) {
 		t.Helper()
 		got, err := s.Attention(t.Context(), "room")
 		s.must(err)
 		s.same("the attention", got, want)
 	}
-	wants(core.Normal)
-	s.fails(s.SetAttention(t.Context(), "room", core.Muted), core.ErrNotFound)
+	wants(chat.Normal)
+	s.fails(s.SetAttention(t.Context(), "room", chat.Muted), chat.ErrNotFound)
 	s.opened("room", 1)
-	wants(core.Normal)
-	s.must(s.SetAttention(t.Context(), "room", core.Muted))
-	s.must(s.SaveRoom(t.Context(), core.Room{ID: "room", Kind: core.Forum}))
-	wants(core.Muted)
-	s.must(s.SetAttention(t.Context(), "room", core.Normal))
-	wants(core.Normal)
+	wants(chat.Normal)
+	s.must(s.SetAttention(t.Context(), "room", chat.Muted))
+	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "room", Kind: chat.Forum}))
+	wants(chat.Muted)
+	s.must(s.SetAttention(t.Context(), "room", chat.Normal))
+	wants(chat.Normal)
 }
 
 // exactText asks for valid UTF-8 as it was given. What not all databases can hold, NUL and other bytes, may be refused,
@@ -298,7 +298,7 @@ func exactText(t *testing.T, s store) {
 	}
 	for n, text := range texts {
 		may := strings.ContainsRune(text, 0) || !utf8.ValidString(text)
-		id := core.RoomID(fmt.Sprint("room ", n))
+		id := chat.RoomID(fmt.Sprint("room ", n))
 		if err := s.carry(id, text); err != nil && !may {
 			t.Errorf("%.40q was refused: %v", text, err)
 		}
@@ -306,7 +306,7 @@ func exactText(t *testing.T, s store) {
 }
 
 // carry brings text through every method that takes any. It returns the first refusal.
-func (s store) carry(id core.RoomID, text string) error {
+func (s store) carry(id chat.RoomID, text string) error {
 	s.t.Helper()
 	ctx := s.t.Context()
 	in := message(id, 1)
@@ -321,8 +321,8 @@ func (s store) carry(id core.RoomID, text string) error {
 
 	r := s.start(acc.Run, "owner")
 	s.same("the address", r.Address, in.Address)
-	r.Text, r.Acted, r.Verdict = text, text, &core.Verdict{Outcome: done, Text: text, History: []string{text, text}, Calls: ended(text)}
-	if err := s.Note(ctx, r.ID, r.Epoch, core.Note{Text: r.Text, Acted: r.Acted, Verdict: r.Verdict}); err != nil {
+	r.Text, r.Acted, r.Verdict = text, text, &chat.Verdict{Outcome: done, Text: text, History: []string{text, text}, Calls: ended(text)}
+	if err := s.Note(ctx, r.ID, r.Epoch, chat.Note{Text: r.Text, Acted: r.Acted, Verdict: r.Verdict}); err != nil {
 		return err
 	}
 	s.same("the run", s.runOf(acc), r)

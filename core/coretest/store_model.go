@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -19,40 +19,40 @@ type storeModel struct {
 	*peopleModel
 
 	mu     sync.Mutex
-	rooms  map[core.RoomID]core.Room
-	turns  map[core.RoomID]core.ResponseID
-	heed   map[core.RoomID]core.Attention
+	rooms  map[chat.RoomID]chat.Room
+	turns  map[chat.RoomID]chat.ResponseID
+	heed   map[chat.RoomID]chat.Attention
 	said   []storedMemory // as they were stored
 	runs   []*ownedRun    // as they were opened
 	owners map[string]time.Time
 	left   map[string]bool // owners that ended as planned
-	asked  []core.Question
-	marks  map[core.MemoryID]storedMark
+	asked  []chat.Question
+	marks  map[chat.MemoryID]storedMark
 	directoryModel
 	notes   []keptNote          // as they were kept
-	counted map[core.RunID]bool // as messages of a day
+	counted map[chat.RunID]bool // as messages of a day
 }
 
 type storedMemory struct {
-	core.Memory
-	core.Accepted
+	chat.Memory
+	chat.Accepted
 	arrived bool // by Accept or Choose
 }
 
 type ownedRun struct {
-	core.Run
+	chat.Run
 	owner  string
-	author core.EntityID // of its newest input
+	author chat.EntityID // of its newest input
 	shows  []llm.File
-	out    core.MemoryID // what it has said, if that was stored
+	out    chat.MemoryID // what it has said, if that was stored
 }
 
 func newStoreModel() *storeModel {
-	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[core.RoomID]core.Room{}, turns: map[core.RoomID]core.ResponseID{},
-		heed: map[core.RoomID]core.Attention{}, marks: map[core.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[core.RunID]bool{}}
+	return &storeModel{peopleModel: newPeopleModel(), directoryModel: newDirectoryModel(), rooms: map[chat.RoomID]chat.Room{}, turns: map[chat.RoomID]chat.ResponseID{},
+		heed: map[chat.RoomID]chat.Attention{}, marks: map[chat.MemoryID]storedMark{}, owners: map[string]time.Time{}, left: map[string]bool{}, counted: map[chat.RunID]bool{}}
 }
 
-func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) (all []core.Memory, _ error) {
+func (s *storeModel) Recent(_ context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) (all []chat.Memory, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := slices.Clone(s.said)
@@ -65,41 +65,41 @@ func (s *storeModel) Recent(_ context.Context, room core.RoomID, kind core.Memor
 	return all[max(0, len(all)-limit):], nil
 }
 
-func (s *storeModel) Memory(_ context.Context, id core.MemoryID) (core.Memory, error) {
+func (s *storeModel) Memory(_ context.Context, id chat.MemoryID) (chat.Memory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.index(id); i >= 0 {
 		return s.said[i].Memory, nil
 	}
-	return core.Memory{}, core.ErrNotFound
+	return chat.Memory{}, chat.ErrNotFound
 }
 
-func (s *storeModel) Revise(_ context.Context, id core.MemoryID, text string, files []core.Attachment) error {
+func (s *storeModel) Revise(_ context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.index(id)
 	if i < 0 {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	s.said[i].Text, s.said[i].Files = text, files
 	s.dropNotes(s.said[i].Room, s.said[i].Response)
 	return nil
 }
 
-func (s *storeModel) Remember(_ context.Context, run core.RunID, m core.Memory) error {
+func (s *storeModel) Remember(_ context.Context, run chat.RunID, m chat.Memory) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(run)
 	switch {
 	case r == nil || r.Room != m.Room || len(r.Inputs) == 0:
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	case s.index(m.ID) < 0:
-		s.said = append(s.said, storedMemory{m, core.Accepted{Memory: m.ID, Response: r.Response}, false})
+		s.said = append(s.said, storedMemory{m, chat.Accepted{Memory: m.ID, Response: r.Response}, false})
 	}
 	return nil
 }
 
-func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
+func (s *storeModel) Forget(_ context.Context, id chat.MemoryID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := s.index(id)
@@ -114,7 +114,7 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 	if r == nil {
 		return nil
 	}
-	r.Inputs = slices.DeleteFunc(r.Inputs, func(in core.MemoryID) bool { return in == id })
+	r.Inputs = slices.DeleteFunc(r.Inputs, func(in chat.MemoryID) bool { return in == id })
 	if len(r.Inputs) == 0 {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == r.Room && m.Response == r.Response })
 		s.erase(r.Room)
@@ -122,13 +122,13 @@ func (s *storeModel) Forget(_ context.Context, id core.MemoryID) error {
 	return nil
 }
 
-func (s *storeModel) Clear(_ context.Context, room core.RoomID) (int, error) {
+func (s *storeModel) Clear(_ context.Context, room chat.RoomID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.clear(room)
 }
 
-func (s *storeModel) ClearEntirely(_ context.Context, room core.RoomID, person core.EntityID) (int, error) {
+func (s *storeModel) ClearEntirely(_ context.Context, room chat.RoomID, person chat.EntityID) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room })
@@ -136,7 +136,7 @@ func (s *storeModel) ClearEntirely(_ context.Context, room core.RoomID, person c
 	return s.clear(room)
 }
 
-func (s *storeModel) clear(room core.RoomID) (int, error) {
+func (s *storeModel) clear(room chat.RoomID) (int, error) {
 	before := len(s.said)
 	for _, m := range s.said {
 		if m.Room == room {
@@ -144,7 +144,7 @@ func (s *storeModel) clear(room core.RoomID) (int, error) {
 		}
 	}
 	s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.Room == room })
-	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && (n.last > 0 || n.Kind != core.SettingNote) })
+	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && (n.last > 0 || n.Kind != chat.SettingNote) })
 	for _, r := range s.runs {
 		if r.Room == room {
 			r.Inputs = nil
@@ -155,21 +155,21 @@ func (s *storeModel) clear(room core.RoomID) (int, error) {
 	return before - len(s.said), nil
 }
 
-func (s *storeModel) index(id core.MemoryID) int {
+func (s *storeModel) index(id chat.MemoryID) int {
 	return slices.IndexFunc(s.said, func(m storedMemory) bool { return m.ID == id })
 }
 
-func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRule) (core.Accepted, error) {
+func (s *storeModel) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := context.Cause(ctx); err != nil {
-		return core.Accepted{}, err
+		return chat.Accepted{}, err
 	}
 	if acc, known := s.known(in.Memory); known {
 		return acc, nil
 	}
 	s.save(in.Here())
-	acc := core.Accepted{Memory: in.ID}
+	acc := chat.Accepted{Memory: in.ID}
 	var r *ownedRun
 	if !j.NoRun {
 		r = s.joined(in, j)
@@ -182,7 +182,7 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 			ready = last
 		}
 		r.Inputs, r.Address, r.Ready, r.author = append(r.Inputs, in.ID), in.Address, ready, in.Author
-		if j.Kind == core.RunReply && r.Kind != core.RunOverflow {
+		if j.Kind == chat.RunReply && r.Kind != chat.RunOverflow {
 			r.Kind = j.Kind
 		}
 		acc.Run, acc.Response = r.ID, r.Response
@@ -196,23 +196,23 @@ func (s *storeModel) Accept(ctx context.Context, in core.Message, j core.JoinRul
 	return acc, nil
 }
 
-func (s *storeModel) nextTurn(room core.RoomID) core.ResponseID {
+func (s *storeModel) nextTurn(room chat.RoomID) chat.ResponseID {
 	s.turns[room]++
 	return s.turns[room]
 }
 
 // joined returns the run that is to answer in; nil if too many wait.
-func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
+func (s *storeModel) joined(in chat.Message, j chat.JoinRule) *ownedRun {
 	var waiting []*ownedRun
 	excused := false
 	for _, r := range s.runs {
 		if r.Room == in.Room && !r.Outcome.Done() && r.Epoch == 0 {
 			waiting = append(waiting, r)
-			excused = excused || r.Kind == core.RunOverflow
+			excused = excused || r.Kind == chat.RunOverflow
 		}
 	}
 	for _, r := range slices.Backward(waiting) {
-		joins := r.Kind == core.RunReply || r.Kind == core.RunDecide
+		joins := r.Kind == chat.RunReply || r.Kind == chat.RunDecide
 		if joins && !j.Kind.Single() && (j.Collect || r.Ready.After(time.Now()) && r.author == in.Author) {
 			return r
 		}
@@ -224,22 +224,22 @@ func (s *storeModel) joined(in core.Message, j core.JoinRule) *ownedRun {
 }
 
 // opened returns a new run; nil if too many wait.
-func (s *storeModel) opened(in core.Message, j core.JoinRule, waiting int, excused bool) *ownedRun {
+func (s *storeModel) opened(in chat.Message, j chat.JoinRule, waiting int, excused bool) *ownedRun {
 	if j.Limit > 0 && waiting >= j.Limit {
-		if j.Kind != core.RunReply || excused {
+		if j.Kind != chat.RunReply || excused {
 			return nil
 		}
-		j.Kind = core.RunOverflow
+		j.Kind = chat.RunOverflow
 	}
 	turn := s.nextTurn(in.Room)
-	r := &ownedRun{Run: core.Run{ID: core.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,
+	r := &ownedRun{Run: chat.Run{ID: chat.RunID(fmt.Sprintf("%s#%d", in.Room, turn)), Response: turn, Room: in.Room,
 		RoomKind: in.Place.Kind, Opened: time.Now(), Kind: j.Kind}}
 	s.runs = append(s.runs, r)
 	return r
 }
 
 // now is r as it is seen from outside.
-func (s *storeModel) now(r *ownedRun) core.Run {
+func (s *storeModel) now(r *ownedRun) chat.Run {
 	c := r.Run
 	c.Inputs, c.Shown = slices.Clone(r.Inputs), slices.Clone(r.Shown)
 	until, beat := s.owners[r.owner]
@@ -251,23 +251,23 @@ func (s *storeModel) now(r *ownedRun) core.Run {
 	return c
 }
 
-func (s *storeModel) find(id core.RunID) *ownedRun {
+func (s *storeModel) find(id chat.RunID) *ownedRun {
 	if i := slices.IndexFunc(s.runs, func(r *ownedRun) bool { return r.ID == id }); i >= 0 {
 		return s.runs[i]
 	}
 	return nil
 }
 
-func (s *storeModel) Run(_ context.Context, id core.RunID) (core.Run, error) {
+func (s *storeModel) Run(_ context.Context, id chat.RunID) (chat.Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r := s.find(id); r != nil {
 		return s.now(r), nil
 	}
-	return core.Run{}, core.ErrNotFound
+	return chat.Run{}, chat.ErrNotFound
 }
 
-func (s *storeModel) OpenRuns(_ context.Context, room core.RoomID) (open []core.Run, _ error) {
+func (s *storeModel) OpenRuns(_ context.Context, room chat.RoomID) (open []chat.Run, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
@@ -278,7 +278,7 @@ func (s *storeModel) OpenRuns(_ context.Context, room core.RoomID) (open []core.
 	return open, nil
 }
 
-func (s *storeModel) OpenRooms(context.Context) (rooms []core.RoomID, _ error) {
+func (s *storeModel) OpenRooms(context.Context) (rooms []chat.RoomID, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.runs {
@@ -289,20 +289,20 @@ func (s *storeModel) OpenRooms(context.Context) (rooms []core.RoomID, _ error) {
 	return rooms, nil
 }
 
-func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core.Run, error) {
+func (s *storeModel) Start(_ context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
 	case r == nil:
-		return core.Run{}, core.ErrNotFound
+		return chat.Run{}, chat.ErrNotFound
 	case r.Outcome.Done():
-		return core.Run{}, answer.ErrLost
+		return chat.Run{}, answer.ErrLost
 	case s.now(r).Held && r.owner != owner:
-		return core.Run{}, core.ErrBusy
+		return chat.Run{}, chat.ErrBusy
 	}
 	if s.busy(r) {
-		return core.Run{}, core.ErrBusy
+		return chat.Run{}, chat.ErrBusy
 	}
 	if r.owner != owner {
 		r.Deaths = s.now(r).Deaths
@@ -312,7 +312,7 @@ func (s *storeModel) Start(_ context.Context, id core.RunID, owner string) (core
 	return s.now(r), nil
 }
 
-func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n core.Note) error {
+func (s *storeModel) Note(_ context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
@@ -320,12 +320,12 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 		return answer.ErrLost
 	}
 	for _, news := range n.Shown {
-		r.Shown = slices.DeleteFunc(r.Shown, func(o core.Shown) bool { return o.Part == news.Part })
+		r.Shown = slices.DeleteFunc(r.Shown, func(o chat.Shown) bool { return o.Part == news.Part })
 		if !news.Gone {
 			r.Shown = append(r.Shown, news)
 		}
 	}
-	slices.SortFunc(r.Shown, func(a, b core.Shown) int { return cmp.Compare(a.Part, b.Part) })
+	slices.SortFunc(r.Shown, func(a, b chat.Shown) int { return cmp.Compare(a.Part, b.Part) })
 	r.Text, r.Acting, r.Acted = cmp.Or(n.Text, r.Text), cmp.Or(n.Acting, r.Acting), cmp.Or(n.Acted, r.Acted)
 	if n.Attempt {
 		r.Attempts++
@@ -336,31 +336,31 @@ func (s *storeModel) Note(_ context.Context, id core.RunID, epoch core.Epoch, n 
 	return nil
 }
 
-func (s *storeModel) File(_ context.Context, id core.RunID, n int) (llm.File, error) {
+func (s *storeModel) File(_ context.Context, id chat.RunID, n int) (llm.File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil || n < 0 || n >= len(r.shows) {
-		return llm.File{}, core.ErrNotFound
+		return llm.File{}, chat.ErrNotFound
 	}
 	remembered := slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.ID == r.out })
 	if r.Outcome.Done() && !remembered {
-		return llm.File{}, core.ErrNotFound
+		return llm.File{}, chat.ErrNotFound
 	}
 	return r.shows[n], nil
 }
 
-func (s *storeModel) FilePart(ctx context.Context, id core.RunID, n int, from, length int64) (core.FilePart, error) {
+func (s *storeModel) FilePart(ctx context.Context, id chat.RunID, n int, from, length int64) (chat.FilePart, error) {
 	b, err := s.File(ctx, id, n)
 	if err != nil {
-		return core.FilePart{}, err
+		return chat.FilePart{}, err
 	}
 	size := int64(len(b.Data))
 	from = min(from, size)
-	return core.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}, nil
+	return chat.FilePart{Name: b.Name, Type: b.Type, Size: size, Data: b.Data[from:min(from+length, size)]}, nil
 }
 
-func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, o answer.Outcome, out core.Memory) error {
+func (s *storeModel) Finish(_ context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
@@ -373,7 +373,7 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	r.Outcome = o
 	if out.ID != "" && (len(r.Inputs) > 0 || s.carries(r)) {
 		s.said = slices.DeleteFunc(s.said, func(m storedMemory) bool { return m.ID == out.ID })
-		s.said = append(s.said, storedMemory{out, core.Accepted{Memory: out.ID, Response: r.Response}, false})
+		s.said = append(s.said, storedMemory{out, chat.Accepted{Memory: out.ID, Response: r.Response}, false})
 		r.out = out.ID
 	}
 	if len(r.Inputs) == 0 {
@@ -382,21 +382,21 @@ func (s *storeModel) Finish(_ context.Context, id core.RunID, epoch core.Epoch, 
 	return nil
 }
 
-func (s *storeModel) RunOf(_ context.Context, id core.MemoryID) (core.Run, error) {
+func (s *storeModel) RunOf(_ context.Context, id chat.MemoryID) (chat.Run, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i := s.index(id); i >= 0 && s.said[i].Run != "" {
 		return s.now(s.find(s.said[i].Run)), nil
 	}
-	return core.Run{}, core.ErrNotFound
+	return chat.Run{}, chat.ErrNotFound
 }
 
-func (s *storeModel) Reopen(_ context.Context, id core.RunID) error {
+func (s *storeModel) Reopen(_ context.Context, id chat.RunID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	if r == nil {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	newer := slices.ContainsFunc(s.runs, func(o *ownedRun) bool { return o.Room == r.Room && o.Response > r.Response && !o.Kind.OutOfBand() })
 	if newer || !r.Retryable() {

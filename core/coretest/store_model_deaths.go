@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
-func (s *storeModel) SetAside(_ context.Context, limit int) (all []core.Run, _ error) {
+func (s *storeModel) SetAside(_ context.Context, limit int) (all []chat.Run, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	runs := slices.Clone(s.runs)
@@ -22,17 +22,17 @@ func (s *storeModel) SetAside(_ context.Context, limit int) (all []core.Run, _ e
 	return all, nil
 }
 
-func (s *storeModel) RetryRun(_ context.Context, id core.RunID) error {
+func (s *storeModel) RetryRun(_ context.Context, id chat.RunID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.find(id)
 	switch {
 	case r == nil || !r.Outcome.Done() || r.Outcome.Failure != llm.SetAside:
-		return core.ErrNotFound
-	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Kind != core.RunChoiceResult:
+		return chat.ErrNotFound
+	case r.Acting != "" || r.Acted != "" || len(r.Inputs) == 0 && r.Kind != chat.RunChoiceResult:
 		return answer.ErrLost
 	case s.busy(r):
-		return core.ErrBusy
+		return chat.ErrBusy
 	}
 	for _, o := range s.runs {
 		if o.Room == r.Room {

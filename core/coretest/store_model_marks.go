@@ -4,26 +4,26 @@ import (
 	"context"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // storedMark is what stays of an event whose memory is gone, or which had none.
 type storedMark struct {
-	core.Accepted
+	chat.Accepted
 	at time.Time
 }
 
-func (s *storeModel) Known(_ context.Context, in core.Memory) (core.Accepted, error) {
+func (s *storeModel) Known(_ context.Context, in chat.Memory) (chat.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	acc, known := s.known(in)
 	if !known {
-		return core.Accepted{}, core.ErrNotFound
+		return chat.Accepted{}, chat.ErrNotFound
 	}
 	return acc, nil
 }
 
-func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
+func (s *storeModel) known(in chat.Memory) (acc chat.Accepted, known bool) {
 	i := s.index(in.ID)
 	if i < 0 {
 		m, known := s.marks[in.ID]
@@ -38,17 +38,17 @@ func (s *storeModel) known(in core.Memory) (acc core.Accepted, known bool) {
 	if r == nil {
 		acc.Run = "" // it has expired
 	}
-	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Kind == core.RunChoiceResult
+	acc.Duplicate, acc.Altered, acc.Chosen = true, s.said[i].Text != in.Text, r != nil && r.Kind == chat.RunChoiceResult
 	return acc, true
 }
 
-func (s *storeModel) Mark(_ context.Context, room core.RoomID, id core.MemoryID) (core.Accepted, error) {
+func (s *storeModel) Mark(_ context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if acc, known := s.known(core.Memory{ID: id, Room: room}); known {
+	if acc, known := s.known(chat.Memory{ID: id, Room: room}); known {
 		return acc, nil
 	}
-	acc := core.Accepted{Memory: id, Response: s.turns[room]}
+	acc := chat.Accepted{Memory: id, Response: s.turns[room]}
 	s.marks[id] = storedMark{acc, time.Now()}
 	return acc, nil
 }

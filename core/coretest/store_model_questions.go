@@ -6,26 +6,26 @@ import (
 	"slices"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
-func (s *storeModel) ask(q core.Question) {
-	if i := slices.IndexFunc(s.asked, func(o core.Question) bool { return o.Run == q.Run && o.ResultRun == "" }); i >= 0 {
+func (s *storeModel) ask(q chat.Question) {
+	if i := slices.IndexFunc(s.asked, func(o chat.Question) bool { return o.Run == q.Run && o.ResultRun == "" }); i >= 0 {
 		s.asked[i] = q
 	} else {
 		s.asked = append(s.asked, q)
 	}
 }
 
-func (s *storeModel) Ask(_ context.Context, q core.Question) error {
+func (s *storeModel) Ask(_ context.Context, q chat.Question) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ask(q)
 	return nil
 }
 
-func (s *storeModel) question(is func(core.Question) bool) (core.Question, error) {
+func (s *storeModel) question(is func(chat.Question) bool) (chat.Question, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range slices.Backward(s.asked) {
@@ -33,18 +33,18 @@ func (s *storeModel) question(is func(core.Question) bool) (core.Question, error
 			return q, nil
 		}
 	}
-	return core.Question{}, core.ErrNotFound
+	return chat.Question{}, chat.ErrNotFound
 }
 
-func (s *storeModel) Question(_ context.Context, id string) (core.Question, error) {
-	return s.question(func(q core.Question) bool { return q.ID == id })
+func (s *storeModel) Question(_ context.Context, id string) (chat.Question, error) {
+	return s.question(func(q chat.Question) bool { return q.ID == id })
 }
 
-func (s *storeModel) QuestionOf(_ context.Context, run core.RunID) (core.Question, error) {
-	return s.question(func(q core.Question) bool { return q.Run == run || q.ResultRun == run })
+func (s *storeModel) QuestionOf(_ context.Context, run chat.RunID) (chat.Question, error) {
+	return s.question(func(q chat.Question) bool { return q.Run == run || q.ResultRun == run })
 }
 
-func (s *storeModel) OpenQuestions(_ context.Context, room core.RoomID) (open []core.Question, _ error) {
+func (s *storeModel) OpenQuestions(_ context.Context, room chat.RoomID) (open []chat.Question, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, q := range s.asked {
@@ -55,7 +55,7 @@ func (s *storeModel) OpenQuestions(_ context.Context, room core.RoomID) (open []
 	return open, nil
 }
 
-func (s *storeModel) withdraw(room core.RoomID, run core.RunID) {
+func (s *storeModel) withdraw(room chat.RoomID, run chat.RunID) {
 	for i, q := range s.asked {
 		if q.Room == room && q.ResultRun == "" && (run == "" || q.Run == run) {
 			s.asked[i].Expires = time.Time{}
@@ -63,22 +63,22 @@ func (s *storeModel) withdraw(room core.RoomID, run core.RunID) {
 	}
 }
 
-func (s *storeModel) Withdraw(_ context.Context, room core.RoomID, run core.RunID) error {
+func (s *storeModel) Withdraw(_ context.Context, room chat.RoomID, run chat.RunID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.withdraw(room, run)
 	return nil
 }
 
-func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Memory, payer core.EntityID) (core.Accepted, error) {
+func (s *storeModel) Choose(_ context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if acc, known := s.known(in); known {
 		return acc, nil
 	}
-	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id })
+	i := slices.IndexFunc(s.asked, func(q chat.Question) bool { return q.ID == id })
 	if i < 0 || !s.asked[i].Open(time.Now()) || s.asked[i].Room != in.Room {
-		return core.Accepted{}, answer.ErrLost
+		return chat.Accepted{}, answer.ErrLost
 	}
 	q := &s.asked[i]
 	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
@@ -88,17 +88,17 @@ func (s *storeModel) Choose(_ context.Context, id string, option int, in core.Me
 	return acc, nil
 }
 
-func (s *storeModel) Retire(_ context.Context, id string) (core.Accepted, error) {
+func (s *storeModel) Retire(_ context.Context, id string) (chat.Accepted, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.asked, func(q core.Question) bool { return q.ID == id && q.ResultRun == "" })
+	i := slices.IndexFunc(s.asked, func(q chat.Question) bool { return q.ID == id && q.ResultRun == "" })
 	if i < 0 {
-		return core.Accepted{}, answer.ErrLost
+		return chat.Accepted{}, answer.ErrLost
 	}
 	return s.carryOn(&s.asked[i]), nil
 }
 
-func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Accepted {
+func (s *storeModel) carryOn(q *chat.Question, inputs ...chat.MemoryID) chat.Accepted {
 	asker := s.find(q.Run)
 	shown := slices.Clone(asker.Shown)
 	if !asker.Outcome.Done() && asker.Verdict == nil {
@@ -109,11 +109,11 @@ func (s *storeModel) carryOn(q *core.Question, inputs ...core.MemoryID) core.Acc
 		address = address.For(q.By, q.BilledTo)
 	}
 	turn := s.nextTurn(q.Room)
-	r := &ownedRun{author: q.By, Run: core.Run{
-		ID: core.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, RoomKind: asker.RoomKind, Address: address,
-		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Kind: core.RunChoiceResult, Shown: shown,
+	r := &ownedRun{author: q.By, Run: chat.Run{
+		ID: chat.RunID(fmt.Sprintf("%s#%d", q.Room, turn)), Response: turn, Room: q.Room, RoomKind: asker.RoomKind, Address: address,
+		Inputs: inputs, Opened: time.Now(), Ready: time.Now(), Kind: chat.RunChoiceResult, Shown: shown,
 	}}
 	s.runs = append(s.runs, r)
 	q.ResultRun = r.ID
-	return core.Accepted{Run: r.ID, Response: turn}
+	return chat.Accepted{Run: r.ID, Response: turn}
 }

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
-func (s *storeModel) Room(_ context.Context, id core.RoomID) (core.Room, error) {
+func (s *storeModel) Room(_ context.Context, id chat.RoomID) (chat.Room, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, ok := s.rooms[id]; ok {
 		return r, nil
 	}
-	return core.Room{}, core.ErrNotFound
+	return chat.Room{}, chat.ErrNotFound
 }
 
-func (s *storeModel) RoomsNamed(_ context.Context, name string, author core.EntityID) (all []core.Room, _ error) {
+func (s *storeModel) RoomsNamed(_ context.Context, name string, author chat.EntityID) (all []chat.Room, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.rooms {
@@ -28,29 +28,29 @@ func (s *storeModel) RoomsNamed(_ context.Context, name string, author core.Enti
 			all = append(all, r)
 		}
 	}
-	slices.SortFunc(all, func(a, b core.Room) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b chat.Room) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all[:min(len(all), 10)], nil
 }
 
-func (s *storeModel) DirectRoom(_ context.Context, author core.EntityID) (core.Room, error) {
+func (s *storeModel) DirectRoom(_ context.Context, author chat.EntityID) (chat.Room, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range slices.Backward(s.said) {
-		if r := s.rooms[m.Room]; m.Author == author && r.Kind == core.Direct && !r.Gone {
+		if r := s.rooms[m.Room]; m.Author == author && r.Kind == chat.Direct && !r.Gone {
 			return r, nil
 		}
 	}
-	return core.Room{}, core.ErrNotFound
+	return chat.Room{}, chat.ErrNotFound
 }
 
-func (s *storeModel) SaveRoom(_ context.Context, r core.Room) error {
+func (s *storeModel) SaveRoom(_ context.Context, r chat.Room) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.save(r)
 	return nil
 }
 
-func (s *storeModel) save(r core.Room) {
+func (s *storeModel) save(r chat.Room) {
 	if old, ok := s.rooms[r.ID]; ok {
 		r.Created = old.Created
 		if r.Address.Connector == "" {
@@ -60,17 +60,17 @@ func (s *storeModel) save(r core.Room) {
 	s.rooms[r.ID] = r
 }
 
-func (s *storeModel) Attention(_ context.Context, id core.RoomID) (core.Attention, error) {
+func (s *storeModel) Attention(_ context.Context, id chat.RoomID) (chat.Attention, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.heed[id], nil
 }
 
-func (s *storeModel) SetAttention(_ context.Context, id core.RoomID, a core.Attention) error {
+func (s *storeModel) SetAttention(_ context.Context, id chat.RoomID, a chat.Attention) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.rooms[id]; !ok {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	s.heed[id] = a
 	return nil

@@ -5,37 +5,37 @@ import (
 	"maps"
 	"slices"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
-func (s *storeModel) Expire(_ context.Context, before core.Expiry) (more bool, err error) {
+func (s *storeModel) Expire(_ context.Context, before chat.Expiry) (more bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.guard.Lock()
 	defer s.guard.Unlock()
-	maps.DeleteFunc(s.marks, func(_ core.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
+	maps.DeleteFunc(s.marks, func(_ chat.MemoryID, m storedMark) bool { return m.at.Before(before.Marks) })
 	s.runs = slices.DeleteFunc(s.runs, func(r *ownedRun) bool { return r.Outcome.Done() && r.Opened.Before(before.Rest) })
-	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
+	s.asked = slices.DeleteFunc(s.asked, func(q chat.Question) bool {
 		return s.find(q.Run) == nil && s.find(q.ResultRun) == nil && q.Expires.Before(before.Rest)
 	})
-	maps.DeleteFunc(s.rooms, func(_ core.RoomID, r core.Room) bool {
-		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == core.Normal && s.empty(r.ID)
+	maps.DeleteFunc(s.rooms, func(_ chat.RoomID, r chat.Room) bool {
+		return r.World == "" && !r.Created.IsZero() && r.Created.Before(before.Rest) && s.heed[r.ID] == chat.Normal && s.empty(r.ID)
 	})
-	maps.DeleteFunc(s.directoryModel.people, func(id core.EntityID, _ core.Entity) bool {
+	maps.DeleteFunc(s.directoryModel.people, func(id chat.EntityID, _ chat.Entity) bool {
 		return s.met[id].Before(before.Rest) && s.traceless(id)
 	})
 	return false, nil
 }
 
 // empty reports whether nothing belongs to a room.
-func (s *storeModel) empty(room core.RoomID) bool {
+func (s *storeModel) empty(room chat.RoomID) bool {
 	return !slices.ContainsFunc(s.said, func(m storedMemory) bool { return m.Room == room }) &&
 		!slices.ContainsFunc(s.runs, func(r *ownedRun) bool { return r.Room == room }) &&
 		!slices.ContainsFunc(s.notes, func(n keptNote) bool { return n.Room == room }) && !s.reaches(room)
 }
 
 // traceless reports whether nothing belongs to an entity.
-func (s *storeModel) traceless(id core.EntityID) bool {
+func (s *storeModel) traceless(id chat.EntityID) bool {
 	for _, m := range s.members {
 		if m.Entity == id && !m.Gone {
 			return false
@@ -46,14 +46,14 @@ func (s *storeModel) traceless(id core.EntityID) bool {
 }
 
 // erase takes the text from the runs of room that have ended, and their questions, where nothing of their turn is remembered.
-func (s *storeModel) erase(room core.RoomID) {
-	s.asked = slices.DeleteFunc(s.asked, func(q core.Question) bool {
+func (s *storeModel) erase(room chat.RoomID) {
+	s.asked = slices.DeleteFunc(s.asked, func(q chat.Question) bool {
 		asker, carrier := s.find(q.Run), s.find(q.ResultRun)
 		over := asker != nil && asker.Outcome.Done() && !s.remembers(asker) && (carrier == nil || carrier.Outcome.Done())
 		return q.Room == room && over
 	})
 	for _, r := range s.runs {
-		carried := slices.ContainsFunc(s.asked, func(q core.Question) bool { return q.Run == r.ID && q.ResultRun != "" })
+		carried := slices.ContainsFunc(s.asked, func(q chat.Question) bool { return q.Run == r.ID && q.ResultRun != "" })
 		if r.Room != room || !r.Outcome.Done() || s.remembers(r) || carried {
 			continue
 		}

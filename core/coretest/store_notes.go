@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func noteChecks() []storeCheck {
@@ -22,11 +22,11 @@ func noteChecks() []storeCheck {
 }
 
 // noted is a note on the messages from first to last of a room.
-func noted(kind core.NoteKind, key string, first, last core.MemoryID) core.RoomNote {
-	return core.RoomNote{Room: "room", Kind: kind, Key: key, Text: "note " + key, First: first, Last: last, At: time.Unix(1, 2).UTC()}
+func noted(kind chat.NoteKind, key string, first, last chat.MemoryID) chat.RoomNote {
+	return chat.RoomNote{Room: "room", Kind: kind, Key: key, Text: "note " + key, First: first, Last: last, At: time.Unix(1, 2).UTC()}
 }
 
-func (s store) notes(room core.RoomID, kind core.NoteKind, limit int) []core.RoomNote {
+func (s store) notes(room chat.RoomID, kind chat.NoteKind, limit int) []chat.RoomNote {
 	s.t.Helper()
 	all, err := s.Notes(s.t.Context(), room, kind, limit)
 	s.must(err)
@@ -34,47 +34,47 @@ func (s store) notes(room core.RoomID, kind core.NoteKind, limit int) []core.Roo
 }
 
 func noteWhole(t *testing.T, s store) {
-	s.fails(s.SaveNote(t.Context(), noted(core.SettingNote, "a", "", "")), core.ErrNotFound)
+	s.fails(s.SaveNote(t.Context(), noted(chat.SettingNote, "a", "", "")), chat.ErrNotFound)
 	in := message("room", 1)
 	s.accept(in, alone)
 	s.opened("other", 2)
-	fact := noted(core.FactNote, "a", in.ID, in.ID)
+	fact := noted(chat.FactNote, "a", in.ID, in.ID)
 	fact.About, fact.Text = "ann", "Ann: likes 🙂\n'tea'"
-	setting := noted(core.SettingNote, "a", "", "")
+	setting := noted(chat.SettingNote, "a", "", "")
 	s.must(s.SaveNote(t.Context(), fact))
 	s.must(s.SaveNote(t.Context(), setting))
-	s.same("the facts", s.notes("room", core.FactNote, 5), []core.RoomNote{fact})
-	s.same("the settings", s.notes("room", core.SettingNote, 5), []core.RoomNote{setting})
-	s.same("those of another room", len(s.notes("other", core.FactNote, 5)), 0)
+	s.same("the facts", s.notes("room", chat.FactNote, 5), []chat.RoomNote{fact})
+	s.same("the settings", s.notes("room", chat.SettingNote, 5), []chat.RoomNote{setting})
+	s.same("those of another room", len(s.notes("other", chat.FactNote, 5)), 0)
 }
 
 func noteAgain(t *testing.T, s store) {
 	s.opened("room", 1)
 	for _, key := range []string{"a", "b", "a"} {
-		s.must(s.SaveNote(t.Context(), noted(core.SettingNote, key, "", "")))
+		s.must(s.SaveNote(t.Context(), noted(chat.SettingNote, key, "", "")))
 	}
-	s.same("the notes", s.notes("room", core.SettingNote, 5), []core.RoomNote{noted(core.SettingNote, "b", "", ""), noted(core.SettingNote, "a", "", "")})
-	gone := noted(core.SettingNote, "b", "", "")
+	s.same("the notes", s.notes("room", chat.SettingNote, 5), []chat.RoomNote{noted(chat.SettingNote, "b", "", ""), noted(chat.SettingNote, "a", "", "")})
+	gone := noted(chat.SettingNote, "b", "", "")
 	gone.Text = ""
 	s.must(s.SaveNote(t.Context(), gone))
 	s.must(s.SaveNote(t.Context(), gone))
-	s.same("the notes", s.notes("room", core.SettingNote, 5), []core.RoomNote{noted(core.SettingNote, "a", "", "")})
+	s.same("the notes", s.notes("room", chat.SettingNote, 5), []chat.RoomNote{noted(chat.SettingNote, "a", "", "")})
 }
 
 func notesNewest(t *testing.T, s store) {
 	s.opened("room", 1)
-	for n := range core.MaxNotes + 3 {
-		s.must(s.SaveNote(t.Context(), noted(core.FactNote, fmt.Sprint(n), "", "")))
+	for n := range chat.MaxNotes + 3 {
+		s.must(s.SaveNote(t.Context(), noted(chat.FactNote, fmt.Sprint(n), "", "")))
 	}
-	all := s.notes("room", core.FactNote, 2*core.MaxNotes)
-	s.same("how many there are", len(all), core.MaxNotes)
-	s.same("the oldest", all[0], noted(core.FactNote, "3", "", ""))
-	s.same("the newest", s.notes("room", core.FactNote, 1), all[len(all)-1:])
-	s.same("none", len(s.notes("room", core.FactNote, 0)), 0)
+	all := s.notes("room", chat.FactNote, 2*chat.MaxNotes)
+	s.same("how many there are", len(all), chat.MaxNotes)
+	s.same("the oldest", all[0], noted(chat.FactNote, "3", "", ""))
+	s.same("the newest", s.notes("room", chat.FactNote, 1), all[len(all)-1:])
+	s.same("none", len(s.notes("room", chat.FactNote, 0)), 0)
 }
 
 func noteForgotten(t *testing.T, s store) {
-	var ids []core.MemoryID
+	var ids []chat.MemoryID
 	for n := range 5 {
 		in := message("room", n)
 		s.accept(in, alone)
@@ -83,15 +83,15 @@ func noteForgotten(t *testing.T, s store) {
 	keys := func(want ...string) {
 		t.Helper()
 		got := []string{}
-		for _, n := range s.notes("room", core.FactNote, 10) {
+		for _, n := range s.notes("room", chat.FactNote, 10) {
 			got = append(got, n.Key)
 		}
 		s.same("the notes", got, want)
 	}
 	for n := range 4 {
-		s.must(s.SaveNote(t.Context(), noted(core.FactNote, fmt.Sprint(n), ids[n], ids[n+1])))
+		s.must(s.SaveNote(t.Context(), noted(chat.FactNote, fmt.Sprint(n), ids[n], ids[n+1])))
 	}
-	s.must(s.SaveNote(t.Context(), noted(core.FactNote, "chosen", "", "")))
+	s.must(s.SaveNote(t.Context(), noted(chat.FactNote, "chosen", "", "")))
 	s.must(s.Forget(t.Context(), ids[0]))
 	keys("1", "2", "3", "chosen")
 	s.must(s.Revise(t.Context(), ids[2], "another text", nil))
@@ -104,22 +104,22 @@ func noteForgotten(t *testing.T, s store) {
 func noteCleared(t *testing.T, s store) {
 	s.opened("room", 1)
 	s.opened("other", 2)
-	ada := core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}, Details: map[string]string{"language": "French"}}
+	ada := chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}, Details: map[string]string{"language": "French"}}
 	bob := ada
 	bob.ID = "bob"
-	s.meets(ada, core.Came)
-	s.meets(bob, core.Came)
-	elsewhere := noted(core.SettingNote, "a", "", "")
+	s.meets(ada, chat.Came)
+	s.meets(bob, chat.Came)
+	elsewhere := noted(chat.SettingNote, "a", "", "")
 	elsewhere.Room = "other"
 	s.must(s.SaveNote(t.Context(), elsewhere))
-	for _, kind := range []core.NoteKind{core.FactNote, core.SummaryNote, core.SettingNote} {
+	for _, kind := range []chat.NoteKind{chat.FactNote, chat.SummaryNote, chat.SettingNote} {
 		s.must(s.SaveNote(t.Context(), noted(kind, "a", "", "")))
 	}
-	kept := func(facts, settings int, of core.Entity) {
+	kept := func(facts, settings int, of chat.Entity) {
 		t.Helper()
-		s.same("the facts", len(s.notes("room", core.FactNote, 5)), facts)
-		s.same("the summaries", len(s.notes("room", core.SummaryNote, 5)), facts)
-		s.same("the settings", len(s.notes("room", core.SettingNote, 5)), settings)
+		s.same("the facts", len(s.notes("room", chat.FactNote, 5)), facts)
+		s.same("the summaries", len(s.notes("room", chat.SummaryNote, 5)), facts)
+		s.same("the settings", len(s.notes("room", chat.SettingNote, 5)), settings)
 		got, err := s.Entity(t.Context(), "ada")
 		s.must(err)
 		s.same("ada", got, of)
@@ -136,31 +136,31 @@ func noteCleared(t *testing.T, s store) {
 	n, err = s.ClearEntirely(t.Context(), "room", "ada")
 	s.must(err)
 	s.same("deleted", n, 1)
-	kept(0, 0, core.Entity{ID: "ada", Connector: "fake"})
+	kept(0, 0, chat.Entity{ID: "ada", Connector: "fake"})
 	got, err := s.Entity(t.Context(), "bob")
 	s.must(err)
 	s.same("bob", got, bob)
-	s.same("the settings elsewhere", len(s.notes("other", core.SettingNote, 5)), 1)
-	s.meets(core.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}, core.Changed)
+	s.same("the settings elsewhere", len(s.notes("other", chat.SettingNote, 5)), 1)
+	s.meets(chat.Entity{ID: "ada", Connector: "fake", Names: []string{"Ada"}}, chat.Changed)
 }
 
 func noteTooLate(t *testing.T, s store) {
 	in, other := message("room", 1), message("other", 2)
 	s.accept(in, alone)
 	s.accept(other, alone)
-	s.fails(s.SaveNote(t.Context(), noted(core.FactNote, "a", in.ID, other.ID)), core.ErrNotFound)
+	s.fails(s.SaveNote(t.Context(), noted(chat.FactNote, "a", in.ID, other.ID)), chat.ErrNotFound)
 	s.must(s.Forget(t.Context(), in.ID))
-	s.fails(s.SaveNote(t.Context(), noted(core.FactNote, "a", in.ID, in.ID)), core.ErrNotFound)
-	s.same("the notes", len(s.notes("room", core.FactNote, 5)), 0)
+	s.fails(s.SaveNote(t.Context(), noted(chat.FactNote, "a", in.ID, in.ID)), chat.ErrNotFound)
+	s.same("the notes", len(s.notes("room", chat.FactNote, 5)), 0)
 }
 
 // keptNote is a note of the [storeModel], with the turns it is about.
 type keptNote struct {
-	core.RoomNote
-	first, last core.ResponseID
+	chat.RoomNote
+	first, last chat.ResponseID
 }
 
-func (s *storeModel) Notes(_ context.Context, room core.RoomID, kind core.NoteKind, limit int) (all []core.RoomNote, _ error) {
+func (s *storeModel) Notes(_ context.Context, room chat.RoomID, kind chat.NoteKind, limit int) (all []chat.RoomNote, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, n := range s.notes {
@@ -171,19 +171,19 @@ func (s *storeModel) Notes(_ context.Context, room core.RoomID, kind core.NoteKi
 	return all[max(0, len(all)-limit):], nil
 }
 
-func (s *storeModel) SaveNote(_ context.Context, n core.RoomNote) error {
+func (s *storeModel) SaveNote(_ context.Context, n chat.RoomNote) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.rooms[n.Room]; !ok {
-		return core.ErrNotFound
+		return chat.ErrNotFound
 	}
 	k := keptNote{RoomNote: n}
-	for turn, id := range map[*core.ResponseID]core.MemoryID{&k.first: n.First, &k.last: n.Last} {
+	for turn, id := range map[*chat.ResponseID]chat.MemoryID{&k.first: n.First, &k.last: n.Last} {
 		i := s.index(id)
 		switch {
 		case id == "":
 		case i < 0 || s.said[i].Room != n.Room:
-			return core.ErrNotFound
+			return chat.ErrNotFound
 		default:
 			*turn = s.said[i].Response
 		}
@@ -194,13 +194,13 @@ func (s *storeModel) SaveNote(_ context.Context, n core.RoomNote) error {
 	}
 	s.notes = append(s.notes, k)
 	same := func(o keptNote) bool { return o.Room == n.Room && o.Kind == n.Kind }
-	for len(slices.DeleteFunc(slices.Clone(s.notes), func(o keptNote) bool { return !same(o) })) > core.MaxNotes {
+	for len(slices.DeleteFunc(slices.Clone(s.notes), func(o keptNote) bool { return !same(o) })) > chat.MaxNotes {
 		i := slices.IndexFunc(s.notes, same)
 		s.notes = slices.Delete(s.notes, i, i+1)
 	}
 	return nil
 }
 
-func (s *storeModel) dropNotes(room core.RoomID, turn core.ResponseID) {
+func (s *storeModel) dropNotes(room chat.RoomID, turn chat.ResponseID) {
 	s.notes = slices.DeleteFunc(s.notes, func(n keptNote) bool { return n.Room == room && n.last > 0 && n.first <= turn && turn <= n.last })
 }

@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -22,7 +23,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 	rounds := 0
 	rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // without its Deadline, which no bubble has
 		rounds++
-		p := &pair{t, s, model, core.RoomID(fmt.Sprintf("room %d", rounds))}
+		p := &pair{t, s, model, chat.RoomID(fmt.Sprintf("room %d", rounds))}
 		rt.Repeat(map[string]func(*rapid.T){
 			"accept": p.accept, "start": p.start, "note": p.note, "finish": p.finish, "beat": p.beat, "leave": p.leave, "retry": p.retry,
 			"wait":   func(rt *rapid.T) { time.Sleep(time.Duration(rapid.IntRange(1, 5).Draw(rt, "seconds")) * time.Second) },
@@ -39,26 +40,26 @@ type pair struct {
 	t     *testing.T
 	store core.Store
 	model *storeModel
-	room  core.RoomID
+	room  chat.RoomID
 }
 
 var owners = []string{"owner 1", "owner 2"}
 
-func (p *pair) id(rt *rapid.T) core.RunID {
-	return core.RunID(fmt.Sprintf("%s#%d", p.room, rapid.IntRange(1, 6).Draw(rt, "turn")))
+func (p *pair) id(rt *rapid.T) chat.RunID {
+	return chat.RunID(fmt.Sprintf("%s#%d", p.room, rapid.IntRange(1, 6).Draw(rt, "turn")))
 }
 
-func (p *pair) epoch(rt *rapid.T, id core.RunID) core.Epoch {
+func (p *pair) epoch(rt *rapid.T, id chat.RunID) chat.Epoch {
 	r, err := p.model.Run(p.t.Context(), id)
 	if err != nil || rapid.IntRange(0, 3).Draw(rt, "stale") == 0 {
-		return core.Epoch(rapid.IntRange(0, 3).Draw(rt, "epoch"))
+		return chat.Epoch(rapid.IntRange(0, 3).Draw(rt, "epoch"))
 	}
 	return r.Epoch
 }
 
 // agree compares what both have answered. Of errors, what they are is compared, not their words.
 func (p *pair) agree(rt *rapid.T, what string, got, want any, gotErr, wantErr error) {
-	sentinel := slices.Contains([]error{core.ErrBusy, answer.ErrLost, core.ErrNotFound}, wantErr)
+	sentinel := slices.Contains([]error{chat.ErrBusy, answer.ErrLost, chat.ErrNotFound}, wantErr)
 	if (gotErr == nil) != (wantErr == nil) || sentinel && !errors.Is(gotErr, wantErr) {
 		rt.Fatalf("%s: the error is %v; want: %v", what, gotErr, wantErr)
 	}
@@ -71,14 +72,14 @@ func (p *pair) accept(rt *rapid.T) {
 	in := message(p.room, rapid.IntRange(0, 15).Draw(rt, "message"))
 	in.Text = rapid.SampledFrom([]string{"one", "two"}).Draw(rt, "text")
 	in.At = time.Now()
-	in.Author = rapid.SampledFrom([]core.EntityID{"ada", "bob"}).Draw(rt, "author")
-	j := core.JoinRule{
+	in.Author = rapid.SampledFrom([]chat.EntityID{"ada", "bob"}).Draw(rt, "author")
+	j := chat.JoinRule{
 		NoRun:    rapid.IntRange(0, 4).Draw(rt, "no run") == 0,
 		JoinOnly: rapid.IntRange(0, 4).Draw(rt, "join only") == 0,
 		Most:     time.Duration(rapid.IntRange(0, 4).Draw(rt, "most")) * time.Second,
 		Window:   time.Duration(rapid.IntRange(0, 3).Draw(rt, "window")) * time.Second,
 		Collect:  rapid.Bool().Draw(rt, "collect"),
-		Kind:     rapid.SampledFrom([]core.RunKind{core.RunReply, core.RunDecide, core.RunNotify, core.RunCommand}).Draw(rt, "duty"),
+		Kind:     rapid.SampledFrom([]chat.RunKind{chat.RunReply, chat.RunDecide, chat.RunNotify, chat.RunCommand}).Draw(rt, "duty"),
 		Limit:    rapid.IntRange(0, 3).Draw(rt, "limit"),
 	}
 	got, gotErr := p.store.Accept(p.t.Context(), in, j)
@@ -96,11 +97,11 @@ func (p *pair) start(rt *rapid.T) {
 func (p *pair) note(rt *rapid.T) {
 	id := p.id(rt)
 	epoch := p.epoch(rt, id)
-	n := core.Note{
+	n := chat.Note{
 		Text:   rapid.SampledFrom([]string{"", "so", "so far"}).Draw(rt, "text"),
 		Acting: rapid.SampledFrom([]string{"", "call"}).Draw(rt, "acting"),
-		Shown: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) core.Shown {
-			return core.Shown{Part: rapid.IntRange(0, 3).Draw(rt, "part"),
+		Shown: rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) chat.Shown {
+			return chat.Shown{Part: rapid.IntRange(0, 3).Draw(rt, "part"),
 				ID:   rapid.SampledFrom([]string{"", "m1", "m2"}).Draw(rt, "id"),
 				Gone: rapid.Bool().Draw(rt, "gone"), Last: rapid.Bool().Draw(rt, "last"),
 				Sent: rapid.SampledFrom([]string{"", "h1", "h2"}).Draw(rt, "sent")}
@@ -108,7 +109,7 @@ func (p *pair) note(rt *rapid.T) {
 	}
 	n.Attempt = rapid.IntRange(0, 3).Draw(rt, "attempt") == 0
 	if rapid.Bool().Draw(rt, "verdict") {
-		n.Verdict = &core.Verdict{Outcome: done, Text: n.Text, History: []string{n.Acting}}
+		n.Verdict = &chat.Verdict{Outcome: done, Text: n.Text, History: []string{n.Acting}}
 	}
 	p.agree(rt, "Note", nil, nil, p.store.Note(p.t.Context(), id, epoch, n), p.model.Note(p.t.Context(), id, epoch, n))
 }
@@ -116,9 +117,9 @@ func (p *pair) note(rt *rapid.T) {
 func (p *pair) finish(rt *rapid.T) {
 	id := p.id(rt)
 	epoch := p.epoch(rt, id)
-	var out core.Memory
+	var out chat.Memory
 	if rapid.Bool().Draw(rt, "says something") {
-		out = answerOf(core.Run{ID: id, Room: p.room}, "an answer")
+		out = answerOf(chat.Run{ID: id, Room: p.room}, "an answer")
 	}
 	o := answer.Outcome{Status: rapid.SampledFrom([]answer.Status{answer.Completed, answer.Stopped, answer.Failed, ""}).Draw(rt, "status")}
 	if o.Status == answer.Failed {
@@ -145,9 +146,9 @@ func (p *pair) retry(rt *rapid.T) {
 }
 
 // memory is the id of a message, or of an answer.
-func (p *pair) memory(rt *rapid.T) core.MemoryID {
+func (p *pair) memory(rt *rapid.T) chat.MemoryID {
 	if rapid.IntRange(0, 3).Draw(rt, "of an answer") == 0 {
-		return answerOf(core.Run{ID: p.id(rt)}, "").ID
+		return answerOf(chat.Run{ID: p.id(rt)}, "").ID
 	}
 	return message(p.room, rapid.IntRange(0, 15).Draw(rt, "message")).ID
 }
@@ -159,7 +160,7 @@ func (p *pair) revise(rt *rapid.T) {
 
 func (p *pair) remember(rt *rapid.T) {
 	id := p.id(rt)
-	m := core.Memory{ID: core.MemoryID("beside/" + id), Room: p.room, Kind: core.ActionResult, Text: "found"}
+	m := chat.Memory{ID: chat.MemoryID("beside/" + id), Room: p.room, Kind: chat.ActionResult, Text: "found"}
 	p.agree(rt, "Remember", nil, nil, p.store.Remember(p.t.Context(), id, m), p.model.Remember(p.t.Context(), id, m))
 }
 
@@ -184,7 +185,7 @@ func (p *pair) clear(rt *rapid.T) {
 }
 
 func (p *pair) expire(rt *rapid.T) {
-	before := core.Expiry{Marks: time.Now().Add(-time.Duration(rapid.IntRange(0, 5).Draw(rt, "age")) * time.Second)}
+	before := chat.Expiry{Marks: time.Now().Add(-time.Duration(rapid.IntRange(0, 5).Draw(rt, "age")) * time.Second)}
 	_, wantErr := p.model.Expire(p.t.Context(), before)
 	more, gotErr := p.store.Expire(p.t.Context(), before)
 	for more && gotErr == nil {
@@ -207,9 +208,9 @@ func (p *pair) reopen(rt *rapid.T) {
 }
 
 func (p *pair) recent(rt *rapid.T) {
-	upTo := core.ResponseID(rapid.IntRange(0, 6).Draw(rt, "up to"))
+	upTo := chat.ResponseID(rapid.IntRange(0, 6).Draw(rt, "up to"))
 	limit := rapid.IntRange(0, 20).Draw(rt, "limit")
-	kind := rapid.SampledFrom([]core.MemoryKind{core.Said, core.ActionResult}).Draw(rt, "kind")
+	kind := rapid.SampledFrom([]chat.MemoryKind{chat.Said, chat.ActionResult}).Draw(rt, "kind")
 	got, gotErr := p.store.Recent(p.t.Context(), p.room, kind, upTo, limit)
 	want, wantErr := p.model.Recent(p.t.Context(), p.room, kind, upTo, limit)
 	p.agree(rt, "Recent", got, want, gotErr, wantErr)
@@ -223,7 +224,7 @@ func (p *pair) run(rt *rapid.T) {
 }
 
 func (p *pair) attention(rt *rapid.T) {
-	a := rapid.SampledFrom([]core.Attention{core.Normal, core.Ambient, core.Muted, core.Unfollowed}).Draw(rt, "attention")
+	a := rapid.SampledFrom([]chat.Attention{chat.Normal, chat.Ambient, chat.Muted, chat.Unfollowed}).Draw(rt, "attention")
 	p.agree(rt, "SetAttention", nil, nil, p.store.SetAttention(p.t.Context(), p.room, a), p.model.SetAttention(p.t.Context(), p.room, a))
 	got, gotErr := p.store.Attention(p.t.Context(), p.room)
 	want, wantErr := p.model.Attention(p.t.Context(), p.room)

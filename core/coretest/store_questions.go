@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func questionChecks() []storeCheck {
@@ -23,20 +23,20 @@ func questionChecks() []storeCheck {
 }
 
 // question is open for a minute.
-func question(r core.Run, id string) core.Question {
-	return core.Question{
-		ID: id, Run: r.ID, Room: r.Room, Options: []string{"Yes", "No"}, For: []core.EntityID{"ada", "bob"},
+func question(r chat.Run, id string) chat.Question {
+	return chat.Question{
+		ID: id, Run: r.ID, Room: r.Room, Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada", "bob"},
 		Expires: time.Now().UTC().Add(time.Minute), Chooser: "chooser", Payload: "payload",
 	}
 }
 
-func pick(id core.MemoryID) core.Memory {
-	return core.Memory{ID: id, Room: "room", Kind: core.KindCommand, Author: "ada", Name: "Ada", Text: "No"}
+func pick(id chat.MemoryID) chat.Memory {
+	return chat.Memory{ID: id, Room: "room", Kind: chat.KindCommand, Author: "ada", Name: "Ada", Text: "No"}
 }
 
 func chooseOnce(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
 	s.finish(r, answerOf(r, "which?"))
@@ -45,7 +45,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.same("the question", got, q)
 	open, err := s.OpenQuestions(t.Context(), "room")
 	s.must(err)
-	s.same("what is open", open, []core.Question{q})
+	s.same("what is open", open, []chat.Question{q})
 
 	elsewhere := pick("press")
 	elsewhere.Room = "elsewhere"
@@ -54,14 +54,14 @@ func chooseOnce(t *testing.T, s store) {
 	acc, err := s.Choose(t.Context(), "q", 1, pick("press"), "payer")
 	s.must(err)
 	run := s.runOf(acc)
-	if run.Kind != core.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
+	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 1 || run.Inputs[0] != "press" {
 		t.Errorf("the choice is carried out by %+v", run)
 	}
 	want := r.Address
 	want.BilledTo = "payer"
 	s.same("its address", run.Address, want)
 	q.ResultRun, q.Choice, q.By, q.Name, q.BilledTo = acc.Run, 1, "ada", "Ada", "payer"
-	for _, id := range []core.RunID{r.ID, acc.Run} {
+	for _, id := range []chat.RunID{r.ID, acc.Run} {
 		got, err := s.QuestionOf(t.Context(), id)
 		s.must(err)
 		s.same("the question of "+string(id), got, q)
@@ -70,7 +70,7 @@ func chooseOnce(t *testing.T, s store) {
 	s.fails(err, answer.ErrLost)
 	open, err = s.OpenQuestions(t.Context(), "room")
 	s.must(err)
-	s.same("what is open after that", open, []core.Question(nil))
+	s.same("what is open after that", open, []chat.Question(nil))
 	s.must(s.Withdraw(t.Context(), "room", ""))
 	got, err = s.Question(t.Context(), "q")
 	s.must(err)
@@ -83,7 +83,7 @@ func chooseKnown(t *testing.T, s store) {
 	r := s.start(acc.Run, "owner")
 	s.must(s.Ask(t.Context(), question(r, "q")))
 	again := in.Memory
-	again.Kind = core.KindCommand
+	again.Kind = chat.KindCommand
 	got, err := s.Choose(t.Context(), "q", 0, again, "ada")
 	s.must(err)
 	want := acc
@@ -92,7 +92,7 @@ func chooseKnown(t *testing.T, s store) {
 	open, err := s.OpenQuestions(t.Context(), "room")
 	s.must(err)
 	s.same("how many questions are open", len(open), 1)
-	s.same("the inputs", s.runOf(acc).Inputs, []core.MemoryID{in.ID})
+	s.same("the inputs", s.runOf(acc).Inputs, []chat.MemoryID{in.ID})
 	s.same("the message", s.memory(in.ID), in.Memory)
 
 	first, err := s.Choose(t.Context(), "q", 1, pick("press"), "ada")
@@ -110,12 +110,12 @@ func chooseKnown(t *testing.T, s store) {
 
 func chooseEarly(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
-	for n, verdict := range []*core.Verdict{nil, {Outcome: done, Text: "which?"}} {
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
+	for n, verdict := range []*chat.Verdict{nil, {Outcome: done, Text: "which?"}} {
 		id := fmt.Sprint(n)
 		s.must(s.Ask(t.Context(), question(r, id)))
-		s.note(r, core.Note{Verdict: verdict})
-		acc, err := s.Choose(t.Context(), id, 1, pick(core.MemoryID(id)), "ada")
+		s.note(r, chat.Note{Verdict: verdict})
+		acc, err := s.Choose(t.Context(), id, 1, pick(chat.MemoryID(id)), "ada")
 		s.must(err)
 		if run := s.runOf(acc); len(run.Shown) != n {
 			t.Errorf("with the verdict %v it goes on with %+v", verdict, run.Shown)
@@ -138,7 +138,7 @@ func chooseLate(t *testing.T, s store) {
 		s.fails(err, answer.ErrLost)
 		open, err := s.OpenQuestions(t.Context(), "room")
 		s.must(err)
-		s.same("what is open", open, []core.Question(nil))
+		s.same("what is open", open, []chat.Question(nil))
 	}
 	ask("one")
 	s.must(s.Ask(t.Context(), question(other, "two")))
@@ -150,7 +150,7 @@ func chooseLate(t *testing.T, s store) {
 
 func retireOnce(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}}})
 	q := question(r, "q")
 	s.must(s.Ask(t.Context(), q))
 	s.finish(r, answerOf(r, "which?"))
@@ -158,7 +158,7 @@ func retireOnce(t *testing.T, s store) {
 	acc, err := s.Retire(t.Context(), "q")
 	s.must(err)
 	run := s.runOf(acc)
-	if run.Kind != core.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
+	if run.Kind != chat.RunChoiceResult || len(run.Shown) != 1 || run.Shown[0].ID != "m0" || len(run.Inputs) != 0 || acc.Memory != "" {
 		t.Errorf("it goes on with %+v", run)
 	}
 	got, err := s.QuestionOf(t.Context(), acc.Run)
@@ -184,7 +184,7 @@ func askAgain(t *testing.T, s store) {
 	s.must(s.Ask(t.Context(), question(r, "first")))
 	s.must(s.Ask(t.Context(), question(r, "second")))
 	_, err := s.Question(t.Context(), "first")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	_, err = s.Choose(t.Context(), "second", 0, pick("press"), "ada")
 	s.must(err)
 	s.must(s.Ask(t.Context(), question(r, "third")))
@@ -199,12 +199,12 @@ func askAgain(t *testing.T, s store) {
 	_, err = s.Choose(t.Context(), "third", 0, pick("press again"), "ada")
 	s.must(err)
 	_, err = s.QuestionOf(t.Context(), "no run")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 }
 
 func askWith(t *testing.T, s store) {
-	q := question(core.Run{}, "q")
-	acc := s.accept(message("room", 1), core.JoinRule{Kind: core.RunNotify, Ask: &q})
+	q := question(chat.Run{}, "q")
+	acc := s.accept(message("room", 1), chat.JoinRule{Kind: chat.RunNotify, Ask: &q})
 	q.Run, q.Room = acc.Run, "room"
 	got, err := s.QuestionOf(t.Context(), acc.Run)
 	s.must(err)

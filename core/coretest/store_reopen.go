@@ -6,6 +6,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func reopenChecks(reopen func(*testing.T, core.Store) core.Store) []storeCheck {
@@ -18,18 +19,18 @@ func reopenChecks(reopen func(*testing.T, core.Store) core.Store) []storeCheck {
 }
 
 func reopenMemories(t *testing.T, s store, again func(store) store) {
-	room := core.Room{ID: "room", World: "world", Kind: core.Group, Connector: "fake", Name: "the room", Created: time.Now()}
+	room := chat.Room{ID: "room", World: "world", Kind: chat.Group, Connector: "fake", Name: "the room", Created: time.Now()}
 	s.must(s.SaveRoom(t.Context(), room))
 	r := s.start(s.opened("room", 1).ID, "owner")
 	s.finish(r, answerOf(r, "answer 1"))
-	s.accept(message("room", 2), core.JoinRule{NoRun: true})
-	before, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
+	s.accept(message("room", 2), chat.JoinRule{NoRun: true})
+	before, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
 	s.must(err)
 	kept, err := s.Room(t.Context(), "room")
 	s.must(err)
 
 	s = again(s)
-	after, err := s.Recent(t.Context(), "room", core.Said, 0, 10)
+	after, err := s.Recent(t.Context(), "room", chat.Said, 0, 10)
 	s.must(err)
 	s.same("what was said", after, before)
 	same, err := s.Room(t.Context(), "room")
@@ -44,20 +45,20 @@ func reopenRuns(t *testing.T, s store, again func(store) store) {
 	s.beat("owner", time.Minute)
 	r := s.start(s.opened("room", 1).ID, "owner")
 	waits := s.opened("room", 2)
-	s.note(r, core.Note{Text: "so far", Shown: []core.Shown{{Part: 0, ID: "m0"}, {Part: 1}}, Acting: "call", Acted: "result",
-		Verdict: &core.Verdict{Outcome: done, Text: "the last word", History: []string{"looking"}}})
+	s.note(r, chat.Note{Text: "so far", Shown: []chat.Shown{{Part: 0, ID: "m0"}, {Part: 1}}, Acting: "call", Acted: "result",
+		Verdict: &chat.Verdict{Outcome: done, Text: "the last word", History: []string{"looking"}}})
 	ended := s.start(s.opened("elsewhere", 1).ID, "owner")
-	s.finish(ended, core.Memory{})
+	s.finish(ended, chat.Memory{})
 	held, err := s.Run(t.Context(), r.ID)
 	s.must(err)
 
 	s = again(s)
 	time.Sleep(time.Minute)
 	held.Held = false
-	s.same("the open runs", s.openRuns("room"), []core.Run{held, waits})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{held, waits})
 	rooms, err := s.OpenRooms(t.Context())
 	s.must(err)
-	s.same("the open rooms", rooms, []core.RoomID{"room"})
+	s.same("the open rooms", rooms, []chat.RoomID{"room"})
 	_, err = s.Start(t.Context(), ended.ID, "new owner")
 	s.fails(err, answer.ErrLost)
 
@@ -70,13 +71,13 @@ func reopenRuns(t *testing.T, s store, again func(store) store) {
 }
 
 func reopenTurns(t *testing.T, s store, again func(store) store) {
-	first := s.accept(message("room", 1), core.JoinRule{Window: time.Hour})
+	first := s.accept(message("room", 1), chat.JoinRule{Window: time.Hour})
 	s = again(s)
-	joined := s.accept(message("room", 2), core.JoinRule{Window: time.Hour})
+	joined := s.accept(message("room", 2), chat.JoinRule{Window: time.Hour})
 	s.same("the run joined", joined.Run, first.Run)
 	s.start(first.Run, "owner")
 	s = again(s)
-	next := s.accept(message("room", 3), core.JoinRule{Window: time.Hour})
-	s.same("the next turn", next.Response, core.ResponseID(2))
-	s.same("the inputs of the first run", s.openRuns("room")[0].Inputs, []core.MemoryID{"room/1", "room/2"})
+	next := s.accept(message("room", 3), chat.JoinRule{Window: time.Hour})
+	s.same("the next turn", next.Response, chat.ResponseID(2))
+	s.same("the inputs of the first run", s.openRuns("room")[0].Inputs, []chat.MemoryID{"room/1", "room/2"})
 }

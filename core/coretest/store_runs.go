@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -27,10 +27,10 @@ func runChecks() []storeCheck {
 func noteAddsUp(t *testing.T, s store) {
 	s.beat("owner", time.Hour)
 	r := s.start(s.opened("room", 1).ID, "owner")
-	s.note(r, core.Note{Text: "so"})
-	s.note(r, core.Note{Acting: "call 1"})
-	s.note(r, core.Note{Acted: "done 1", Text: "so far"})
-	s.note(r, core.Note{})
+	s.note(r, chat.Note{Text: "so"})
+	s.note(r, chat.Note{Acting: "call 1"})
+	s.note(r, chat.Note{Acted: "done 1", Text: "so far"})
+	s.note(r, chat.Note{})
 	r.Text, r.Acting, r.Acted = "so far", "call 1", "done 1"
 	got, err := s.Run(t.Context(), r.ID)
 	s.must(err)
@@ -39,36 +39,36 @@ func noteAddsUp(t *testing.T, s store) {
 
 func noteShown(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	shown := func(want ...core.Shown) {
+	shown := func(want ...chat.Shown) {
 		t.Helper()
 		got, err := s.Run(t.Context(), r.ID)
 		s.must(err)
 		s.same("what is shown", got.Shown, want)
 	}
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 1, ID: "m1"}}})
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 0}}})
-	shown(core.Shown{Part: 0}, core.Shown{Part: 1, ID: "m1"})
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 0, ID: "m0"}, {Part: 2}}})
-	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 1, ID: "m1"}, core.Shown{Part: 2})
-	s.note(r, core.Note{Text: "nothing new", Shown: []core.Shown{{Part: 1, ID: "m1", Gone: true}, {Part: 7, Gone: true}}})
-	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 2})
-	intent := core.Shown{Part: 2, Sent: "hash", Last: true, Tries: 2, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
-	s.note(r, core.Note{Shown: []core.Shown{intent}})
-	shown(core.Shown{Part: 0, ID: "m0"}, intent)
-	s.note(r, core.Note{Shown: []core.Shown{{Part: 2, ID: "m2"}}})
-	shown(core.Shown{Part: 0, ID: "m0"}, core.Shown{Part: 2, ID: "m2"})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 1, ID: "m1"}}})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0}}})
+	shown(chat.Shown{Part: 0}, chat.Shown{Part: 1, ID: "m1"})
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 0, ID: "m0"}, {Part: 2}}})
+	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 1, ID: "m1"}, chat.Shown{Part: 2})
+	s.note(r, chat.Note{Text: "nothing new", Shown: []chat.Shown{{Part: 1, ID: "m1", Gone: true}, {Part: 7, Gone: true}}})
+	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 2})
+	intent := chat.Shown{Part: 2, Sent: "hash", Last: true, Tries: 2, At: time.Date(2026, 3, 4, 5, 6, 7, 8, time.UTC)}
+	s.note(r, chat.Note{Shown: []chat.Shown{intent}})
+	shown(chat.Shown{Part: 0, ID: "m0"}, intent)
+	s.note(r, chat.Note{Shown: []chat.Shown{{Part: 2, ID: "m2"}}})
+	shown(chat.Shown{Part: 0, ID: "m0"}, chat.Shown{Part: 2, ID: "m2"})
 }
 
 func noteVerdict(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	want := core.Verdict{
+	want := chat.Verdict{
 		Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited, Withdrawn: true},
 		Text:    "the last word",
 		History: []string{"looking", "found\nit"},
 		Calls:   []answer.PastCall{{ID: "c", Tool: answer.Tool{Name: "LOOK", Stage: answer.StageEnd, Success: true}, At: 3}},
 	}
-	s.note(r, core.Note{Verdict: &want})
-	s.note(r, core.Note{Text: "more"})
+	s.note(r, chat.Note{Verdict: &want})
+	s.note(r, chat.Note{Text: "more"})
 	got := s.openRuns("room")[0]
 	if got.Verdict == nil {
 		t.Fatal("there is no verdict")
@@ -80,9 +80,9 @@ func noteVerdict(t *testing.T, s store) {
 func epochFences(t *testing.T, s store) {
 	old := s.start(s.opened("room", 1).ID, "owner")
 	now := s.start(old.ID, "owner")
-	s.same("the epochs", []core.Epoch{old.Epoch, now.Epoch}, []core.Epoch{1, 2})
-	for _, epoch := range []core.Epoch{0, old.Epoch, now.Epoch + 1} {
-		s.fails(s.Note(t.Context(), old.ID, epoch, core.Note{Text: "old"}), answer.ErrLost)
+	s.same("the epochs", []chat.Epoch{old.Epoch, now.Epoch}, []chat.Epoch{1, 2})
+	for _, epoch := range []chat.Epoch{0, old.Epoch, now.Epoch + 1} {
+		s.fails(s.Note(t.Context(), old.ID, epoch, chat.Note{Text: "old"}), answer.ErrLost)
 		s.fails(s.Finish(t.Context(), old.ID, epoch, done, answerOf(old, "old")), answer.ErrLost)
 	}
 	got, err := s.Run(t.Context(), old.ID)
@@ -99,7 +99,7 @@ func finishedIsLost(t *testing.T, s store) {
 	s.finish(r, answerOf(r, "the answer"))
 	_, err := s.Start(t.Context(), r.ID, "owner")
 	s.fails(err, answer.ErrLost)
-	s.fails(s.Note(t.Context(), r.ID, r.Epoch, core.Note{Text: "late"}), answer.ErrLost)
+	s.fails(s.Note(t.Context(), r.ID, r.Epoch, chat.Note{Text: "late"}), answer.ErrLost)
 	s.fails(s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped}, answerOf(r, "again")), answer.ErrLost)
 	r.Held, r.Outcome = false, done
 	got, err := s.Run(t.Context(), r.ID)
@@ -111,12 +111,12 @@ func finishedIsLost(t *testing.T, s store) {
 func unknownRun(t *testing.T, s store) {
 	s.opened("room", 1)
 	_, err := s.Run(t.Context(), "nowhere#1")
-	s.fails(err, core.ErrNotFound)
+	s.fails(err, chat.ErrNotFound)
 	_, err = s.Start(t.Context(), "nowhere#1", "owner")
-	s.fails(err, core.ErrNotFound)
-	s.fails(s.Note(t.Context(), "nowhere#1", 1, core.Note{Text: "text"}), answer.ErrLost)
-	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, core.Memory{}), answer.ErrLost)
-	s.same("the open runs of an unknown room", s.openRuns("nowhere"), []core.Run{})
+	s.fails(err, chat.ErrNotFound)
+	s.fails(s.Note(t.Context(), "nowhere#1", 1, chat.Note{Text: "text"}), answer.ErrLost)
+	s.fails(s.Finish(t.Context(), "nowhere#1", 1, done, chat.Memory{}), answer.ErrLost)
+	s.same("the open runs of an unknown room", s.openRuns("nowhere"), []chat.Run{})
 }
 
 func finishFrees(t *testing.T, s store) {
@@ -124,20 +124,20 @@ func finishFrees(t *testing.T, s store) {
 	elsewhere := s.opened("elsewhere", 1)
 	r := s.start(first.ID, "owner")
 	_, err := s.Start(t.Context(), second.ID, "owner")
-	s.fails(err, core.ErrBusy)
-	s.finish(r, core.Memory{})
-	s.same("the open runs", s.openRuns("room"), []core.Run{second})
-	s.finish(s.start(second.ID, "owner"), core.Memory{})
-	s.same("the open runs at the end", s.openRuns("room"), []core.Run{})
+	s.fails(err, chat.ErrBusy)
+	s.finish(r, chat.Memory{})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{second})
+	s.finish(s.start(second.ID, "owner"), chat.Memory{})
+	s.same("the open runs at the end", s.openRuns("room"), []chat.Run{})
 	rooms, err := s.OpenRooms(t.Context())
 	s.must(err)
-	s.same("the open rooms", rooms, []core.RoomID{elsewhere.Room})
+	s.same("the open rooms", rooms, []chat.RoomID{elsewhere.Room})
 }
 
 func finishWaiting(t *testing.T, s store) {
 	first, second := s.opened("room", 1), s.opened("room", 2)
 	s.start(second.ID, "owner")
-	s.must(s.Finish(t.Context(), first.ID, 0, answer.Outcome{Status: answer.Superseded}, core.Memory{}))
+	s.must(s.Finish(t.Context(), first.ID, 0, answer.Outcome{Status: answer.Superseded}, chat.Memory{}))
 	_, err := s.Start(t.Context(), first.ID, "owner")
 	s.fails(err, answer.ErrLost)
 	s.same("how many runs are open", len(s.openRuns("room")), 1)
@@ -145,7 +145,7 @@ func finishWaiting(t *testing.T, s store) {
 
 func finishNeedsStatus(t *testing.T, s store) {
 	r := s.start(s.opened("room", 1).ID, "owner")
-	if err := s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{}, core.Memory{}); err == nil {
+	if err := s.Finish(t.Context(), r.ID, r.Epoch, answer.Outcome{}, chat.Memory{}); err == nil {
 		t.Error("a run ended without a status")
 	}
 	s.same("how many runs are open", len(s.openRuns("room")), 1)
@@ -156,7 +156,7 @@ func finishOutcomes(t *testing.T, s store) {
 		{Status: answer.Ignored}, {Status: answer.Superseded, Withdrawn: true}, {Status: answer.Failed, Failure: llm.NoProvider, Partial: true},
 	} {
 		r := s.start(s.opened("room", n).ID, "owner")
-		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, core.Memory{}))
+		s.must(s.Finish(t.Context(), r.ID, r.Epoch, o, chat.Memory{}))
 		got, err := s.Run(t.Context(), r.ID)
 		s.must(err)
 		s.same("the outcome", got.Outcome, o)

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 func startChecks() []storeCheck {
@@ -25,16 +25,16 @@ func startChecks() []storeCheck {
 
 func startHolds(t *testing.T, s store) {
 	s.beat("owner", time.Minute)
-	want := s.runOf(s.accept(message("room", 1), core.JoinRule{Window: window}))
-	s.accept(message("room", 2), core.JoinRule{Window: window})
-	want.Inputs = []core.MemoryID{"room/1", "room/2"}
+	want := s.runOf(s.accept(message("room", 1), chat.JoinRule{Window: window}))
+	s.accept(message("room", 2), chat.JoinRule{Window: window})
+	want.Inputs = []chat.MemoryID{"room/1", "room/2"}
 	want.Address = message("room", 2).Address
 	want.Epoch, want.Held = 1, true
 	s.same("what Start returns", s.start(want.ID, "owner"), want)
-	s.same("the open runs", s.openRuns("room"), []core.Run{want})
+	s.same("the open runs", s.openRuns("room"), []chat.Run{want})
 	time.Sleep(time.Minute)
 	want.Held, want.Deaths = false, 1
-	s.same("the open runs when the owner is dead", s.openRuns("room"), []core.Run{want})
+	s.same("the open runs when the owner is dead", s.openRuns("room"), []chat.Run{want})
 }
 
 func startBusy(t *testing.T, s store) {
@@ -43,7 +43,7 @@ func startBusy(t *testing.T, s store) {
 	elsewhere := s.opened("elsewhere", 1)
 	s.start(second.ID, "owner")
 	_, err := s.Start(t.Context(), first.ID, "owner")
-	s.fails(err, core.ErrBusy)
+	s.fails(err, chat.ErrBusy)
 	s.same("the run that was refused", s.openRuns("room")[0], first)
 	s.start(elsewhere.ID, "owner")
 }
@@ -55,29 +55,29 @@ func startLiving(t *testing.T, s store) {
 	for range 3 {
 		time.Sleep(time.Minute - 1)
 		_, err := s.Start(t.Context(), r.ID, "other")
-		s.fails(err, core.ErrBusy)
+		s.fails(err, chat.ErrBusy)
 		s.beat("owner", time.Minute)
 	}
-	s.note(r, core.Note{Text: "still mine"})
-	s.same("the epoch when its owner starts it again", s.start(r.ID, "owner").Epoch, core.Epoch(2))
+	s.note(r, chat.Note{Text: "still mine"})
+	s.same("the epoch when its owner starts it again", s.start(r.ID, "owner").Epoch, chat.Epoch(2))
 	s.beat("owner", 0)
-	s.same("the epoch when its owner has let go", s.start(r.ID, "other").Epoch, core.Epoch(3))
+	s.same("the epoch when its owner has let go", s.start(r.ID, "other").Epoch, chat.Epoch(3))
 }
 
 func startAdopts(t *testing.T, s store) {
 	s.beat("owner", time.Minute)
 	s.beat("other", time.Hour)
 	old := s.start(s.opened("room", 1).ID, "owner")
-	verdict := core.Verdict{Outcome: done, Text: "the last word"}
-	s.note(old, core.Note{Text: "so far", Shown: []core.Shown{{Part: 0, ID: "m0"}}, Acting: "call", Verdict: &verdict})
+	verdict := chat.Verdict{Outcome: done, Text: "the last word"}
+	s.note(old, chat.Note{Text: "so far", Shown: []chat.Shown{{Part: 0, ID: "m0"}}, Acting: "call", Verdict: &verdict})
 	time.Sleep(time.Minute)
 	want := old
-	want.Epoch, want.Text, want.Shown, want.Acting, want.Verdict = 2, "so far", []core.Shown{{Part: 0, ID: "m0"}}, "call", &verdict
+	want.Epoch, want.Text, want.Shown, want.Acting, want.Verdict = 2, "so far", []chat.Shown{{Part: 0, ID: "m0"}}, "call", &verdict
 	s.same("what Start returns", s.start(old.ID, "other"), want)
 	s.beat("owner", time.Minute)
-	s.fails(s.Note(t.Context(), old.ID, old.Epoch, core.Note{Text: "I was only asleep"}), answer.ErrLost)
+	s.fails(s.Note(t.Context(), old.ID, old.Epoch, chat.Note{Text: "I was only asleep"}), answer.ErrLost)
 	_, err := s.Start(t.Context(), old.ID, "owner")
-	s.fails(err, core.ErrBusy)
+	s.fails(err, chat.ErrBusy)
 }
 
 func startDeadFirst(t *testing.T, s store) {
@@ -86,8 +86,8 @@ func startDeadFirst(t *testing.T, s store) {
 	s.start(first.ID, "owner")
 	time.Sleep(time.Hour)
 	_, err := s.Start(t.Context(), second.ID, "other")
-	s.fails(err, core.ErrBusy)
-	s.finish(s.start(first.ID, "other"), core.Memory{})
+	s.fails(err, chat.ErrBusy)
+	s.finish(s.start(first.ID, "other"), chat.Memory{})
 	s.start(second.ID, "other")
 }
 
@@ -103,8 +103,8 @@ func (s store) atOnce(n int, start func(i int) error) (won int) {
 		switch {
 		case err == nil:
 			won++
-		case !errors.Is(err, core.ErrBusy):
-			s.t.Errorf("the error is %v; want: %v", err, core.ErrBusy)
+		case !errors.Is(err, chat.ErrBusy):
+			s.t.Errorf("the error is %v; want: %v", err, chat.ErrBusy)
 		}
 	}
 	return won
@@ -124,7 +124,7 @@ func startAtOnce(t *testing.T, s store) {
 }
 
 func startRoomAtOnce(t *testing.T, s store) {
-	var ids []core.RunID
+	var ids []chat.RunID
 	for n := range 10 {
 		ids = append(ids, s.opened("room", n).ID)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // patience is how long "soon" may take on a busy machine before a test gives up.
@@ -16,7 +17,7 @@ const patience = 20 * time.Second
 
 func patient() <-chan time.Time { return time.After(patience) }
 
-const agent core.AgentID = "ada"
+const agent chat.AgentID = "ada"
 
 // Tracker checks all that [core.Tracker] promises. newReplicas makes n trackers that share their turns and know none
 // yet; it cleans up after itself.
@@ -51,7 +52,7 @@ type replicas []core.Tracker
 
 func (r replicas) at(i int) core.Tracker { return r[i%len(r)] }
 
-func (r replicas) claim(t *testing.T, i int, room core.RoomID, id core.ResponseID) context.Context {
+func (r replicas) claim(t *testing.T, i int, room chat.RoomID, id chat.ResponseID) context.Context {
 	t.Helper()
 	ctx, err := r.at(i).Claim(t.Context(), agent, room, id)
 	if err != nil {
@@ -60,7 +61,7 @@ func (r replicas) claim(t *testing.T, i int, room core.RoomID, id core.ResponseI
 	return ctx
 }
 
-func (r replicas) refused(t *testing.T, room core.RoomID, id core.ResponseID, want error) {
+func (r replicas) refused(t *testing.T, room chat.RoomID, id chat.ResponseID, want error) {
 	t.Helper()
 	for i := range r {
 		if ctx, err := r[i].Claim(t.Context(), agent, room, id); !errors.Is(err, want) || ctx != nil {
@@ -69,14 +70,14 @@ func (r replicas) refused(t *testing.T, room core.RoomID, id core.ResponseID, wa
 	}
 }
 
-func (r replicas) stop(t *testing.T, i int, room core.RoomID, upTo core.ResponseID) {
+func (r replicas) stop(t *testing.T, i int, room chat.RoomID, upTo chat.ResponseID) {
 	t.Helper()
 	if err := r.at(i).Stop(t.Context(), agent, room, upTo); err != nil {
 		t.Fatalf("stop %d of %s: %v", upTo, room, err)
 	}
 }
 
-func (r replicas) settles(t testing.TB, room core.RoomID, id core.ResponseID, want error) {
+func (r replicas) settles(t testing.TB, room chat.RoomID, id chat.ResponseID, want error) {
 	t.Helper()
 	for i := range r {
 		if err := r[i].Settle(context.Background(), agent, room, id); !errors.Is(err, want) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/chat"
 
 	"pgregory.net/rapid"
 )
@@ -18,7 +19,7 @@ func allAtOnce(t *testing.T, r replicas) {
 	const turns = 64
 	var ops []turnOp
 	for i := range turns {
-		ops = append(ops, turnOp{replica: i, id: core.ResponseID(turns - i)})
+		ops = append(ops, turnOp{replica: i, id: chat.ResponseID(turns - i)})
 	}
 	race(t, r, "room", ops, turns)
 }
@@ -30,19 +31,19 @@ func anyInterleaving(t *testing.T, r replicas) {
 		ops := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) turnOp {
 			return turnOp{
 				replica: rapid.IntRange(0, len(r)-1).Draw(rt, "replica"),
-				id:      core.ResponseID(rapid.IntRange(1, 12).Draw(rt, "turn")),
+				id:      chat.ResponseID(rapid.IntRange(1, 12).Draw(rt, "turn")),
 				stop:    rapid.IntRange(0, 4).Draw(rt, "kind") == 0,
 			}
 		}), 1, 24).Draw(rt, "ops")
 		workers := rapid.SampledFrom([]int{1, 4}).Draw(rt, "workers")
-		room := core.RoomID(fmt.Sprintf("room/%d", rooms.Add(1)))
+		room := chat.RoomID(fmt.Sprintf("room/%d", rooms.Add(1)))
 		race(rt, r, room, ops, workers)
 	})
 }
 
 type turnOp struct {
 	replica int
-	id      core.ResponseID
+	id      chat.ResponseID
 	stop    bool
 }
 
@@ -54,7 +55,7 @@ type fataler interface {
 }
 
 // race lets the workers do the ops and then checks that exactly the greatest unstopped turn is left.
-func race(t fataler, r replicas, room core.RoomID, ops []turnOp, workers int) {
+func race(t fataler, r replicas, room chat.RoomID, ops []turnOp, workers int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -73,29 +74,29 @@ func race(t fataler, r replicas, room core.RoomID, ops []turnOp, workers int) {
 	close(start)
 	wg.Wait()
 	for i, err := range errs {
-		if err != nil && !errors.Is(err, core.ErrSuperseded) && !errors.Is(err, core.ErrStopped) {
+		if err != nil && !errors.Is(err, chat.ErrSuperseded) && !errors.Is(err, chat.ErrStopped) {
 			t.Fatalf("%+v: %v", ops[i], err)
 		}
 	}
 	verify(t, r, room, ops, claims)
 }
 
-func perform(ctx context.Context, tr core.Tracker, room core.RoomID, o turnOp) (context.Context, error) {
+func perform(ctx context.Context, tr core.Tracker, room chat.RoomID, o turnOp) (context.Context, error) {
 	if o.stop {
 		return nil, tr.Stop(ctx, agent, room, o.id)
 	}
 	return tr.Claim(ctx, agent, room, o.id)
 }
 
-func verify(t fataler, r replicas, room core.RoomID, ops []turnOp, claims []context.Context) {
+func verify(t fataler, r replicas, room chat.RoomID, ops []turnOp, claims []context.Context) {
 	t.Helper()
 	latest, stopped := greatest(ops)
-	verdict := func(id core.ResponseID) error {
+	verdict := func(id chat.ResponseID) error {
 		switch {
 		case id <= stopped:
-			return core.ErrStopped
+			return chat.ErrStopped
 		case id < latest:
-			return core.ErrSuperseded
+			return chat.ErrSuperseded
 		}
 		return nil
 	}
@@ -109,7 +110,7 @@ func verify(t fataler, r replicas, room core.RoomID, ops []turnOp, claims []cont
 			t.Fatalf("turn %d runs on, with %d the latest and all stopped up to %d", ops[i].id, latest, stopped)
 		}
 		// Which of the two came first is anybody's guess; that it was one of them is not.
-		if cause := context.Cause(ctx); !errors.Is(cause, core.ErrSuperseded) && !errors.Is(cause, core.ErrStopped) {
+		if cause := context.Cause(ctx); !errors.Is(cause, chat.ErrSuperseded) && !errors.Is(cause, chat.ErrStopped) {
 			t.Errorf("turn %d was cancelled because %v", ops[i].id, cause)
 		}
 	}
@@ -126,7 +127,7 @@ func verify(t fataler, r replicas, room core.RoomID, ops []turnOp, claims []cont
 	}
 }
 
-func greatest(ops []turnOp) (latest, stopped core.ResponseID) {
+func greatest(ops []turnOp) (latest, stopped chat.ResponseID) {
 	for _, o := range ops {
 		if o.stop {
 			stopped = max(stopped, o.id)

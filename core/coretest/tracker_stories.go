@@ -6,32 +6,32 @@ import (
 	"math"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 func laterCancels(t *testing.T, r replicas) {
 	for i := range r {
-		room := core.RoomID("room/" + string(rune('a'+i)))
+		room := chat.RoomID("room/" + string(rune('a'+i)))
 		here := r.claim(t, i, room, 1)
 		there := r.claim(t, i+1, room, 2)
 		if len(r) == 1 && here.Err() == nil {
 			t.Error("the earlier claim was not cancelled before Claim returned")
 		}
-		ends(t, here, core.ErrSuperseded)
+		ends(t, here, chat.ErrSuperseded)
 		lives(t, there)
 		last := r.claim(t, i+1, room, 3)
 		if there.Err() == nil {
 			t.Error("an earlier claim of the same replica was not cancelled before Claim returned")
 		}
-		ends(t, there, core.ErrSuperseded)
+		ends(t, there, chat.ErrSuperseded)
 		lives(t, last)
 	}
 }
 
 func lateIsRefused(t *testing.T, r replicas) {
 	latest := r.claim(t, 0, "room", 7)
-	r.refused(t, "room", 6, core.ErrSuperseded)
-	r.refused(t, "room", 1, core.ErrSuperseded)
+	r.refused(t, "room", 6, chat.ErrSuperseded)
+	r.refused(t, "room", 1, chat.ErrSuperseded)
 	lives(t, latest)
 	r.settles(t, "room", 7, nil)
 }
@@ -47,7 +47,7 @@ func sameAgain(t *testing.T, r replicas) {
 	r.settles(t, "room", 5, nil)
 	r.claim(t, 0, "room", 6)
 	for _, ctx := range all {
-		ends(t, ctx, core.ErrSuperseded)
+		ends(t, ctx, chat.ErrSuperseded)
 	}
 }
 
@@ -57,22 +57,22 @@ func stopEnds(t *testing.T, r replicas) {
 	r.stop(t, 1, "room", 3)
 	lives(t, ctx)
 	r.settles(t, "room", 4, nil)
-	r.settles(t, "room", 3, core.ErrStopped)
+	r.settles(t, "room", 3, chat.ErrStopped)
 	r.stop(t, 1, "room", 4)
-	ends(t, ctx, core.ErrStopped)
-	r.refused(t, "room", 4, core.ErrStopped)
-	r.refused(t, "room", 2, core.ErrStopped)
+	ends(t, ctx, chat.ErrStopped)
+	r.refused(t, "room", 4, chat.ErrStopped)
+	r.refused(t, "room", 2, chat.ErrStopped)
 	next := r.claim(t, 2, "room", 5)
 	r.stop(t, 0, "room", 1) // an old stop lowers nothing
 	lives(t, next)
-	r.settles(t, "room", 4, core.ErrStopped)
+	r.settles(t, "room", 4, chat.ErrStopped)
 	r.settles(t, "room", 5, nil)
 }
 
 func stopFirst(t *testing.T, r replicas) {
 	r.stop(t, 0, "room", 9)
-	r.refused(t, "room", 9, core.ErrStopped)
-	r.settles(t, "room", 8, core.ErrStopped)
+	r.refused(t, "room", 9, chat.ErrStopped)
+	r.settles(t, "room", 8, chat.ErrStopped)
 	lives(t, r.claim(t, 1, "room", 10))
 	r.settles(t, "room", 10, nil)
 }
@@ -89,11 +89,11 @@ func settleIsTruth(t *testing.T, r replicas) {
 	r.settles(t, "room", 3, nil) // whatever its context says
 	r.settles(t, "room", 4, nil)
 	r.claim(t, 1, "room", 5)
-	r.settles(t, "room", 3, core.ErrSuperseded)
-	r.settles(t, "room", 4, core.ErrSuperseded)
+	r.settles(t, "room", 3, chat.ErrSuperseded)
+	r.settles(t, "room", 4, chat.ErrSuperseded)
 	r.stop(t, 2, "room", 3)
-	r.settles(t, "room", 3, core.ErrStopped)
-	r.settles(t, "room", 4, core.ErrSuperseded)
+	r.settles(t, "room", 3, chat.ErrStopped)
+	r.settles(t, "room", 4, chat.ErrSuperseded)
 	r.settles(t, "room", 5, nil)
 }
 
@@ -112,7 +112,7 @@ func contextIsChild(t *testing.T, r replicas) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends(t, first, core.ErrSuperseded)
+	ends(t, first, chat.ErrSuperseded)
 	lives(t, parent)
 	cancel(gone)
 	ends(t, second, gone)
@@ -130,27 +130,27 @@ func endForgetsNothing(t *testing.T, r replicas) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends(t, a, core.ErrSuperseded)
+	ends(t, a, chat.ErrSuperseded)
 	endA()
 	lives(t, b)
 	r.settles(t, "room", 2, nil)
 	endB()
 	ends(t, b, context.Canceled)
-	r.refused(t, "room", 1, core.ErrSuperseded)
+	r.refused(t, "room", 1, chat.ErrSuperseded)
 	r.settles(t, "room", 2, nil)
 	lives(t, r.claim(t, 2, "room", 2))
 }
 
 func apart(t *testing.T, r replicas) {
 	type place struct {
-		agent core.AgentID
-		room  core.RoomID
+		agent chat.AgentID
+		room  chat.RoomID
 	}
 	// The last two would be one place if their names were glued together with a slash.
 	places := []place{{"ada", "x"}, {"ada", "y"}, {"bob", "x"}, {"ada", "{x}"}, {"ada/x", "y"}, {"ada", "x/y"}}
 	claims := map[place]context.Context{}
 	for i, p := range places {
-		ctx, err := r.at(i).Claim(t.Context(), p.agent, p.room, core.ResponseID(10-i))
+		ctx, err := r.at(i).Claim(t.Context(), p.agent, p.room, chat.ResponseID(10-i))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,14 +158,14 @@ func apart(t *testing.T, r replicas) {
 	}
 	for i, p := range places {
 		lives(t, claims[p])
-		if err := r.at(i+1).Settle(t.Context(), p.agent, p.room, core.ResponseID(10-i)); err != nil {
+		if err := r.at(i+1).Settle(t.Context(), p.agent, p.room, chat.ResponseID(10-i)); err != nil {
 			t.Errorf("settle %v: %v", p, err)
 		}
 	}
 	if err := r.at(0).Stop(t.Context(), "ada", "x", math.MaxUint64); err != nil {
 		t.Fatal(err)
 	}
-	ends(t, claims[places[0]], core.ErrStopped)
+	ends(t, claims[places[0]], chat.ErrStopped)
 	for _, p := range places[1:] {
 		lives(t, claims[p])
 	}
@@ -173,13 +173,13 @@ func apart(t *testing.T, r replicas) {
 
 // greatTurns would fail where turns become floating-point numbers on their way.
 func greatTurns(t *testing.T, r replicas) {
-	turns := []core.ResponseID{9, 10, 99, 100, 1 << 53, 1<<53 + 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64}
+	turns := []chat.ResponseID{9, 10, 99, 100, 1 << 53, 1<<53 + 1, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64}
 	var before context.Context
 	for i, id := range turns {
 		ctx := r.claim(t, i, "room", id)
 		if before != nil {
-			ends(t, before, core.ErrSuperseded)
-			r.refused(t, "room", turns[i-1], core.ErrSuperseded)
+			ends(t, before, chat.ErrSuperseded)
+			r.refused(t, "room", turns[i-1], chat.ErrSuperseded)
 		}
 		lives(t, ctx)
 		before = ctx
@@ -187,18 +187,18 @@ func greatTurns(t *testing.T, r replicas) {
 	r.stop(t, 0, "room", math.MaxUint64-1)
 	lives(t, before)
 	r.stop(t, 1, "room", math.MaxUint64)
-	ends(t, before, core.ErrStopped)
+	ends(t, before, chat.ErrStopped)
 }
 
 // outOfOrder is DI-09: whatever the order, the greatest wins.
 func outOfOrder(t *testing.T, r replicas) {
 	var contexts []context.Context
-	var top core.ResponseID
-	for i, id := range []core.ResponseID{3, 1, 8, 2, 8, 5, 9, 4, 7} {
+	var top chat.ResponseID
+	for i, id := range []chat.ResponseID{3, 1, 8, 2, 8, 5, 9, 4, 7} {
 		ctx, err := r.at(i).Claim(t.Context(), agent, "room", id)
 		switch {
-		case id < top && !errors.Is(err, core.ErrSuperseded):
-			t.Errorf("claim %d after %d: got %v, want %v", id, top, err, core.ErrSuperseded)
+		case id < top && !errors.Is(err, chat.ErrSuperseded):
+			t.Errorf("claim %d after %d: got %v, want %v", id, top, err, chat.ErrSuperseded)
 		case id >= top && err != nil:
 			t.Errorf("claim %d after %d: %v", id, top, err)
 		case id >= top && id < 9:
@@ -207,7 +207,7 @@ func outOfOrder(t *testing.T, r replicas) {
 		top = max(top, id)
 	}
 	for _, ctx := range contexts {
-		ends(t, ctx, core.ErrSuperseded)
+		ends(t, ctx, chat.ErrSuperseded)
 	}
 	r.settles(t, "room", 9, nil)
 }

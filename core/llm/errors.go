@@ -23,7 +23,7 @@ const (
 	PromptTooLong       FailureKind = "prompt_too_long"
 	ConversationTooLong FailureKind = "conversation_too_long" // more than the model reads at once (LM-08)
 	SetAside            FailureKind = "set_aside"             // processes died while they held the run
-	ActionFailed        FailureKind = "action_failed"         // of an [core.ActionResult] only
+	ActionFailed        FailureKind = "action_failed"         // of an [chat.ActionResult] only
 )
 
 // Sentence is what people read: short, true, and with what to do (LM-14).

@@ -14,6 +14,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/chat"
 )
 
 // highest makes each die show its highest face.
@@ -105,7 +106,7 @@ func TestPlayAsks(t *testing.T) {
 		"the first":         {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{0}}, 1, defaultTitle},
 		"the second":        {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{1}}, 1, "So What"},
 		"nobody chooses":    {actiontest.Call{Parameters: `{"choose":true}`}, 1, defaultTitle},
-		"it can't be asked": {actiontest.Call{Parameters: `{"choose":true}`, Unaskable: core.ErrUnseen}, 0, defaultTitle},
+		"it can't be asked": {actiontest.Call{Parameters: `{"choose":true}`, Unaskable: chat.ErrUnseen}, 0, defaultTitle},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			made := actiontest.Make(t, actiontest.Named(t, New(nil), "PLAY_DEMO"), c.call)

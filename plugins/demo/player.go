@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // step is how long each status of PLAY_DEMO stands.
@@ -54,8 +55,8 @@ func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 
 // which asks for the piece to play. Where nobody says, it is the first.
 func which(ctx context.Context, c *core.Call) (string, error) {
-	q, err := c.Choose(ctx, "❓ Which one?", core.Question{Options: pieces()})
-	if errors.Is(err, core.ErrUnanswered) || errors.Is(err, core.ErrUnseen) {
+	q, err := c.Choose(ctx, "❓ Which one?", chat.Question{Options: pieces()})
+	if errors.Is(err, chat.ErrUnanswered) || errors.Is(err, chat.ErrUnseen) {
 		return pieces()[0], nil
 	}
 	return q.Options[q.Choice], err

@@ -7,6 +7,7 @@ import (
 
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
@@ -20,7 +21,7 @@ func chooseOption() namedAction {
 				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
 			Effect: core.Reads,
 		},
-		available: func(s core.TurnContext) bool { return s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return s.Room.Kind != chat.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct {
 				Question string
@@ -29,7 +30,7 @@ func chooseOption() namedAction {
 			if err := c.Read(&p); err != nil {
 				return core.Result{}, err
 			}
-			if err := c.Ask(ctx, core.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
+			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
 				return core.Result{}, err
 			}
 			c.Update(p.Question)

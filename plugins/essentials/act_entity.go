@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // People is what the agent noted of those who write; a [core.Store] knows it.
 type People interface {
-	Entity(ctx context.Context, id core.EntityID) (core.Entity, error)
-	Meet(ctx context.Context, e core.Entity) (core.News, error)
+	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
+	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
 }
 
 // details are what may be noted of somebody, in the order in which it is told. There are no others: what is noted is told in
@@ -33,7 +34,7 @@ func updateEntity(people People) namedAction {
 				`"person":{"type":"string","description":"the name of the person in this conversation; the user who asks if omitted"}`, "about", "value"),
 			Effect: core.Writes,
 		},
-		available: func(s core.TurnContext) bool { return named(s) && s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ About, Value, Person string }
 			if err := c.Read(&p); err != nil {
@@ -44,8 +45,8 @@ func updateEntity(people People) namedAction {
 				return core.Result{}, err
 			}
 			e, err := people.Entity(ctx, who.Author)
-			if errors.Is(err, core.ErrNotFound) {
-				e, err = core.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
+			if errors.Is(err, chat.ErrNotFound) {
+				e, err = chat.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
 			}
 			if err == nil {
 				e.Details = map[string]string{p.About: text.Label(p.Value)}
@@ -60,40 +61,40 @@ func updateEntity(people People) namedAction {
 }
 
 // meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
-func meant(s core.TurnContext, name string) (core.Memory, error) {
+func meant(s core.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {
 		if s.Several() {
-			return core.Memory{}, errors.New("several people asked at once; the person has to ask in a message of their own")
+			return chat.Memory{}, errors.New("several people asked at once; the person has to ask in a message of their own")
 		}
 		return s.Message, nil
 	}
 	if !s.Owner {
-		return core.Memory{}, errors.New("users can only set facts about themselves")
+		return chat.Memory{}, errors.New("users can only set facts about themselves")
 	}
-	var found core.Memory
+	var found chat.Memory
 	for _, m := range s.Recent {
-		if m.Author == core.EntityID(s.Agent.ID) || !strings.EqualFold(text.Label(m.Name), name) {
+		if m.Author == chat.EntityID(s.Agent.ID) || !strings.EqualFold(text.Label(m.Name), name) {
 			continue
 		}
 		if found.ID != "" && found.Author != m.Author {
-			return core.Memory{}, fmt.Errorf("several users here are named %q", name)
+			return chat.Memory{}, fmt.Errorf("several users here are named %q", name)
 		}
 		found = m
 	}
 	if found.ID == "" {
-		return core.Memory{}, fmt.Errorf("no user named %q has written here", name)
+		return chat.Memory{}, fmt.Errorf("no user named %q has written here", name)
 	}
 	return found, nil
 }
 
 // detailsOf is what was noted of somebody, in a line; empty if nothing.
-func detailsOf(ctx context.Context, people People, id core.EntityID) (string, error) {
+func detailsOf(ctx context.Context, people People, id chat.EntityID) (string, error) {
 	if people == nil {
 		return "", nil
 	}
 	e, err := people.Entity(ctx, id)
-	if err != nil && !errors.Is(err, core.ErrNotFound) {
+	if err != nil && !errors.Is(err, chat.ErrNotFound) {
 		return "", fmt.Errorf("read the saved facts: %w", err)
 	}
 	var all []string

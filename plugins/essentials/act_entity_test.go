@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
 // details is what is noted of somebody.
-func (w *world) details(id core.EntityID) map[string]string {
+func (w *world) details(id chat.EntityID) map[string]string {
 	w.Helper()
 	e, err := w.store.Entity(w.Context(), id)
 	if err != nil {

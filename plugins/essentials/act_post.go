@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // maxPost is how long a post may be, in characters.
@@ -23,14 +24,14 @@ func createPost(rooms Rooms) namedAction {
 				`"topic":{"type":"string","maxLength":500,"description":"what the post is about; your choice if omitted"}`, "room"),
 			Effect: core.Writes,
 		},
-		available: func(s core.TurnContext) bool { return s.Owner && s.Room.Kind != core.Feed },
+		available: func(s core.TurnContext) bool { return s.Owner && s.Room.Kind != chat.Feed },
 		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
 			var p struct{ Topic string }
 			room, err := roomMeant(ctx, rooms, c, &p)
 			switch {
 			case err != nil:
 				return core.Result{}, err
-			case room.Kind != core.Feed:
+			case room.Kind != chat.Feed:
 				return core.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
 			}
 			text, err := writePost(ctx, c.Scene, room, p.Topic)
@@ -39,7 +40,7 @@ func createPost(rooms Rooms) namedAction {
 			}
 			err = c.Say(ctx, room.ID, text)
 			switch {
-			case errors.Is(err, core.ErrUnreached):
+			case errors.Is(err, chat.ErrUnreached):
 				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
 				return core.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
@@ -50,9 +51,9 @@ func createPost(rooms Rooms) namedAction {
 }
 
 // writePost has a post written as if nothing else had been said.
-func writePost(ctx context.Context, s core.TurnContext, feed core.Room, topic string) (string, error) {
+func writePost(ctx context.Context, s core.TurnContext, feed chat.Room, topic string) (string, error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
-	s.Message = core.Memory{Text: topic}
+	s.Message = chat.Memory{Text: topic}
 	answer, err := s.Ask(ctx, core.PostCreation, nil)
 	if err != nil {
 		return "", fmt.Errorf("write the post: %w", err)

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
+	"parley/core/chat"
 )
 
-var news = core.Room{ID: "fake/news", Kind: core.Feed, Connector: "fake", Name: "news", World: "fake/house"}
+var news = chat.Room{ID: "fake/news", Kind: chat.Feed, Connector: "fake", Name: "news", World: "fake/house"}
 
 // CREATE_POST posts in a feed, once, for an owner; what was said where it was asked for is not told to who writes it (SE-12).
 func TestCreatePost(t *testing.T) {

@@ -8,25 +8,26 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // roomActions set how closely the agent listens in a room.
 func roomActions(rooms Rooms) []namedAction {
 	return []namedAction{
-		listening(rooms, core.Ambient, core.ActionSpec{
+		listening(rooms, chat.Ambient, core.ActionSpec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
 		}, "I now follow %s."),
-		listening(rooms, core.Unfollowed, core.ActionSpec{
+		listening(rooms, chat.Unfollowed, core.ActionSpec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
 		}, "I'll stay quiet in %s until someone mentions me."),
-		listening(rooms, core.Muted, core.ActionSpec{
+		listening(rooms, chat.Muted, core.ActionSpec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
 			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
 		}, "I've muted %s. To unmute it, ask me in another room."),
-		listening(rooms, core.Normal, core.ActionSpec{
+		listening(rooms, chat.Normal, core.ActionSpec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
 			Description: "Unmute a room: answer there again. Only when asked to.",
 		}, "I answer in %s again."),
@@ -34,7 +35,7 @@ func roomActions(rooms Rooms) []namedAction {
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
-func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string) namedAction {
+func listening(rooms Rooms, a chat.Attention, spec core.ActionSpec, done string) namedAction {
 	spec.Effect = core.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return namedAction{spec: spec,
@@ -57,11 +58,11 @@ func listening(rooms Rooms, a core.Attention, spec core.ActionSpec, done string)
 }
 
 // roomMeant finds the room that the parameters name, and reads the others of them.
-func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (core.Room, error) {
+func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (chat.Room, error) {
 	var named struct{ Room string }
 	for _, into := range append(others, &named) {
 		if err := c.Read(into); err != nil {
-			return core.Room{}, err
+			return chat.Room{}, err
 		}
 	}
 	return find(ctx, rooms, c.Scene, named.Room)
@@ -69,13 +70,13 @@ func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (c
 
 // find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
 // may mean any.
-func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (core.Room, error) {
+func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (chat.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
 		return s.Room, nil
 	}
 	if !named(s) {
-		return core.Room{}, errors.New("the user is a guest; guests can only use this in the current room")
+		return chat.Room{}, errors.New("the user is a guest; guests can only use this in the current room")
 	}
 	author := s.Message.Author
 	if s.Owner {
@@ -86,14 +87,14 @@ func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (co
 		found, err = rooms.RoomsNamed(ctx, plain(name), author)
 	}
 	if err != nil {
-		return core.Room{}, fmt.Errorf("find the room: %w", err)
+		return chat.Room{}, fmt.Errorf("find the room: %w", err)
 	}
-	if near := slices.DeleteFunc(slices.Clone(found), func(r core.Room) bool { return r.Connector != s.Room.Connector }); len(near) == 1 {
+	if near := slices.DeleteFunc(slices.Clone(found), func(r chat.Room) bool { return r.Connector != s.Room.Connector }); len(near) == 1 {
 		return near[0], nil
 	}
 	switch len(found) {
 	case 0:
-		return core.Room{}, fmt.Errorf("there is no room %q that the user is a member of", name)
+		return chat.Room{}, fmt.Errorf("there is no room %q that the user is a member of", name)
 	case 1:
 		return found[0], nil
 	}
@@ -101,13 +102,13 @@ func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (co
 	for _, r := range found {
 		ids = append(ids, string(r.ID))
 	}
-	return core.Room{}, fmt.Errorf("several rooms are named %q; use an id: %s", name, strings.Join(ids, ", "))
+	return chat.Room{}, fmt.Errorf("several rooms are named %q; use an id: %s", name, strings.Join(ids, ", "))
 }
 
 // plain is a room's name without the sign that people put before it.
 func plain(name string) string { return strings.TrimLeft(name, "#@") }
 
-func label(r core.Room) string {
+func label(r chat.Room) string {
 	if name := text.Label(r.Name); name != "" {
 		return name
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // sendMessage writes where the asker may write. It is the agent who speaks there, once.
@@ -30,7 +31,7 @@ func sendMessage(rooms Rooms) namedAction {
 			}
 			err = c.Say(ctx, room.ID, p.Text)
 			switch {
-			case errors.Is(err, core.ErrUnreached):
+			case errors.Is(err, chat.ErrUnreached):
 				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
 				return core.Result{}, fmt.Errorf("send a message to %s: %w", label(room), err)

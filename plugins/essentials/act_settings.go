@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
 // Settings keeps what was chosen for rooms; a [core.Store] does.
 type Settings interface {
-	SaveNote(ctx context.Context, n core.RoomNote) error
+	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
 // lengths are how long answers may be.
@@ -44,7 +45,7 @@ func updateSettings(settings Settings, rooms Rooms) namedAction {
 				}
 				value = words
 			}
-			note := core.RoomNote{Room: room.ID, Kind: core.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
+			note := chat.RoomNote{Room: room.ID, Kind: chat.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
 			if err := settings.SaveNote(ctx, note); err != nil {
 				return core.Result{}, fmt.Errorf("save the setting: %w", err)
 			}

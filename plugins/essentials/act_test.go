@@ -12,6 +12,7 @@ import (
 	"parley/core"
 	"parley/core/actiontest"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -20,8 +21,8 @@ func TestOffered(t *testing.T) {
 	rooms := []string{"FOLLOW_ROOM", "UNFOLLOW_ROOM", "MUTE_ROOM", "UNMUTE_ROOM"}
 	inWorld(t, func(w *world) {
 		for _, c := range []struct {
-			in   core.Room
-			who  core.EntityID
+			in   chat.Room
+			who  chat.EntityID
 			want []string
 		}{
 			{ada, "ada", append(rooms, "SEND_MESSAGE", "CREATE_POST", "CHOOSE_OPTION", "UPDATE_ENTITY", "UPDATE_SETTINGS")},
@@ -50,22 +51,22 @@ func TestEndings(t *testing.T) {
 		action, params string
 		want           answer.Status
 		said           string
-		then           core.Attention
+		then           chat.Attention
 	}{
-		{"IGNORE", "{}", answer.Ignored, "", core.Normal},
-		{"STOP", "{}", answer.Ignored, "", core.Unfollowed},
-		{"NONE", "{}", answer.Ignored, "", core.Normal},
-		{"REPLY", `{"text":"Hello."}`, answer.Completed, "Hello.", core.Normal},
-		{"respond", `{}`, answer.Ignored, "", core.Normal},
+		{"IGNORE", "{}", answer.Ignored, "", chat.Normal},
+		{"STOP", "{}", answer.Ignored, "", chat.Unfollowed},
+		{"NONE", "{}", answer.Ignored, "", chat.Normal},
+		{"REPLY", `{"text":"Hello."}`, answer.Completed, "Hello.", chat.Normal},
+		{"respond", `{}`, answer.Ignored, "", chat.Normal},
 	} {
 		inWorld(t, func(w *world) {
 			status, _, said := w.does(tea, "bob", c.action, c.params)
 			then, err := w.store.Attention(w.Context(), tea.ID)
 			w.must(err)
-			if remembered, err := w.store.Recent(w.Context(), tea.ID, core.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
+			if remembered, err := w.store.Recent(w.Context(), tea.ID, chat.ActionResult, 0, 9); len(remembered) > 0 != (c.action == "REPLY" || c.action == "respond") || err != nil {
 				t.Errorf("%s: remembered is %+v, %v", c.action, remembered, err)
 			}
-			kept, err := w.store.Recent(w.Context(), tea.ID, core.IgnoredKind, 0, 9)
+			kept, err := w.store.Recent(w.Context(), tea.ID, chat.IgnoredKind, 0, 9)
 			w.must(err)
 			if decided := c.action == "IGNORE" || c.action == "STOP" || c.action == "NONE"; len(kept) > 0 != decided || decided && kept[0].Actions[0] != c.action {
 				t.Errorf("%s: remembered is %+v", c.action, kept)
@@ -78,14 +79,14 @@ func TestEndings(t *testing.T) {
 }
 
 func TestRoomActions(t *testing.T) {
-	for action, want := range map[string]core.Attention{
-		"FOLLOW_ROOM": core.Ambient, "UNFOLLOW_ROOM": core.Unfollowed, "MUTE_ROOM": core.Muted, "UNMUTE_ROOM": core.Normal,
+	for action, want := range map[string]chat.Attention{
+		"FOLLOW_ROOM": chat.Ambient, "UNFOLLOW_ROOM": chat.Unfollowed, "MUTE_ROOM": chat.Muted, "UNMUTE_ROOM": chat.Normal,
 	} {
-		for params, in := range map[string]core.Room{`{}`: tea, `{"room":"#Tea"}`: tea, `{"room":"tea"}`: ada, `{"room":"#tea"}`: ada, `{"room":"fake/tea"}`: ada} {
+		for params, in := range map[string]chat.Room{`{}`: tea, `{"room":"#Tea"}`: tea, `{"room":"tea"}`: ada, `{"room":"#tea"}`: ada, `{"room":"fake/tea"}`: ada} {
 			inWorld(t, func(w *world) {
 				w.hear(tea, "bob", "hello")
 				if action == "UNMUTE_ROOM" && in.ID != tea.ID {
-					w.must(w.store.SetAttention(w.Context(), tea.ID, core.Muted))
+					w.must(w.store.SetAttention(w.Context(), tea.ID, chat.Muted))
 				}
 				w.wants(in, "ada", action, params, " tea")
 				if got, err := w.store.Attention(w.Context(), tea.ID); got != want || err != nil {
@@ -116,10 +117,10 @@ func TestWhichRooms(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.hear(tea, "bob", "hello")
 		w.hear(garden, "guest", "hello")
-		twin := core.Room{ID: "other/tea", Kind: core.Group, Connector: "other", Name: "tea"}
+		twin := chat.Room{ID: "other/tea", Kind: chat.Group, Connector: "other", Name: "tea"}
 		w.must(w.store.SaveRoom(w.Context(), twin))
-		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond1", Kind: core.Group, Connector: "fake", Name: "pond"}))
-		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/pond2", Kind: core.Group, Connector: "fake", Name: "pond"}))
+		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/pond1", Kind: chat.Group, Connector: "fake", Name: "pond"}))
+		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/pond2", Kind: chat.Group, Connector: "fake", Name: "pond"}))
 		w.wants(bob, "bob", "MUTE_ROOM", `{}`, "Error: that is a private conversation")
 		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"garden"}`, `Error: there is no room "garden" that the user is a member of`)
 		w.wants(bob, "bob", "MUTE_ROOM", `{"room":"fake/garden"}`, `Error: there is no room "fake/garden"`)
@@ -130,7 +131,7 @@ func TestWhichRooms(t *testing.T) {
 		w.wants(ada, "ada", "MUTE_ROOM", `{"room":"pond"}`, `use an id: fake/pond1, fake/pond2`)
 		w.wants(garden, "guest", "MUTE_ROOM", `{"room":"tea"}`, "Error: the user is a guest")
 		w.wants(garden, "guest", "MUTE_ROOM", `{"rooms":"tea"}`, "Error: The parameters are invalid")
-		if got, err := w.store.Attention(w.Context(), twin.ID); got != core.Normal || err != nil {
+		if got, err := w.store.Attention(w.Context(), twin.ID); got != chat.Normal || err != nil {
 			t.Errorf("the other tea: %q, %v", got, err)
 		}
 	})
@@ -140,7 +141,7 @@ func TestSendMessage(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.hear(tea, "bob", "hello")
 		w.hear(garden, "guest", "hello")
-		w.must(w.store.SaveRoom(w.Context(), core.Room{ID: "fake/attic", Kind: core.Group, Connector: "fake", Name: "attic"}))
+		w.must(w.store.SaveRoom(w.Context(), chat.Room{ID: "fake/attic", Kind: chat.Group, Connector: "fake", Name: "attic"}))
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"#tea","text":"Tea is ready."}`, "The message will be sent to tea")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"garden","text":"I am the owner."}`, "Error: there is no room")
 		w.wants(bob, "bob", "SEND_MESSAGE", `{"room":"fake/bob","text":"Hello."}`, "Error: that is the current room")
@@ -166,10 +167,10 @@ func TestChooseOption(t *testing.T) {
 		}
 		open, err := w.store.OpenQuestions(w.Context(), tea.ID)
 		w.must(err)
-		if len(open) != 1 || !cmp.Equal(open[0].For, []core.EntityID{"bob"}) || !cmp.Equal(open[0].Options, []string{"Assam", "Sencha"}) {
+		if len(open) != 1 || !cmp.Equal(open[0].For, []chat.EntityID{"bob"}) || !cmp.Equal(open[0].Options, []string{"Assam", "Sencha"}) {
 			t.Fatalf("open is %+v", open)
 		}
-		_, err = w.rt.ProcessMessage(w.Context(), core.Choice{Question: open[0].ID, Option: 1, Room: tea.ID, Author: "bob", Name: "bob", Roles: []string{"guest"}})
+		_, err = w.rt.ProcessMessage(w.Context(), chat.Choice{Question: open[0].ID, Option: 1, Room: tea.ID, Author: "bob", Name: "bob", Roles: []string{"guest"}})
 		w.must(err)
 		time.Sleep(time.Minute)
 		if got := w.texts(tea); !cmp.Equal(got[len(got)-2:], []string{"bob: Sencha", "agent: Done."}) {
@@ -179,7 +180,7 @@ func TestChooseOption(t *testing.T) {
 		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
 	})
 	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
-	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.TurnContext{Room: core.Room{Kind: core.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
+	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.TurnContext{Room: chat.Room{Kind: chat.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
 		t.Errorf("in a feed: %+v", made)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // turnActions are about the turn itself. A model that calls actions answers by writing, so REPLY and NONE are not
@@ -41,7 +42,7 @@ func turnActions(rooms Rooms) []namedAction {
 			},
 			available: among,
 			act: func(ctx context.Context, c *core.Call) (core.Result, error) {
-				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, core.Unfollowed); err != nil {
+				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, chat.Unfollowed); err != nil {
 					return core.Result{}, fmt.Errorf("unfollow the room: %w", err)
 				}
 				return core.Result{Last: true}, nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -23,8 +24,8 @@ type Deps struct {
 
 // Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.
 type Rooms interface {
-	RoomsNamed(ctx context.Context, name string, author core.EntityID) ([]core.Room, error)
-	SetAttention(ctx context.Context, room core.RoomID, a core.Attention) error
+	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
+	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
 }
 
 // New makes the plugin.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
 )
@@ -82,7 +83,7 @@ func (k *knowledge) Provide(ctx context.Context, s core.TurnContext) (core.Provi
 	return core.ProviderResult{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
 }
 
-func (k *knowledge) read(documents []core.Document) {
+func (k *knowledge) read(documents []chat.Document) {
 	for _, d := range documents {
 		for _, p := range passages(d.Text, passage) {
 			k.texts, k.names = append(k.texts, p), append(k.names, d.Name)

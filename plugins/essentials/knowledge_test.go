@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // shop is what a character knows.
-func shop() []core.Document {
-	return []core.Document{
+func shop() []chat.Document {
+	return []chat.Document{
 		{Name: "hours", Text: "The shop opens at nine and closes at six."},
 		{Name: "tea", Text: "The tea in the shop is green. Green tea is made in the pot, and tea is free."},
 		{Name: "dog", Text: "The dog of the shop is called Rex and sleeps below the till."},
@@ -27,9 +28,9 @@ func shop() []core.Document {
 }
 
 // found are the names of the pieces that are told for a question, in order.
-func found(t *testing.T, k core.Provider, known []core.Document, question string) (names []string) {
+func found(t *testing.T, k core.Provider, known []chat.Document, question string) (names []string) {
 	t.Helper()
-	s := core.TurnContext{Message: core.Memory{Text: question}}
+	s := core.TurnContext{Message: chat.Memory{Text: question}}
 	s.Agent.Character.Knowledge = known
 	f, err := k.Provide(t.Context(), s)
 	if err != nil {
@@ -70,13 +71,13 @@ func TestKnowledgeByWords(t *testing.T) {
 			}
 		}
 	}
-	same := []core.Document{{Name: "a", Text: "one fox"}, {Name: "b", Text: "one fox"}, {Name: "c", Text: "dog"}, {Name: "d", Text: "cat"}, {Name: "e", Text: "cow"}}
+	same := []chat.Document{{Name: "a", Text: "one fox"}, {Name: "b", Text: "one fox"}, {Name: "c", Text: "dog"}, {Name: "d", Text: "cat"}, {Name: "e", Text: "cow"}}
 	if got := found(t, newKnowledge(Deps{}), same, "fox"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("of what fits alike it tells %q", got)
 	}
-	var many []core.Document
+	var many []chat.Document
 	for i := range 20 {
-		many = append(many, core.Document{Name: fmt.Sprint(i), Text: "sheep"}, core.Document{Text: "no"}, core.Document{Text: "no"})
+		many = append(many, chat.Document{Name: fmt.Sprint(i), Text: "sheep"}, chat.Document{Text: "no"}, chat.Document{Text: "no"})
 	}
 	if got := found(t, newKnowledge(Deps{}), many, "sheep"); !slices.Equal(got, []string{"0", "1", "2", "3"}) {
 		t.Errorf("of many it tells %q", got)
@@ -200,9 +201,9 @@ func TestKnowledgeIsReadOnce(t *testing.T) {
 }
 
 // cows are documents of which number 140 is about a dog.
-func cows(n int) (many []core.Document) {
+func cows(n int) (many []chat.Document) {
 	for i := range n {
-		many = append(many, core.Document{Name: fmt.Sprint(i), Text: "Something about cows."})
+		many = append(many, chat.Document{Name: fmt.Sprint(i), Text: "Something about cows."})
 	}
 	many[140].Text = "A dog."
 	return many

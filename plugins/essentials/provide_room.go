@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -58,7 +59,7 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 		}
 		return core.ProviderResult{Text: text}, err
 	}
-	seen, lines := map[core.EntityID]bool{core.EntityID(s.Agent.ID): true}, []string{}
+	seen, lines := map[chat.EntityID]bool{chat.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
 		name := text.Label(m.Name)
 		if seen[m.Author] || name == "" {
@@ -96,7 +97,7 @@ func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.Provi
 		txt += " on " + s.Room.Connector
 		if s.Room.World != "" {
 			w, err := lore.World(ctx, s.Room.World)
-			if err != nil && !errors.Is(err, core.ErrNotFound) {
+			if err != nil && !errors.Is(err, chat.ErrNotFound) {
 				return core.ProviderResult{}, fmt.Errorf("read the world: %w", err)
 			}
 			if name := text.Label(w.Name); name != "" {
@@ -111,7 +112,7 @@ func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.Provi
 // settings tells what people chose for the room.
 func settings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
 	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
-		notes, err := lore.Notes(ctx, s.Room.ID, core.SettingNote, core.MaxNotes)
+		notes, err := lore.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
 		if err != nil || len(notes) == 0 {
 			return core.ProviderResult{}, err
 		}
@@ -126,7 +127,7 @@ func settings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderR
 // facts tells what was noted in this room: first of whoever asks and of the place, then of the others.
 func facts(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
 	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
-		notes, err := lore.Notes(ctx, s.Room.ID, core.FactNote, core.MaxNotes)
+		notes, err := lore.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 		if err != nil || len(notes) == 0 {
 			return core.ProviderResult{}, err
 		}
@@ -148,7 +149,7 @@ func facts(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResu
 // actionState tells what the agent's actions found and did in its last turns of the room.
 func actionState(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
 	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
-		results, err := lore.Recent(ctx, s.Room.ID, core.ActionResult, 0, lastResults)
+		results, err := lore.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)
 		if err != nil {
 			return core.ProviderResult{}, err
 		}

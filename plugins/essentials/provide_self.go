@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -27,7 +28,7 @@ func character(_ context.Context, s core.TurnContext) (core.ProviderResult, erro
 	return core.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
 }
 
-func conversations(all [][]core.Example) string {
+func conversations(all [][]chat.Example) string {
 	var texts []string
 	for _, messages := range all {
 		var lines []string

@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // Lore is what of a store the providers read.
 type Lore interface {
-	Recent(ctx context.Context, room core.RoomID, kind core.MemoryKind, upTo core.ResponseID, limit int) ([]core.Memory, error)
-	Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error)
-	World(ctx context.Context, id core.WorldID) (core.World, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	World(ctx context.Context, id chat.WorldID) (chat.World, error)
 }
 
 // provider is one made of a function.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/text"
 )
 
@@ -19,8 +20,8 @@ const (
 
 // Journal is what of a store the reflection reads and writes.
 type Journal interface {
-	Notes(ctx context.Context, room core.RoomID, kind core.NoteKind, limit int) ([]core.RoomNote, error)
-	SaveNote(ctx context.Context, n core.RoomNote) error
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
 // reflection notes lasting facts that people have said.
@@ -30,12 +31,12 @@ type reflection struct{ journal Journal }
 func (reflection) Name() string { return "REFLECTION" }
 
 // Evaluate implements [core.Evaluator].
-func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ core.Memory) error {
+func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ chat.Memory) error {
 	s.Recent, s.Summary = s.Recent[max(0, len(s.Recent)-lookedAt):], ""
 	if len(s.Recent) == 0 {
 		return nil
 	}
-	known, err := r.journal.Notes(ctx, s.Room.ID, core.FactNote, lastFacts)
+	known, err := r.journal.Notes(ctx, s.Room.ID, chat.FactNote, lastFacts)
 	if err != nil {
 		return fmt.Errorf("read facts: %w", err)
 	}
@@ -48,7 +49,7 @@ func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ core.Mem
 		return fmt.Errorf("extract facts: %w", err)
 	}
 	for _, n := range noted(s, answer) {
-		if err := r.journal.SaveNote(ctx, n); err != nil && !errors.Is(err, core.ErrNotFound) { // not found: just deleted
+		if err := r.journal.SaveNote(ctx, n); err != nil && !errors.Is(err, chat.ErrNotFound) { // not found: just deleted
 			return fmt.Errorf("save a fact: %w", err)
 		}
 	}
@@ -56,10 +57,10 @@ func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ core.Mem
 }
 
 // noted reads the facts in an answer: a line each, that begins with the name of somebody who took part, or with "room".
-func noted(s core.TurnContext, answer string) (facts []core.RoomNote) {
-	who := map[string]core.EntityID{"room": ""}
+func noted(s core.TurnContext, answer string) (facts []chat.RoomNote) {
+	who := map[string]chat.EntityID{"room": ""}
 	for _, m := range s.Recent {
-		if m.Author != core.EntityID(s.Agent.ID) {
+		if m.Author != chat.EntityID(s.Agent.ID) {
 			who[strings.ToLower(text.Label(m.Name))] = m.Author
 		}
 	}
@@ -71,8 +72,8 @@ func noted(s core.TurnContext, answer string) (facts []core.RoomNote) {
 			continue
 		}
 		text := strings.TrimSpace(name) + ": " + fact
-		facts = append(facts, core.RoomNote{
-			Room: s.Room.ID, Kind: core.FactNote, Key: strings.Join(words(text), " "), About: about, Text: text,
+		facts = append(facts, chat.RoomNote{
+			Room: s.Room.ID, Kind: chat.FactNote, Key: strings.Join(words(text), " "), About: about, Text: text,
 			First: s.Recent[0].ID, Last: s.Message.ID, At: time.Now(),
 		})
 	}

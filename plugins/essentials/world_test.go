@@ -17,6 +17,7 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/internal/schema"
 )
@@ -32,10 +33,10 @@ type world struct {
 }
 
 var (
-	tea    = core.Room{ID: "fake/tea", Kind: core.Group, Connector: "fake", Name: "tea", World: "fake/house"}
-	garden = core.Room{ID: "fake/garden", Kind: core.Group, Connector: "fake", Name: "garden", World: "fake/house"}
-	ada    = core.Room{ID: "fake/ada", Kind: core.Direct, Connector: "fake"}
-	bob    = core.Room{ID: "fake/bob", Kind: core.Direct, Connector: "fake"}
+	tea    = chat.Room{ID: "fake/tea", Kind: chat.Group, Connector: "fake", Name: "tea", World: "fake/house"}
+	garden = chat.Room{ID: "fake/garden", Kind: chat.Group, Connector: "fake", Name: "garden", World: "fake/house"}
+	ada    = chat.Room{ID: "fake/ada", Kind: chat.Direct, Connector: "fake"}
+	bob    = chat.Room{ID: "fake/bob", Kind: chat.Direct, Connector: "fake"}
 )
 
 func inWorld(t *testing.T, play func(w *world)) {
@@ -48,11 +49,11 @@ func inWorld(t *testing.T, play func(w *world)) {
 		defer store.Close()
 		w := &world{T: t, store: store, model: &model{}}
 		w.rt, err = core.New(core.Config{
-			Agent: core.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
+			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 			Models: llm.Models{Large: w.model}, Plugins: []core.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
-			Open:   func(context.Context, core.Run) (core.Surface, error) { return nil, nil },
+			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.TurnPolicy{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
-			Access: core.Access{Owners: map[core.EntityID]bool{"ada": true}, People: map[core.EntityID]bool{"bob": true}, Guests: core.RoomSet{Worlds: map[core.WorldID]bool{"fake/house": true}}},
+			Access: core.Access{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: core.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})
 		w.must(err)
@@ -73,13 +74,13 @@ func (w *world) must(err error) {
 }
 
 // hear has somebody say text, addressed to the agent.
-func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accepted {
+func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	w.said++
-	id := core.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
-	acc, err := w.rt.ProcessMessage(w.Context(), core.Message{
-		Memory: core.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: text, At: time.Now()},
-		Place:  in, Address: core.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true,
+	id := chat.MemoryID(fmt.Sprintf("%s/%d", in.ID, w.said))
+	acc, err := w.rt.ProcessMessage(w.Context(), chat.Message{
+		Memory: chat.Memory{ID: id, Room: in.ID, Author: author, Name: string(author), Text: text, At: time.Now()},
+		Place:  in, Address: chat.Address{Connector: "fake", Room: in.ID, ReplyTo: id}, Addressed: true,
 	})
 	w.must(err)
 	time.Sleep(time.Minute)
@@ -88,13 +89,13 @@ func (w *world) hear(in core.Room, author core.EntityID, text string) core.Accep
 
 // does has the model call an action when somebody asks, and returns how the run ended, what it was told of the call and what was
 // said at last. The model then says "Done."
-func (w *world) does(in core.Room, author core.EntityID, action, params string) (status answer.Status, told, said string) {
+func (w *world) does(in chat.Room, author chat.EntityID, action, params string) (status answer.Status, told, said string) {
 	w.Helper()
 	w.model.calls = []llm.CallDelta{{ID: "c", Name: action, Parameters: params}}
 	w.model.told = ""
 	acc := w.hear(in, author, "please "+action)
 	run, err := w.rt.Watch(w.Context(), acc.Run)
-	if errors.Is(err, core.ErrNotFound) || acc.Run == "" {
+	if errors.Is(err, chat.ErrNotFound) || acc.Run == "" {
 		return "", "", ""
 	}
 	w.must(err)
@@ -105,7 +106,7 @@ func (w *world) does(in core.Room, author core.EntityID, action, params string) 
 }
 
 // wants fails unless a call goes so: with a part of what the model is told.
-func (w *world) wants(in core.Room, author core.EntityID, action, params, told string) {
+func (w *world) wants(in chat.Room, author chat.EntityID, action, params, told string) {
 	w.Helper()
 	if _, got, _ := w.does(in, author, action, params); !strings.Contains(got, told) {
 		w.Errorf("%s %s by %s in %s: the model was told %q, want %q", action, params, author, in.ID, got, told)
@@ -113,9 +114,9 @@ func (w *world) wants(in core.Room, author core.EntityID, action, params, told s
 }
 
 // texts are what was said in a room.
-func (w *world) texts(in core.Room) (all []string) {
+func (w *world) texts(in chat.Room) (all []string) {
 	w.Helper()
-	ms, err := w.store.Recent(w.Context(), in.ID, core.Said, 0, 100)
+	ms, err := w.store.Recent(w.Context(), in.ID, chat.Said, 0, 100)
 	w.must(err)
 	for _, m := range ms {
 		all = append(all, string(m.Author)+": "+m.Text)
@@ -124,7 +125,7 @@ func (w *world) texts(in core.Room) (all []string) {
 }
 
 // tools are the names that the model is told when somebody writes.
-func (w *world) tools(in core.Room, author core.EntityID) (names []string) {
+func (w *world) tools(in chat.Room, author chat.EntityID) (names []string) {
 	w.Helper()
 	w.hear(in, author, "hello")
 	for _, s := range w.model.last.Tools {

@@ -13,6 +13,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/chat"
 )
 
 var friend = core.TurnContext{Allowed: true}
@@ -36,8 +37,8 @@ func TestPick(t *testing.T) {
 		err   error
 	}{
 		"the second":        {actiontest.Call{Chosen: []int{1}}, []string{"🍵 Which tea?", "🍵 Which tea?\n\n→ **sencha**", "🍵 sencha it is."}, "sencha was picked.", nil},
-		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ No one picked a tea."}, "", core.ErrUnanswered},
-		"it can't be asked": {actiontest.Call{Unaskable: core.ErrUnseen}, []string{"🍵 Which tea?", "🍵 assam it is."}, "assam was picked.", nil},
+		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ No one picked a tea."}, "", chat.ErrUnanswered},
+		"it can't be asked": {actiontest.Call{Unaskable: chat.ErrUnseen}, []string{"🍵 Which tea?", "🍵 assam it is."}, "assam was picked.", nil},
 	} {
 		made := actiontest.Make(t, actiontest.Named(t, New(0), "PICK_TEA"), c.call)
 		if diff := cmp.Diff(c.shown, made.Shown); diff != "" || made.Text != c.text || !errors.Is(made.Err, c.err) {
@@ -64,7 +65,7 @@ func TestRefused(t *testing.T) {
 func TestMatch(t *testing.T) {
 	action := New(0).Actions[0].(core.Matcher)
 	for text, want := range map[string]bool{"tea!": true, " TEA! ": true, "tea": false, "tea! now": false} {
-		if _, ok := action.Match(core.TurnContext{Message: core.Memory{Text: text}}); ok != want {
+		if _, ok := action.Match(core.TurnContext{Message: chat.Memory{Text: text}}); ok != want {
 			t.Errorf("%q: %v", text, ok)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -27,8 +28,8 @@ func (pick) Spec() core.ActionSpec {
 func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	progress := core.NewProgress(c)
 	progress.Update("🍵 Looking at the shelf…")
-	q, err := progress.Choose(ctx, "🍵 Which tea?", core.Question{Options: shelf})
-	if errors.Is(err, core.ErrUnseen) { // nobody sees it before the end: it is the first
+	q, err := progress.Choose(ctx, "🍵 Which tea?", chat.Question{Options: shelf})
+	if errors.Is(err, chat.ErrUnseen) { // nobody sees it before the end: it is the first
 		err = nil
 	}
 	if err != nil {

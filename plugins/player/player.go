@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/chat"
 )
 
 // Options say where the music is.
@@ -112,11 +113,11 @@ func choose(ctx context.Context, progress *core.Progress, tracks []track) (chose
 	if len(offered) < len(tracks) {
 		text += fmt.Sprintf(" These are %d of %d.", len(offered), len(tracks))
 	}
-	q, err := progress.Choose(ctx, text, core.Question{Options: labels(offered), Expires: time.Now().Add(timeToChoose)})
+	q, err := progress.Choose(ctx, text, chat.Question{Options: labels(offered), Expires: time.Now().Add(timeToChoose)})
 	switch {
 	case err == nil:
 		return offered[q.Choice], nil, nil
-	case errors.Is(err, core.ErrUnseen):
+	case errors.Is(err, chat.ErrUnseen):
 		return offered[0], offered[1:], nil
 	}
 	progress.Fail("No track was chosen: " + list(offered) + ". Ask again with more of the title.")

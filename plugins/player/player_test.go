@@ -15,6 +15,7 @@ import (
 
 	"parley/core"
 	"parley/core/actiontest"
+	"parley/core/chat"
 	"parley/core/llm"
 )
 
@@ -186,8 +187,8 @@ func TestWhich(t *testing.T) {
 	}{
 		"the first":         {[]int{0}, nil, []string{which, which + "\n\n→ **blue monk**", there + "monk…", monk}, "monk", nil},
 		"the second":        {[]int{1}, nil, []string{which, which + "\n\n→ **blue train**", there + "train…", train}, "train", nil},
-		"nobody says":       {nil, nil, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", core.ErrUnanswered},
-		"it can't be asked": {nil, core.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOther matches: “blue train”."}, "monk", nil},
+		"nobody says":       {nil, nil, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", chat.ErrUnanswered},
+		"it can't be asked": {nil, chat.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOther matches: “blue train”."}, "monk", nil},
 		"asking fails":      {nil, fs.ErrClosed, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", fs.ErrClosed},
 	} {
 		made := now(t, music, actiontest.Call{Parameters: `{"title":"blue"}`, Chosen: c.chosen, Unaskable: c.err})

@@ -1,6 +1,6 @@
 // Package core says what a message is and what happens to it. It knows no platform, no model and no database:
 // those meet it through the ports in ports.go.
-package core
+package chat
 
 import (
 	"time"
