@@ -19,6 +19,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/internal/schema"
 )
 
@@ -31,7 +32,7 @@ type Env struct {
 	Log    *slog.Logger
 	// PDF takes the text out of what other people sent; nil leaves PDFs unread.
 	PDF       func(ctx context.Context, document []byte) (string, error)
-	Observers []core.Observer // hear what happens, beside those of plugins: for metrics
+	Observers []event.Observer // hear what happens, beside those of plugins: for metrics
 	// Wrap stands between the runtime and its store; tests let processes die there.
 	Wrap func(core.Store) core.Store
 	// OpenStore opens the store; tests let it fail. Nil is sqlite.Open.

@@ -7,43 +7,43 @@ import (
 	"testing/synctest"
 
 	. "parley/connectors/connectortest"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/event"
 )
 
 // events are what observers have heard.
 type events struct {
 	mu   sync.Mutex
-	all  []core.Event
+	all  []event.Event
 	text int // bytes that answers grew by
 }
 
-// Observe implements [core.Observer].
-func (e *events) Observe(event core.Event) {
+// Observe implements [event.Observer].
+func (e *events) Observe(event event.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, event)
 }
 
-// ObserveAnswer implements [core.AnswerObserver].
-func (e *events) ObserveAnswer(event core.AnswerEvent) {
+// ObserveAnswer implements [event.AnswerObserver].
+func (e *events) ObserveAnswer(ev event.AnswerEvent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if grown, ok := event.(core.ContentUpdated); ok {
+	if grown, ok := ev.(event.ContentUpdated); ok {
 		e.text += len(grown.Chunk)
 	}
 }
 
 // of are the names of those that every message and its run have, in order, and how the runs ended.
-func (e *events) of() (names []string, ends []core.RunEnded) {
+func (e *events) of() (names []string, ends []event.RunEnded) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, event := range e.all {
-		name := core.EventName(event)
+	for _, ev := range e.all {
+		name := event.EventName(ev)
 		if slices.Contains([]string{"MESSAGE_RECEIVED", "RUN_STARTED", "MESSAGE_SENT", "RUN_ENDED", "RUN_TIMEOUT"}, name) {
 			names = append(names, name)
 		}
-		if end, ok := event.(core.RunEnded); ok {
+		if end, ok := ev.(event.RunEnded); ok {
 			ends = append(ends, end)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -124,7 +125,7 @@ func (s *story) start() {
 	n := &node{ended: make(chan error, 1)}
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
-		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []core.Observer{&s.events},
+		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
 		Wrap: func(st core.Store) core.Store {
 			n.store = &witness{Store: st, story: s}
 			s.store.Store(n.store)

@@ -16,6 +16,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -55,17 +56,17 @@ type listener struct {
 	ended                     chan struct{}
 }
 
-func (*listener) Observe(core.Event) {}
+func (*listener) Observe(event.Event) {}
 
-func (l *listener) ObserveAnswer(e core.AnswerEvent) {
+func (l *listener) ObserveAnswer(e event.AnswerEvent) {
 	switch e := e.(type) {
-	case core.ContentUpdated:
+	case event.ContentUpdated:
 		l.chunks++
 		l.bytes += len(e.Chunk)
-	case core.ToolUpdated:
+	case event.ToolUpdated:
 		l.parameters++
 		l.bytes += len(e.ParametersChunk)
-	case core.MessagesChanged:
+	case event.MessagesChanged:
 		if e.View.Outcome.Done() {
 			close(l.ended)
 		}
@@ -93,7 +94,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 	rt := agent(t, store, func(c *core.Config) {
 		c.Models.Large = scribe{deltas}
 		c.Plugins = []core.Plugin{{Name: "bench", Actions: []core.Action{shelf{}}}}
-		c.Observers = []core.Observer{l}
+		c.Observers = []event.Observer{l}
 	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -15,6 +15,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -69,15 +70,15 @@ func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
 			core.Native: "Yes.", core.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
 		}[mode]}
 		c.Plugins = []core.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
-		c.Observers = []core.Observer{t}
+		c.Observers = []event.Observer{t}
 		c.Generation.Mode = mode
 	})
 	return t
 }
 
-// Observe implements [core.Observer].
-func (t *talk) Observe(e core.Event) {
-	if e, ok := e.(core.RunEnded); ok {
+// Observe implements [event.Observer].
+func (t *talk) Observe(e event.Event) {
+	if e, ok := e.(event.RunEnded); ok {
 		t.ended <- e.Status
 	}
 }

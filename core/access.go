@@ -25,7 +25,7 @@ type Access struct {
 	// Listen is where the agent listens, beside private rooms. None means everywhere.
 	Listen RoomSet
 	// Always and Sources say what is answered in groups without being addressed to the agent: all that is said in some
-	// places, and all that comes from some [chat.Message.Source].
+	// places, and all that comes from some [chat.Message].
 	Always  RoomSet
 	Sources map[string]bool
 	Bots    BotAccess

@@ -16,6 +16,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -26,8 +27,8 @@ type botRelay struct {
 	said atomic.Int64
 }
 
-func (r *botRelay) Observe(e core.Event) {
-	sent, ok := e.(core.MessageSent)
+func (r *botRelay) Observe(e event.Event) {
+	sent, ok := e.(event.MessageSent)
 	if !ok {
 		return
 	}
@@ -52,7 +53,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		theirs := w.cfg
 		theirs.Agent, theirs.Owner = chat.Agent{ID: "other", Name: "Other"}, "other"
 		theirs.Store, theirs.Tracker, theirs.Bus = store, inmem.NewTracker(), inmem.NewBus()
-		theirs.Models.Large, theirs.Observers = &model{}, []core.Observer{back}
+		theirs.Models.Large, theirs.Observers = &model{}, []event.Observer{back}
 		theirs.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 		other, err := core.New(theirs)
 		w.must(err)
@@ -61,7 +62,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		go func() { ended <- other.Run(ctx) }()
 		defer func() { cancel(); w.must(<-ended) }()
 		toOther.to = other
-		w.cfg.Observers = []core.Observer{toOther}
+		w.cfg.Observers = []event.Observer{toOther}
 		n := w.start()
 		back.to = n.Runtime
 		n.addressed("Talk to each other")

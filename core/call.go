@@ -91,7 +91,7 @@ func (c *Call) Append(txt string) {
 func (c *Call) Short(line string) { c.block.running(line) }
 
 // Ask shows options to choose from below the answer: at once, until somebody chooses, and at the end if that is completed.
-// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [chat.Question.For]
+// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [chat.Question]
 // whoever asked may choose. It fails if the question is none, and with the cause of ctx.
 func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 	_, err := c.put(ctx, q)
@@ -102,7 +102,7 @@ func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 // question with that. Then the call says so, until its next update. It fails with [chat.ErrUnanswered] when the time of the
 // question is over, or the turn is: the turn's other limits go on meanwhile, also [ActionSpec.Limit]. It fails with
 // [chat.ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
-// outlives a restart. [chat.Question.Chooser] means nothing here.
+// outlives a restart. [chat.Question] means nothing here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	q.Chooser = awaited
 	c.Update(text)

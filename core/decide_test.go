@@ -11,6 +11,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // ambient makes the group of the next nodes one where the agent listens to all that is said.
@@ -52,7 +53,7 @@ func TestModelDecides(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.ambient()
 				d := &diary{}
-				w.cfg.Observers = []core.Observer{d}
+				w.cfg.Observers = []event.Observer{d}
 				w.model.queue(c.says)
 				n := w.start()
 				begun := time.Now()

@@ -14,6 +14,7 @@ import (
 
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // actions are the words of what was heard of calls, in order: STARTED, and the status with which they were completed.
@@ -23,9 +24,9 @@ func (d *diary) actions() (words []string) {
 	defer d.mu.Unlock()
 	for _, e := range d.all {
 		switch e := e.(type) {
-		case core.ActionStarted:
+		case event.ActionStarted:
 			words = append(words, e.Call+" STARTED")
-		case core.ActionCompleted:
+		case event.ActionCompleted:
 			words = append(words, e.Call+" "+string(e.Status))
 		}
 	}
@@ -78,7 +79,7 @@ func TestActionEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				d := &diary{}
-				w.cfg.Observers = []core.Observer{d}
+				w.cfg.Observers = []event.Observer{d}
 				w.cfg.Turns.Limit = 2 * time.Minute
 				a := c.action
 				a.name = "TEA"
@@ -98,7 +99,7 @@ func TestActionEvents(t *testing.T) {
 func TestActionEventsSayWhatHappened(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
-		w.cfg.Observers = []core.Observer{d}
+		w.cfg.Observers = []event.Observer{d}
 		w.plug(&fakeAction{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) {
 			return core.Result{Text: "half"}, errors.New("it is broken")
 		}})
@@ -106,9 +107,9 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 		acc := w.start().say("go")
 		w.ended(acc)
 		synctest.Wait()
-		var ends []core.ActionCompleted
+		var ends []event.ActionCompleted
 		for _, e := range d.all {
-			if e, ok := e.(core.ActionCompleted); ok {
+			if e, ok := e.(event.ActionCompleted); ok {
 				ends = append(ends, e)
 			}
 		}
@@ -128,7 +129,7 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 
 // The page of the events has all of them, under both names.
 func TestEventsAreDocumented(t *testing.T) {
-	source, err := os.ReadFile("event.go")
+	source, err := os.ReadFile("event/event.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,17 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
 // diary writes down what it hears.
 type diary struct {
 	mu  sync.Mutex
-	all []core.Event
+	all []event.Event
 }
 
-func (d *diary) Observe(e core.Event) {
+func (d *diary) Observe(e event.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, e)
@@ -34,15 +35,15 @@ func (d *diary) of(id chat.RunID) (words []string) {
 	defer d.mu.Unlock()
 	for _, e := range d.all {
 		switch e := e.(type) {
-		case core.RunStarted:
+		case event.RunStarted:
 			if e.Run == id {
 				words = append(words, "started")
 			}
-		case core.RunEnded:
+		case event.RunEnded:
 			if e.Run == id {
 				words = append(words, string(e.Status))
 			}
-		case core.RunTimeout:
+		case event.RunTimeout:
 			if e.Run == id {
 				words = append(words, "RunTimeout "+string(e.Status))
 			}
@@ -51,9 +52,9 @@ func (d *diary) of(id chat.RunID) (words []string) {
 	return words
 }
 
-type observerFunc func(core.Event)
+type observerFunc func(event.Event)
 
-func (f observerFunc) Observe(e core.Event) { f(e) }
+func (f observerFunc) Observe(e event.Event) { f(e) }
 
 // Every run that was started ends once, on every path.
 func TestRunEvents(t *testing.T) {
@@ -100,7 +101,7 @@ func TestRunEvents(t *testing.T) {
 			inWorld(t, func(w *world) {
 				d := &diary{}
 				w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
-				w.cfg.Plugins = []core.Plugin{{Name: "diary", Observers: []core.Observer{d}}}
+				w.cfg.Plugins = []core.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
 				n := w.start()
 				acc := c.play(w, n)
 				w.ended(acc)
@@ -116,7 +117,7 @@ func TestRunEvents(t *testing.T) {
 func TestRunEventsOfAnAdoptedRun(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
-		w.cfg.Observers = []core.Observer{d}
+		w.cfg.Observers = []event.Observer{d}
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		n := w.start()
 		acc := n.say("Hello")
@@ -136,7 +137,7 @@ func TestRunEventsOfAnAdoptedRun(t *testing.T) {
 func TestEventsSayWhatHappened(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
-		w.cfg.Observers = []core.Observer{d}
+		w.cfg.Observers = []event.Observer{d}
 		w.model.queue([]step{pause(3 * time.Second), fails(&llm.Failure{Kind: llm.NoProvider, Err: errors.New("the key sk-1 is wrong")})})
 		n := w.start()
 		m := w.message(room, "ada", "Hello")
@@ -147,28 +148,28 @@ func TestEventsSayWhatHappened(t *testing.T) {
 		if len(d.all) != 5 {
 			w.Fatalf("heard %+v", d.all)
 		}
-		info := core.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
+		info := event.RunInfo{Run: acc.Run, Message: m.ID, Room: room, Entity: "ada", Source: "fake"}
 		for _, e := range d.all {
 			switch e := e.(type) {
-			case core.MessageReceived:
+			case event.MessageReceived:
 				if e.Message.ID != m.ID || e.Accepted != acc {
 					w.Errorf("received %+v", e)
 				}
-			case core.MessageSent:
+			case event.MessageSent:
 				if e.RunInfo != info || e.Message.ID != chat.MemoryID(acc.Run) || e.Message.Text != llm.NoProvider.Sentence() {
 					w.Errorf("sent %+v", e)
 				}
-			case core.RunStarted:
+			case event.RunStarted:
 				info.Start = e.Start
 				if e.RunInfo != info || !e.Start.Equal(begun) {
 					w.Errorf("started %+v; want %+v at %v", e, info, begun)
 				}
-			case core.ModelUsed:
+			case event.ModelUsed:
 				if e.Took != 3*time.Second || !e.Estimated || e.Usage.Prompt == 0 || e.Usage.Completion != 0 {
 					w.Errorf("used %+v", e)
 				}
-			case core.RunEnded:
-				end := core.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: answer.Failed, Err: llm.NoProvider.Sentence()}
+			case event.RunEnded:
+				end := event.RunEnd{End: begun.Add(3 * time.Second), Duration: 3 * time.Second, Status: answer.Failed, Err: llm.NoProvider.Sentence()}
 				if e.RunInfo != info || !e.End.Equal(end.End) || e.Duration != end.Duration || e.Status != end.Status || e.Err != end.Err {
 					w.Errorf("ended %+v; want %+v", e, end)
 				}
@@ -182,8 +183,8 @@ func TestObserversHarmNobody(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d, free := &diary{}, make(chan struct{})
 		defer close(free)
-		w.cfg.Observers = []core.Observer{
-			observerFunc(func(core.Event) { <-free }), observerFunc(func(core.Event) { panic("the observer is broken") }), d,
+		w.cfg.Observers = []event.Observer{
+			observerFunc(func(event.Event) { <-free }), observerFunc(func(event.Event) { panic("the observer is broken") }), d,
 		}
 		n := w.start()
 		const many = 150

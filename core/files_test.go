@@ -6,9 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // with gives a message files.
@@ -48,7 +48,7 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()
 		d := &diary{}
-		w.cfg.Observers = []core.Observer{d}
+		w.cfg.Observers = []event.Observer{d}
 		n := w.start()
 		m := with(w.message(room, "ada", ""), voice)
 		acc := n.submit(m)
@@ -62,7 +62,7 @@ func TestVoiceWithoutATranscriber(t *testing.T) {
 		w.wants(n.submit(with(w.message(room, "ada", "In short: hello"), voice)), answer.Completed,
 			"You said: In short: hello\n[Voice message: voice.ogg, audio/ogg]")
 		synctest.Wait()
-		if heard, ok := d.all[0].(core.VoiceMessageReceived); !ok || heard.Message.ID != m.ID || heard.Accepted != acc {
+		if heard, ok := d.all[0].(event.VoiceMessageReceived); !ok || heard.Message.ID != m.ID || heard.Accepted != acc {
 			w.Errorf("heard %+v", d.all[0])
 		}
 	})

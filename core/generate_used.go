@@ -3,12 +3,13 @@ package core
 import (
 	"time"
 
+	"parley/core/event"
 	"parley/core/llm"
 )
 
 // used tells what one call of the model cost. What the provider does not report is estimated: 4 bytes a token.
 func (x *execution) used(req llm.Request, r *round, took time.Duration) {
-	e := ModelUsed{RunInfo: x.info, Took: took}
+	e := event.ModelUsed{RunInfo: x.info, Took: took}
 	if r.usage != nil {
 		e.Usage = *r.usage
 	} else {

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // names are the events that were heard, by the names that the seeds give them; those of runs and messages aside.
@@ -18,7 +18,7 @@ func (d *diary) names() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, e := range d.all {
-		switch name := core.EventName(e); name {
+		switch name := event.EventName(e); name {
 		case "RUN_STARTED", "RUN_ENDED", "MESSAGE_RECEIVED", "MESSAGE_SENT", "MODEL_USED":
 		default:
 			all = append(all, name)
@@ -159,7 +159,7 @@ func TestEventsOfChanges(t *testing.T) {
 		n.tell(r)
 		n.tell(r)
 		synctest.Wait()
-		if len(d.all) != 1 || d.all[0].(core.ReactionReceived).Reaction != r {
+		if len(d.all) != 1 || d.all[0].(event.ReactionReceived).Reaction != r {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
@@ -168,7 +168,7 @@ func TestEventsOfChanges(t *testing.T) {
 		w.chat.forget() // there was an answer; it is forgotten with its question
 		n.tell(chat.Deleted{Room: room, ID: m.ID})
 		synctest.Wait()
-		if len(d.all) != 1 || d.all[0].(core.MessageDeleted).Message.Text != "Hello" {
+		if len(d.all) != 1 || d.all[0].(event.MessageDeleted).Message.Text != "Hello" {
 			w.Errorf("heard %+v", d.all)
 		}
 		d.names()
@@ -179,7 +179,7 @@ func TestEventsOfChanges(t *testing.T) {
 		d.names()
 		n.tell(chat.Cleared{Room: room})
 		synctest.Wait()
-		if len(d.all) != 1 || d.all[0] != (core.ChannelCleared{Room: room, Deleted: 4, Total: 4}) {
+		if len(d.all) != 1 || d.all[0] != (event.ChannelCleared{Room: room, Deleted: 4, Total: 4}) {
 			w.Errorf("heard %+v", d.all)
 		}
 	})

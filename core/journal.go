@@ -108,7 +108,7 @@ type Journal interface {
 	// ready at the time of the call, with its newest input by the same author, or any under j.Collect), whose Address
 	// and readiness become the newer ones, or else opens a run, ready after j.Window. The id of a run is made of its
 	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [chat.RunReply]. Nothing
-	// joins an [chat.RunOverflow], and what is told to [chat.RunKind.Single] neither joins nor is joined. If j.Limit runs of the
+	// joins an [chat.RunOverflow], and what is told to [chat.RunKind] neither joins nor is joined. If j.Limit runs of the
 	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
 	// remembered.
 	// A message known already changes nothing, whatever j says.
@@ -122,7 +122,7 @@ type Journal interface {
 	// OpenRooms returns the rooms that have open runs.
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
-	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind.OutOfBand]
+	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind]
 	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
 	// [answer.ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Journal.Leave], and the run has no verdict, that counts as a death.
@@ -136,7 +136,7 @@ type Journal interface {
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
 	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
 	// had finished. [answer.ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
-	// [chat.RunKind.OutOfBand] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
+	// [chat.RunKind] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
 	// at zero.
 	Reopen(ctx context.Context, id chat.RunID) error
 	// Beat says that owner is alive until then. A process beats before it starts a run.

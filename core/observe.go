@@ -11,6 +11,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // backlog is how many events wait for a slow observer before it misses some.
@@ -18,8 +19,8 @@ const backlog = 256
 
 // listener is an observer with its queue.
 type listener struct {
-	Observer
-	queue  chan Event
+	event.Observer
+	queue  chan event.Event
 	missed atomic.Uint64
 	log    *slog.Logger
 
@@ -27,7 +28,7 @@ type listener struct {
 }
 
 // emit tells everybody of e, without waiting for anybody.
-func (rt *Runtime) emit(e Event) {
+func (rt *Runtime) emit(e event.Event) {
 	for _, l := range rt.listeners {
 		select {
 		case l.queue <- e:
@@ -86,7 +87,7 @@ func (l *listener) serve(end <-chan struct{}) {
 }
 
 // enqueue is one call. A panic is the observer's own.
-func (l *listener) enqueue(e Event) {
+func (l *listener) enqueue(e event.Event) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
@@ -97,8 +98,8 @@ func (l *listener) enqueue(e Event) {
 }
 
 // info is what events say of run, which this process takes on now.
-func (rt *Runtime) info(ctx context.Context, run chat.Run) RunInfo {
-	i := RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
+func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
+	i := event.RunInfo{Run: run.ID, Room: run.Room, Source: run.Address.Connector, Start: time.Now()}
 	if n := len(run.Inputs); n > 0 {
 		i.Message = run.Inputs[n-1]
 	}
@@ -114,14 +115,14 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) RunInfo {
 }
 
 // ended is the event of a run's end.
-func ended(i RunInfo, o answer.Outcome) Event {
+func ended(i event.RunInfo, o answer.Outcome) event.Event {
 	now := time.Now()
-	end := RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status}
+	end := event.RunEnd{End: now, Duration: now.Sub(i.Start), Status: o.Status}
 	if o.Failure != "" {
 		end.Err = o.Failure.Sentence()
 	}
 	if o.Status == answer.TimedOut {
-		return RunTimeout{i, end}
+		return event.RunTimeout{RunInfo: i, RunEnd: end}
 	}
-	return RunEnded{i, end}
+	return event.RunEnded{RunInfo: i, RunEnd: end}
 }

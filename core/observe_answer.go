@@ -6,62 +6,16 @@ import (
 	"runtime/debug"
 
 	"parley/core/answer"
+	"parley/core/event"
 )
-
-// AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
-// goroutine of its own for it: the events of one answer come in order, those of several side by side. It hears all of
-// them, however slow it is: what came meanwhile is joined. What it does, also a panic, changes nothing about the answer.
-type AnswerObserver interface {
-	ObserveAnswer(AnswerEvent)
-}
-
-// AnswerEvent is one step of an answer, for those who watch. The set is closed. Systems that come from the agent SDK know
-// the events by these names:
-//
-//	MessageAdded     onAssistantMessageAdded
-//	ContentUpdated   onAssistantContentUpdated
-//	ToolUpdated      onToolBlockUpdated
-//	MessagesChanged  onMessagesChange
-type AnswerEvent interface{ answerEvent() }
-
-type (
-	// MessageAdded is a round of the model that begins to say something or to ask for an action. What the gateway says by
-	// itself, such as why an answer is not whole, is one too.
-	MessageAdded struct {
-		RunInfo
-		Step int
-	}
-	// ContentUpdated is text of a round: what was added, and all there is of it so far. Neither is a copy.
-	ContentUpdated struct {
-		RunInfo
-		Step               int
-		Chunk, Accumulated string
-	}
-	// ToolUpdated is a call that came to another stage, or to more parameters: then ParametersChunk was added.
-	ToolUpdated struct {
-		RunInfo
-		answer.ToolBlock
-	}
-	// MessagesChanged says that a part of the answer began, ended or was replaced. It comes after what it is made of, and
-	// never for text that only grows.
-	MessagesChanged struct {
-		RunInfo
-		View answer.View
-	}
-)
-
-func (MessageAdded) answerEvent()    {}
-func (ContentUpdated) answerEvent()  {}
-func (ToolUpdated) answerEvent()     {}
-func (MessagesChanged) answerEvent() {}
 
 // mostFollowed is how many answers an observer may be behind with before it misses some.
 const mostFollowed = 64
 
 // observe lets the observers hear how a grows. It waits for nobody.
-func (rt *Runtime) observe(info RunInfo, a *answer.Answer) {
+func (rt *Runtime) observe(info event.RunInfo, a *answer.Answer) {
 	for _, l := range rt.listeners {
-		o, ok := l.Observer.(AnswerObserver)
+		o, ok := l.Observer.(event.AnswerObserver)
 		if !ok {
 			continue
 		}
@@ -81,8 +35,8 @@ func (rt *Runtime) observe(info RunInfo, a *answer.Answer) {
 // follower tells one observer of one answer.
 type follower struct {
 	*listener
-	observer AnswerObserver
-	info     RunInfo
+	observer event.AnswerObserver
+	info     event.RunInfo
 	step     int // that was added last
 }
 
@@ -97,7 +51,7 @@ func (f *follower) follow(a *answer.Answer) {
 			f.emit(s)
 		}
 		if v.At > 0 {
-			f.deliver(MessagesChanged{f.info, v.Copied()})
+			f.deliver(event.MessagesChanged{RunInfo: f.info, View: v.Copied()})
 		}
 	}
 }
@@ -113,13 +67,13 @@ func (f *follower) emit(s answer.Step) {
 	}
 	switch {
 	case s.Kind == answer.Text && s.Call == "":
-		f.deliver(ContentUpdated{f.info, s.Step, s.Text, s.Whole})
+		f.deliver(event.ContentUpdated{RunInfo: f.info, Step: s.Step, Chunk: s.Text, Accumulated: s.Whole})
 	case s.Tool != nil:
 		t := *s.Tool
 		if t.Stage == answer.StageStreaming {
 			t.Parameters = s.Whole
 		}
-		f.deliver(ToolUpdated{f.info, answer.BlockOf(s.Call, t, s.NewFiles)})
+		f.deliver(event.ToolUpdated{RunInfo: f.info, ToolBlock: answer.BlockOf(s.Call, t, s.NewFiles)})
 	}
 }
 
@@ -127,12 +81,12 @@ func (f *follower) emit(s answer.Step) {
 func (f *follower) add(step int) {
 	if step != f.step {
 		f.step = step
-		f.deliver(MessageAdded{f.info, step})
+		f.deliver(event.MessageAdded{RunInfo: f.info, Step: step})
 	}
 }
 
 // deliver is one call. A panic is the observer's own.
-func (f *follower) deliver(e AnswerEvent) {
+func (f *follower) deliver(e event.AnswerEvent) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),

@@ -15,6 +15,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -28,9 +29,9 @@ type reader struct {
 	text  map[int]string // by step, out of the chunks
 }
 
-func (r *reader) Observe(core.Event) {}
+func (r *reader) Observe(event.Event) {}
 
-func (r *reader) ObserveAnswer(e core.AnswerEvent) {
+func (r *reader) ObserveAnswer(e event.AnswerEvent) {
 	time.Sleep(r.pause)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,16 +39,16 @@ func (r *reader) ObserveAnswer(e core.AnswerEvent) {
 		r.text = map[int]string{}
 	}
 	switch e := e.(type) {
-	case core.MessageAdded:
+	case event.MessageAdded:
 		r.heard = append(r.heard, fmt.Sprint("added ", e.Step))
-	case core.ContentUpdated:
+	case event.ContentUpdated:
 		if r.text[e.Step] += e.Chunk; r.text[e.Step] != e.Accumulated {
 			r.heard = append(r.heard, fmt.Sprintf("WRONG %q is not %q", e.Accumulated, r.text[e.Step]))
 		}
 		r.heard = append(r.heard, "text "+e.Chunk)
-	case core.ToolUpdated:
+	case event.ToolUpdated:
 		r.heard = append(r.heard, strings.TrimSpace(fmt.Sprintf("%s %s %s %s+%s %s", e.ID, e.Name, e.Stage, e.Parameters, e.ParametersChunk, strings.Join(e.Images, " "))))
-	case core.MessagesChanged:
+	case event.MessagesChanged:
 		r.heard = append(r.heard, "changed "+e.View.Text()+" "+string(e.View.Outcome.Status))
 	}
 	if r.breaks {
@@ -62,7 +63,7 @@ func (r *reader) all() []string {
 	return r.heard
 }
 
-func (w *world) observed(os ...core.Observer) chat.Accepted {
+func (w *world) observed(os ...event.Observer) chat.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
 	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
@@ -128,10 +129,10 @@ func TestStopDoesNotWaitForQuickObservers(t *testing.T) {
 // vandal changes all that it is told.
 type vandal struct{}
 
-func (vandal) Observe(core.Event) {}
+func (vandal) Observe(event.Event) {}
 
-func (vandal) ObserveAnswer(e core.AnswerEvent) {
-	c, ok := e.(core.MessagesChanged)
+func (vandal) ObserveAnswer(e event.AnswerEvent) {
+	c, ok := e.(event.MessagesChanged)
 	if !ok {
 		return
 	}
@@ -234,10 +235,10 @@ type hanging struct {
 	begun int // answers
 }
 
-func (h *hanging) Observe(core.Event) {}
+func (h *hanging) Observe(event.Event) {}
 
-func (h *hanging) ObserveAnswer(e core.AnswerEvent) {
-	if _, ok := e.(core.MessageAdded); ok {
+func (h *hanging) ObserveAnswer(e event.AnswerEvent) {
+	if _, ok := e.(event.MessageAdded); ok {
 		h.mu.Lock()
 		h.begun++
 		h.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -24,12 +25,12 @@ var (
 
 // perform runs an action, and tells observers of its start and of its end.
 func (x *execution) perform(ctx context.Context, t *tool, c llm.ToolCall, params json.RawMessage) (Result, error) {
-	info, start := ActionInfo{x.info, c.ID, t.spec.Name, params}, time.Now()
-	x.rt.emit(ActionStarted{info})
+	info, start := event.ActionInfo{RunInfo: x.info, Call: c.ID, Action: t.spec.Name, Parameters: params}, time.Now()
+	x.rt.emit(event.ActionStarted{ActionInfo: info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))
-	end := ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: ActionOutput(r)}
+	end := event.ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: event.ActionOutput(r)}
 	if err != nil {
-		end.Status, end.Result, end.Err = answer.Failed, ActionOutput{}, forModel(err)
+		end.Status, end.Result, end.Err = answer.Failed, event.ActionOutput{}, forModel(err)
 	}
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		end.Status = statusOf(cause)

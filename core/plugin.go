@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // Plugin is a bundle of what the agent can do. It is data: whoever builds the gateway lists it.
@@ -15,7 +16,7 @@ type Plugin struct {
 	Providers  []Provider
 	Evaluators []Evaluator
 	Templates  map[string]string // by [TemplateName]: they stand in for the built-in ones, and give way to the character's
-	Observers  []Observer
+	Observers  []event.Observer
 	Choosers   []ChoiceHandler
 	// Work, if there is any, runs beside the turns: [Runtime.Run] calls it once and waits for it at its end. It returns soon after
 	// ctx is done, and may return earlier. A panic is logged and ends this work alone.

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -18,7 +19,7 @@ func hasBegun(r chat.Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.
 type execution struct {
 	rt     *Runtime
 	run    chat.Run
-	info   RunInfo
+	info   event.RunInfo
 	answer *answer.Answer
 	life   context.Context         // of the process
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
@@ -52,7 +53,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.release(run.ID, a)
 	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
-	rt.emit(RunStarted{x.info})
+	rt.emit(event.RunStarted{RunInfo: x.info})
 	rt.observe(x.info, a)
 
 	if run.Kind == chat.RunDecide && !hasBegun(run) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/llm"
 )
 
@@ -35,7 +36,7 @@ type Config struct {
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.
-	Observers []Observer
+	Observers []event.Observer
 	Open      Opener
 	About     About // what /status and /model tell; may be empty
 	Turns     TurnPolicy
@@ -118,7 +119,7 @@ func New(cfg Config) (*Runtime, error) {
 		}
 	}
 	for _, o := range observers {
-		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: cfg.Log})
+		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan event.Event, backlog), log: cfg.Log})
 	}
 	return rt, nil
 }

@@ -110,7 +110,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	})
 }
 
-// input is the only one of a run that is [chat.RunKind.Single]. [chat.ErrStopped] if it was taken back.
+// input is the only one of a run that is [chat.RunKind]. [chat.ErrStopped] if it was taken back.
 func (x *execution) input(ctx context.Context) (m chat.Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
 		m, err = x.rt.cfg.Store.Memory(ctx, x.run.Inputs[0])

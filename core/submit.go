@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/event"
 	"parley/core/text"
 )
 
@@ -102,7 +103,7 @@ func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, e
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
-		rt.emit(received(m, acc))
+		rt.emit(event.Received(m, acc))
 		rt.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {

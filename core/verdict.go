@@ -9,6 +9,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/event"
 )
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
@@ -138,7 +139,7 @@ func (x *execution) finish(v chat.Verdict) error {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
 	if out.ID != "" {
-		x.rt.emit(MessageSent{x.info, out})
+		x.rt.emit(event.MessageSent{RunInfo: x.info, Message: out})
 	}
 	x.rt.emit(ended(x.info, v.Outcome))
 	x.out = out

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/event"
 )
 
 // New makes the plugin. A cup takes so long.
@@ -19,7 +20,7 @@ func New(cup time.Duration) core.Plugin {
 		Name:      "example",
 		Actions:   []core.Action{brew{cup}, pick(shelf)},
 		Providers: []core.Provider{provider(shelf)},
-		Observers: []core.Observer{&counter{}},
+		Observers: []event.Observer{&counter{}},
 	}
 }
 
@@ -84,9 +85,9 @@ func (p provider) Provide(context.Context, core.TurnContext) (core.ProviderResul
 // counter counts the turns that ended.
 type counter struct{ turns atomic.Int64 }
 
-// Observe implements [core.Observer].
-func (c *counter) Observe(e core.Event) {
-	if _, ok := e.(core.RunEnded); ok {
+// Observe implements [event.Observer].
+func (c *counter) Observe(e event.Event) {
+	if _, ok := e.(event.RunEnded); ok {
 		c.turns.Add(1)
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package event
 
 import (
 	"encoding/json"
@@ -133,8 +133,8 @@ func (ActionStarted) event() string        { return "ACTION_STARTED" }
 func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
 func (ModelUsed) event() string            { return "MODEL_USED" }
 
-// received is the event of m.
-func received(m chat.Message, acc chat.Accepted) Event {
+// Received is the event of m.
+func Received(m chat.Message, acc chat.Accepted) Event {
 	if slices.ContainsFunc(m.Files, func(f chat.Attachment) bool { return f.Voice }) {
 		return VoiceMessageReceived{m, acc}
 	}
