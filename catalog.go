@@ -19,6 +19,7 @@ import (
 	"parley/connectors/telegram"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	demoplugin "parley/plugins/demo"
@@ -94,14 +95,14 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models) ([]core.Plugin, error) {
+func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models) ([]action.Plugin, error) {
 	known := essentials.Deps{
 		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder, Log: env.Log,
 	}
 	if cfg.Agent.Reflection && cfg.LargeProvider() != config.ProviderDemo {
 		known.Journal = store
 	}
-	plugins := []core.Plugin{essentials.New(known)}
+	plugins := []action.Plugin{essentials.New(known)}
 	if cfg.LargeProvider() == config.ProviderDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}

@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
@@ -44,10 +45,12 @@ func (s scribe) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk
 // shelf is WRITE_FILE.
 type shelf struct{}
 
-func (shelf) Spec() core.ActionSpec { return core.ActionSpec{Name: "WRITE_FILE", Effect: core.Reads} }
+func (shelf) Spec() action.ActionSpec {
+	return action.ActionSpec{Name: "WRITE_FILE", Effect: action.Reads}
+}
 
-func (shelf) Act(context.Context, *core.Call) (core.Result, error) {
-	return core.Result{Text: "ok"}, nil
+func (shelf) Act(context.Context, *action.Call) (action.Result, error) {
+	return action.Result{Text: "ok"}, nil
 }
 
 // listener counts what it is told of an answer.
@@ -93,7 +96,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 	l := &listener{ended: make(chan struct{})}
 	rt := agent(t, store, func(c *core.Config) {
 		c.Models.Large = scribe{deltas}
-		c.Plugins = []core.Plugin{{Name: "bench", Actions: []core.Action{shelf{}}}}
+		c.Plugins = []action.Plugin{{Name: "bench", Actions: []action.Action{shelf{}}}}
 		c.Observers = []event.Observer{l}
 	})
 	var before, after runtime.MemStats

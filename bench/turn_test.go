@@ -13,6 +13,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -69,7 +70,7 @@ func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
 		c.Models.Large = glib{text: map[core.GenerationMode]string{
 			core.Native: "Yes.", core.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
 		}[mode]}
-		c.Plugins = []core.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
+		c.Plugins = []action.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
 		c.Observers = []event.Observer{t}
 		c.Generation.Mode = mode
 	})

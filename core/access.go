@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -113,7 +114,7 @@ func (a Access) override(r chat.Room) Override {
 }
 
 // applyOverride makes of s what it is there.
-func applyOverride(o Override, s *TurnContext) {
+func applyOverride(o Override, s *action.TurnContext) {
 	if o.System != "" {
 		s.Agent.System = o.System
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -235,7 +236,7 @@ func TestRoles(t *testing.T) {
 // A place may have instructions of its own, and fewer actions.
 func TestOverrides(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&fakeAction{name: "ROLL"}, &fakeAction{name: "DRAW"}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}, &fakeAction{name: "DRAW"}}}}
 		w.cfg.Access.Overrides = []core.Override{{
 			RoomSet: core.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
 		}}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -15,10 +16,10 @@ import (
 )
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
-func (x *execution) tools() (specs []ActionSpec) {
-	for _, t := range x.rt.toolbox.all {
-		if !t.spec.Unlisted && x.rt.offers(t, x.scene) {
-			specs = append(specs, t.spec)
+func (x *execution) tools() (specs []action.ActionSpec) {
+	for _, t := range x.rt.toolbox.All {
+		if !t.Def.Unlisted && x.rt.offers(t, x.scene) {
+			specs = append(specs, t.Def)
 		}
 	}
 	return specs
@@ -39,7 +40,7 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 		end.Error = tooLate
 		return "", context.Cause(ctx)
 	}
-	writes := t.spec.Effect == Writes
+	writes := t.Def.Effect == action.Writes
 	if writes && x.quoted(c, t, params) {
 		refused, err := x.confirm(ctx, c, t, params)
 		if err != nil {
@@ -47,9 +48,9 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 			return "", err
 		}
 		if end.Error = refused; refused != "" {
-			done := Acted{Action: t.spec.Name, Parameters: params, Err: refused}
+			done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
 			x.acted = append(x.acted, done)
-			return done.told(), x.record(c, done, false)
+			return done.ForModel(), x.record(c, done, false)
 		}
 	}
 	if writes {
@@ -64,12 +65,12 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 		end.Error = "It was interrupted."
 		return "", cause
 	}
-	done := Acted{Action: t.spec.Name, Parameters: params, Result: r}
+	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
 	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
 	if failure != nil {
-		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.spec.Name, "err", failure)
+		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.Def.Name, "err", failure)
 		end.Error = "It failed."
-		done.Result, done.Err = Result{}, answer.LimitResult(text.Clean(forModel(failure)))
+		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
 		end.Success, end.Result, end.ShortResult, files = true, r.Text, r.Short, llm.Showable(r.Files)
 		if n := len(r.Files) - len(files); n > 0 {
@@ -77,15 +78,7 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 		}
 	}
 	x.acted = append(x.acted, done)
-	return done.told(), x.record(c, done, writes)
-}
-
-// told is what the model is told.
-func (a Acted) told() string {
-	if a.Err != "" {
-		return "Error: " + a.Err
-	}
-	return a.Result.Text
+	return done.ForModel(), x.record(c, done, writes)
 }
 
 // over says that an action has asked for the end of the turn.
@@ -118,18 +111,18 @@ func (x *execution) beginWriting(ctx context.Context, c llm.ToolCall) (context.C
 
 // record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
 // forgotten by now; then this is too.
-func (x *execution) record(c llm.ToolCall, done Acted, wrote bool) error {
+func (x *execution) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
 		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: x.run.Room,
-		Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name, Text: done.told(), InReplyTo: x.scene.Message.ID, At: time.Now(),
+		Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: x.scene.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
 		m.Failure = llm.ActionFailed
 	}
-	t := x.rt.toolbox.find(c.Name)
+	t := x.rt.toolbox.Find(c.Name)
 	return x.persist(x.life, func() error {
-		if t == nil || !t.spec.Quiet {
+		if t == nil || !t.Def.Quiet {
 			if err := x.rt.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, chat.ErrNotFound) != nil {
 				return fmt.Errorf("remember %s: %w", m.ID, err)
 			}
@@ -142,14 +135,14 @@ func (x *execution) record(c llm.ToolCall, done Acted, wrote bool) error {
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (x *execution) resolve(c llm.ToolCall) (*tool, json.RawMessage, string) {
-	t := x.rt.toolbox.find(c.Name)
+func (x *execution) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
+	t := x.rt.toolbox.Find(c.Name)
 	if t == nil || !x.rt.offers(t, x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)
 	if len(params) == 0 {
-		if t.spec.Effect == Writes && t.takes() { // they may have been cut off before their first byte
+		if t.Def.Effect == action.Writes && t.HasParameters() { // they may have been cut off before their first byte
 			return nil, nil, "The parameters are missing. If there are none, write {}."
 		}
 		params = []byte("{}")
@@ -158,7 +151,7 @@ func (x *execution) resolve(c llm.ToolCall) (*tool, json.RawMessage, string) {
 	if err := json.Unmarshal(params, &object); err != nil || object == nil {
 		return nil, nil, "The parameters are not a complete JSON object."
 	}
-	if err := t.check(params); err != nil {
+	if err := t.Check(params); err != nil {
 		return nil, nil, "The parameters are invalid: " + err.Error()
 	}
 	return t, params, ""

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/llm"
 )
 
@@ -16,8 +16,8 @@ func TestCrashWhileSomethingIsSaidElsewhere(t *testing.T) {
 	from := 0 // the effects before the question
 	play := func(k int, behind bool) {
 		inWorld(t, func(w *world) {
-			a := &fakeAction{name: "SEND", effect: core.Writes, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
-				return core.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
+			a := &fakeAction{name: "SEND", effect: action.Writes, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+				return action.Result{Text: "sent"}, c.Say(ctx, group, "Tea is ready.")
 			}}
 			w.plug(a)
 			w.model.play = func(r llm.Request) []step {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -94,10 +95,10 @@ func TestParametersAreChecked(t *testing.T) {
 func TestLimits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		free := make(chan struct{})
-		w.plug(&fakeAction{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "HANG", limit: 10 * time.Second, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			<-free
 			c.Update("too late to be heard")
-			return core.Result{Text: "too late"}, nil
+			return action.Result{Text: "too late"}, nil
 		}}, &fakeAction{name: "SLOW", limit: 2 * time.Minute, do: lasts(90 * time.Second)})
 		w.model.queue([]step{call(0, "a", "HANG", "{}"), call(1, "b", "SLOW", "{}")}, []step{func(context.Context) (*llm.Chunk, error) {
 			close(free)
@@ -120,17 +121,19 @@ func TestLimits(t *testing.T) {
 func TestTheSecondUsesTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
-		var seen core.TurnContext
+		var seen action.TurnContext
 		w.plug(
-			&fakeAction{name: "FIND", do: func(_ context.Context, c *core.Call) (core.Result, error) {
-				return core.Result{Text: "tea is in cupboard 3"}, nil
+			&fakeAction{name: "FIND", do: func(_ context.Context, c *action.Call) (action.Result, error) {
+				return action.Result{Text: "tea is in cupboard 3"}, nil
 			}},
-			&fakeAction{name: "FETCH", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			&fakeAction{name: "FETCH", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Scene
 				last := c.Earlier[len(c.Earlier)-1]
-				return core.Result{Text: "fetched, because " + last.Action + " said " + last.Result.Text}, nil
+				return action.Result{Text: "fetched, because " + last.Action + " said " + last.Result.Text}, nil
 			}},
-			&fakeAction{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New("a cup fell") }},
+			&fakeAction{name: "BREAK", do: func(context.Context, *action.Call) (action.Result, error) {
+				return action.Result{}, errors.New("a cup fell")
+			}},
 		)
 		w.model.queue([]step{call(0, "a", "FIND", "{}"), call(1, "b", "FETCH", "{}"), call(2, "c", "BREAK", "{}")}, []step{write("Here.")})
 		n := w.start()
@@ -167,10 +170,10 @@ func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				owner <- c.Scene.Owner
 				several <- c.Scene.Several()
-				return core.Result{}, nil
+				return action.Result{}, nil
 			}})
 			w.model.queue([]step{pause(5 * time.Second), write("One.")}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Two.")})
 			n := w.start()
@@ -206,7 +209,7 @@ func TestOffered(t *testing.T) {
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			a := &fakeAction{name: "SET"}
 			w.plug(&fakeAction{name: "FIRST"})
-			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "owners", Actions: []core.Action{forOwners{a}}})
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "owners", Actions: []action.Action{forOwners{a}}})
 			w.model.queue([]step{call(0, "a", "SET", "{}")}, []step{write("Well.")})
 			w.wants(w.start().submit(w.addressed(asker, "set it; I am the owner")), answer.Completed, "Well.")
 			if told := len(w.model.asked()[0].Tools) == 2; told != offered || a.times() == 1 != offered {
@@ -218,7 +221,7 @@ func TestOffered(t *testing.T) {
 
 type forOwners struct{ *fakeAction }
 
-func (forOwners) Available(s core.TurnContext) bool { return s.Owner }
+func (forOwners) Available(s action.TurnContext) bool { return s.Owner }
 
 // People see nothing of a quiet call.
 func TestQuiet(t *testing.T) {
@@ -239,7 +242,7 @@ func TestQuiet(t *testing.T) {
 func TestLast(t *testing.T) {
 	for text, want := range map[string]answer.Status{"": answer.Ignored, "Bye.": answer.Completed} {
 		inWorld(t, func(w *world) {
-			w.plug(&fakeAction{name: "LEAVE", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }},
+			w.plug(&fakeAction{name: "LEAVE", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Last: true}, nil }},
 				&fakeAction{name: "DO"})
 			w.model.queue([]step{write(text), call(0, "a", "LEAVE", "{}"), call(1, "b", "DO", "{}")})
 			w.wants(w.start().say("go"), want, text)
@@ -265,13 +268,13 @@ func TestDirect(t *testing.T) {
 		"nothing":        {claimer{fakeAction: &fakeAction{name: "ROLL", do: shows("")}, params: `{}`}, "", answer.Ignored},
 		"an error":       {claimer{fakeAction: &fakeAction{name: "ROLL", do: breaks("inner text")}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
 		"wrong params":   {claimer{fakeAction: &fakeAction{name: "ROLL", schema: likes}, params: `{}`}, "That didn't work. Please try again.", answer.Completed},
-		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: core.Writes}, params: `{}`}, `done {}`, answer.Completed},
+		"it writes":      {claimer{fakeAction: &fakeAction{name: "ROLL", effect: action.Writes}, params: `{}`}, `done {}`, answer.Completed},
 		"not its matter": {claimer{fakeAction: &fakeAction{name: "ROLL"}}, "You said: roll", answer.Completed},
 		"a broken match": {claimer{fakeAction: &fakeAction{name: "ROLL"}, params: "panic"}, "You said: roll", answer.Completed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{c.claimer}}}
+				w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{c.claimer}}}
 				w.wants(w.start().say("roll"), c.status, c.want)
 				if asked := len(w.model.asked()) > 0; asked != strings.HasPrefix(c.want, "You said") {
 					t.Errorf("the model was asked: %v", asked)
@@ -286,7 +289,7 @@ func TestDirect(t *testing.T) {
 func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Group = core.GroupAmbient
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		w.wants(w.start().submit(w.message(group, "ada", "roll")), answer.Completed, "done {}")
 		if n := len(w.model.asked()); n != 0 {
 			t.Errorf("the model was asked %d times", n)
@@ -294,7 +297,7 @@ func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	})
 	inWorld(t, func(w *world) {
 		w.cfg.Turns.Window = time.Second
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		n := w.start()
 		n.say("what is love?")
 		w.wants(n.say("roll"), answer.Completed, "You said: roll")
@@ -307,22 +310,22 @@ type claimer struct {
 	params string
 }
 
-func (c claimer) Match(core.TurnContext) (json.RawMessage, bool) {
+func (c claimer) Match(action.TurnContext) (json.RawMessage, bool) {
 	if c.params == "panic" {
 		panic("in Match")
 	}
 	return json.RawMessage(c.params), c.params != ""
 }
 
-func shows(text string) func(context.Context, *core.Call) (core.Result, error) {
-	return func(_ context.Context, c *core.Call) (core.Result, error) {
+func shows(text string) func(context.Context, *action.Call) (action.Result, error) {
+	return func(_ context.Context, c *action.Call) (action.Result, error) {
 		c.Update(text)
-		return core.Result{}, nil
+		return action.Result{}, nil
 	}
 }
 
-func breaks(text string) func(context.Context, *core.Call) (core.Result, error) {
-	return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New(text) }
+func breaks(text string) func(context.Context, *action.Call) (action.Result, error) {
+	return func(context.Context, *action.Call) (action.Result, error) { return action.Result{}, errors.New(text) }
 }
 
 // Where only some actions may be used, the others are not there; what is allowed must exist.
@@ -371,10 +374,10 @@ func TestRights(t *testing.T) {
 			for _, id := range c.letIn {
 				w.must(w.store.LetIn(w.Context(), chat.Person{ID: id}))
 			}
-			var seen core.TurnContext
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			var seen action.TurnContext
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Scene
-				return core.Result{}, nil
+				return action.Result{}, nil
 			}})
 			w.model.queue([]step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			m := w.message(room, "ada", "I am the owner")
@@ -410,8 +413,8 @@ func TestFilesAreWhatTheyAre(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			w.watched()
-			w.plug(&fakeAction{name: "PAINT", do: func(context.Context, *core.Call) (core.Result, error) {
-				return core.Result{Text: "there", Files: []llm.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
+			w.plug(&fakeAction{name: "PAINT", do: func(context.Context, *action.Call) (action.Result, error) {
+				return action.Result{Text: "there", Files: []llm.File{{Name: c.name, Type: c.kind, Data: []byte(c.data)}}}, nil
 			}})
 			w.model.queue([]step{pause(time.Second), call(0, "a", "PAINT", "{}")}, []step{write("Well.")})
 			n := w.start()

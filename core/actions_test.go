@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
 )
@@ -24,38 +24,38 @@ type fakeAction struct {
 	schema  string // of its parameters
 	compact func(map[string]any) string
 	quiet   bool
-	effect  core.Effect
+	effect  action.Effect
 	limit   time.Duration
-	do      func(ctx context.Context, c *core.Call) (core.Result, error)
+	do      func(ctx context.Context, c *action.Call) (action.Result, error)
 
 	mu    sync.Mutex
 	began int
 }
 
-func (a *fakeAction) Spec() core.ActionSpec {
+func (a *fakeAction) Spec() action.ActionSpec {
 	schema := a.schema
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
-	return core.ActionSpec{
+	return action.ActionSpec{
 		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effects(), Quiet: a.quiet, Limit: a.limit, Compact: a.compact,
 	}
 }
 
 // effects is what it declares: that it reads, unless a test says otherwise.
-func (a *fakeAction) effects() core.Effect {
+func (a *fakeAction) effects() action.Effect {
 	if a.effect == 0 {
-		return core.Reads
+		return action.Reads
 	}
 	return a.effect
 }
 
-func (a *fakeAction) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+func (a *fakeAction) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	a.mu.Lock()
 	a.began++
 	a.mu.Unlock()
 	if a.do == nil {
-		return core.Result{Text: "done " + string(c.Parameters), Short: "done"}, nil
+		return action.Result{Text: "done " + string(c.Parameters), Short: "done"}, nil
 	}
 	return a.do(ctx, c)
 }
@@ -66,19 +66,19 @@ func (a *fakeAction) times() int {
 	return a.began
 }
 
-func lasts(d time.Duration) func(context.Context, *core.Call) (core.Result, error) {
-	return func(ctx context.Context, _ *core.Call) (core.Result, error) {
+func lasts(d time.Duration) func(context.Context, *action.Call) (action.Result, error) {
+	return func(ctx context.Context, _ *action.Call) (action.Result, error) {
 		select {
 		case <-time.After(d):
-			return core.Result{Text: "done after a while"}, nil
+			return action.Result{Text: "done after a while"}, nil
 		case <-ctx.Done():
-			return core.Result{}, context.Cause(ctx)
+			return action.Result{}, context.Cause(ctx)
 		}
 	}
 }
 
 func (w *world) plug(actions ...*fakeAction) {
-	p := core.Plugin{Name: "test"}
+	p := action.Plugin{Name: "test"}
 	for _, a := range actions {
 		p.Actions = append(p.Actions, a)
 	}
@@ -115,11 +115,11 @@ func stages(w *world, cs []answer.Change) (ends map[string]answer.Tool) {
 func TestAction(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		a := &fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		a := &fakeAction{name: "PLAY", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Update("playing")
-			return core.Result{Text: "it plays", Short: "plays"}, nil
+			return action.Result{Text: "it plays", Short: "plays"}, nil
 		}}
 		w.plug(a)
 		w.model.queue([]step{write("I play it."), call(0, "c1", "PLAY", `{"ti`), call(0, "", "", `tle":"x"}`)}, []step{write("Enjoy.")})
@@ -155,13 +155,13 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		var a *answer.Answer
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			before := a.View().At
 			c.Update("loading")
 			if a.Wait(ctx, before) != nil || !strings.HasSuffix(a.View().Text(), "loading") {
 				w.Errorf("the reader sees %q", a.View().Text())
 			}
-			return core.Result{}, nil
+			return action.Result{}, nil
 		}})
 		w.model.queue([]step{pause(time.Second), call(0, "c1", "PLAY", "")}, []step{write("Enjoy.")})
 		n := w.start()
@@ -179,7 +179,7 @@ func TestUpdateIsSeenAtOnce(t *testing.T) {
 func TestActionGoesWrong(t *testing.T) {
 	type script []step
 	for name, c := range map[string]struct {
-		do     func(context.Context, *core.Call) (core.Result, error)
+		do     func(context.Context, *action.Call) (action.Result, error)
 		asks   script
 		told   string // to the model
 		people string // in the stage
@@ -190,15 +190,15 @@ func TestActionGoesWrong(t *testing.T) {
 		"an array":            {nil, script{call(0, "c", "DO", `[]`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
 		"null":                {nil, script{call(0, "c", "DO", `null`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
 		"two objects":         {nil, script{call(0, "c", "DO", `{}{}`)}, "Error: The parameters are not a complete JSON object.", "The parameters are not a complete JSON object."},
-		"an error": {func(context.Context, *core.Call) (core.Result, error) {
-			return core.Result{}, errors.New("no such file")
+		"an error": {func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{}, errors.New("no such file")
 		},
 			script{call(0, "c", "DO", "{}")}, "Error: no such file", "It failed."},
-		"a panic": {func(context.Context, *core.Call) (core.Result, error) { panic("secret stack") },
+		"a panic": {func(context.Context, *action.Call) (action.Result, error) { panic("secret stack") },
 			script{call(0, "c", "DO", "{}")}, "Error: the action panicked", "It failed."},
 		"too slow": {lasts(time.Hour), script{call(0, "c", "DO", "{}")}, "Error: the action took too long", "It failed."},
 	} {
-		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.watched()
@@ -261,7 +261,7 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 				if c.want == answer.TimedOut {
 					w.cfg.Turns.Limit = 10 * time.Second
 				}
-				reads, writes := &fakeAction{name: "DO", do: lasts(20 * time.Second)}, &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				reads, writes := &fakeAction{name: "DO", do: lasts(20 * time.Second)}, &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
 				w.plug(reads, writes)
 				w.model.queue(c.script)
 				n := w.start()
@@ -287,8 +287,8 @@ func TestCallsEndWithTheirRun(t *testing.T) {
 // LM-08
 func TestHugeResult(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "DO", do: func(context.Context, *core.Call) (core.Result, error) {
-			return core.Result{Text: strings.Repeat("x", 700<<10)}, nil
+		w.plug(&fakeAction{name: "DO", do: func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{Text: strings.Repeat("x", 700<<10)}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Well.")})
 		n := w.start()
@@ -326,7 +326,7 @@ func TestEndlessCalls(t *testing.T) {
 // A writing action is finished and recorded before its run yields (DESIGN 6), and the later turn waits for that.
 func TestWritingActionIsFinished(t *testing.T) {
 	inWorld(t, func(w *world) {
-		a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
 		w.plug(a)
 		w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{write("B's answer")}) // A has no second round
 		n := w.start()
@@ -352,7 +352,7 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 	for name, after := range map[string]time.Duration{"cut off within": time.Second, "cut off behind": 30 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
+				a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
 				w.plug(a)
 				w.model.queue([]step{write(fox), call(0, "a", "WRITE", "{}")}, []step{pause(time.Hour)})
 				n := w.start()
@@ -376,9 +376,9 @@ func TestWritingActionIsNotDoneAgain(t *testing.T) {
 // An action may say what no store takes: that must not keep its run from ending (I12).
 func TestBrokenText(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("caf\xe9")
-			return core.Result{Text: "\xff"}, nil
+			return action.Result{Text: "\xff"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("half \xf0\x9f")})
 		n := w.start()

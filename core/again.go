@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
@@ -30,7 +31,7 @@ func (rt *Runtime) lastAsked(ctx context.Context, recent []chat.Memory) (at int,
 
 // askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
 // sight, but not in prompts.
-func (x *execution) askedAgain(ctx context.Context, s TurnContext) (TurnContext, error) {
+func (x *execution) askedAgain(ctx context.Context, s action.TurnContext) (action.TurnContext, error) {
 	var at int
 	err := x.persist(ctx, func() (err error) {
 		var asked chat.Run
@@ -57,11 +58,11 @@ const retryLine = "Answer this again."
 
 // retried returns s, whose message is a retry, with the question at a place of Recent in place of that. Identity and rights stay
 // with the person who retries, whose words only quote the question of another (SE-16).
-func retried(s TurnContext, at int) TurnContext {
+func retried(s action.TurnContext, at int) action.TurnContext {
 	by, asked := s.Message, s.Recent[at]
 	s.Recent = slices.Clone(s.Recent[:at+1])
 	if asked.Author == by.Author {
-		s.Message, s.inputs = asked, []chat.MemoryID{asked.ID}
+		s.Message, s.Answered = asked, []chat.MemoryID{asked.ID}
 		return s
 	}
 	by.Kind, by.InReplyTo, by.Text = chat.Said, asked.ID, retryLine

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -29,10 +30,10 @@ func TestRetryOfAnother(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 				w.cfg.Access.Guests = core.RoomSet{Chats: map[string]bool{"fake:here": true}}
-				var scenes []core.TurnContext
-				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				var scenes []action.TurnContext
+				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					scenes = append(scenes, c.Scene)
-					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage})
 				}})
 				look := []step{write("Monday?"), call(0, "a", "LOOK", "{}")}
 				w.model.queue(look, look)

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -52,7 +53,7 @@ func (x *execution) evaluate(life context.Context) {
 	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.scene.Run == "" {
 		return
 	}
-	var evaluators []Evaluator
+	var evaluators []action.Evaluator
 	for _, p := range x.rt.cfg.Plugins {
 		evaluators = append(evaluators, p.Evaluators...)
 	}

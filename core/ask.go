@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/llm"
 	"parley/core/scan"
 )
@@ -45,18 +46,9 @@ func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err
 	return strings.TrimSpace(b.String()), context.Cause(ctx)
 }
 
-// Ask has the small model answer the question that a template puts about the scene; more are further variables. It is for
-// evaluators, actions and providers, under their own limits of time.
-func (s TurnContext) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
-	if s.ask == nil {
-		return "", errors.New("no user can be asked in this context")
-	}
-	return s.ask(ctx, s, template, more)
-}
-
 // answering lets a scene's people ask.
-func (rt *Runtime) answering(s TurnContext) TurnContext {
-	s.ask = func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error) {
+func (rt *Runtime) answering(s action.TurnContext) action.TurnContext {
+	s.AskModel = func(ctx context.Context, s action.TurnContext, template string, more map[string]string) (string, error) {
 		req, err := rt.stateOf(s).prompt(ctx, template, more)
 		if err != nil {
 			return "", err

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
@@ -27,13 +28,13 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 		return fmt.Errorf("read the choice: %w", err)
 	}
 	took := len(x.run.Shown) > 0 // the messages of the question
-	if q.Chooser == awaited && !took {
+	if q.Chooser == action.Awaited && !took {
 		return errNothingToSay // who asked goes on
 	}
 	if x.posts && took && asked != "" {
 		x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
-	if q.By == "" || q.Chooser == awaited {
+	if q.By == "" || q.Chooser == action.Awaited {
 		return x.requireOutput()
 	}
 	says, err := x.chosen(ctx, q)
@@ -89,9 +90,6 @@ const (
 	forget    = "forget"
 )
 
-// awaited is the chooser of a question that its action waits for.
-const awaited = "awaited"
-
 // asMessage is [AsMessage].
 type asMessage struct{ rt *Runtime }
 
@@ -120,10 +118,10 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	return a.rt.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
-// waiter is [Call.Choose], which finds out by itself.
+// waiter is [action.Call.Choose], which finds out by itself.
 type waiter struct{}
 
-func (waiter) Name() string { return awaited }
+func (waiter) Name() string { return action.Awaited }
 
 func (waiter) Chosen(context.Context, chat.Question) (string, error) { return "", nil }
 

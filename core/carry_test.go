@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -26,7 +26,7 @@ func TestCarriedLate(t *testing.T) {
 		}
 	}
 	t.Run("somebody waits for it", func(t *testing.T) {
-		waiting(t, core.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+		waiting(t, action.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 			late(w, n, acc)
 			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
 				w.Errorf("people see %q", got)
@@ -35,10 +35,10 @@ func TestCarriedLate(t *testing.T) {
 	})
 	t.Run("nobody does", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{&chooser{says: "Louder it is."}}})
-			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
+			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 				call.Update("Now playing Dunes, at full length.")
-				return core.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
+				return action.Result{Text: "it plays"}, call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"})
 			}})
 			w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(time.Second), write("Enjoy.")})
 			n := w.start()

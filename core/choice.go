@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
@@ -21,14 +22,6 @@ const (
 	openFor     = time.Hour
 	waitsFor    = 5 * time.Minute // where somebody waits for the choice
 )
-
-// ChoiceHandler goes on with what somebody has chosen. Plugins bring theirs.
-type ChoiceHandler interface {
-	Name() string
-	// Chosen does what was chosen, and returns what is to be said of it, which may be nothing. The choice was made once and for
-	// all; after a crash it may be carried out again.
-	Chosen(ctx context.Context, q chat.Question) (says string, err error)
-}
 
 // What people are told, in private, whose choice changes nothing.
 const (
@@ -55,7 +48,7 @@ func (rt *Runtime) asking(q chat.Question) (chat.Question, error) {
 	}
 	if q.Expires.IsZero() {
 		q.Expires = time.Now().Add(openFor)
-		if q.Chooser == awaited {
+		if q.Chooser == action.Awaited {
 			q.Expires = time.Now().Add(waitsFor)
 		}
 	}

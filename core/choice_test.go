@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -35,7 +36,7 @@ func inChoice(t *testing.T, play func(w *world, n *node, c *chooser, q chat.Ques
 	t.Helper()
 	inWorld(t, func(w *world) {
 		c := &chooser{says: "Let in."}
-		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Choosers: []core.ChoiceHandler{c}})
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Choosers: []action.ChoiceHandler{c}})
 		w.cfg.Access.People["bob"] = true
 		n := w.start()
 		w.ended(n.say("A"))
@@ -227,9 +228,9 @@ func TestActionAsks(t *testing.T) {
 	for _, ans := range []string{"press", "sencha", "2"} {
 		t.Run(ans, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					c.Update("Which?")
-					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -268,10 +269,10 @@ func TestRoleChooses(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Roles = map[string]bool{"fake:friend": true}
 				var allowed []bool
-				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					allowed = append(allowed, c.Scene.Allowed)
 					c.Update("Which?")
-					return core.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
+					return action.Result{Last: true}, c.Ask(ctx, chat.Question{Options: []string{"Assam", "Sencha"}, Chooser: core.AsMessage})
 				}})
 				w.model.queue([]step{call(0, "a", "ASK", "{}")})
 				n := w.start()
@@ -305,10 +306,10 @@ func TestRoleAmongOthers(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = core.Collect
-			var seen core.TurnContext
-			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+			var seen action.TurnContext
+			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Scene
-				return core.Result{}, nil
+				return action.Result{}, nil
 			}})
 			w.model.queue([]step{pause(time.Minute), write(fox)}, []step{call(0, "a", "LOOK", "{}")}, []step{write("Well.")})
 			n := w.start()
@@ -339,11 +340,11 @@ func TestRoleAmongOthers(t *testing.T) {
 func TestActionAsksInVain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var asked error
-		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "ASK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			asked = c.Ask(ctx, chat.Question{Chooser: core.AsMessage})
 			_ = c.Ask(ctx, chat.Question{Options: []string{"Yes"}, Chooser: core.AsMessage})
 			<-ctx.Done()
-			return core.Result{}, context.Cause(ctx)
+			return action.Result{}, context.Cause(ctx)
 		}})
 		w.model.queue([]step{write(fox), call(0, "a", "ASK", "{}")})
 		n := w.start()
@@ -356,7 +357,7 @@ func TestActionAsksInVain(t *testing.T) {
 		if acc := n.tell(chat.Choice(pressed(w.question(acc), 0))); acc.Refused != "This question has closed." {
 			w.Errorf("it is open: %+v", acc)
 		}
-		if err := new(core.Call).Ask(w.Context(), chat.Question{}); err == nil {
+		if err := new(action.Call).Ask(w.Context(), chat.Question{}); err == nil {
 			w.Error("the zero call asks")
 		}
 	})

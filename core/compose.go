@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -43,7 +44,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 
 // readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
 // counted, unless files must be read to find that out, or the action itself asks a model.
-func (x *execution) readCounted(ctx context.Context, s *TurnContext) error {
+func (x *execution) readCounted(ctx context.Context, s *action.TurnContext) error {
 	files := len(x.unread(x.about(*s), anyFile)) > 0
 	x.scene = *s
 	if !files {

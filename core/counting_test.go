@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -119,7 +120,7 @@ type claiming struct {
 	*fakeAction
 }
 
-func (claiming) Match(s core.TurnContext) (json.RawMessage, bool) {
+func (claiming) Match(s action.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage("{}"), s.Message.Text == "play"
 }
 
@@ -129,18 +130,18 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
-				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					if asks {
 						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {
 							if err != nil {
-								return core.Result{}, err
+								return action.Result{}, err
 							}
 						}
 					}
 					c.Update("It plays.")
-					return core.Result{Text: "it plays"}, nil
+					return action.Result{Text: "it plays"}, nil
 				}}
-				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "test", Actions: []core.Action{claiming{a}}})
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "test", Actions: []action.Action{claiming{a}}})
 				n := w.start()
 				for range 3 {
 					w.ended(n.say("play"))

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -97,7 +97,7 @@ func (s crashStory) playLives(t *testing.T, k int, behind bool, j int) (effects 
 		if s.watched {
 			w.watched()
 		}
-		a := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(time.Second)}
+		a := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)}
 		w.plug(a)
 		w.model.play = func(r llm.Request) []step { return s.model(r.Messages[len(r.Messages)-1].Text) }
 		p, sound := &ports{}, w.cfg

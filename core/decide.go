@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -104,7 +105,7 @@ func (x *execution) wanted() (bool, error) {
 }
 
 // decision is what the model says, asked whether to answer.
-func (x *execution) decision(ctx context.Context, s TurnContext) (string, error) {
+func (x *execution) decision(ctx context.Context, s action.TurnContext) (string, error) {
 	req, err := x.question(ctx, s)
 	if err != nil {
 		return "", err
@@ -114,7 +115,7 @@ func (x *execution) decision(ctx context.Context, s TurnContext) (string, error)
 
 // considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
 // then no model is asked.
-func (x *execution) considered(ctx context.Context, s *TurnContext) (claimed bool, err error) {
+func (x *execution) considered(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
 	voices := len(x.unread(x.about(*s), voice)) > 0
 	if _, _, claimed = x.claimant(*s); claimed && !voices {
 		return true, nil
@@ -166,7 +167,7 @@ func (x *execution) rememberSilence(v chat.Verdict) error {
 }
 
 // question is what the model is asked, about the end of the conversation.
-func (x *execution) question(ctx context.Context, s TurnContext) (llm.Request, error) {
+func (x *execution) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
 	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.InTranscript() {

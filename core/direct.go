@@ -6,18 +6,19 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
 )
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
 // else was said in it would stay without an answer.
-func (x *execution) claimant(s TurnContext) (t *tool, params json.RawMessage, ok bool) {
+func (x *execution) claimant(s action.TurnContext) (t *action.Tool, params json.RawMessage, ok bool) {
 	if len(x.run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
 	}
-	for _, t := range x.rt.toolbox.all {
-		if m, is := t.Action.(Matcher); is && x.rt.offers(t, s) {
+	for _, t := range x.rt.toolbox.All {
+		if m, is := t.Action.(action.Matcher); is && x.rt.offers(t, s) {
 			if params, ok := x.match(t, m, s); ok {
 				return t, params, true
 			}
@@ -27,10 +28,10 @@ func (x *execution) claimant(s TurnContext) (t *tool, params json.RawMessage, ok
 }
 
 // match asks one action. If that breaks, it has claimed nothing.
-func (x *execution) match(t *tool, m Matcher, s TurnContext) (params json.RawMessage, ok bool) {
+func (x *execution) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.spec.Name,
+			x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.Def.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			params, ok = nil, false
 		}
@@ -48,7 +49,7 @@ func (x *execution) direct(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	c := llm.ToolCall{ID: x.callID(""), Name: t.spec.Name, Parameters: params}
+	c := llm.ToolCall{ID: x.callID(""), Name: t.Def.Name, Parameters: params}
 	x.stage(c, answer.Tool{Stage: answer.StageStart})
 	if _, err := x.act(ctx, c); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -211,7 +212,7 @@ func TestWithdrawOrFreeze(t *testing.T) {
 // Statuses alone are taken back too.
 func TestStatusesAreWithdrawn(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			c.Update("a long status line, which is not text of the model")
 			return lasts(time.Hour)(ctx, c)
 		}})

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/event"
 )
@@ -35,12 +35,12 @@ func (d *diary) actions() (words []string) {
 
 // Every call that was started is completed once, on every path; one that never started is not heard of.
 func TestActionEvents(t *testing.T) {
-	ends := func(err error) func(context.Context, *core.Call) (core.Result, error) {
-		return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, err }
+	ends := func(err error) func(context.Context, *action.Call) (action.Result, error) {
+		return func(context.Context, *action.Call) (action.Result, error) { return action.Result{}, err }
 	}
-	heeds := func(ctx context.Context, _ *core.Call) (core.Result, error) {
+	heeds := func(ctx context.Context, _ *action.Call) (action.Result, error) {
 		<-ctx.Done()
-		return core.Result{}, context.Cause(ctx)
+		return action.Result{}, context.Cause(ctx)
 	}
 	after := func(do func(w *world, n *node)) func(*world, *node) chat.Accepted {
 		return func(w *world, n *node) chat.Accepted {
@@ -60,18 +60,18 @@ func TestActionEvents(t *testing.T) {
 	}{
 		"well":     {&fakeAction{}, "{}", say, []string{started, "c completed"}},
 		"fails":    {&fakeAction{do: ends(errors.New("out of tea"))}, "{}", say, []string{started, "c failed"}},
-		"panics":   {&fakeAction{do: func(context.Context, *core.Call) (core.Result, error) { panic("no tea") }}, "{}", say, []string{started, "c failed"}},
+		"panics":   {&fakeAction{do: func(context.Context, *action.Call) (action.Result, error) { panic("no tea") }}, "{}", say, []string{started, "c failed"}},
 		"too slow": {&fakeAction{do: heeds, limit: time.Second}, "{}", say, []string{started, "c failed"}},
-		"left behind": {&fakeAction{do: func(context.Context, *core.Call) (core.Result, error) {
+		"left behind": {&fakeAction{do: func(context.Context, *action.Call) (action.Result, error) {
 			time.Sleep(70 * time.Second)
-			return core.Result{}, nil
+			return action.Result{}, nil
 		}}, "{}", say, []string{started, "c failed"}},
 		"quiet":       {&fakeAction{quiet: true}, "{}", say, []string{started, "c completed"}},
 		"wrong":       {&fakeAction{}, "[", say, nil},
 		"stopped":     {&fakeAction{do: heeds}, "{}", after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c stopped"}},
 		"superseded":  {&fakeAction{do: heeds}, "{}", after(func(w *world, n *node) { w.ended(n.say("no, wait")) }), []string{started, "c superseded"}},
 		"out of time": {&fakeAction{do: heeds, limit: time.Hour}, "{}", say, []string{started, "c timeout"}},
-		"writes, though it is stopped": {&fakeAction{do: lasts(30 * time.Second), effect: core.Writes}, "{}",
+		"writes, though it is stopped": {&fakeAction{do: lasts(30 * time.Second), effect: action.Writes}, "{}",
 			after(func(_ *world, n *node) { n.stop(room) }), []string{started, "c completed"}},
 		"shut down, and adopted": {&fakeAction{do: heeds, limit: time.Hour}, "{}", after(func(w *world, n *node) { n.shutdown(); w.start() }),
 			[]string{started, "c failed"}},
@@ -100,8 +100,8 @@ func TestActionEventsSayWhatHappened(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := &diary{}
 		w.cfg.Observers = []event.Observer{d}
-		w.plug(&fakeAction{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *core.Call) (core.Result, error) {
-			return core.Result{Text: "half"}, errors.New("it is broken")
+		w.plug(&fakeAction{name: "LIKE", schema: likes, do: lasts(3 * time.Second)}, &fakeAction{name: "BREAK", do: func(context.Context, *action.Call) (action.Result, error) {
+			return action.Result{Text: "half"}, errors.New("it is broken")
 		}})
 		w.model.queue([]step{call(0, "a", "like", `{"what":"tea"}`), call(1, "b", "BREAK", "{}")})
 		acc := w.start().say("go")

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -101,7 +101,7 @@ func TestRunEvents(t *testing.T) {
 			inWorld(t, func(w *world) {
 				d := &diary{}
 				w.cfg.Turns.First, w.cfg.Turns.Idle, w.cfg.Turns.Limit = 2*time.Hour, 2*time.Hour, 2*time.Minute
-				w.cfg.Plugins = []core.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
+				w.cfg.Plugins = []action.Plugin{{Name: "diary", Observers: []event.Observer{d}}}
 				n := w.start()
 				acc := c.play(w, n)
 				w.ended(acc)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -194,11 +195,11 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 		w.cfg.Store = s.double
 		w.cfg.Access.Direct = core.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
-		do := &fakeAction{name: "WRITE", effect: core.Writes, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		do := &fakeAction{name: "WRITE", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("Under way.")
-			return core.Result{Text: "done"}, nil
+			return action.Result{Text: "done"}, nil
 		}}
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{do}, Choosers: []core.ChoiceHandler{&chooser{says: "So be it."}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{do}, Choosers: []action.ChoiceHandler{&chooser{says: "So be it."}}}}
 		s.n = w.start()
 		story(s)
 		synctest.Wait()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
 )
@@ -71,7 +72,7 @@ func TestCutParameters(t *testing.T) {
 				continue // the others end alike
 			}
 			inWorld(t, func(w *world) {
-				remove := &fakeAction{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
+				remove := &fakeAction{name: "DELETE", effect: action.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
 				w.plug(remove)
 				w.model.queue([]step{call(0, "c", "DELETE", whole[:cut]), finish(end)}, []step{write("Done.")})
 				acc := w.start().say("Delete it")

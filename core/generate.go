@@ -136,7 +136,7 @@ func (x *execution) resolveReservedActions(ctx context.Context, st *state, r *ro
 	for i, c := range r.calls {
 		if c.ID == "" { // nobody has seen anything of it yet
 			r.calls[i].ID = x.callID("")
-			x.block(r.calls[i], r.step).written = r.form
+			x.block(r.calls[i], r.step).Written = r.form
 			x.begin(r.calls[i], r.step)
 		}
 	}
@@ -160,7 +160,7 @@ const (
 func (r *round) reservedAction(c llm.ToolCall) string {
 	word := strings.ToUpper(strings.TrimSpace(c.Name))
 	is := slices.Contains([]string{replyWord, ignoreWord, noneWord, stopWord}, word)
-	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.rt.toolbox.find(c.Name) == nil) {
+	if is && (r.form && len(c.Parameters) <= len("{}") || r.x.rt.toolbox.Find(c.Name) == nil) {
 		return word
 	}
 	return ""
@@ -183,8 +183,8 @@ func (t *decisionTrace) add(r *round) {
 	}
 	for _, c := range r.calls {
 		name := c.Name
-		if known := r.x.rt.toolbox.find(name); known != nil {
-			name = known.spec.Name
+		if known := r.x.rt.toolbox.Find(name); known != nil {
+			name = known.Def.Name
 		}
 		if name == providerToolName {
 			t.Providers = append(t.Providers, requestedProviders(c.Parameters)...)

@@ -112,7 +112,7 @@ func (x *execution) saidSoFar() []llm.Message {
 func (x *execution) resultsSoFar() string {
 	var b strings.Builder
 	for _, a := range x.acted {
-		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, text.Quote(text.Excerpt(a.told(), maxTold)))
+		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, text.Quote(text.Excerpt(a.ForModel(), maxTold)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -116,7 +116,7 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	}()
 	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.permits}
 	if !r.rest { // there is only text to go on with
-		opt.Known = func(name string) bool { return r.x.rt.toolbox.find(name) != nil }
+		opt.Known = func(name string) bool { return r.x.rt.toolbox.Find(name) != nil }
 	}
 	r.scan = scan.New(opt)
 	for c, err := range r.x.rt.cfg.Models.Large.Generate(ctx, req) {

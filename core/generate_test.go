@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -73,9 +74,9 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Generation.Mode = mode
-				roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+				roll := &fakeAction{name: "ROLL", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 					c.Update("🎲 rolling " + string(c.Parameters))
-					return core.Result{Text: "4"}, nil
+					return action.Result{Text: "4"}, nil
 				}}
 				w.plug(roll)
 				w.model.queue(modes[mode]...)
@@ -123,7 +124,7 @@ func TestActionsNamedLikeReservedWords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Generation.Mode = c.mode
-				a := &fakeAction{name: c.action, do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: "done"}, nil }}
+				a := &fakeAction{name: c.action, do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: "done"}, nil }}
 				w.plug(a)
 				w.model.queue(c.rounds...)
 				acc := w.start().say("A")
@@ -238,13 +239,13 @@ func TestFormRetries(t *testing.T) {
 
 // provider tells what a test says.
 type provider struct {
-	spec core.ProviderSpec
+	spec action.ProviderSpec
 	text string
 }
 
-func (p provider) Spec() core.ProviderSpec { return p.spec }
-func (p provider) Provide(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return core.ProviderResult{Text: p.text}, nil
+func (p provider) Spec() action.ProviderSpec { return p.spec }
+func (p provider) Provide(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return action.ProviderResult{Text: p.text}, nil
 }
 
 // An answer that names a provider is asked for once more, with what that tells.
@@ -252,8 +253,8 @@ func TestFormAsksProviders(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.asForm()
 		roll := &fakeAction{name: "ROLL"}
-		w.cfg.Plugins = []core.Plugin{{
-			Name: "test", Actions: []core.Action{roll}, Providers: []core.Provider{provider{core.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
+		w.cfg.Plugins = []action.Plugin{{
+			Name: "test", Actions: []action.Action{roll}, Providers: []action.Provider{provider{action.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
 		}}
 		w.model.queue(
 			[]step{write("<response><thought>one</thought><actions>REPLY,ROLL</actions><providers>WEATHER, UNKNOWN</providers><text>Let me see.</text></response>")},
@@ -277,8 +278,8 @@ func TestFormAsksProviders(t *testing.T) {
 // where there is nobody to ask no such call is offered.
 func TestNativeAsksProviders(t *testing.T) {
 	inWorld(t, func(w *world) {
-		weather := provider{core.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains in Rome."}
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Providers: []core.Provider{weather, says("TIDE", "high")}}}
+		weather := provider{action.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains in Rome."}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Providers: []action.Provider{weather, says("TIDE", "high")}}}
 		w.model.queue(
 			[]step{write("Let me see."), call(0, "a", "ASK_PROVIDERS", `{"names":["WEATHER"]}`), call(1, "b", "ASK_PROVIDERS", `{"names":["TIDE"]}`)},
 			[]step{write("It rains.")})
@@ -340,8 +341,8 @@ func TestMultiStep(t *testing.T) {
 		w.asForm()
 		w.cfg.Generation.MultiStep = true
 		a, b := shower("A", "found a"), shower("B", "found b")
-		w.cfg.Plugins = []core.Plugin{{
-			Name: "test", Actions: []core.Action{a, b}, Providers: []core.Provider{provider{core.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
+		w.cfg.Plugins = []action.Plugin{{
+			Name: "test", Actions: []action.Action{a, b}, Providers: []action.Provider{provider{action.ProviderSpec{Name: "WEATHER", Dynamic: true}, "It rains in Rome."}},
 		}}
 		decide := func(providers, action, finish string) []step {
 			return []step{write("<response><thought>secret</thought><providers>" + providers + "</providers><action>" + action +
@@ -366,9 +367,9 @@ func TestMultiStep(t *testing.T) {
 
 // shower shows its name, and tells the model something.
 func shower(name, tells string) *fakeAction {
-	return &fakeAction{name: name, do: func(_ context.Context, c *core.Call) (core.Result, error) {
+	return &fakeAction{name: name, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 		c.Update(name)
-		return core.Result{Text: tells}, nil
+		return action.Result{Text: tells}, nil
 	}}
 }
 

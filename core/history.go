@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
@@ -24,44 +25,15 @@ func withTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	return m
 }
 
-// Transcript is the conversation in lines, each with its author's name; further lines of a message are indented. No text can
-// pass for a message of somebody else (SE-08).
-func (s TurnContext) Transcript() string {
-	var b strings.Builder
-	if s.Summary != "" {
-		b.WriteString("(Summary of the conversation so far: " + text.Quote(s.Summary) + ")\n")
-	}
-	for _, m := range s.Recent {
-		b.WriteString(s.line(m) + "\n")
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
-
-func (s TurnContext) line(m chat.Memory) string {
-	return s.speaker(m) + ": " + text.Quote(m.PromptText())
-}
-
-// speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
-func (s TurnContext) speaker(m chat.Memory) string {
-	name := text.Label(m.Name)
-	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
-	case name == "":
-		return "somebody"
-	case m.Author != s.Agent.Entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(text.Plain(o), text.Plain(name)) }):
-		return name + " (a person)"
-	}
-	return name
-}
-
 // modelMessage is what a model is told of m.
-func modelMessage(s TurnContext, m chat.Memory) llm.Message {
+func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
 		return llm.Message{Role: llm.RoleAssistant, Text: m.Text}
 	case s.Private || m.Name == "":
 		return llm.Message{Role: llm.RoleUser, Text: guard(m.PromptText(), contextTag)}
 	}
-	return llm.Message{Role: llm.RoleUser, Text: guard(s.line(m), contextTag)}
+	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
 }
 
 // conversation is the part of what was said that prompts hold.

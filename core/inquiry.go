@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/llm"
 )
 
@@ -29,11 +30,11 @@ func (rt *Runtime) inquire() error {
 	if len(q.sources) == 0 {
 		return nil
 	}
-	return rt.toolbox.add(q, rt.cfg.Schema)
+	return rt.toolbox.Add(q, rt.cfg.Schema)
 }
 
-// Spec implements [Action].
-func (q providerTool) Spec() ActionSpec {
+// Spec implements [action.Action].
+func (q providerTool) Spec() action.ActionSpec {
 	description, names := "Gives you more information when you need it to answer:", []string{}
 	for _, s := range q.sources {
 		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
@@ -43,11 +44,11 @@ func (q providerTool) Spec() ActionSpec {
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
-	return ActionSpec{Name: providerToolName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: Reads}
+	return action.ActionSpec{Name: providerToolName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
 }
 
-// Available implements [Conditional]: a form has a place of its own for the names.
-func (q providerTool) Available(s TurnContext) bool {
+// Available implements [action.Conditional]: a form has a place of its own for the names.
+func (q providerTool) Available(s action.TurnContext) bool {
 	return q.rt.cfg.Generation.Mode == Native && q.rt.stateOf(s).native()
 }
 
@@ -56,18 +57,18 @@ func (st *state) tools() (all []llm.Tool) {
 	for _, a := range st.scene.Actions {
 		all = append(all, a.Tool())
 	}
-	if q := st.rt.toolbox.find(providerToolName); q != nil && st.rt.offers(q, st.scene) {
-		all = append(all, q.spec.Tool())
+	if q := st.rt.toolbox.Find(providerToolName); q != nil && st.rt.offers(q, st.scene) {
+		all = append(all, q.Def.Tool())
 	}
 	return all
 }
 
-// Act implements [Action].
-func (q providerTool) Act(ctx context.Context, c *Call) (Result, error) {
+// Act implements [action.Action].
+func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	st := q.rt.stateOf(c.Scene)
 	st.askNamed(ctx, requestedProviders(c.Parameters))
-	all := func(ProviderSpec) bool { return true }
-	return Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They returned nothing.")}, nil
+	all := func(action.ProviderSpec) bool { return true }
+	return action.Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They returned nothing.")}, nil
 }
 
 // requestedProviders are the names that an inquiry asks for.

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -32,8 +33,8 @@ func TestSecondMessageDuringASlowAction(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				slow := &fakeAction{name: "WRITE", effect: core.Writes, do: lasts(20 * time.Second)}
-				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []core.Plugin{{Name: "test", Actions: []core.Action{slow}}}
+				slow := &fakeAction{name: "WRITE", effect: action.Writes, do: lasts(20 * time.Second)}
+				w.cfg.Turns.Direct, w.cfg.Plugins = c.policy, []action.Plugin{{Name: "test", Actions: []action.Action{slow}}}
 				d := w.watch()
 				a := w.start()
 				b := a

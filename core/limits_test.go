@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -145,7 +146,7 @@ func TestLimitOfTokens(t *testing.T) {
 func TestLimitBetweenSteps(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.limit(core.Limits{Total: core.Cost{Tokens: 2500}}, w.store)
-		w.cfg.Plugins = []core.Plugin{{Name: "test", Actions: []core.Action{&fakeAction{name: "ROLL"}}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}}}}
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
 		said := n.writes("ada", "Hello")

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -18,10 +18,10 @@ import (
 )
 
 // evaluator is one made of a function.
-type evaluator func(ctx context.Context, s core.TurnContext, said chat.Memory) error
+type evaluator func(ctx context.Context, s action.TurnContext, said chat.Memory) error
 
 func (evaluator) Name() string { return "TEST" }
-func (e evaluator) Evaluate(ctx context.Context, s core.TurnContext, said chat.Memory) error {
+func (e evaluator) Evaluate(ctx context.Context, s action.TurnContext, said chat.Memory) error {
 	return e(ctx, s, said)
 }
 
@@ -31,10 +31,10 @@ func TestEvaluators(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var begun, ended atomic.Int32
 		w.cfg.Grace = time.Minute
-		w.cfg.Plugins = []core.Plugin{{Name: "p", Evaluators: []core.Evaluator{
-			evaluator(func(context.Context, core.TurnContext, chat.Memory) error { panic("broken") }),
-			evaluator(func(context.Context, core.TurnContext, chat.Memory) error { return errors.New("no") }),
-			evaluator(func(_ context.Context, s core.TurnContext, said chat.Memory) error {
+		w.cfg.Plugins = []action.Plugin{{Name: "p", Evaluators: []action.Evaluator{
+			evaluator(func(context.Context, action.TurnContext, chat.Memory) error { panic("broken") }),
+			evaluator(func(context.Context, action.TurnContext, chat.Memory) error { return errors.New("no") }),
+			evaluator(func(_ context.Context, s action.TurnContext, said chat.Memory) error {
 				begun.Add(1)
 				if said.Text != "You said: "+s.Message.Text || w.said(said.ID) != said.Text {
 					t.Errorf("it looks back on %q after %q", said.Text, s.Message.Text)
@@ -77,7 +77,7 @@ func TestReflection(t *testing.T) {
 			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
 		}}
 		w.cfg.Models.Small = small
-		w.cfg.Plugins = []core.Plugin{essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store, Journal: w.store})}
+		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store, Journal: w.store})}
 		n := w.start()
 		for range 4 {
 			w.ended(n.say("I keep bees"))

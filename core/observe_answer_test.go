@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -66,11 +67,11 @@ func (r *reader) all() []string {
 func (w *world) observed(os ...event.Observer) chat.Accepted {
 	w.watched()
 	w.cfg.Observers = append(w.cfg.Observers, os...)
-	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+	w.plug(&fakeAction{name: "PLAY", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 		time.Sleep(time.Second) // what comes at one moment may be told at once
 		c.Update("loading", llm.File{Data: []byte("GIF89a")}, llm.File{Data: []byte("no picture")})
 		time.Sleep(time.Second)
-		return core.Result{Text: "it plays", Files: []llm.File{{Data: []byte("GIF87a")}}}, nil
+		return action.Result{Text: "it plays", Files: []llm.File{{Data: []byte("GIF87a")}}}, nil
 	}})
 	w.model.queue([]step{write("I "), pause(time.Second), write("play."), call(0, "c", "PLAY", `{"a":`), pause(time.Second), call(0, "", "", `1}`), pause(time.Second)},
 		[]step{pause(time.Second), write("Enjoy.")})
@@ -159,14 +160,14 @@ func TestObserversChangeNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
 		w.cfg.Observers = append(w.cfg.Observers, vandal{})
-		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
-			core.NewProgress(c).Important("mind")
+		w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
+			action.NewProgress(c).Important("mind")
 			c.Update("here", llm.File{Type: "text/plain", Name: "a.txt", Data: []byte("a")})
 			if err := c.Ask(ctx, chat.Question{Options: []string{"Yes", "No"}, Chooser: core.AsMessage}); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			time.Sleep(time.Second)
-			return core.Result{Text: "ok"}, nil
+			return action.Result{Text: "ok"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well?")})
 		n := w.start()
@@ -207,12 +208,12 @@ func TestAddedToACallIsObserved(t *testing.T) {
 		r := &reader{}
 		w.watched()
 		w.cfg.Observers = append(w.cfg.Observers, r)
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("loading")
 			time.Sleep(time.Second)
 			c.Append(" more")
 			time.Sleep(time.Second)
-			return core.Result{Text: "ok"}, nil
+			return action.Result{Text: "ok"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Second), write("Well.")})
 		n := w.start()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -37,7 +38,7 @@ func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Quest
 func (x *execution) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(x.life)
 	defer cancel(nil)
-	if q.Chooser == awaited {
+	if q.Chooser == action.Awaited {
 		for _, over := range []context.Context{asker, x.work} {
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}

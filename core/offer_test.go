@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
 
 // waiting plays a story in which an action asks Ada which track to play, a second after she has asked for one.
-func waiting(t *testing.T, effect core.Effect, then []step, play func(w *world, n *node, a *asking, acc chat.Accepted)) {
+func waiting(t *testing.T, effect action.Effect, then []step, play func(w *world, n *node, a *asking, acc chat.Accepted)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.People["bob"] = true
@@ -37,15 +38,15 @@ type asking struct {
 	err         error
 }
 
-func (a *asking) act(ctx context.Context, c *core.Call) (core.Result, error) {
+func (a *asking) act(ctx context.Context, c *action.Call) (action.Result, error) {
 	a.begun = time.Now()
 	a.chosen, a.err = c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 	if a.over = time.Now(); a.err != nil {
-		return core.Result{}, a.err
+		return action.Result{}, a.err
 	}
 	time.Sleep(time.Second)
 	c.Update("Now playing " + a.chosen.Options[a.chosen.Choice])
-	return core.Result{Text: "it plays"}, nil
+	return action.Result{Text: "it plays"}, nil
 }
 
 // offered is what can be chosen in a run now, as somebody sees who watches it.
@@ -70,7 +71,7 @@ func TestChoose(t *testing.T) {
 			return w.start().tell(chat.Choice(pressed(q, 1)))
 		},
 	} {
-		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
 				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
@@ -128,7 +129,7 @@ func TestChooseInVain(t *testing.T) {
 			}
 		}, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, ""},
 	} {
-		for _, effect := range []core.Effect{core.Reads, core.Writes} {
+		for _, effect := range []action.Effect{action.Reads, action.Writes} {
 			t.Run(name, func(t *testing.T) {
 				waiting(t, effect, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 					q := w.question(acc)
@@ -139,7 +140,7 @@ func TestChooseInVain(t *testing.T) {
 					time.Sleep(10 * time.Minute)
 					synctest.Wait()
 					want := c.err
-					if effect == core.Writes { // such an action is not cut off
+					if effect == action.Writes { // such an action is not cut off
 						want = chat.ErrUnanswered
 					}
 					if took := a.over.Sub(a.begun); !errors.Is(a.err, want) || took < c.after || took > c.after+3*time.Second {
@@ -170,15 +171,15 @@ func (w *world) openQuestions() []chat.Question {
 func TestChooseTwice(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var chosen []string
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			for _, options := range [][]string{{"Dunes", "Rain"}, {"Loud", "Soft"}} {
 				q, err := c.Choose(ctx, "Which?", chat.Question{Options: options})
 				if err != nil {
-					return core.Result{}, err
+					return action.Result{}, err
 				}
 				chosen = append(chosen, q.Options[q.Choice])
 			}
-			return core.Result{Text: "ok"}, nil
+			return action.Result{Text: "ok"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 		n := w.start()
@@ -197,7 +198,7 @@ func TestChooseTwice(t *testing.T) {
 
 // ST-18: who adopts the turn shows nothing before its end, so nobody can choose, and is told at once.
 func TestChooseAfterACrash(t *testing.T) {
-	waiting(t, core.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
+	waiting(t, action.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 		first := w.question(acc)
 		w.model.queue([]step{write("Another time.")})
 		n.kill()
@@ -222,14 +223,14 @@ func TestChooseAfterACrash(t *testing.T) {
 func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := &chooser{says: "Skipped."}
-		w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "choosers", Choosers: []core.ChoiceHandler{c}})
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+		w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{c}})
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 			call.Update("Now playing Dunes, at full length.")
 			if err := call.Ask(ctx, chat.Question{Options: []string{"Skip", "Louder"}, Chooser: "test"}); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			time.Sleep(30 * time.Second)
-			return core.Result{Text: "it was played"}, nil
+			return action.Result{Text: "it was played"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 		n := w.start()
@@ -256,9 +257,9 @@ func TestChosenWhileTheTurnGoesOn(t *testing.T) {
 // When the time of the action is over, so is its question, though the turn goes on.
 func TestChooseTooSlowly(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.plug(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", limit: time.Minute, do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			_, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
-			return core.Result{}, err
+			return action.Result{}, err
 		}})
 		w.model.queue([]step{call(0, "a", "PLAY", "{}")}, []step{pause(30 * time.Second), write("Another time.")})
 		n := w.start()

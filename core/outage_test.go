@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -50,7 +51,7 @@ func TestStoreIsDownForAMinute(t *testing.T) {
 					return nil
 				}}
 				p.wrap(&w.cfg)
-				a := &fakeAction{name: "WRITE", effect: core.Writes}
+				a := &fakeAction{name: "WRITE", effect: action.Writes}
 				w.plug(a)
 				w.model.queue([]step{write(fox), pause(time.Second), call(0, "a", "WRITE", "{}")}, []step{write("Done.")})
 				n := w.start()
@@ -167,7 +168,7 @@ func TestLostRun(t *testing.T) {
 					return nil
 				}}
 				p.wrap(&w.cfg)
-				w.plug(&fakeAction{name: "WRITE", effect: core.Writes})
+				w.plug(&fakeAction{name: "WRITE", effect: action.Writes})
 				w.model.queue([]step{write(fox), pause(10 * time.Second), call(0, "a", "WRITE", "{}"), pause(time.Minute)}, []step{write("Done.")})
 				n := w.start()
 				m := w.message(room, "ada", "A")

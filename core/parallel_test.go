@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -156,12 +157,12 @@ func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
 func TestChoicesMakeRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 1
-		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			if err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
-			return core.Result{Text: q.Options[q.Choice]}, nil
+			return action.Result{Text: q.Options[q.Choice]}, nil
 		}})
 		n := w.start()
 		w.model.play = func(r llm.Request) []step {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -60,7 +61,7 @@ func TestWhoTriggersPays(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.limit(core.Limits{Person: core.Cost{Messages: 100}}, w.store)
 				w.cfg.Access.People["bob"] = true
-				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "paid", Choosers: []core.ChoiceHandler{paid{w.cfg.Models.Large}}})
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", Choosers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()
 				hello := w.message(group, "ada", "Hello")
 				hello.Addressed = true

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/event"
 	"parley/core/llm"
@@ -24,8 +25,8 @@ var (
 )
 
 // perform runs an action, and tells observers of its start and of its end.
-func (x *execution) perform(ctx context.Context, t *tool, c llm.ToolCall, params json.RawMessage) (Result, error) {
-	info, start := event.ActionInfo{RunInfo: x.info, Call: c.ID, Action: t.spec.Name, Parameters: params}, time.Now()
+func (x *execution) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
+	info, start := event.ActionInfo{RunInfo: x.info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
 	x.rt.emit(event.ActionStarted{ActionInfo: info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))
 	end := event.ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: event.ActionOutput(r)}
@@ -41,15 +42,15 @@ func (x *execution) perform(ctx context.Context, t *tool, c llm.ToolCall, params
 
 // do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
 // left behind: nobody can end it, and nobody waits for it.
-func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
-	limit := t.spec.Limit
+func (x *execution) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
+	limit := t.Def.Limit
 	if limit == 0 {
 		limit = actLimit
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
 	defer cancel()
 	type outcome struct {
-		Result
+		action.Result
 		error
 	}
 	done := make(chan outcome, 1)
@@ -72,7 +73,7 @@ func (x *execution) do(ctx context.Context, t *tool, c *Call) (Result, error) {
 	case o := <-done:
 		return o.Result, o.error
 	case <-time.After(cancelGrace):
-		return Result{}, fmt.Errorf("abandoned: %w", context.Cause(ctx))
+		return action.Result{}, fmt.Errorf("abandoned: %w", context.Cause(ctx))
 	}
 }
 

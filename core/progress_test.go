@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -17,15 +17,15 @@ import (
 
 func TestProgress(t *testing.T) {
 	for name, c := range map[string]struct {
-		play func(p *core.Progress)
+		play func(p *action.Progress)
 		want []string // what people see, in turn
 	}{
-		"what is soon over shows only its end": {func(p *core.Progress) {
+		"what is soon over shows only its end": {func(p *action.Progress) {
 			p.Update("looking")
 			time.Sleep(299 * time.Millisecond)
 			p.Complete("found")
 		}, []string{"found"}},
-		"what takes longer shows how it goes": {func(p *core.Progress) {
+		"what takes longer shows how it goes": {func(p *action.Progress) {
 			p.Update("looking")
 			time.Sleep(200 * time.Millisecond)
 			p.Update("searching")
@@ -33,13 +33,13 @@ func TestProgress(t *testing.T) {
 			p.Update("setting up")
 			p.Complete("playing")
 		}, []string{"searching", "setting up", "playing"}},
-		"what is important shows at once": {func(p *core.Progress) {
+		"what is important shows at once": {func(p *action.Progress) {
 			p.Update("looking")
 			p.Important("this costs money")
 			p.Update("buying")
 			p.Complete("bought")
 		}, []string{"this costs money", "buying", "bought"}},
-		"nothing after the end": {func(p *core.Progress) {
+		"nothing after the end": {func(p *action.Progress) {
 			p.Update("looking")
 			p.Fail("There is none.")
 			p.Update("looking on")
@@ -47,13 +47,13 @@ func TestProgress(t *testing.T) {
 			p.Complete("found")
 			time.Sleep(time.Second)
 		}, []string{"⚠️ There is none."}},
-		"an end alone":          {func(p *core.Progress) { p.Complete("done") }, []string{"done"}},
-		"no end: the last word": {func(p *core.Progress) { p.Update("looking"); time.Sleep(time.Second) }, []string{"looking"}},
+		"an end alone":          {func(p *action.Progress) { p.Complete("done") }, []string{"done"}},
+		"no end: the last word": {func(p *action.Progress) { p.Update("looking"); time.Sleep(time.Second) }, []string{"looking"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a answer.Answer
-				c.play(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
+				c.play(action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil)))
 				synctest.Wait()
 				if diff := cmp.Diff(c.want, a.View().History); diff != "" {
 					t.Error(diff)
@@ -66,7 +66,7 @@ func TestProgress(t *testing.T) {
 // Where nothing is shown before the end, what is important is told, and nothing else; however slow the reader is.
 func TestImportantIsNotLost(t *testing.T) {
 	var a answer.Answer
-	p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil))
+	p := action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil))
 	p.Important("this costs money")
 	p.Update("buying")
 	p.Important("one is left")
@@ -116,7 +116,7 @@ func TestProgressChoose(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var a answer.Answer
-				p := core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
+				p := action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, func(_ context.Context, q chat.Question) (<-chan chat.Question, error) {
 					answered := make(chan chat.Question, 1)
 					time.AfterFunc(max(c.chosen, time.Millisecond), func() {
 						if q.Choice = 1; c.chosen > 0 {
@@ -153,15 +153,15 @@ func TestProgressChoose(t *testing.T) {
 func TestProgressFiles(t *testing.T) {
 	file := llm.File{Name: "a.pdf", Type: "application/pdf", Data: []byte("a")}
 	for name, c := range map[string]struct {
-		end  func(p *core.Progress)
+		end  func(p *action.Progress)
 		want []llm.File
 	}{
-		"complete":           {func(p *core.Progress) { p.Complete("there", file) }, []llm.File{file}},
-		"complete, then not": {func(p *core.Progress) { p.Complete("there", file); p.Fail("gone") }, []llm.File{file}},
-		"fail":               {func(p *core.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
+		"complete":           {func(p *action.Progress) { p.Complete("there", file) }, []llm.File{file}},
+		"complete, then not": {func(p *action.Progress) { p.Complete("there", file); p.Fail("gone") }, []llm.File{file}},
+		"fail":               {func(p *action.Progress) { p.Fail("gone"); p.Complete("there", file) }, nil},
 	} {
 		var a answer.Answer
-		c.end(core.NewProgress(core.NewCall(&a, "DO", nil, core.TurnContext{}, nil, nil)))
+		c.end(action.NewProgress(action.NewCall(&a, "DO", nil, action.TurnContext{}, nil, nil)))
 		if diff := cmp.Diff(c.want, a.View().Files()); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -204,42 +205,42 @@ func turnsOf(r llm.Request) (all string) {
 
 // teller is a provider made of a function.
 type teller struct {
-	spec core.ProviderSpec
-	tell func(ctx context.Context) (core.ProviderResult, error)
+	spec action.ProviderSpec
+	tell func(ctx context.Context) (action.ProviderResult, error)
 }
 
-func (p teller) Spec() core.ProviderSpec { return p.spec }
-func (p teller) Provide(ctx context.Context, _ core.TurnContext) (core.ProviderResult, error) {
+func (p teller) Spec() action.ProviderSpec { return p.spec }
+func (p teller) Provide(ctx context.Context, _ action.TurnContext) (action.ProviderResult, error) {
 	return p.tell(ctx)
 }
 
 func says(name, text string) teller {
-	return teller{core.ProviderSpec{Name: name}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{Text: text}, nil }}
+	return teller{action.ProviderSpec{Name: name}, func(context.Context) (action.ProviderResult, error) { return action.ProviderResult{Text: text}, nil }}
 }
 
 // A provider that is late, fails or breaks is left out, counted, and nobody's end. They run side by side, and dynamic ones
 // only when they are named.
 func TestProvidersFailAlone(t *testing.T) {
 	inWorld(t, func(w *world) {
-		slow := func(ctx context.Context) (core.ProviderResult, error) {
+		slow := func(ctx context.Context) (action.ProviderResult, error) {
 			select {
 			case <-time.After(900 * time.Millisecond):
-				return core.ProviderResult{Text: "slow"}, nil
+				return action.ProviderResult{Text: "slow"}, nil
 			case <-ctx.Done():
-				return core.ProviderResult{}, ctx.Err()
+				return action.ProviderResult{}, ctx.Err()
 			}
 		}
-		deaf := func(context.Context) (core.ProviderResult, error) {
+		deaf := func(context.Context) (action.ProviderResult, error) {
 			time.Sleep(3 * time.Second)
-			return core.ProviderResult{Text: "deaf"}, nil
+			return action.ProviderResult{Text: "deaf"}, nil
 		}
-		w.cfg.Plugins = []core.Plugin{{Name: "p", Providers: []core.Provider{
+		w.cfg.Plugins = []action.Plugin{{Name: "p", Providers: []action.Provider{
 			says("GOOD", "good"),
-			teller{core.ProviderSpec{Name: "SLOW"}, slow}, teller{core.ProviderSpec{Name: "SLOW2"}, slow},
-			teller{core.ProviderSpec{Name: "DEAF"}, deaf},
-			teller{core.ProviderSpec{Name: "BAD"}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{}, errors.New("no") }},
-			teller{core.ProviderSpec{Name: "BROKEN"}, func(context.Context) (core.ProviderResult, error) { panic("broken") }},
-			teller{core.ProviderSpec{Name: "ASKED", Dynamic: true}, func(context.Context) (core.ProviderResult, error) { return core.ProviderResult{Text: "asked"}, nil }},
+			teller{action.ProviderSpec{Name: "SLOW"}, slow}, teller{action.ProviderSpec{Name: "SLOW2"}, slow},
+			teller{action.ProviderSpec{Name: "DEAF"}, deaf},
+			teller{action.ProviderSpec{Name: "BAD"}, func(context.Context) (action.ProviderResult, error) { return action.ProviderResult{}, errors.New("no") }},
+			teller{action.ProviderSpec{Name: "BROKEN"}, func(context.Context) (action.ProviderResult, error) { panic("broken") }},
+			teller{action.ProviderSpec{Name: "ASKED", Dynamic: true}, func(context.Context) (action.ProviderResult, error) { return action.ProviderResult{Text: "asked"}, nil }},
 		}}}
 		n := w.start()
 		begun := time.Now()
@@ -269,7 +270,7 @@ func TestProvidersFailAlone(t *testing.T) {
 func TestPromptFits(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Recall = core.Recall{Prompt: 2000, History: 2000}
-		w.cfg.Plugins = []core.Plugin{{Name: "p", Providers: []core.Provider{says("LONG", strings.Repeat("long ", 20000))}}}
+		w.cfg.Plugins = []action.Plugin{{Name: "p", Providers: []action.Provider{says("LONG", strings.Repeat("long ", 20000))}}}
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
 		for i := range 30 {
@@ -360,7 +361,7 @@ func TestSummary(t *testing.T) {
 func TestWorkOfAPlugin(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var began, ended int
-		w.cfg.Plugins = []core.Plugin{
+		w.cfg.Plugins = []action.Plugin{
 			{Name: "broken", Work: func(context.Context) { panic("broken") }},
 			{Name: "working", Work: func(ctx context.Context) {
 				began++

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/core/action"
 )
 
 // provideLimit is how long a provider may take that sets no limit of its own.
@@ -19,12 +21,12 @@ var errLate = errors.New("it took too long")
 
 // source is a provider with its spec.
 type source struct {
-	Provider
-	spec ProviderSpec
+	action.Provider
+	spec action.ProviderSpec
 }
 
 // newSources lists the plugins' providers in the order in which they tell.
-func newSources(plugins []Plugin) ([]source, error) {
+func newSources(plugins []action.Plugin) ([]source, error) {
 	var all []source
 	for _, p := range plugins {
 		for _, provider := range p.Providers {
@@ -41,7 +43,7 @@ func newSources(plugins []Plugin) ([]source, error) {
 
 // ask asks those providers who are picked and were not asked before, side by side. Who fails is left out, and the turn goes
 // on without.
-func (st *state) ask(ctx context.Context, pick func(ProviderSpec) bool) {
+func (st *state) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	var asked []source
 	for _, s := range st.rt.sources {
 		known := slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
@@ -61,7 +63,7 @@ func (st *state) ask(ctx context.Context, pick func(ProviderSpec) bool) {
 
 // askNamed asks the providers that an answer names, dynamic or not.
 func (st *state) askNamed(ctx context.Context, names []string) {
-	st.ask(ctx, func(spec ProviderSpec) bool {
+	st.ask(ctx, func(spec action.ProviderSpec) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
 	})
 }
@@ -75,11 +77,11 @@ func (st *state) lacks(names []string) bool {
 }
 
 // provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
-func (rt *Runtime) provide(ctx context.Context, s source, scene TurnContext) ProviderResult {
+func (rt *Runtime) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
 	type reply struct {
-		f   ProviderResult
+		f   action.ProviderResult
 		err error
 	}
 	done := make(chan reply, 1)
@@ -96,16 +98,16 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene TurnContext) Pro
 	if r.err != nil {
 		rt.counts.providers.Add(1)
 		rt.cfg.Log.Warn("a provider is skipped", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
-		return ProviderResult{}
+		return action.ProviderResult{}
 	}
 	return r.f
 }
 
 // callProvider is the call itself. A panic is its own failure and nobody else's.
-func callProvider(ctx context.Context, s source, scene TurnContext) (f ProviderResult, err error) {
+func callProvider(ctx context.Context, s source, scene action.TurnContext) (f action.ProviderResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			f, err = ProviderResult{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
+			f, err = action.ProviderResult{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
 	return s.Provide(ctx, scene)

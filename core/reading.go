@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/template"
@@ -33,7 +34,7 @@ var errReading = errors.New("reading the files took too long")
 
 // read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
-func (x *execution) read(ctx context.Context, s *TurnContext, wanted func(chat.Attachment) bool) {
+func (x *execution) read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
 	about := x.about(*s)
 	files := x.unread(about, wanted)
 	if len(files) == 0 {
@@ -72,7 +73,7 @@ func (x *execution) describe() string {
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
 // before. The latest come last.
-func (x *execution) about(s TurnContext) (about []chat.Memory) {
+func (x *execution) about(s action.TurnContext) (about []chat.Memory) {
 	replied := map[chat.MemoryID]bool{}
 	people := map[chat.EntityID]time.Time{} // when each asked first
 	for _, m := range s.Recent {
@@ -93,7 +94,7 @@ func (x *execution) about(s TurnContext) (about []chat.Memory) {
 }
 
 // learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
-func (x *execution) learn(s *TurnContext, m chat.Memory, read []chat.Attachment) {
+func (x *execution) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
 	now, err := x.rt.cfg.Store.Memory(x.life, m.ID)
 	if err == nil {
 		before := now.Files
@@ -153,7 +154,7 @@ func voice(f chat.Attachment) bool { return f.Voice }
 
 // viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
-func (x *execution) viewImages(ctx context.Context, s *TurnContext) []llm.File {
+func (x *execution) viewImages(ctx context.Context, s *action.TurnContext) []llm.File {
 	if !x.rt.cfg.Models.LargeVision || x.rt.cfg.Reader == nil {
 		return nil
 	}
@@ -183,11 +184,13 @@ func (x *execution) viewImages(ctx context.Context, s *TurnContext) []llm.File {
 }
 
 // questionText is the message that a turn answers, by its id.
-func questionText(s TurnContext) chat.MemoryID { return cmp.Or(s.Message.ID, chat.MemoryID(s.Run)) }
+func questionText(s action.TurnContext) chat.MemoryID {
+	return cmp.Or(s.Message.ID, chat.MemoryID(s.Run))
+}
 
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
-func (x *execution) worded(s TurnContext) func(chat.Attachment) bool {
+func (x *execution) worded(s action.TurnContext) func(chat.Attachment) bool {
 	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
 }
 

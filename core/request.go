@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
@@ -14,7 +15,7 @@ import (
 // request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
 // asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
 func (st *state) request(ctx context.Context) (llm.Request, error) {
-	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
+	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
 	limit := st.rt.cfg.Recall.filled().Prompt
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
@@ -40,7 +41,7 @@ type span struct{ from, to int }
 // draft is the prompt with what each provider told in at most limit tokens.
 func (st *state) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
-	v := st.values(p, func(s ProviderSpec) bool { return s.Stable }, limit)
+	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
 	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
 	if st.scene.Summary != "" {
@@ -52,7 +53,7 @@ func (st *state) draft(limit int) (llm.Request, span) {
 		req.Messages = append(req.Messages, modelMessage(st.scene, m))
 	}
 	history.to = len(req.Messages)
-	if now := st.fragments(func(s ProviderSpec) bool { return !s.Stable }, limit); now != "" {
+	if now := st.fragments(func(s action.ProviderSpec) bool { return !s.Stable }, limit); now != "" {
 		req.Messages = append(req.Messages, contextTurn(now))
 	}
 	for _, m := range st.scene.Recent[asked:] {
@@ -62,8 +63,8 @@ func (st *state) draft(limit int) (llm.Request, span) {
 }
 
 // askedFrom is where in Recent the messages begin that are answered.
-func askedFrom(s TurnContext) int {
-	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.inputs, m.ID) }); i >= 0 {
+func askedFrom(s action.TurnContext) int {
+	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.Answered, m.ID) }); i >= 0 {
 		return i
 	}
 	return len(s.Recent)

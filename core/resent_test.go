@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -17,7 +17,7 @@ func TestResentMessageIsNoChoice(t *testing.T) {
 	for _, elsewhere := range []bool{false, true} {
 		inWorld(t, func(w *world) {
 			a := &asking{}
-			w.plug(&fakeAction{name: "PLAY", effect: core.Writes, limit: time.Hour, do: a.act})
+			w.plug(&fakeAction{name: "PLAY", effect: action.Writes, limit: time.Hour, do: a.act})
 			w.model.queue([]step{write(fox), call(0, "a", "PLAY", "{}")}, []step{write("Enjoy.")})
 			n := w.start()
 			m := w.message(room, "ada", "Rain") // also the name of an option

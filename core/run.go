@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -25,12 +26,12 @@ type execution struct {
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
-	scene  TurnContext             // once the prompt is made
+	scene  action.TurnContext      // once the prompt is made
 	state  *state                  // likewise
 	paid   bool                    // this attempt is counted
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    chat.Memory             // what the run has said, once that is stored
-	acted  []Acted                 // the calls that have ended
+	acted  []action.Acted          // the calls that have ended
 	trace  decisionTrace           // how the answer came about
 
 	side       sync.WaitGroup // what goes on beside, until life is done
@@ -38,10 +39,10 @@ type execution struct {
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu      sync.Mutex
-	calls   map[string]*block  // by their ids
-	offered *answer.Choices    // what the answer asks
-	posted  bool               // there is, or may be, a message in sight
-	shown   map[int]chat.Shown // what this holder knows of its messages, by part
+	calls   map[string]*action.Block // by their ids
+	offered *answer.Choices          // what the answer asks
+	posted  bool                     // there is, or may be, a message in sight
+	shown   map[int]chat.Shown       // what this holder knows of its messages, by part
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,

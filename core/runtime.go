@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
@@ -30,11 +30,11 @@ type Config struct {
 	Store   Store
 	Tracker Tracker
 	Bus     Bus
-	Models  llm.Models // Large at least
-	Reader  Reader     // nil: nobody reads what is attached to messages
-	Plugins []Plugin   // may be empty
+	Models  llm.Models      // Large at least
+	Reader  Reader          // nil: nobody reads what is attached to messages
+	Plugins []action.Plugin // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
-	Schema SchemaCompiler
+	Schema action.SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.
 	Observers []event.Observer
 	Open      Opener
@@ -51,17 +51,13 @@ type Config struct {
 	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.
 }
 
-// SchemaCompiler turns a JSON schema of an object into a check that names the field and the reason of what is wrong. The
-// check is safe for concurrent use.
-type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)
-
 // Runtime answers messages.
 type Runtime struct {
 	cfg       Config
-	toolbox   toolbox
+	toolbox   action.Toolbox
 	sources   []source
 	listeners []*listener
-	choosers  map[string]ChoiceHandler
+	choosers  map[string]action.ChoiceHandler
 	live      live
 	bots      bots
 	tries     tries
@@ -92,7 +88,7 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
 	var err error
-	if rt.toolbox, err = newToolbox(cfg.Plugins, cfg.Schema); err != nil {
+	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
 	}
 	if rt.sources, err = newSources(cfg.Plugins); err != nil {
@@ -107,7 +103,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choosers = map[string]ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, awaited: waiter{}, letIn: approvalHandler{rt}}
+	rt.choosers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, letIn: approvalHandler{rt}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

@@ -2,21 +2,16 @@ package core
 
 import (
 	"context"
-	"slices"
 
+	"parley/core/action"
 	"parley/core/chat"
 )
 
-// Several says that what the turn answers was written by several people.
-func (s TurnContext) Several() bool {
-	return slices.ContainsFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.inputs, m.ID) && m.Author != s.Message.Author })
-}
-
 // recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
 // began is no part of it.
-func (x *execution) recall(ctx context.Context) (s TurnContext, err error) {
+func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error) {
 	err = x.persist(ctx, func() error {
-		s = x.rt.answering(TurnContext{Agent: x.rt.cfg.Agent, Run: x.run.ID, Private: x.run.RoomKind.Private(), inputs: x.run.Inputs})
+		s = x.rt.answering(action.TurnContext{Agent: x.rt.cfg.Agent, Run: x.run.ID, Private: x.run.RoomKind.Private(), Answered: x.run.Inputs})
 		s.Owner, s.Allowed = len(x.run.Inputs) > 0, len(x.run.Inputs) > 0
 		if s.Room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
@@ -43,7 +38,7 @@ func (x *execution) recall(ctx context.Context) (s TurnContext, err error) {
 }
 
 // rights takes from s what author may not do.
-func (x *execution) rights(ctx context.Context, author chat.EntityID, s *TurnContext) (err error) {
+func (x *execution) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
 		if s.Owner, err = x.rt.owns(ctx, author); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/llm"
 	"parley/core/template"
 	"parley/core/text"
@@ -35,7 +36,7 @@ const share = 8
 type state struct {
 	rt      *Runtime
 	set     promptSet // as it was when the turn began
-	scene   TurnContext
+	scene   action.TurnContext
 	outputs []providerOutput // in the order of the specs
 
 	pictures []llm.File // that the question is about
@@ -43,11 +44,11 @@ type state struct {
 
 // providerOutput is what one provider told.
 type providerOutput struct {
-	spec ProviderSpec
-	ProviderResult
+	spec action.ProviderSpec
+	action.ProviderResult
 }
 
-func (rt *Runtime) stateOf(s TurnContext) *state {
+func (rt *Runtime) stateOf(s action.TurnContext) *state {
 	return &state{rt: rt, set: *rt.prompts.Load(), scene: s}
 }
 
@@ -64,14 +65,14 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 	if !ok {
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
-	st.ask(ctx, func(spec ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
+	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
 	limit := st.rt.cfg.Recall.filled().Prompt
 	req := llm.Request{}
 	if speaks(name) {
 		req.System = st.scene.Agent.System
 	}
 	for fragments := limit / share; ; fragments /= 2 {
-		v := st.values(p, func(ProviderSpec) bool { return true }, fragments)
+		v := st.values(p, func(action.ProviderSpec) bool { return true }, fragments)
 		maps.Copy(v.Texts, more)
 		txt := strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses)))
 		if name == ContinueAnswer {
@@ -93,7 +94,7 @@ func speaks(name string) bool {
 }
 
 // feeds says whether a template needs what a provider tells.
-func feeds(s ProviderSpec, t *template.Template) bool {
+func feeds(s action.ProviderSpec, t *template.Template) bool {
 	needed := t.Uses("providers")
 	for _, v := range s.Values {
 		needed = needed || t.Uses(v)
@@ -102,7 +103,7 @@ func feeds(s ProviderSpec, t *template.Template) bool {
 }
 
 // fragments joins what those providers told that are picked, each in at most limit tokens.
-func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
+func (st *state) fragments(pick func(action.ProviderSpec) bool, limit int) string {
 	var texts []string
 	for _, t := range st.outputs {
 		text := text.CutTokens(strings.TrimSpace(t.Text), limit)
@@ -118,7 +119,7 @@ func (st *state) fragments(pick func(ProviderSpec) bool, limit int) string {
 
 // values are the variables of templates, for p: the conversation stands only in those that use it. Only those who are picked
 // tell something in the variable providers.
-func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) template.Values {
+func (st *state) values(p prompt, pick func(action.ProviderSpec) bool, limit int) template.Values {
 	s := st.scene
 	c := s.Agent.Character
 	texts := map[string]string{
@@ -151,7 +152,7 @@ func (st *state) values(p prompt, pick func(ProviderSpec) bool, limit int) templ
 	}
 	for _, m := range s.Recent {
 		if p.Uses("messages") {
-			lists["messages"] = append(lists["messages"], template.Item{"name": s.speaker(m), "text": text.Quote(m.PromptText())})
+			lists["messages"] = append(lists["messages"], template.Item{"name": s.Speaker(m), "text": text.Quote(m.PromptText())})
 		}
 	}
 	return template.Values{Texts: texts, Lists: lists}
@@ -164,7 +165,7 @@ func items(texts []string) (all []template.Item) {
 	return all
 }
 
-func actionNames(s TurnContext) []string {
+func actionNames(s action.TurnContext) []string {
 	names := []string{"REPLY", "IGNORE"}
 	for _, a := range s.Actions {
 		if a.Name != "REPLY" && a.Name != "IGNORE" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
@@ -33,7 +34,7 @@ func (x *execution) trimHistory(ctx context.Context) {
 			s.Attached = append(s.Attached, m)
 		}
 	}
-	longest := limits.Prompt / 2 / max(1, len(s.inputs))
+	longest := limits.Prompt / 2 / max(1, len(s.Answered))
 	c := keep(s.Recent, askedFrom(*s), summed, limits.History, longest)
 	s.Recent, x.lost = c.kept, c.lost && limits.Summaries
 }
@@ -49,7 +50,7 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	if err != nil {
 		return fmt.Errorf("read the summary of %s: %w", run.Room, err)
 	}
-	s := rt.answering(TurnContext{Agent: rt.cfg.Agent, Run: run.ID, Room: chat.Room{ID: run.Room, Kind: run.RoomKind}, Private: run.RoomKind.Private()})
+	s := rt.answering(action.TurnContext{Agent: rt.cfg.Agent, Run: run.ID, Room: chat.Room{ID: run.Room, Kind: run.RoomKind}, Private: run.RoomKind.Private()})
 	note := chat.RoomNote{Room: run.Room, Kind: chat.SummaryNote, At: time.Now()}
 	for _, n := range before {
 		note.First, note.Last, s.Summary = n.First, n.Last, n.Text

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/template"
 )
 
@@ -46,7 +47,7 @@ func TemplateName(key string) string {
 }
 
 // Variables are what every template may name; a list has the fields of its items. Beside these there are those of the
-// providers' [ProviderSpec.Values].
+// providers' [action.ProviderSpec.Values].
 func Variables() template.Vars {
 	vars := template.Vars{
 		"actions":          {"name", "description", "parameters"},
@@ -101,13 +102,13 @@ func (rt *Runtime) SetTemplates(texts map[string]string) error {
 }
 
 // CheckTemplates says what is wrong with the templates of plugins and of a character: a [*TemplateError], or nil.
-func CheckTemplates(plugins []Plugin, character map[string]string) error {
+func CheckTemplates(plugins []action.Plugin, character map[string]string) error {
 	_, err := newPromptSet(plugins, character)
 	return err
 }
 
 // newPromptSet takes each template from the character, or else from the last plugin that has it, or else the built-in one.
-func newPromptSet(plugins []Plugin, character map[string]string) (promptSet, error) {
+func newPromptSet(plugins []action.Plugin, character map[string]string) (promptSet, error) {
 	vars, texts := Variables(), map[string]string{}
 	for _, name := range TemplateNames() {
 		text, err := prompts.ReadFile("prompts/" + name + ".txt")

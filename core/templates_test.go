@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/template"
@@ -17,7 +18,7 @@ import (
 // Each is replaced while the gateway runs, or nothing is.
 func TestTemplateLevels(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Plugins = []core.Plugin{
+		w.cfg.Plugins = []action.Plugin{
 			{Name: "one", Templates: map[string]string{"messageHandler": "{{#if native}}one{{/if}}"}},
 			{Name: "two", Templates: map[string]string{"messageHandlerTemplate": "{{#if native}}two {{agentName}}{{/if}}"}},
 		}
@@ -53,7 +54,7 @@ func TestWrongTemplate(t *testing.T) {
 	bad := map[string]string{"shouldRespondTemplate": "{{#if agentName}}"}
 	for name, cfg := range map[string]core.Config{
 		"character": {Agent: chat.Agent{Templates: bad}},
-		"plugin":    {Plugins: []core.Plugin{{Name: "p", Templates: bad}}},
+		"plugin":    {Plugins: []action.Plugin{{Name: "p", Templates: bad}}},
 	} {
 		if _, err := core.New(cfg); err == nil || !strings.Contains(err.Error(), "template shouldRespond: line 1, column 1") {
 			t.Errorf("%s: %v", name, err)

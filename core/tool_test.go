@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -60,10 +61,10 @@ func TestParallelCallsDoNotMix(t *testing.T) {
 
 // A block ends once, in whatever way the call or its run does.
 func TestEveryBlockEndsOnce(t *testing.T) {
-	broken := func(context.Context, *core.Call) (core.Result, error) { panic("broken") }
+	broken := func(context.Context, *action.Call) (action.Result, error) { panic("broken") }
 	for name, c := range map[string]struct {
 		script []step
-		do     func(context.Context, *core.Call) (core.Result, error)
+		do     func(context.Context, *action.Call) (action.Result, error)
 		during func(n *node) // while the call is under way
 		want   string        // in its error
 	}{
@@ -105,22 +106,22 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 	}
 }
 
-func fail(why string) func(context.Context, *core.Call) (core.Result, error) {
-	return func(context.Context, *core.Call) (core.Result, error) { return core.Result{}, errors.New(why) }
+func fail(why string) func(context.Context, *action.Call) (action.Result, error) {
+	return func(context.Context, *action.Call) (action.Result, error) { return action.Result{}, errors.New(why) }
 }
 
 // What an action goes on saying after it has returned is not heard.
 func TestNothingAfterTheEnd(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()
-		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *core.Call) (core.Result, error) {
+		w.plug(&fakeAction{name: "DO", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("working")
 			time.AfterFunc(time.Second, func() {
 				c.Update("late")
 				c.Append("later")
 				c.Short("latest")
 			})
-			return core.Result{Text: "ok"}, nil
+			return action.Result{Text: "ok"}, nil
 		}})
 		w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{pause(time.Minute), write("Well.")})
 		n := w.start()
@@ -138,7 +139,7 @@ func TestCallShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a answer.Answer
 		a.Apply(textChange(0, "Let me see."))
-		c := core.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), core.TurnContext{}, nil, nil)
+		c := action.NewCall(&a, "READ", json.RawMessage(`{"path":"a.txt"}`), action.TurnContext{}, nil, nil)
 		c.Append("one") // the first one stands below what there is, as any
 		c.Append(", two")
 		c.Short("50 %\nof it")
@@ -155,7 +156,7 @@ func TestCallShows(t *testing.T) {
 		if diff := cmp.Diff(want, v.Segments[1].Tool); diff != "" {
 			t.Error(diff)
 		}
-		(&core.Call{}).Update("nobody hears it")
+		(&action.Call{}).Update("nobody hears it")
 	})
 }
 
@@ -181,13 +182,13 @@ func TestUpdateFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.watched()
-				w.plug(&fakeAction{name: "PAINT", do: func(_ context.Context, a *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "PAINT", do: func(_ context.Context, a *action.Call) (action.Result, error) {
 					a.Update("a sketch", file("1"), llm.File{Name: "empty"})
 					a.Short("half way") // leaves it
 					time.Sleep(time.Second)
 					a.Update("a painting", c.last...)
 					time.Sleep(time.Second)
-					return core.Result{Text: "there", Files: c.result}, nil
+					return action.Result{Text: "there", Files: c.result}, nil
 				}})
 				w.model.queue([]step{call(0, "a", "PAINT", "{}")}, []step{pause(time.Second), write("Well.")})
 				n := w.start()
@@ -243,7 +244,7 @@ func TestUpdateAndWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				c.prepare(w)
-				w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, call *core.Call) (core.Result, error) {
+				w.plug(&fakeAction{name: "DO", do: func(ctx context.Context, call *action.Call) (action.Result, error) {
 					shown, err := call.UpdateAndWait(ctx, "I look for it everywhere.")
 					if !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 						w.Errorf("waiting gave %v", err)
@@ -253,7 +254,7 @@ func TestUpdateAndWait(t *testing.T) {
 					} else if !c.posted && len(shown) != 0 {
 						w.Errorf("it stands in %+v", shown)
 					}
-					return core.Result{Text: "ok"}, nil
+					return action.Result{Text: "ok"}, nil
 				}})
 				w.model.queue([]step{call(0, "a", "DO", "{}")}, []step{write("Done.")})
 				n := w.start()

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/scan"
@@ -24,8 +25,8 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 		return !strings.Contains(x.untrusted().plain, text.Plain(raw))
 	}
 	for _, c := range calls {
-		t := x.rt.toolbox.find(c.Name)
-		if t == nil || t.spec.Effect != Reads || !x.rt.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
+		t := x.rt.toolbox.Find(c.Name)
+		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
 			return false
 		}
 	}
@@ -33,8 +34,8 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 }
 
 // quoted reports whether the model wrote c as text and may only repeat what it was given to read.
-func (x *execution) quoted(c llm.ToolCall, t *tool, params json.RawMessage) bool {
-	return x.block(c, 0).written && (x.quotes(c.Name, params) || x.quotes(t.spec.Name, params))
+func (x *execution) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
+	return x.block(c, 0).Written && (x.quotes(c.Name, params) || x.quotes(t.Def.Name, params))
 }
 
 // The text and the options of the question whether a call is carried out that may be a quote.
@@ -46,12 +47,12 @@ const (
 )
 
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
-func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *tool, params json.RawMessage) (refused string, err error) {
+func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}
 	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
-	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.spec.Name, shown), chat.Question{Options: []string{doIt, dont}})
+	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.Def.Name, shown), chat.Question{Options: []string{doIt, dont}})
 	switch {
 	case err == nil && q.Choice == 0:
 		return "", nil
@@ -62,7 +63,7 @@ func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *tool, params
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	}
-	return "", fmt.Errorf("ask for confirmation of %s: %w", t.spec.Name, err)
+	return "", fmt.Errorf("ask for confirmation of %s: %w", t.Def.Name, err)
 }
 
 // corpus is what the prompts of a turn hold that the asker did not write, in two forms.
@@ -95,7 +96,7 @@ func (x *execution) untrusted() corpus {
 		}
 	}
 	for _, a := range x.acted {
-		texts = append(texts, a.told())
+		texts = append(texts, a.ForModel())
 	}
 	all := strings.Join(texts, "\n")
 	forms := []string{all}
@@ -132,7 +133,7 @@ func (x *execution) quotes(name string, params json.RawMessage) bool {
 			return false
 		}
 	}
-	word := regexp.QuoteMeta(loosely(name))
+	word := regexp.QuoteMeta(action.LooseName(name))
 	if len(values) == 0 {
 		return regexp.MustCompile("[\"'=>:,(\\[`-]\\s*" + word + "\\s*([\"'<>,/(){}\\]`]|\\n|$)").MatchString(c.lower)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -30,8 +30,8 @@ func mails() map[string]string {
 
 // mailbox plugs in an action that reads a mail and one that sends.
 func (w *world) mailbox(mail string) (send *fakeAction) {
-	send = &fakeAction{name: "SEND_MAIL", similes: []string{"EMAIL"}, effect: core.Writes, schema: `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}}}`}
-	w.plug(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *core.Call) (core.Result, error) { return core.Result{Text: mail}, nil }})
+	send = &fakeAction{name: "SEND_MAIL", similes: []string{"EMAIL"}, effect: action.Writes, schema: `{"type":"object","properties":{"to":{"type":"string"},"text":{"type":"string"}}}`}
+	w.plug(send, &fakeAction{name: "READ_MAIL", do: func(context.Context, *action.Call) (action.Result, error) { return action.Result{Text: mail}, nil }})
 	return send
 }
 
@@ -86,12 +86,12 @@ func TestReadingCallAsText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				a := &fakeAction{name: "LOOK"}
-				p := core.Plugin{Name: "test", Actions: []core.Action{a}}
+				p := action.Plugin{Name: "test", Actions: []action.Action{a}}
 				if c.writes {
-					p.Actions = []core.Action{undeclared{a}}
+					p.Actions = []action.Action{undeclared{a}}
 				}
 				if c.tells != "" {
-					p.Providers = []core.Provider{provider{core.ProviderSpec{Name: "PAGE", Own: strings.HasPrefix(c.tells, "LOOK")}, c.tells}}
+					p.Providers = []action.Provider{provider{action.ProviderSpec{Name: "PAGE", Own: strings.HasPrefix(c.tells, "LOOK")}, c.tells}}
 				}
 				w.cfg.Plugins = append(w.cfg.Plugins, p)
 				n := w.start()
@@ -127,7 +127,7 @@ func TestReadingCallAsText(t *testing.T) {
 // undeclared is an action that says nothing of its effect.
 type undeclared struct{ *fakeAction }
 
-func (u undeclared) Spec() core.ActionSpec {
+func (u undeclared) Spec() action.ActionSpec {
 	s := u.fakeAction.Spec()
 	s.Effect = 0
 	return s
@@ -162,7 +162,7 @@ func TestWritingCallOfAMailIsConfirmed(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.asForm()
 				send := w.mailbox("")
-				w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "mail", Providers: []core.Provider{provider{core.ProviderSpec{Name: "MAIL"}, c.mail}}})
+				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, c.mail}}})
 				w.model.queue([]step{write(c.answer)}, []step{write("<response><text>Well.</text></response>")})
 				n := w.start()
 				acc := n.say("Read me the mail")
@@ -213,7 +213,7 @@ func TestTheAskersOwnWords(t *testing.T) {
 				if c.form {
 					w.asForm()
 				} else {
-					w.cfg.Plugins = append(w.cfg.Plugins, core.Plugin{Name: "mail", Providers: []core.Provider{provider{core.ProviderSpec{Name: "MAIL"}, mails()["actions"]}}})
+					w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "mail", Providers: []action.Provider{provider{action.ProviderSpec{Name: "MAIL"}, mails()["actions"]}}})
 				}
 				send := w.mailbox("")
 				w.model.queue(c.steps, []step{write("Sent.")})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
 	. "parley/models/modelfake"
@@ -185,7 +186,7 @@ func TestCutParametersOnTheWire(t *testing.T) {
 		"tool_calls": {Finish("tool_calls")}, "length": {Finish("length")}, "stop": {Finish("stop")}, "no reason": {Finish("")}, "a cut": {Cut()},
 	}
 	onWire(t, func(w *wire) {
-		remove := &fakeAction{name: "DELETE", effect: core.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
+		remove := &fakeAction{name: "DELETE", effect: action.Writes, schema: `{"type":"object","properties":{"path":{"type":"string"}}}`}
 		w.plug(remove)
 		n := w.start()
 		for name, end := range ends {
@@ -241,7 +242,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 func TestCrashOnTheWire(t *testing.T) {
 	for k, effects := 0, 1; k <= effects; k++ {
 		inMode(t, core.Native, func(w *wire) {
-			w.plug(&fakeAction{name: "WRITE", effect: core.Writes, do: lasts(time.Second)})
+			w.plug(&fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)})
 			w.asks = []Script{{Text("I write."), ToolCall("c", "WRITE", "{}")}, {Text("Written.")}}
 			p, sound := &ports{}, w.cfg
 			p.wrap(&w.cfg)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -20,8 +20,8 @@ import (
 // is known.
 type Call struct {
 	Parameters string // a JSON object; empty is {}
-	Scene      core.TurnContext
-	Earlier    []core.Acted
+	Scene      action.TurnContext
+	Earlier    []action.Acted
 	Unsayable  error // what the action hears when it says something elsewhere
 	Chosen     []int // the options that are chosen, question by question; then nobody chooses
 	Unaskable  error // what the action hears when it asks
@@ -29,7 +29,7 @@ type Call struct {
 
 // Made is what came of a call.
 type Made struct {
-	core.Result
+	action.Result
 	Err        error         // of the action, or why it was not called
 	Shown      []string      // what it showed, one after the other
 	ShownFiles []llm.File    // with the last of that
@@ -45,10 +45,10 @@ var ErrParameters = errors.New("the parameters do not fit")
 
 // Make calls a as the runtime does: only where it is offered, and with parameters that fit its schema. A schema that is
 // none fails the test. Panics are the test's.
-func Make(t testing.TB, a core.Action, c Call) (m Made) {
+func Make(t testing.TB, a action.Action, c Call) (m Made) {
 	t.Helper()
 	spec := a.Spec()
-	if o, ok := a.(core.Conditional); ok && !o.Available(c.Scene) {
+	if o, ok := a.(action.Conditional); ok && !o.Available(c.Scene) {
 		m.Err = ErrNotOffered
 		return m
 	}
@@ -68,7 +68,7 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 	}
 	var answer answer.Answer
 	var mu sync.Mutex
-	call := core.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n chat.Notice) error {
+	call := action.NewCall(&answer, "call", params, c.Scene, func(_ context.Context, n chat.Notice) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if c.Unsayable == nil {
@@ -98,7 +98,7 @@ func Make(t testing.TB, a core.Action, c Call) (m Made) {
 }
 
 // Named finds one of a plugin's actions.
-func Named(t testing.TB, p core.Plugin, name string) core.Action {
+func Named(t testing.TB, p action.Plugin, name string) action.Action {
 	t.Helper()
 	for _, a := range p.Actions {
 		if a.Spec().Name == name {

@@ -8,7 +8,7 @@ type Question struct {
 	Options []string   `json:"options"` // 1 to 10, each of at most 60 characters
 	For     []EntityID `json:"for"`     // who may choose: nobody else, and nobody if it is empty
 	Expires time.Time  `json:"expires"` // an hour from now if it is zero, 5 minutes if somebody waits for it
-	// Chooser names the [core.ChoiceHandler] that goes on with what was chosen, and Payload is what it needs to know for that.
+	// Chooser names the [action.ChoiceHandler] that goes on with what was chosen, and Payload is what it needs to know for that.
 	Chooser string `json:"chooser"`
 	Payload string `json:"payload,omitempty"`
 

@@ -5,13 +5,13 @@ package demo
 import (
 	"math/rand/v2"
 
-	"parley/core"
+	"parley/core/action"
 )
 
 // New makes the plugin. intN picks a number from 0 to n-1 and is safe for concurrent use; nil is [rand.IntN].
-func New(intN func(n int) int) core.Plugin {
+func New(intN func(n int) int) action.Plugin {
 	if intN == nil {
 		intN = rand.IntN
 	}
-	return core.Plugin{Name: "demo", Actions: []core.Action{player{}, dice{intN}, clock{}}}
+	return action.Plugin{Name: "demo", Actions: []action.Action{player{}, dice{intN}, clock{}}}
 }

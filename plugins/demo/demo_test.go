@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/actiontest"
 	"parley/core/chat"
 )
@@ -37,7 +37,7 @@ func TestSpecs(t *testing.T) {
 				t.Errorf("%s.%s: %+v", s.Name, name, p)
 			}
 		}
-		if !regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`).MatchString(s.Name) || s.Description == "" || s.Effect != core.Reads {
+		if !regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`).MatchString(s.Name) || s.Description == "" || s.Effect != action.Reads {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -6,27 +6,27 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/core"
+	"parley/core/action"
 )
 
 // dice rolls dice: ROLL_DICE.
 type dice struct{ intN func(n int) int }
 
-func (dice) Spec() core.ActionSpec {
-	return core.ActionSpec{
+func (dice) Spec() action.ActionSpec {
+	return action.ActionSpec{
 		Name:        "ROLL_DICE",
 		Description: "Roll dice and get the result.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"sides":{"type":"integer","minimum":2,"maximum":1000,"description":"sides of each die; 6 if omitted"},` +
 			`"count":{"type":"integer","minimum":1,"maximum":20,"description":"number of dice; 1 if omitted"}}}`),
-		Effect: core.Reads,
+		Effect: action.Reads,
 	}
 }
 
-func (d dice) Act(_ context.Context, c *core.Call) (core.Result, error) {
+func (d dice) Act(_ context.Context, c *action.Call) (action.Result, error) {
 	parameters := struct{ Sides, Count int }{6, 1}
 	if err := c.Read(&parameters); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	sides, count := parameters.Sides, parameters.Count
 	sum := 0
@@ -40,5 +40,5 @@ func (d dice) Act(_ context.Context, c *core.Call) (core.Result, error) {
 	if count > 1 {
 		text += " = " + strconv.Itoa(sum)
 	}
-	return core.Result{Text: text, Short: text}, nil
+	return action.Result{Text: text, Short: text}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -26,24 +26,24 @@ func pieces() []string { return []string{defaultTitle, "So What"} }
 // player pretends to play something: PLAY_DEMO.
 type player struct{}
 
-func (player) Spec() core.ActionSpec {
-	return core.ActionSpec{
+func (player) Spec() action.ActionSpec {
+	return action.ActionSpec{
 		Name:        "PLAY_DEMO",
 		Description: "Pretend to find and play a piece of music, showing progress. There is no sound.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"},` +
 			`"choose":{"type":"boolean","description":"true to ask which of two pieces to play; then omit title"}}}`),
-		Effect: core.Reads,
+		Effect: action.Reads,
 		Limit:  6 * time.Minute, // people have five to choose
 	}
 }
 
-func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+func (player) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	var parameters struct {
 		Title  string
 		Choose bool
 	}
 	if err := c.Read(&parameters); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	return play(ctx, func(text string) { c.Update(text) }, func() (string, error) {
 		if !parameters.Choose {
@@ -54,7 +54,7 @@ func (player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 }
 
 // which asks for the piece to play. Where nobody says, it is the first.
-func which(ctx context.Context, c *core.Call) (string, error) {
+func which(ctx context.Context, c *action.Call) (string, error) {
 	q, err := c.Choose(ctx, "❓ Which one?", chat.Question{Options: pieces()})
 	if errors.Is(err, chat.ErrUnanswered) || errors.Is(err, chat.ErrUnseen) {
 		return pieces()[0], nil
@@ -63,24 +63,24 @@ func which(ctx context.Context, c *core.Call) (string, error) {
 }
 
 // play shows one status after the other. Once it has searched it asks for the title.
-func play(ctx context.Context, show func(string), title func() (string, error)) (core.Result, error) {
+func play(ctx context.Context, show func(string), title func() (string, error)) (action.Result, error) {
 	for _, status := range []string{"🔍 Looking up…", "🔍 Searching…"} {
 		show(status)
 		if err := wait(ctx, step); err != nil {
-			return core.Result{}, err
+			return action.Result{}, err
 		}
 	}
 	wanted, err := title()
 	if err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	show("✨ Setting up…")
 	if err := wait(ctx, step); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	piece := shown(wanted)
 	show("Now playing: **" + piece + "**")
-	return core.Result{
+	return action.Result{
 		Text:  fmt.Sprintf("%q is now playing. This is a demo: there is no sound.", piece),
 		Short: "Now playing: " + piece,
 	}, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -13,28 +14,28 @@ import (
 // chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
 func chooseOption() namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "CHOOSE_OPTION", Similes: []string{"SELECT_OPTION", "OFFER_OPTIONS", "ASK_CHOICE"},
 			Description: "Ask the user to choose from buttons, and end the turn. Only when you need a decision between a few options. Don't also write the question as text.",
 			Parameters: object(`"question":{"type":"string","minLength":1,"maxLength":1000,"description":"what to ask"},`+
 				`"options":{"type":"array","minItems":2,"maxItems":10,"uniqueItems":true,"description":"the options, a few words each",`+
 				`"items":{"type":"string","minLength":1,"maxLength":60}}`, "question", "options"),
-			Effect: core.Reads,
+			Effect: action.Reads,
 		},
-		available: func(s core.TurnContext) bool { return s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct {
 				Question string
 				Options  []string
 			}
 			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			c.Update(p.Question)
-			return core.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, answer.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
+			return action.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, answer.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
 		},
 	}
 }

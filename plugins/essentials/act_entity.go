@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -26,23 +26,23 @@ var details = [...]struct{ key, means string }{
 // updateEntity notes what somebody says of themselves. What is noted gives no rights.
 func updateEntity(people People) namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
 			Description: "Remember a lasting fact about a person, for all your conversations with them. Only what they tell you about themselves, or what your owner tells you about them.",
 			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what kind of fact; name is what they want to be called"},`+
 				`"value":{"type":"string","maxLength":80,"description":"the fact, in a few words; empty to forget it"},`+
 				`"person":{"type":"string","description":"the name of the person in this conversation; the user who asks if omitted"}`, "about", "value"),
-			Effect: core.Writes,
+			Effect: action.Writes,
 		},
-		available: func(s core.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		available: func(s action.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct{ About, Value, Person string }
 			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			who, err := meant(c.Scene, p.Person)
 			if err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			e, err := people.Entity(ctx, who.Author)
 			if errors.Is(err, chat.ErrNotFound) {
@@ -53,15 +53,15 @@ func updateEntity(people People) namedAction {
 				_, err = people.Meet(ctx, e)
 			}
 			if err != nil {
-				return core.Result{}, fmt.Errorf("save the fact: %w", err)
+				return action.Result{}, fmt.Errorf("save the fact: %w", err)
 			}
-			return core.Result{Text: fmt.Sprintf("Saved for %s.", text.Label(who.Name)), Short: "noted"}, nil
+			return action.Result{Text: fmt.Sprintf("Saved for %s.", text.Label(who.Name)), Short: "noted"}, nil
 		},
 	}
 }
 
 // meant is a message of the person that the asker means: themselves, or for an owner anybody who wrote here.
-func meant(s core.TurnContext, name string) (chat.Memory, error) {
+func meant(s action.TurnContext, name string) (chat.Memory, error) {
 	name = text.Label(name)
 	if name == "" || strings.EqualFold(name, text.Label(s.Message.Name)) {
 		if s.Several() {

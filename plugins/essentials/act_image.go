@@ -5,30 +5,30 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/llm"
 )
 
 // generateImage makes a picture.
 func generateImage(painter llm.ImageGenerator) namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
 			Description: "Generate an image and show it below your answer. Only when asked to.",
 			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"everything the image should show, and its style"}`, "prompt"),
-			Effect:      core.Reads,
+			Effect:      action.Reads,
 			Limit:       3 * time.Minute,
 		},
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct{ Prompt string }
 			if err := c.Read(&p); err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			picture, err := painter.Paint(ctx, p.Prompt)
 			if err != nil {
-				return core.Result{}, fmt.Errorf("generate the image: %w", err)
+				return action.Result{}, fmt.Errorf("generate the image: %w", err)
 			}
-			return core.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []llm.File{picture}}, nil
+			return action.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []llm.File{picture}}, nil
 		},
 	}
 }

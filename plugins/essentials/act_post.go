@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -17,41 +18,41 @@ const maxPost = 2000
 // topic (SE-12).
 func createPost(rooms Rooms) namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
 			Description: "Publish a post in a feed channel. Its text is written for you. Only when asked to.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the channel"},`+
 				`"topic":{"type":"string","maxLength":500,"description":"what the post is about; your choice if omitted"}`, "room"),
-			Effect: core.Writes,
+			Effect: action.Writes,
 		},
-		available: func(s core.TurnContext) bool { return s.Owner && s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		available: func(s action.TurnContext) bool { return s.Owner && s.Room.Kind != chat.Feed },
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct{ Topic string }
 			room, err := roomMeant(ctx, rooms, c, &p)
 			switch {
 			case err != nil:
-				return core.Result{}, err
+				return action.Result{}, err
 			case room.Kind != chat.Feed:
-				return core.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
+				return action.Result{}, fmt.Errorf("%s is not a feed; use SEND_MESSAGE there", label(room))
 			}
 			text, err := writePost(ctx, c.Scene, room, p.Topic)
 			if err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			err = c.Say(ctx, room.ID, text)
 			switch {
 			case errors.Is(err, chat.ErrUnreached):
-				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
+				return action.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
-				return core.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
+				return action.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
 			}
-			return core.Result{Text: fmt.Sprintf("It will be posted in %s as soon as the platform accepts it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
+			return action.Result{Text: fmt.Sprintf("It will be posted in %s as soon as the platform accepts it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
 		},
 	}
 }
 
 // writePost has a post written as if nothing else had been said.
-func writePost(ctx context.Context, s core.TurnContext, feed chat.Room, topic string) (string, error) {
+func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic string) (string, error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
 	s.Message = chat.Memory{Text: topic}
 	answer, err := s.Ask(ctx, core.PostCreation, nil)

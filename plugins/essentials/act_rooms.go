@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -15,19 +15,19 @@ import (
 // roomActions set how closely the agent listens in a room.
 func roomActions(rooms Rooms) []namedAction {
 	return []namedAction{
-		listening(rooms, chat.Ambient, core.ActionSpec{
+		listening(rooms, chat.Ambient, action.ActionSpec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
 		}, "I now follow %s."),
-		listening(rooms, chat.Unfollowed, core.ActionSpec{
+		listening(rooms, chat.Unfollowed, action.ActionSpec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
 		}, "I'll stay quiet in %s until someone mentions me."),
-		listening(rooms, chat.Muted, core.ActionSpec{
+		listening(rooms, chat.Muted, action.ActionSpec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
 			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
 		}, "I've muted %s. To unmute it, ask me in another room."),
-		listening(rooms, chat.Normal, core.ActionSpec{
+		listening(rooms, chat.Normal, action.ActionSpec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
 			Description: "Unmute a room: answer there again. Only when asked to.",
 		}, "I answer in %s again."),
@@ -35,30 +35,30 @@ func roomActions(rooms Rooms) []namedAction {
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
-func listening(rooms Rooms, a chat.Attention, spec core.ActionSpec, done string) namedAction {
-	spec.Effect = core.Writes
+func listening(rooms Rooms, a chat.Attention, spec action.ActionSpec, done string) namedAction {
+	spec.Effect = action.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return namedAction{spec: spec,
-		available: func(s core.TurnContext) bool { return among(s) || named(s) },
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		available: func(s action.TurnContext) bool { return among(s) || named(s) },
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			room, err := roomMeant(ctx, rooms, c)
 			switch {
 			case err != nil:
-				return core.Result{}, err
+				return action.Result{}, err
 			case room.Kind.Private():
-				return core.Result{}, errors.New("that is a private conversation, where every message is for you; name the room")
+				return action.Result{}, errors.New("that is a private conversation, where every message is for you; name the room")
 			}
 			if err := rooms.SetAttention(ctx, room.ID, a); err != nil {
-				return core.Result{}, fmt.Errorf("change how you follow the room: %w", err)
+				return action.Result{}, fmt.Errorf("change how you follow the room: %w", err)
 			}
 			text := fmt.Sprintf(done, label(room))
-			return core.Result{Text: text, Short: text}, nil
+			return action.Result{Text: text, Short: text}, nil
 		},
 	}
 }
 
 // roomMeant finds the room that the parameters name, and reads the others of them.
-func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (chat.Room, error) {
+func roomMeant(ctx context.Context, rooms Rooms, c *action.Call, others ...any) (chat.Room, error) {
 	var named struct{ Room string }
 	for _, into := range append(others, &named) {
 		if err := c.Read(into); err != nil {
@@ -70,7 +70,7 @@ func roomMeant(ctx context.Context, rooms Rooms, c *core.Call, others ...any) (c
 
 // find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
 // may mean any.
-func find(ctx context.Context, rooms Rooms, s core.TurnContext, name string) (chat.Room, error) {
+func find(ctx context.Context, rooms Rooms, s action.TurnContext, name string) (chat.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
 		return s.Room, nil

@@ -5,38 +5,38 @@ import (
 	"errors"
 	"fmt"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
 // sendMessage writes where the asker may write. It is the agent who speaks there, once.
 func sendMessage(rooms Rooms) namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "SEND_MESSAGE", Similes: []string{"SEND_DM", "MESSAGE_ROOM", "POST_MESSAGE", "WRITE_TO"},
 			Description: "Send a message to another room. Only when asked to. To reply in this room, just write your answer.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the room"},`+
 				`"text":{"type":"string","minLength":1,"description":"the text of the message"}`, "room", "text"),
-			Effect: core.Writes,
+			Effect: action.Writes,
 		},
 		available: named,
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct{ Text string }
 			room, err := roomMeant(ctx, rooms, c, &p)
 			switch {
 			case err != nil:
-				return core.Result{}, err
+				return action.Result{}, err
 			case room.ID == c.Scene.Room.ID:
-				return core.Result{}, errors.New("that is the current room; just write your answer")
+				return action.Result{}, errors.New("that is the current room; just write your answer")
 			}
 			err = c.Say(ctx, room.ID, p.Text)
 			switch {
 			case errors.Is(err, chat.ErrUnreached):
-				return core.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
+				return action.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
 			case err != nil:
-				return core.Result{}, fmt.Errorf("send a message to %s: %w", label(room), err)
+				return action.Result{}, fmt.Errorf("send a message to %s: %w", label(room), err)
 			}
-			return core.Result{Text: fmt.Sprintf("The message will be sent to %s after the answer in progress there.", label(room)), Short: "→ " + label(room)}, nil
+			return action.Result{Text: fmt.Sprintf("The message will be sent to %s after the answer in progress there.", label(room)), Short: "→ " + label(room)}, nil
 		},
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -22,35 +22,35 @@ var lengths = map[string]string{"short": "a sentence or two", "normal": "", "det
 // updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
 func updateSettings(settings Settings, rooms Rooms) namedAction {
 	return namedAction{
-		spec: core.ActionSpec{
+		spec: action.ActionSpec{
 			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
 			Description: "Change how you answer in a room from now on. Only when your owner asks.",
 			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"the setting: the language, length (short, normal or detailed) or tone of your answers"},`+
 				`"value":{"type":"string","maxLength":80,"description":"the new value; empty for the default"},`+
 				`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`, "setting", "value"),
-			Effect: core.Writes,
+			Effect: action.Writes,
 		},
-		available: func(s core.TurnContext) bool { return s.Owner },
-		act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+		available: func(s action.TurnContext) bool { return s.Owner },
+		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			var p struct{ Setting, Value string }
 			room, err := roomMeant(ctx, rooms, c, &p)
 			if err != nil {
-				return core.Result{}, err
+				return action.Result{}, err
 			}
 			value := text.Label(p.Value)
 			if p.Setting == "length" && value != "" {
 				words, ok := lengths[value]
 				if !ok {
-					return core.Result{}, errors.New("length must be short, normal or detailed")
+					return action.Result{}, errors.New("length must be short, normal or detailed")
 				}
 				value = words
 			}
 			note := chat.RoomNote{Room: room.ID, Kind: chat.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
 			if err := settings.SaveNote(ctx, note); err != nil {
-				return core.Result{}, fmt.Errorf("save the setting: %w", err)
+				return action.Result{}, fmt.Errorf("save the setting: %w", err)
 			}
 			text := fmt.Sprintf("The %s of answers in %s is set.", p.Setting, label(room))
-			return core.Result{Text: text, Short: text}, nil
+			return action.Result{Text: text, Short: text}, nil
 		},
 	}
 }

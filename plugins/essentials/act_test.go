@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/actiontest"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -38,7 +38,7 @@ func TestOffered(t *testing.T) {
 	})
 	for _, a := range New(Deps{}).Actions { // somebody in a web chat, whom nobody knows
 		s := a.Spec()
-		err := actiontest.Make(t, a, actiontest.Call{Scene: core.TurnContext{Private: true}}).Err
+		err := actiontest.Make(t, a, actiontest.Call{Scene: action.TurnContext{Private: true}}).Err
 		if !s.Unlisted && s.Name != "CHOOSE_OPTION" && !errors.Is(err, actiontest.ErrNotOffered) {
 			t.Errorf("a guest in private is offered %s", s.Name)
 		}
@@ -180,7 +180,7 @@ func TestChooseOption(t *testing.T) {
 		w.wants(tea, "bob", "CHOOSE_OPTION", `{"question":"Tea?","options":[" ","No"]}`, "Error: ask: an option without text")
 	})
 	choose := actiontest.Named(t, New(Deps{}), "CHOOSE_OPTION")
-	if made := actiontest.Make(t, choose, actiontest.Call{Scene: core.TurnContext{Room: chat.Room{Kind: chat.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
+	if made := actiontest.Make(t, choose, actiontest.Call{Scene: action.TurnContext{Room: chat.Room{Kind: chat.Feed}}}); !errors.Is(made.Err, actiontest.ErrNotOffered) {
 		t.Errorf("in a feed: %+v", made)
 	}
 }

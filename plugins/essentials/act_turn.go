@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -13,53 +13,55 @@ import (
 func turnActions(rooms Rooms) []namedAction {
 	return []namedAction{
 		{
-			spec: core.ActionSpec{
-				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: core.Reads,
+			spec: action.ActionSpec{
+				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: action.Reads,
 				Description: "Answer with text.",
 				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is already written"}`),
 			},
 			act: reply,
 		},
 		{
-			spec: core.ActionSpec{
-				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true, Effect: core.Reads,
+			spec: action.ActionSpec{
+				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true, Effect: action.Reads,
 				Description: "Do nothing more.",
 			},
 			act: leave,
 		},
 		{
-			spec: core.ActionSpec{
-				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: core.Reads,
+			spec: action.ActionSpec{
+				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: action.Reads,
 				Description: "Don't answer. For messages that are not meant for you or need no answer. Write no text.",
 			},
 			available: among,
 			act:       leave,
 		},
 		{
-			spec: core.ActionSpec{
-				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: core.Writes,
+			spec: action.ActionSpec{
+				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: action.Writes,
 				Description: "Don't answer, and stay silent in this room until you are addressed. Use it when you are told to be quiet.",
 			},
 			available: among,
-			act: func(ctx context.Context, c *core.Call) (core.Result, error) {
+			act: func(ctx context.Context, c *action.Call) (action.Result, error) {
 				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, chat.Unfollowed); err != nil {
-					return core.Result{}, fmt.Errorf("unfollow the room: %w", err)
+					return action.Result{}, fmt.Errorf("unfollow the room: %w", err)
 				}
-				return core.Result{Last: true}, nil
+				return action.Result{Last: true}, nil
 			},
 		},
 	}
 }
 
-func reply(_ context.Context, c *core.Call) (core.Result, error) {
+func reply(_ context.Context, c *action.Call) (action.Result, error) {
 	var p struct{ Text string }
 	if err := c.Read(&p); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	if p.Text != "" {
 		c.Update(p.Text)
 	}
-	return core.Result{Last: true}, nil
+	return action.Result{Last: true}, nil
 }
 
-func leave(context.Context, *core.Call) (core.Result, error) { return core.Result{Last: true}, nil }
+func leave(context.Context, *action.Call) (action.Result, error) {
+	return action.Result{Last: true}, nil
+}

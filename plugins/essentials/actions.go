@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 
-	"parley/core"
+	"parley/core/action"
 )
 
 // actions are listed in the order in which models are told of them.
-func actions(d Deps) []core.Action {
-	var all []core.Action
+func actions(d Deps) []action.Action {
+	var all []action.Action
 	var paint []namedAction
 	if d.Painter != nil {
 		paint = []namedAction{generateImage(d.Painter)}
@@ -30,21 +30,23 @@ func actions(d Deps) []core.Action {
 	return all
 }
 
-// namedAction is a [core.Action] made of its parts.
+// namedAction is a [action.Action] made of its parts.
 type namedAction struct {
-	spec      core.ActionSpec
-	available func(core.TurnContext) bool // nil: everywhere
-	act       func(context.Context, *core.Call) (core.Result, error)
+	spec      action.ActionSpec
+	available func(action.TurnContext) bool // nil: everywhere
+	act       func(context.Context, *action.Call) (action.Result, error)
 }
 
-// Spec implements [core.Action].
-func (a namedAction) Spec() core.ActionSpec { return a.spec }
+// Spec implements [action.Action].
+func (a namedAction) Spec() action.ActionSpec { return a.spec }
 
-// Available implements [core.Conditional].
-func (a namedAction) Available(s core.TurnContext) bool { return a.available == nil || a.available(s) }
+// Available implements [action.Conditional].
+func (a namedAction) Available(s action.TurnContext) bool {
+	return a.available == nil || a.available(s)
+}
 
-// Act implements [core.Action].
-func (a namedAction) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+// Act implements [action.Action].
+func (a namedAction) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	return a.act(ctx, c)
 }
 
@@ -58,7 +60,7 @@ func object(properties string, required ...string) json.RawMessage {
 }
 
 // among says that others may read what is said.
-func among(s core.TurnContext) bool { return !s.Private }
+func among(s action.TurnContext) bool { return !s.Private }
 
 // named says that the asker is somebody whom the owner knows.
-func named(s core.TurnContext) bool { return s.Owner || s.Allowed }
+func named(s action.TurnContext) bool { return s.Owner || s.Allowed }

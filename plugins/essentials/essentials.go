@@ -5,7 +5,7 @@ import (
 	"context"
 	"log/slog"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -29,11 +29,11 @@ type Rooms interface {
 }
 
 // New makes the plugin.
-func New(d Deps) core.Plugin {
+func New(d Deps) action.Plugin {
 	known := newKnowledge(d)
-	p := core.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d, known), Work: known.work}
+	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d, known), Work: known.work}
 	if d.Journal != nil {
-		p.Evaluators = []core.Evaluator{reflection{d.Journal}}
+		p.Evaluators = []action.Evaluator{reflection{d.Journal}}
 	}
 	return p
 }

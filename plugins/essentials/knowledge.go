@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/text"
@@ -57,13 +57,13 @@ func newKnowledge(d Deps) *knowledge {
 	return &knowledge{embedder: d.Embedder, log: log, indexed: make(chan struct{})}
 }
 
-// Spec implements [core.Provider].
-func (k *knowledge) Spec() core.ProviderSpec {
-	return core.ProviderSpec{Name: "KNOWLEDGE", Position: 50, Values: []string{"relevantKnowledge"}, Limit: knowledgeFor}
+// Spec implements [action.Provider].
+func (k *knowledge) Spec() action.ProviderSpec {
+	return action.ProviderSpec{Name: "KNOWLEDGE", Position: 50, Values: []string{"relevantKnowledge"}, Limit: knowledgeFor}
 }
 
-// Provide implements [core.Provider].
-func (k *knowledge) Provide(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+// Provide implements [action.Provider].
+func (k *knowledge) Provide(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	k.once.Do(func() {
 		k.read(s.Agent.Character.Knowledge)
 		close(k.indexed)
@@ -77,10 +77,10 @@ func (k *knowledge) Provide(ctx context.Context, s core.TurnContext) (core.Provi
 		lines = append(lines, text)
 	}
 	if len(lines) == 0 {
-		return core.ProviderResult{}, nil
+		return action.ProviderResult{}, nil
 	}
 	text := dashes(lines)
-	return core.ProviderResult{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
+	return action.ProviderResult{Text: "# Knowledge about this topic\n" + text, Values: map[string]string{"relevantKnowledge": text}}, nil
 }
 
 func (k *knowledge) read(documents []chat.Document) {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -28,9 +28,9 @@ func shop() []chat.Document {
 }
 
 // found are the names of the pieces that are told for a question, in order.
-func found(t *testing.T, k core.Provider, known []chat.Document, question string) (names []string) {
+func found(t *testing.T, k action.Provider, known []chat.Document, question string) (names []string) {
 	t.Helper()
-	s := core.TurnContext{Message: chat.Memory{Text: question}}
+	s := action.TurnContext{Message: chat.Memory{Text: question}}
 	s.Agent.Character.Knowledge = known
 	f, err := k.Provide(t.Context(), s)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -20,12 +20,12 @@ const (
 )
 
 // recentMessages tells what was said, where the conversation has no place of its own.
-func recentMessages(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	text := s.Transcript()
 	if text == "" {
-		return core.ProviderResult{}, nil
+		return action.ProviderResult{}, nil
 	}
-	return core.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
+	return action.ProviderResult{Text: "# Conversation\nThe last message is the newest.", Transcript: text}, nil
 }
 
 // mostDetails is of how many people in a group is told what was noted of them, beside who asks.
@@ -33,13 +33,13 @@ const mostDetails = 10
 
 // people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform, and
 // never from what was noted of them, which is what they said of themselves (SE-08).
-func people(known People) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func people(known People) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		return tellPeople(ctx, s, known)
 	}
 }
 
-func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.ProviderResult, error) {
+func tellPeople(ctx context.Context, s action.TurnContext, known People) (action.ProviderResult, error) {
 	asks := text.Label(s.Message.Name)
 	standing := "a guest"
 	switch {
@@ -50,14 +50,14 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 	}
 	if s.Private {
 		if asks == "" {
-			return core.ProviderResult{}, nil
+			return action.ProviderResult{}, nil
 		}
 		text := fmt.Sprintf("You are talking to %q, who is %s.", asks, standing)
 		noted, err := detailsOf(ctx, known, s.Message.Author)
 		if noted != "" {
 			text += " Saved facts: " + noted + "."
 		}
-		return core.ProviderResult{Text: text}, err
+		return action.ProviderResult{Text: text}, err
 	}
 	seen, lines := map[chat.EntityID]bool{chat.EntityID(s.Agent.ID): true}, []string{}
 	for _, m := range s.Recent {
@@ -73,7 +73,7 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 		if len(lines) < mostDetails || m.Author == s.Message.Author {
 			noted, err := detailsOf(ctx, known, m.Author)
 			if err != nil {
-				return core.ProviderResult{}, err
+				return action.ProviderResult{}, err
 			}
 			if noted != "" {
 				name += "; saved facts: " + noted
@@ -82,14 +82,14 @@ func tellPeople(ctx context.Context, s core.TurnContext, known People) (core.Pro
 		lines = append(lines, name)
 	}
 	if len(lines) == 0 {
-		return core.ProviderResult{}, nil
+		return action.ProviderResult{}, nil
 	}
-	return core.ProviderResult{Text: "# People in this conversation\n" + dashes(lines)}, nil
+	return action.ProviderResult{Text: "# People in this conversation\n" + dashes(lines)}, nil
 }
 
 // surroundings tells what sort of place the conversation is in.
-func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func surroundings(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		txt := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
 		if name := text.Label(s.Room.Name); name != "" {
 			txt += fmt.Sprintf(" %q", name)
@@ -98,38 +98,38 @@ func surroundings(lore Lore) func(context.Context, core.TurnContext) (core.Provi
 		if s.Room.World != "" {
 			w, err := lore.World(ctx, s.Room.World)
 			if err != nil && !errors.Is(err, chat.ErrNotFound) {
-				return core.ProviderResult{}, fmt.Errorf("read the world: %w", err)
+				return action.ProviderResult{}, fmt.Errorf("read the world: %w", err)
 			}
 			if name := text.Label(w.Name); name != "" {
 				txt += fmt.Sprintf(", in %q", name)
 			}
 		}
 		txt = "This is a " + txt + "."
-		return core.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
+		return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 	}
 }
 
 // settings tells what people chose for the room.
-func settings(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func settings(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		notes, err := lore.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
 		if err != nil || len(notes) == 0 {
-			return core.ProviderResult{}, err
+			return action.ProviderResult{}, err
 		}
 		var lines []string
 		for _, n := range notes {
 			lines = append(lines, text.Label(n.Key)+": "+n.Text)
 		}
-		return core.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
+		return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 	}
 }
 
 // facts tells what was noted in this room: first of whoever asks and of the place, then of the others.
-func facts(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func facts(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		notes, err := lore.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
 		if err != nil || len(notes) == 0 {
-			return core.ProviderResult{}, err
+			return action.ProviderResult{}, err
 		}
 		var near, far []string
 		for _, n := range notes {
@@ -142,16 +142,16 @@ func facts(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResu
 		near = near[max(0, len(near)-lastFacts):]
 		far = far[max(0, len(far)-(lastFacts-len(near))):]
 		text := dashes(append(far, near...))
-		return core.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
+		return action.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
 	}
 }
 
 // actionState tells what the agent's actions found and did in its last turns of the room.
-func actionState(lore Lore) func(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return func(ctx context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func actionState(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		results, err := lore.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)
 		if err != nil {
-			return core.ProviderResult{}, err
+			return action.ProviderResult{}, err
 		}
 		var lines []string
 		for _, m := range results {
@@ -165,14 +165,14 @@ func actionState(lore Lore) func(context.Context, core.TurnContext) (core.Provid
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, text.Excerpt(m.Text, resultSize)))
 		}
 		if len(lines) == 0 {
-			return core.ProviderResult{}, nil
+			return action.ProviderResult{}, nil
 		}
-		return core.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
+		return action.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
 	}
 }
 
 // attachments tells everything that was read of the files.
-func attachments(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func attachments(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var lines []string
 	for _, m := range slices.Backward(s.Attached) { // what is too long loses its end
 		for _, f := range m.Files {
@@ -180,7 +180,7 @@ func attachments(_ context.Context, s core.TurnContext) (core.ProviderResult, er
 		}
 	}
 	if len(lines) == 0 {
-		return core.ProviderResult{}, nil
+		return action.ProviderResult{}, nil
 	}
-	return core.ProviderResult{Text: "# Files\n" + dashes(lines)}, nil
+	return action.ProviderResult{Text: "# Files\n" + dashes(lines)}, nil
 }

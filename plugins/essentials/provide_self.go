@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
 
 // character tells who the agent is, always in the same order: prompts that stay the same byte for byte cost less.
-func character(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func character(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	c, name := s.Agent.Character, s.Agent.Name
 	var parts []string
 	part := func(title, text string) {
@@ -25,7 +25,7 @@ func character(_ context.Context, s core.TurnContext) (core.ProviderResult, erro
 	part(name+" is: ", strings.Join(c.Adjectives, ", "))
 	part("# How "+name+" writes\n", dashes(append(append([]string(nil), c.Style.All...), c.Style.Chat...)))
 	part("# Examples of how "+name+" talks\n", conversations(c.MessageExamples))
-	return core.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
+	return action.ProviderResult{Text: strings.Join(parts, "\n\n")}, nil
 }
 
 func conversations(all [][]chat.Example) string {
@@ -54,7 +54,7 @@ func dashes(texts []string) string {
 }
 
 // actionList tells what the agent can do, where the model is not told in another way.
-func actionList(_ context.Context, s core.TurnContext) (core.ProviderResult, error) {
+func actionList(_ context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	var lines []string
 	for _, a := range s.Actions {
 		line := a.Name + ": " + a.Description
@@ -64,12 +64,12 @@ func actionList(_ context.Context, s core.TurnContext) (core.ProviderResult, err
 		lines = append(lines, line)
 	}
 	if len(lines) == 0 {
-		return core.ProviderResult{}, nil
+		return action.ProviderResult{}, nil
 	}
-	return core.ProviderResult{Text: "# Actions\n" + dashes(lines)}, nil
+	return action.ProviderResult{Text: "# Actions\n" + dashes(lines)}, nil
 }
 
 // clock tells the time to the minute.
-func clock(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return core.ProviderResult{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
+func clock(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return action.ProviderResult{Text: fmt.Sprintf("It is %s.", time.Now().Format("Monday, 2 January 2006, 15:04 MST"))}, nil
 }

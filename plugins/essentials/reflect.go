@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/text"
 )
@@ -27,11 +28,11 @@ type Journal interface {
 // reflection notes lasting facts that people have said.
 type reflection struct{ journal Journal }
 
-// Name implements [core.Evaluator].
+// Name implements [action.Evaluator].
 func (reflection) Name() string { return "REFLECTION" }
 
-// Evaluate implements [core.Evaluator].
-func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ chat.Memory) error {
+// Evaluate implements [action.Evaluator].
+func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.Memory) error {
 	s.Recent, s.Summary = s.Recent[max(0, len(s.Recent)-lookedAt):], ""
 	if len(s.Recent) == 0 {
 		return nil
@@ -57,7 +58,7 @@ func (r reflection) Evaluate(ctx context.Context, s core.TurnContext, _ chat.Mem
 }
 
 // noted reads the facts in an answer: a line each, that begins with the name of somebody who took part, or with "room".
-func noted(s core.TurnContext, answer string) (facts []chat.RoomNote) {
+func noted(s action.TurnContext, answer string) (facts []chat.RoomNote) {
 	who := map[string]chat.EntityID{"room": ""}
 	for _, m := range s.Recent {
 		if m.Author != chat.EntityID(s.Agent.ID) {

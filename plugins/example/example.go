@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/event"
 )
 
 // New makes the plugin. A cup takes so long.
-func New(cup time.Duration) core.Plugin {
+func New(cup time.Duration) action.Plugin {
 	shelf := []string{"assam", "sencha"}
-	return core.Plugin{
+	return action.Plugin{
 		Name:      "example",
-		Actions:   []core.Action{brew{cup}, pick(shelf)},
-		Providers: []core.Provider{provider(shelf)},
+		Actions:   []action.Action{brew{cup}, pick(shelf)},
+		Providers: []action.Provider{provider(shelf)},
 		Observers: []event.Observer{&counter{}},
 	}
 }
@@ -27,59 +27,61 @@ func New(cup time.Duration) core.Plugin {
 // brew brews tea: BREW_TEA.
 type brew struct{ cup time.Duration }
 
-// Spec implements [core.Action].
-func (brew) Spec() core.ActionSpec {
-	return core.ActionSpec{
+// Spec implements [action.Action].
+func (brew) Spec() action.ActionSpec {
+	return action.ActionSpec{
 		Name:        "BREW_TEA",
 		Similes:     []string{"MAKE_TEA"},
 		Description: "Brew tea, which takes a while.",
 		Parameters: json.RawMessage(`{"type":"object","required":["kind"],"properties":{` +
 			`"kind":{"type":"string","enum":["assam","sencha"],"description":"which tea"},` +
 			`"cups":{"type":"integer","minimum":1,"maximum":6,"description":"number of cups; 1 if omitted"}}}`),
-		Effect: core.Reads, // nothing outside changes: it may be cut off, and done again
+		Effect: action.Reads, // nothing outside changes: it may be cut off, and done again
 		Limit:  2 * time.Minute,
 	}
 }
 
-// Act implements [core.Action].
-func (b brew) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+// Act implements [action.Action].
+func (b brew) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	p := struct {
 		Kind string
 		Cups int
 	}{Cups: 1}
 	if err := c.Read(&p); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	for n := range p.Cups {
 		c.Update(fmt.Sprintf("🍵 Cup %d of %d…", n+1, p.Cups))
 		select {
 		case <-time.After(b.cup):
 		case <-ctx.Done(): // stopped, or a newer message has taken the room
-			return core.Result{}, context.Cause(ctx)
+			return action.Result{}, context.Cause(ctx)
 		}
 	}
 	text := fmt.Sprintf("%d × %s is ready.", p.Cups, p.Kind)
 	c.Update("🍵 " + text)
-	return core.Result{Text: text, Short: text}, nil
+	return action.Result{Text: text, Short: text}, nil
 }
 
-// Match implements [core.Matcher]: "tea!" is answered without asking a model.
-func (brew) Match(s core.TurnContext) (json.RawMessage, bool) {
+// Match implements [action.Matcher]: "tea!" is answered without asking a model.
+func (brew) Match(s action.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage(`{"kind":"assam"}`), strings.EqualFold(strings.TrimSpace(s.Message.Text), "tea!")
 }
 
-// Available implements [core.Conditional]: nobody makes tea for strangers.
-func (brew) Available(s core.TurnContext) bool { return s.Owner || s.Allowed }
+// Available implements [action.Conditional]: nobody makes tea for strangers.
+func (brew) Available(s action.TurnContext) bool { return s.Owner || s.Allowed }
 
 // provider tells the model what is on the shelf.
 type provider []string
 
-// Spec implements [core.Provider].
-func (provider) Spec() core.ProviderSpec { return core.ProviderSpec{Name: "TEA_SHELF", Stable: true} }
+// Spec implements [action.Provider].
+func (provider) Spec() action.ProviderSpec {
+	return action.ProviderSpec{Name: "TEA_SHELF", Stable: true}
+}
 
-// Provide implements [core.Provider].
-func (p provider) Provide(context.Context, core.TurnContext) (core.ProviderResult, error) {
-	return core.ProviderResult{Text: "On the tea shelf: " + strings.Join(p, ", ") + "."}, nil
+// Provide implements [action.Provider].
+func (p provider) Provide(context.Context, action.TurnContext) (action.ProviderResult, error) {
+	return action.ProviderResult{Text: "On the tea shelf: " + strings.Join(p, ", ") + "."}, nil
 }
 
 // counter counts the turns that ended.

@@ -11,12 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/actiontest"
 	"parley/core/chat"
 )
 
-var friend = core.TurnContext{Allowed: true}
+var friend = action.TurnContext{Allowed: true}
 
 func TestBrew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -63,16 +63,16 @@ func TestRefused(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
-	action := New(0).Actions[0].(core.Matcher)
+	act := New(0).Actions[0].(action.Matcher)
 	for text, want := range map[string]bool{"tea!": true, " TEA! ": true, "tea": false, "tea! now": false} {
-		if _, ok := action.Match(core.TurnContext{Message: chat.Memory{Text: text}}); ok != want {
+		if _, ok := act.Match(action.TurnContext{Message: chat.Memory{Text: text}}); ok != want {
 			t.Errorf("%q: %v", text, ok)
 		}
 	}
 }
 
 func TestShelf(t *testing.T) {
-	f, err := New(0).Providers[0].Provide(context.Background(), core.TurnContext{})
+	f, err := New(0).Providers[0].Provide(context.Background(), action.TurnContext{})
 	if err != nil || f.Text != "On the tea shelf: assam, sencha." {
 		t.Errorf("%q, %v", f.Text, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -14,19 +14,19 @@ import (
 // pick has people pick a tea from the shelf: PICK_TEA.
 type pick []string
 
-// Spec implements [core.Action].
-func (pick) Spec() core.ActionSpec {
-	return core.ActionSpec{
+// Spec implements [action.Action].
+func (pick) Spec() action.ActionSpec {
+	return action.ActionSpec{
 		Name:        "PICK_TEA",
 		Description: "Ask the user which tea they want.",
-		Effect:      core.Reads,
+		Effect:      action.Reads,
 		Limit:       6 * time.Minute, // people need time: they have five minutes
 	}
 }
 
-// Act implements [core.Action].
-func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
-	progress := core.NewProgress(c)
+// Act implements [action.Action].
+func (shelf pick) Act(ctx context.Context, c *action.Call) (action.Result, error) {
+	progress := action.NewProgress(c)
 	progress.Update("🍵 Looking at the shelf…")
 	q, err := progress.Choose(ctx, "🍵 Which tea?", chat.Question{Options: shelf})
 	if errors.Is(err, chat.ErrUnseen) { // nobody sees it before the end: it is the first
@@ -34,9 +34,9 @@ func (shelf pick) Act(ctx context.Context, c *core.Call) (core.Result, error) {
 	}
 	if err != nil {
 		progress.Fail("No one picked a tea.")
-		return core.Result{}, fmt.Errorf("ask which tea: %w", err)
+		return action.Result{}, fmt.Errorf("ask which tea: %w", err)
 	}
 	tea := q.Options[q.Choice]
 	progress.Complete("🍵 "+tea+" it is.", llm.File{Name: tea + ".txt", Type: "text/plain", Data: []byte("Four minutes.\n")})
-	return core.Result{Text: tea + " was picked.", Short: tea}, nil
+	return action.Result{Text: tea + " was picked.", Short: tea}, nil
 }

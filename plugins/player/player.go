@@ -13,7 +13,7 @@ import (
 	"os"
 	"time"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/chat"
 )
 
@@ -26,7 +26,7 @@ type Options struct {
 }
 
 // New makes the plugin. It fails if the folder is none, or an address can't be one.
-func New(o Options) (core.Plugin, error) {
+func New(o Options) (action.Plugin, error) {
 	// A proxy is right here, where internal/guard has none: all addresses are the owner's own, wherever they lead.
 	transport := &http.Transport{DialContext: o.Dial, DisableKeepAlives: true}
 	if o.Dial == nil {
@@ -36,18 +36,18 @@ func New(o Options) (core.Plugin, error) {
 	if o.Folder != "" {
 		root, err := os.OpenRoot(o.Folder) // for as long as there is a player; no link leads out of it
 		if err != nil {
-			return core.Plugin{}, fmt.Errorf("plugins.player.folder: %w", err)
+			return action.Plugin{}, fmt.Errorf("plugins.player.folder: %w", err)
 		}
 		p.folder = root.FS()
 	}
 	for _, address := range o.URLs {
 		t, err := trackAt(address)
 		if err != nil {
-			return core.Plugin{}, fmt.Errorf("plugins.player.urls: %w", err)
+			return action.Plugin{}, fmt.Errorf("plugins.player.urls: %w", err)
 		}
 		p.fixed = append(p.fixed, t)
 	}
-	return core.Plugin{Name: "player", Actions: []core.Action{p}}, nil
+	return action.Plugin{Name: "player", Actions: []action.Action{p}}, nil
 }
 
 // player is PLAY_MUSIC.
@@ -57,15 +57,15 @@ type player struct {
 	http   *http.Client
 }
 
-// Spec implements [core.Action].
-func (*player) Spec() core.ActionSpec {
-	return core.ActionSpec{
+// Spec implements [action.Action].
+func (*player) Spec() action.ActionSpec {
+	return action.ActionSpec{
 		Name:        "PLAY_MUSIC",
 		Similes:     []string{"PLAY_AUDIO", "PLAY_SONG"},
 		Description: "Play an available track matched by title; without a title, any track.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +
 			`"title":{"type":"string","description":"words from the title, such as \"clair lune\""}}}`),
-		Effect: core.Reads,
+		Effect: action.Reads,
 		Limit:  timeToChoose + time.Minute,
 	}
 }
@@ -77,34 +77,34 @@ var (
 	errMany = errors.New("several tracks match equally well")
 )
 
-// Act implements [core.Action].
-func (p *player) Act(ctx context.Context, c *core.Call) (core.Result, error) {
+// Act implements [action.Action].
+func (p *player) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	var parameters struct{ Title string }
 	if err := c.Read(&parameters); err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
-	progress := core.NewProgress(c)
+	progress := action.NewProgress(c)
 	progress.Update("🔍 Looking up the music…")
 	tracks, err := p.tracks(ctx)
 	if err != nil {
 		progress.Fail("I can't reach the music right now.")
-		return core.Result{}, fmt.Errorf("look up the music: %w", err)
+		return action.Result{}, fmt.Errorf("look up the music: %w", err)
 	}
 	progress.Update(fmt.Sprintf("🔍 Searching %d tracks…", len(tracks)))
 	best, near := find(tracks, parameters.Title)
 	if len(best) == 0 {
 		progress.Fail("I don't have that track." + suggest(near))
-		return core.Result{}, fmt.Errorf("%w: %q.%s", errNone, parameters.Title, suggest(near))
+		return action.Result{}, fmt.Errorf("%w: %q.%s", errNone, parameters.Title, suggest(near))
 	}
 	chosen, others, err := choose(ctx, progress, best)
 	if err != nil {
-		return core.Result{}, err
+		return action.Result{}, err
 	}
 	return p.play(ctx, progress, chosen, others)
 }
 
 // choose finds out which of the tracks is meant. Where nobody can be asked it takes the first, and returns the others too.
-func choose(ctx context.Context, progress *core.Progress, tracks []track) (chosen track, others []track, err error) {
+func choose(ctx context.Context, progress *action.Progress, tracks []track) (chosen track, others []track, err error) {
 	if len(tracks) == 1 {
 		return tracks[0], nil, nil
 	}
@@ -125,7 +125,7 @@ func choose(ctx context.Context, progress *core.Progress, tracks []track) (chose
 }
 
 // play sets a track up. others are those that might have been meant too.
-func (p *player) play(ctx context.Context, progress *core.Progress, t track, others []track) (core.Result, error) {
+func (p *player) play(ctx context.Context, progress *action.Progress, t track, others []track) (action.Result, error) {
 	name := plain(t.title)
 	progress.Update("✨ Setting up " + name + "…")
 	again := func() {
@@ -133,12 +133,12 @@ func (p *player) play(ctx context.Context, progress *core.Progress, t track, oth
 	}
 	if err := p.ready(ctx, t, again); err != nil {
 		progress.Fail("“" + name + "” can't be played right now.")
-		return core.Result{}, fmt.Errorf("set up %q: %w", t.title, err)
+		return action.Result{}, fmt.Errorf("set up %q: %w", t.title, err)
 	}
 	sound, err := p.sound(ctx, t)
 	if err != nil {
 		progress.Fail("“" + name + "” can't be played right now.")
-		return core.Result{}, fmt.Errorf("read %q: %w", t.title, err)
+		return action.Result{}, fmt.Errorf("read %q: %w", t.title, err)
 	}
 	shown, told := "🎵 Now playing: "+t.link(), fmt.Sprintf("%q is now playing; the user sees that, with the link if there is one.", t.title)
 	if len(sound) > 0 {
@@ -149,5 +149,5 @@ func (p *player) play(ctx context.Context, progress *core.Progress, t track, oth
 		shown, told = shown+"\n\n"+also, told+" "+also
 	}
 	progress.Complete(shown, sound...)
-	return core.Result{Text: told, Short: "playing"}, nil
+	return action.Result{Text: told, Short: "playing"}, nil
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
+	"parley/core/action"
 	"parley/core/actiontest"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -103,7 +103,7 @@ func TestOptions(t *testing.T) {
 }
 
 // folder holds music and what is none.
-func folder(t *testing.T, files map[string]string) core.Action {
+func folder(t *testing.T, files map[string]string) action.Action {
 	t.Helper()
 	at := t.TempDir()
 	for name, text := range files {
@@ -129,7 +129,7 @@ func folder(t *testing.T, files map[string]string) core.Action {
 }
 
 // now calls an action that needs no time, however slow the disk is.
-func now(t *testing.T, a core.Action, c actiontest.Call) (made actiontest.Made) {
+func now(t *testing.T, a action.Action, c actiontest.Call) (made actiontest.Made) {
 	synctest.Test(t, func(t *testing.T) { made = actiontest.Make(t, a, c) })
 	return made
 }

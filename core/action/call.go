@@ -1,4 +1,4 @@
-package core
+package action
 
 import (
 	"cmp"
@@ -23,7 +23,7 @@ type Call struct {
 	Scene      TurnContext
 	Earlier    []Acted // what this run's earlier calls came to, oldest first
 
-	block *block
+	block *Block
 	say   func(context.Context, chat.Notice) error
 	said  atomic.Int64
 	await func(context.Context, answer.Cursor) ([]chat.Shown, error)
@@ -33,8 +33,8 @@ type Call struct {
 // NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
 // actions. What comes from the channel that ask returns is what was chosen.
 func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, chat.Notice) error, ask func(context.Context, chat.Question) (<-chan chat.Question, error)) *Call {
-	b := &block{answer: a, id: id, name: id}
-	b.show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
+	b := &Block{Answer: a, ID: id, Name: id}
+	b.Show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
 }
 
@@ -45,11 +45,11 @@ type Host struct {
 	Ask   func(context.Context, chat.Question) (<-chan chat.Question, error) // asks people to choose
 }
 
-// call is what the action is given, which shows what it does in the block. Nothing that it says is shown once ctx is done: a model
+// Call is what the action is given, which shows what it does in the block. Nothing that it says is shown once ctx is done: a model
 // that is told of a cancelled call has to be able to believe that.
-func (b *block) call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
+func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
-	return &Call{ID: b.id, Parameters: params, Scene: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
+	return &Call{ID: b.ID, Parameters: params, Scene: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
 }
 
 // Read decodes the parameters into a struct. What they lack stays as it was.
@@ -104,7 +104,7 @@ func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 // [chat.ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
 // outlives a restart. [chat.Question] means nothing here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
-	q.Chooser = awaited
+	q.Chooser = Awaited
 	c.Update(text)
 	answered, err := c.put(ctx, q)
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Q
 	select {
 	case chosen, ok := <-answered:
 		switch {
-		case !ok && c.block.answer.Hidden():
+		case !ok && c.block.Answer.Hidden():
 			return q, chat.ErrUnseen
 		case !ok:
 			return q, cmp.Or(context.Cause(ctx), chat.ErrUnanswered)
@@ -135,7 +135,7 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 	return c.ask(ctx, q)
 }
 
-// Say has the agent say text in another room, as [Runtime.Say] does: when it returns without an error it will be said,
+// Say has the agent say text in another room, as [core.Runtime.Say] does: when it returns without an error it will be said,
 // once. It is for actions that write; whether the asker may write there is theirs to find out.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))

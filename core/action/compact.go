@@ -1,4 +1,4 @@
-package core
+package action
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ const (
 	maxCompact = 80  // characters of a call's parameters
 	maxShort   = 120 // and of how it goes
 	maxValues  = 4   // parameters that are listed
-	maxName    = 64  // characters of an action's name, which the model may have made up
+	MaxName    = 64  // characters of an action's name, which the model may have made up
 )
 
 // values lists what the parameters are, for calls of actions that don't say better.
@@ -32,7 +32,7 @@ func values(r *partialjson.Reader) string {
 func value(name string, v any) string {
 	switch v := v.(type) {
 	case string:
-		return brief(v, maxCompact/2)
+		return Brief(v, maxCompact/2)
 	case float64:
 		return fmt.Sprint(v)
 	case bool:
@@ -45,8 +45,8 @@ func value(name string, v any) string {
 	return ""
 }
 
-// brief is s as one line, without what nobody sees, of at most most characters. It looks at no more of s than that.
-func brief(s string, most int) string {
+// Brief is s as one line, without what nobody sees, of at most most characters. It looks at no more of s than that.
+func Brief(s string, most int) string {
 	cut := false
 	if limit := 4 * most; len(s) > limit {
 		s, cut = strings.ToValidUTF8(s[:limit], ""), true
