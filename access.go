@@ -7,6 +7,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // accessPolicy opens the web chat, which has limits of its own, and says what the configuration allows.
@@ -53,7 +54,7 @@ func entity(account string) chat.EntityID { return chat.EntityID(slashed(account
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
 
 // dayLimits are what a day may cost.
-func dayLimits(cfg config.Config) core.Limits {
+func dayLimits(cfg config.Config) quota.Limits {
 	person, room, total := cfg.DayLimits()
-	return core.Limits{Person: core.Cost(person), Room: core.Cost(room), Total: core.Cost(total), Zone: cfg.Limits.Zone()}
+	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total), Zone: cfg.Limits.Zone()}
 }

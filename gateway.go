@@ -20,6 +20,7 @@ import (
 	"parley/core"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/quota"
 	"parley/internal/schema"
 )
 
@@ -80,7 +81,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		}
 	}()
 	g.models = newModels(cfg, g.env)
-	meter := core.NewMeter(dayLimits(cfg), g.backends.store, g.env.Log)
+	meter := quota.NewMeter(dayLimits(cfg), g.backends.store, g.env.Log)
 	g.models.Models = meter.Models(g.models.Models) // whoever asks one from now on is counted
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := newAgent(cfg)

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"parley/config"
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/quota"
 	. "parley/models/modelfake"
 	"parley/sim"
 )
@@ -165,7 +165,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 		for conversation := range offers {
 			own, err := s.node.store.Spent(s.Context(), day, "person/web/"+conversation)
 			s.must(err)
-			if own != (core.Cost{}) {
+			if own != (quota.Cost{}) {
 				t.Errorf("%+v is counted for a conversation, which everybody can open anew", own)
 			}
 		}

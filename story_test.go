@@ -27,6 +27,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/quota"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -406,7 +407,7 @@ func (w *witness) Withdraw(ctx context.Context, in chat.RoomID, of chat.RunID) e
 	return w.effect(func() error { return w.Store.Withdraw(ctx, in, of) })
 }
 
-func (w *witness) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
+func (w *witness) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
 	err = w.effect(func() error {
 		over, err = w.Store.Spend(ctx, day, charges...)
 		return err

@@ -118,7 +118,7 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 	return a.rt.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
-// waiter is [action.Call.Choose], which finds out by itself.
+// waiter is [action.Call], which finds out by itself.
 type waiter struct{}
 
 func (waiter) Name() string { return action.Awaited }

@@ -52,7 +52,7 @@ func (x *execution) readCounted(ctx context.Context, s *action.TurnContext) erro
 			return err
 		}
 	}
-	if err := x.rt.cfg.Meter.message(ctx); err != nil {
+	if err := x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return err
 	}
 	x.pictures = x.viewImages(ctx, s)

@@ -14,12 +14,13 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
 func TestNothingIsReadOverTheLimit(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
-		w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.store)
 		n := w.start()
 		w.ended(n.submit(with(w.message(room, "ada", "Look"), pic("a"))))
 		if got := r.was(); got != "a" {
@@ -42,7 +43,7 @@ func TestNothingIsReadOverTheLimit(t *testing.T) {
 // nothing is listened to, and people who did not address the agent read nothing.
 func TestAmbientDecisionsCount(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
-		w.limit(core.Limits{Person: core.Cost{Messages: 2}}, w.store)
+		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.store)
 		w.cfg.Models.Transcriber = deaf{}
 		w.cfg.Access.Group = core.GroupAmbient
 		n := w.start()
@@ -66,7 +67,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("after a crash", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
 			n := w.start()
 			w.model.queue([]step{write(fox), pause(time.Hour)})
 			acc := n.say("Hello")
@@ -84,7 +85,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	})
 	t.Run("considered, then answered", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
 			w.cfg.Access.Group = core.GroupAmbient
 			n := w.start()
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
@@ -96,7 +97,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	})
 	t.Run("edited", func(t *testing.T) {
 		inWorld(t, func(w *world) {
-			w.limit(core.Limits{Person: core.Cost{Messages: 9}}, w.store)
+			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
 			w.cfg.Turns.OnEdit = core.ReviseAnswer
 			n := w.start()
 			m := w.message(room, "ada", "Hello")
@@ -129,7 +130,7 @@ func TestActionsThatAnswerAloneAreFree(t *testing.T) {
 	for name, asks := range map[string]bool{"alone": false, "with a model": true} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.limit(core.Limits{Person: core.Cost{Messages: 1}}, w.store)
+				w.limit(quota.Limits{Person: quota.Cost{Messages: 1}}, w.store)
 				a := &fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					if asks {
 						for _, err := range w.cfg.Models.Large.Generate(ctx, llm.Request{}) {

@@ -15,6 +15,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 	"parley/core/text"
 )
 
@@ -120,7 +121,7 @@ func (x *execution) considered(ctx context.Context, s *action.TurnContext) (clai
 	if _, _, claimed = x.claimant(*s); claimed && !voices {
 		return true, nil
 	}
-	if err := x.rt.cfg.Meter.message(ctx); err != nil {
+	if err := x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return false, err
 	}
 	x.read(ctx, s, voice)
@@ -131,7 +132,7 @@ func (x *execution) considered(ctx context.Context, s *action.TurnContext) (clai
 
 // decided does what the model's word asks for. Without one nothing is answered.
 func (x *execution) decided(word string, err error) (bool, error) {
-	var over *LimitError
+	var over *quota.LimitError
 	switch {
 	case errors.As(err, &over): // who did not address the agent is not told either
 		x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", x.run.ID, "limit", over.Bucket)

@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 var errOnce = errors.New("the store failed once")
@@ -79,7 +80,7 @@ func (f *failing) ClearEntirely(ctx context.Context, room chat.RoomID, person ch
 	return getOnce(f, "ClearEntirely", func() (int, error) { return f.Store.ClearEntirely(ctx, room, person) })
 }
 
-func (f *failing) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (string, error) {
+func (f *failing) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (string, error) {
 	return getOnce(f, "Count", func() (string, error) { return f.Store.Count(ctx, day, run, charges...) })
 }
 
@@ -190,7 +191,7 @@ func (f *failing) Reopen(ctx context.Context, id chat.RunID) error {
 	return doOnce(f, "Reopen", func() error { return f.Store.Reopen(ctx, id) })
 }
 
-func (f *failing) Reserve(ctx context.Context, day string, least int, most int, charges ...core.Charge) (v0 int, v1 string, err error) {
+func (f *failing) Reserve(ctx context.Context, day string, least int, most int, charges ...quota.Charge) (v0 int, v1 string, err error) {
 	if err := f.next("Reserve"); err != nil {
 		return v0, v1, err
 	}
@@ -245,7 +246,7 @@ func (f *failing) SetAttention(ctx context.Context, room chat.RoomID, a chat.Att
 	return doOnce(f, "SetAttention", func() error { return f.Store.SetAttention(ctx, room, a) })
 }
 
-func (f *failing) Spend(ctx context.Context, day string, charges ...core.Charge) (string, error) {
+func (f *failing) Spend(ctx context.Context, day string, charges ...quota.Charge) (string, error) {
 	return getOnce(f, "Spend", func() (string, error) { return f.Store.Spend(ctx, day, charges...) })
 }
 

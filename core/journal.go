@@ -7,6 +7,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // Store is all that is remembered and owed. Its methods are safe for concurrent use, each is one transaction, and
@@ -22,7 +23,7 @@ type Store interface {
 	Files
 	Questions
 	People
-	UsageStore
+	quota.UsageStore
 	Marks
 	Upkeep
 }

@@ -14,10 +14,11 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // limited plays a story in which so much may be spent. It begins ten minutes before midnight.
-func limited(t *testing.T, l core.Limits, play func(*world, *node)) {
+func limited(t *testing.T, l quota.Limits, play func(*world, *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
 		w.cfg.Access.Direct = core.DirectOpen
@@ -28,20 +29,20 @@ func limited(t *testing.T, l core.Limits, play func(*world, *node)) {
 	})
 }
 
-func zoneOf(l core.Limits) *time.Location {
+func zoneOf(l quota.Limits) *time.Location {
 	if l.Zone == nil {
 		return time.UTC
 	}
 	return l.Zone
 }
 
-func (w *world) limit(l core.Limits, ledger core.UsageStore) {
-	w.cfg.Meter = core.NewMeter(l, ledger, w.cfg.Log)
+func (w *world) limit(l quota.Limits, ledger quota.UsageStore) {
+	w.cfg.Meter = quota.NewMeter(l, ledger, w.cfg.Log)
 	w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: w.model})
 }
 
 // spent is what a bucket has of today.
-func (w *world) spent(bucket string) core.Cost {
+func (w *world) spent(bucket string) quota.Cost {
 	w.Helper()
 	c, err := w.store.Spent(w.Context(), time.Now().UTC().Format(time.DateOnly), bucket)
 	w.must(err)
@@ -58,7 +59,7 @@ func used(prompt, completion int) step {
 // SE-10: who has had enough messages reads so once, then nothing, and costs no call of the model; others go on. The next
 // day begins anew.
 func TestLimitOfMessages(t *testing.T) {
-	limited(t, core.Limits{Person: core.Cost{Messages: 2}}, func(w *world, n *node) {
+	limited(t, quota.Limits{Person: quota.Cost{Messages: 2}}, func(w *world, n *node) {
 		for range 2 {
 			if said := n.writes("ada", "Hello"); said != "You said: Hello" {
 				t.Errorf("within the limit she reads %q", said)
@@ -88,7 +89,7 @@ func TestLimitOfMessages(t *testing.T) {
 // The limit of a room is for all who write there, that of all for everybody, and the day begins where the owner says.
 func TestLimitsOfRoomAndTotal(t *testing.T) {
 	east := time.FixedZone("east", 3*3600)
-	limited(t, core.Limits{Room: core.Cost{Messages: 2}, Total: core.Cost{Messages: 3}, Zone: east}, func(w *world, n *node) {
+	limited(t, quota.Limits{Room: quota.Cost{Messages: 2}, Total: quota.Cost{Messages: 3}, Zone: east}, func(w *world, n *node) {
 		in := func(where string, who chat.EntityID) string {
 			acc := n.submit(w.message(chat.RoomID("fake/"+where), who, "Hello"))
 			_, said := w.ended(acc)
@@ -115,8 +116,8 @@ func TestLimitsOfRoomAndTotal(t *testing.T) {
 
 // LM-12: what was reported counts, else an estimate; what a call may need is reserved before it.
 func TestLimitOfTokens(t *testing.T) {
-	limited(t, core.Limits{Person: core.Cost{Tokens: 3000}}, func(w *world, n *node) {
-		var while core.Cost
+	limited(t, quota.Limits{Person: quota.Cost{Tokens: 3000}}, func(w *world, n *node) {
+		var while quota.Cost
 		look := func(context.Context) (*llm.Chunk, error) { while = w.spent("person/ada"); return nil, nil }
 		w.model.queue([]step{look, write("A word."), used(100, 11)})
 		n.writes("ada", "Hello")
@@ -145,7 +146,7 @@ func TestLimitOfTokens(t *testing.T) {
 // LM-12: the limit is asked before each step. An answer that it breaks off says so, and keeps what it has.
 func TestLimitBetweenSteps(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(core.Limits{Total: core.Cost{Tokens: 2500}}, w.store)
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 2500}}, w.store)
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}}}}
 		n := w.start()
 		w.model.queue([]step{write("I roll."), call(0, "1", "ROLL", "{}"), used(1000, 1300)}, []step{write("never")})
@@ -161,7 +162,7 @@ func TestLimitBetweenSteps(t *testing.T) {
 
 // SE-10: many who write at once share what there is. Nothing is reserved beyond it.
 func TestLimitOfManyAtOnce(t *testing.T) {
-	limited(t, core.Limits{Total: core.Cost{Tokens: 13_000}}, func(w *world, n *node) {
+	limited(t, quota.Limits{Total: quota.Cost{Tokens: 13_000}}, func(w *world, n *node) {
 		defer func() { w.model = &model{} }() // calls for one room, as far as the world knows
 		w.model.play = func(llm.Request) []step { return []step{pause(time.Minute), write("Done."), used(10, 1)} }
 		var all []chat.Accepted
@@ -198,7 +199,7 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 		"thinking, then": {[]step{alive(), alive(), alive(), write("Done.")}, nil, 10, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
-			limited(t, core.Limits{Total: core.Cost{Tokens: 10_000}}, func(w *world, n *node) {
+			limited(t, quota.Limits{Total: quota.Cost{Tokens: 10_000}}, func(w *world, n *node) {
 				w.model.queue(c.script)
 				acc := n.say("Hello")
 				synctest.Wait()
@@ -215,20 +216,20 @@ func TestLimitCountsHoweverItEnds(t *testing.T) {
 }
 
 // downLedger is a store whose ledger is out of reach.
-type downLedger struct{ core.UsageStore }
+type downLedger struct{ quota.UsageStore }
 
-func (downLedger) Reserve(context.Context, string, int, int, ...core.Charge) (int, string, error) {
+func (downLedger) Reserve(context.Context, string, int, int, ...quota.Charge) (int, string, error) {
 	return 0, "", errors.New("the ledger is out of reach")
 }
 
-func (downLedger) Spend(context.Context, string, ...core.Charge) (string, error) {
+func (downLedger) Spend(context.Context, string, ...quota.Charge) (string, error) {
 	return "", errors.New("the ledger is out of reach")
 }
 
 // Without the ledger nothing is spent: people read that something went wrong.
 func TestLimitFailsClosed(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(core.Limits{Total: core.Cost{Tokens: 10_000}}, downLedger{w.store})
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, downLedger{w.store})
 		n := w.start()
 		if o, said := w.ended(n.say("Hello")); o.Status != answer.Failed || said == "" || strings.Contains(said, "ledger") {
 			t.Errorf("it ended as %+v with %q", o, said)
@@ -241,7 +242,7 @@ func TestLimitFailsClosed(t *testing.T) {
 
 // Who pays is said by the address, where that is not the author (SE-10).
 func TestLimitOfPayer(t *testing.T) {
-	limited(t, core.Limits{Person: core.Cost{Messages: 1}}, func(w *world, n *node) {
+	limited(t, quota.Limits{Person: quota.Cost{Messages: 1}}, func(w *world, n *node) {
 		var said []string
 		for _, who := range []chat.EntityID{"guest1", "guest2"} {
 			m := w.message(chat.RoomID("fake/"+who), who, "Hello")
@@ -258,7 +259,7 @@ func TestLimitOfPayer(t *testing.T) {
 // The question whether to answer costs too, and is not asked over the limit.
 func TestLimitOfOverheard(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.limit(core.Limits{Total: core.Cost{Tokens: 1500}}, w.store)
+		w.limit(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.store)
 		w.cfg.Access.Group = core.GroupAmbient
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }

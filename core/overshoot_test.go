@@ -14,6 +14,7 @@ import (
 	"parley/core"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // seller is a model that writes so many tokens, one after the other, and bills them. It keeps the maximum that it is given
@@ -80,26 +81,26 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 	const limit = 20_000
 	for name, c := range map[string]struct {
 		p      *seller
-		limits core.Limits
+		limits quota.Limits
 		over   int // that a provider may deliver beyond a maximum
 	}{
-		"one person, no maximum":     {&seller{writes: 15_000}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
-		"one person, a maximum":      {&seller{writes: 15_000, own: 8000}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
-		"one person, thinking":       {&seller{writes: 15_000, own: 15_000, mute: true}, core.Limits{Person: core.Cost{Tokens: limit}}, 0},
-		"many people, no maximum":    {&seller{writes: 15_000}, core.Limits{Total: core.Cost{Tokens: limit}}, 0},
-		"many people, a maximum":     {&seller{writes: 15_000, own: 3000}, core.Limits{Total: core.Cost{Tokens: limit}}, 0},
-		"a provider that keeps none": {&seller{writes: 15_000, own: 3000, ignores: true}, core.Limits{Total: core.Cost{Tokens: limit}}, 12 * 3000},
+		"one person, no maximum":     {&seller{writes: 15_000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"one person, a maximum":      {&seller{writes: 15_000, own: 8000}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"one person, thinking":       {&seller{writes: 15_000, own: 15_000, mute: true}, quota.Limits{Person: quota.Cost{Tokens: limit}}, 0},
+		"many people, no maximum":    {&seller{writes: 15_000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
+		"many people, a maximum":     {&seller{writes: 15_000, own: 3000}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 0},
+		"a provider that keeps none": {&seller{writes: 15_000, own: 3000, ignores: true}, quota.Limits{Total: quota.Cost{Tokens: limit}}, 12 * 3000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Direct = core.DirectOpen
-				w.cfg.Meter = core.NewMeter(c.limits, w.store, w.cfg.Log)
+				w.cfg.Meter = quota.NewMeter(c.limits, w.store, w.cfg.Log)
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p})
 				n := w.start()
 				var all []chat.Accepted
 				for i := range 12 {
 					m := w.message(chat.RoomID(fmt.Sprint("fake/", i)), chat.EntityID(fmt.Sprint("guest", i)), "Hello")
-					if c.limits.Person != (core.Cost{}) {
+					if c.limits.Person != (quota.Cost{}) {
 						m.Address.BilledTo = "one"
 					}
 					all = append(all, n.submit(m))
@@ -136,12 +137,12 @@ func TestMaximumOfACall(t *testing.T) {
 	} {
 		inWorld(t, func(w *world) {
 			p := &seller{writes: 10, own: c.own}
-			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: c.left}}, w.store, w.cfg.Log)
 			var err error
 			for _, failed := range m.Models(llm.Models{Large: p}).Large.Generate(w.Context(), llm.Request{MaxTokens: c.asked}) {
 				err = errors.Join(err, failed)
 			}
-			var over *core.LimitError
+			var over *quota.LimitError
 			switch {
 			case c.want < 0 && (!errors.As(err, &over) || p.calls > 0):
 				t.Errorf("%+v: %d calls, %v", c, p.calls, err)
@@ -162,7 +163,7 @@ func TestOtherCallsAreSettled(t *testing.T) {
 		{nil, [3]int{4002, 10, 2}}, {refused, [3]int{}}, {broken, [3]int{4002, 10, 2}},
 	} {
 		inWorld(t, func(w *world) {
-			m := core.NewMeter(core.Limits{Total: core.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
+			m := quota.NewMeter(quota.Limits{Total: quota.Cost{Tokens: 10_000}}, w.store, w.cfg.Log)
 			all := m.Models(llm.Models{Painter: tool{c.err}, Transcriber: tool{c.err}, Embedder: tool{c.err}})
 			spent := 0
 			for i, call := range []func() error{

@@ -8,6 +8,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // paid is a chooser whose choice costs something.
@@ -59,7 +60,7 @@ func TestWhoTriggersPays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.limit(core.Limits{Person: core.Cost{Messages: 100}}, w.store)
+				w.limit(quota.Limits{Person: quota.Cost{Messages: 100}}, w.store)
 				w.cfg.Access.People["bob"] = true
 				w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "paid", Choosers: []action.ChoiceHandler{paid{w.cfg.Models.Large}}})
 				n := w.start()

@@ -16,7 +16,7 @@ import (
 // Reader reads what is attached to messages. It is safe for concurrent use.
 type Reader interface {
 	// Read returns files in their order, each with what it holds, or with why that can't be told ([chat.Attachment]). It never
-	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*LimitError] forbids
+	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*quota.LimitError] forbids
 	// to read today, it returns as they are. What a model is asked about a picture is describe.
 	Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment
 	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has

@@ -5,12 +5,13 @@ import (
 	"errors"
 
 	"parley/core/answer"
+	"parley/core/quota"
 )
 
 // reportLimit tells people of a limit that is reached: each of them once a day, unless an answer breaks off. It passes
 // other errors on.
 func (x *execution) reportLimit(ctx context.Context, err error) error {
-	var over *LimitError
+	var over *quota.LimitError
 	if !errors.As(err, &over) {
 		return err
 	}

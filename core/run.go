@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // hasBegun says that an earlier holder has left traces.
@@ -48,7 +49,7 @@ type execution struct {
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
 // shows that, and finishes. An error leaves the run to whoever looks next.
 func (rt *Runtime) execute(life context.Context, run chat.Run) error {
-	process := withSpender(life, run)
+	process := quota.WithSpender(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)

@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 const (
@@ -45,7 +46,7 @@ type Config struct {
 	Access     Access
 	Recall     Recall
 	Parallel   int           // answers that are made for one person at a time; 0 is no limit
-	Meter      *Meter        // that the models are held to; nil for no limits
+	Meter      *quota.Meter  // that the models are held to; nil for no limits
 	Grace      time.Duration // how long runs may go on after Run was told to end
 	Log        *slog.Logger
 	Rand       *rand.Rand // jitter; nil takes the global source. Used under a lock.

@@ -47,7 +47,7 @@ func TemplateName(key string) string {
 }
 
 // Variables are what every template may name; a list has the fields of its items. Beside these there are those of the
-// providers' [action.ProviderSpec.Values].
+// providers' [action.ProviderSpec].
 func Variables() template.Vars {
 	vars := template.Vars{
 		"actions":          {"name", "description", "parameters"},

@@ -17,6 +17,7 @@ import (
 	"parley/core"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 const (
@@ -92,7 +93,7 @@ func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, d
 	if err == nil {
 		return read
 	}
-	var over *core.LimitError
+	var over *quota.LimitError
 	if errors.As(err, &over) {
 		return f // not read, but not for good: the limit begins anew
 	}

@@ -14,9 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/quota"
 )
 
 // png is a picture whose header claims that size; there is nothing behind it.
@@ -275,7 +275,7 @@ func TestPictures(t *testing.T) {
 
 // SE-19: what a limit forbids to read is not given up for good.
 func TestOverTheLimitIsReadLater(t *testing.T) {
-	over := &core.LimitError{Bucket: "person/ada"}
+	over := &quota.LimitError{Bucket: "person/ada"}
 	vision := &eyes{err: over}
 	r := New(Options{Fetch: serving(png(2, 2)), Vision: vision, Transcriber: ears{err: over}})
 	files := []chat.Attachment{{Ref: "a", Type: "image/png"}, {Ref: "b", Type: "audio/ogg", Voice: true}}

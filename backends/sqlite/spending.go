@@ -6,15 +6,15 @@ import (
 	"errors"
 	"slices"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
 // errOver takes a charge back.
 var errOver = errors.New("over the limit")
 
-// Spend implements [core.UsageStore].
-func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (over string, err error) {
+// Spend implements [quota.UsageStore].
+func (s *Store) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		over, err = spendAll(ctx, tx, day, charges)
 		return err
@@ -25,8 +25,8 @@ func (s *Store) Spend(ctx context.Context, day string, charges ...core.Charge) (
 	return "", wrap(err, "charging what is spent")
 }
 
-// Count implements [core.UsageStore].
-func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (over string, err error) {
+// Count implements [quota.UsageStore].
+func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var counted bool
 		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
@@ -45,8 +45,8 @@ func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges .
 	return "", wrap(err, "counting the run %q", run)
 }
 
-// Reserve implements [core.UsageStore].
-func (s *Store) Reserve(ctx context.Context, day string, least, most int, charges ...core.Charge) (tokens int, over string, err error) {
+// Reserve implements [quota.UsageStore].
+func (s *Store) Reserve(ctx context.Context, day string, least, most int, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		tokens, over, err = fitting(ctx, tx, day, most, charges)
 		if err != nil {
@@ -57,7 +57,7 @@ func (s *Store) Reserve(ctx context.Context, day string, least, most int, charge
 		}
 		charges = slices.Clone(charges) // the caller keeps its own
 		for i := range charges {
-			charges[i].Cost, charges[i].Max = core.Cost{Tokens: tokens}, core.Cost{}
+			charges[i].Cost, charges[i].Max = quota.Cost{Tokens: tokens}, quota.Cost{}
 		}
 		_, err = spendAll(ctx, tx, day, charges)
 		return err
@@ -72,7 +72,7 @@ func (s *Store) Reserve(ctx context.Context, day string, least, most int, charge
 }
 
 // fitting returns how many tokens, up to most, fit into all buckets, and the bucket that has room for the fewest.
-func fitting(ctx context.Context, tx *sql.Tx, day string, most int, charges []core.Charge) (tokens int, narrowest string, err error) {
+func fitting(ctx context.Context, tx *sql.Tx, day string, most int, charges []quota.Charge) (tokens int, narrowest string, err error) {
 	tokens = most
 	for _, c := range charges {
 		if c.Max.Tokens == 0 {
@@ -91,7 +91,7 @@ func fitting(ctx context.Context, tx *sql.Tx, day string, most int, charges []co
 }
 
 // spendAll adds all charges, or returns [errOver] and the bucket of the first that exceeds its limit.
-func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []core.Charge) (over string, err error) {
+func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []quota.Charge) (over string, err error) {
 	for _, c := range charges {
 		if err := spend(ctx, tx, day, c); err != nil {
 			return c.Bucket, err
@@ -101,11 +101,11 @@ func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []core.Charge
 }
 
 // spend adds one charge, and forgets days that nobody settles any more.
-func spend(ctx context.Context, tx *sql.Tx, day string, c core.Charge) error {
+func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 	if err := checkText(c.Bucket); err != nil {
 		return err
 	}
-	var sum core.Cost
+	var sum quota.Cost
 	err := tx.QueryRowContext(ctx, `
 		INSERT INTO spending (day, bucket, messages, tokens) VALUES (?, ?, ?, ?)
 		ON CONFLICT (day, bucket) DO UPDATE SET messages = messages + excluded.messages, tokens = tokens + excluded.tokens
@@ -120,19 +120,19 @@ func spend(ctx context.Context, tx *sql.Tx, day string, c core.Charge) error {
 	return err
 }
 
-// Spent implements [core.UsageStore].
-func (s *Store) Spent(ctx context.Context, day, bucket string) (c core.Cost, err error) {
+// Spent implements [quota.UsageStore].
+func (s *Store) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
-		return core.Cost{}, nil
+		return quota.Cost{}, nil
 	}
 	return c, wrap(err, "reading what was spent")
 }
 
-// Warn implements [core.UsageStore].
+// Warn implements [quota.UsageStore].
 func (s *Store) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `

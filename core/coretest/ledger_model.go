@@ -3,14 +3,14 @@ package coretest
 import (
 	"context"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
-func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charge) (string, error) {
+func (s *peopleModel) Spend(_ context.Context, day string, charges ...quota.Charge) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sums := map[[2]string]core.Cost{}
+	sums := map[[2]string]quota.Cost{}
 	for _, c := range charges {
 		key := [2]string{day, c.Bucket}
 		sum, ok := sums[key]
@@ -30,7 +30,7 @@ func (s *peopleModel) Spend(_ context.Context, day string, charges ...core.Charg
 }
 
 // Count needs the runs, which only the whole store has.
-func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, charges ...core.Charge) (string, error) {
+func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.find(run) == nil {
@@ -44,7 +44,7 @@ func (s *storeModel) Count(ctx context.Context, day string, run chat.RunID, char
 	return over, err
 }
 
-func (s *peopleModel) Reserve(_ context.Context, day string, least, most int, charges ...core.Charge) (n int, over string, _ error) {
+func (s *peopleModel) Reserve(_ context.Context, day string, least, most int, charges ...quota.Charge) (n int, over string, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n = most
@@ -58,12 +58,12 @@ func (s *peopleModel) Reserve(_ context.Context, day string, least, most int, ch
 	}
 	for _, c := range charges {
 		key := [2]string{day, c.Bucket}
-		s.spent[key] = core.Cost{Messages: s.spent[key].Messages, Tokens: s.spent[key].Tokens + n}
+		s.spent[key] = quota.Cost{Messages: s.spent[key].Messages, Tokens: s.spent[key].Tokens + n}
 	}
 	return n, "", nil
 }
 
-func (s *peopleModel) Spent(_ context.Context, day, bucket string) (core.Cost, error) {
+func (s *peopleModel) Spent(_ context.Context, day, bucket string) (quota.Cost, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.spent[[2]string{day, bucket}], nil

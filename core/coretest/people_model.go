@@ -6,21 +6,21 @@ import (
 	"sync"
 	"time"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/quota"
 )
 
-// peopleModel is the simplest [core.People] and [core.UsageStore] there can be.
+// peopleModel is the simplest [core.People] and [quota.UsageStore] there can be.
 type peopleModel struct {
 	mu     sync.Mutex
 	people []chat.Person
 	knocks []chat.PairingRequest
-	spent  map[[2]string]core.Cost // by day and bucket
+	spent  map[[2]string]quota.Cost // by day and bucket
 	warned map[[2]string]bool
 }
 
 func newPeopleModel() *peopleModel {
-	return &peopleModel{spent: map[[2]string]core.Cost{}, warned: map[[2]string]bool{}}
+	return &peopleModel{spent: map[[2]string]quota.Cost{}, warned: map[[2]string]bool{}}
 }
 
 func (s *peopleModel) Person(_ context.Context, id chat.EntityID) (chat.Person, error) {

@@ -1,4 +1,4 @@
-package core
+package quota
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (m *Meter) open(ctx context.Context, prompt, most int) (*reservation, error
 // reserve takes tokens from the limits: as many as most says, or as are left, but at least so many as least says; or it says
 // which limit forbids that.
 func (m *Meter) reserve(ctx context.Context, least, most int) (*reservation, error) {
-	if err := m.message(ctx); err != nil {
+	if err := m.CountMessage(ctx); err != nil {
 		return nil, err
 	}
 	b := &reservation{meter: m, payer: spenderOf(ctx), day: m.now()}

@@ -1,4 +1,4 @@
-package core
+package quota
 
 import (
 	"context"
@@ -59,8 +59,8 @@ type spender struct {
 
 type spenderKey struct{}
 
-// withSpender is a context in which those pay who have asked what run answers. What is done in others counts for the total.
-func withSpender(ctx context.Context, run chat.Run) context.Context {
+// WithSpender is a context in which those pay who have asked what run answers. What is done in others counts for the total.
+func WithSpender(ctx context.Context, run chat.Run) context.Context {
 	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool)})
 }
 
@@ -113,9 +113,9 @@ func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
 
 func date(day time.Time) string { return day.Format(time.DateOnly) }
 
-// message counts the run of a context as one message, before anything is paid for it. A run is counted once, however often it
+// CountMessage counts the run of a context as one message, before anything is paid for it. A run is counted once, however often it
 // starts; a [*LimitError] forbids it.
-func (m *Meter) message(ctx context.Context) error {
+func (m *Meter) CountMessage(ctx context.Context) error {
 	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {
 		return nil
