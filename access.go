@@ -5,32 +5,32 @@ import (
 
 	"parley/config"
 	"parley/connectors/web"
-	"parley/core"
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/quota"
 )
 
 // accessPolicy opens the web chat, which has limits of its own, and says what the configuration allows.
-func accessPolicy(cfg config.Config) core.Access {
+func accessPolicy(cfg config.Config) access.Policy {
 	c := cfg.Access
-	a := core.Access{
+	a := access.Policy{
 		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, entity),
 		People: set(c.Allow.Users, entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
-		Direct: core.DirectAccess(c.Direct), Group: core.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
-		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: core.BotAccess(c.Bots),
+		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
+		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
 	}
 	for _, o := range c.Overrides {
-		override := core.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
+		override := access.Override{RoomSet: places(o.Rooms, o.Worlds), System: o.System, Tools: o.Tools}
 		if o.Group != nil {
-			override.Group = core.GroupAccess(*o.Group)
+			override.Group = access.GroupAccess(*o.Group)
 		}
 		a.Overrides = append(a.Overrides, override)
 	}
 	return a
 }
 
-func places(rooms []config.Chat, worlds []config.World) core.RoomSet {
-	return core.RoomSet{
+func places(rooms []config.Chat, worlds []config.World) access.RoomSet {
+	return access.RoomSet{
 		Chats:  set(rooms, asWritten),
 		Worlds: set(worlds, func(id string) chat.WorldID { return chat.WorldID(slashed(id)) }),
 	}

@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/connectors/web"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/event"
@@ -125,7 +126,7 @@ func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtim
 		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 		Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 		Turns:  core.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
-		Access: core.Access{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
+		Access: access.Policy{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
 	}
 	set(&cfg)
 	rt, err := core.New(cfg)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 )
 
@@ -107,7 +108,7 @@ func (x *execution) heed(r chat.Room, a chat.Attention) string {
 		return "I answer every message"
 	case a == chat.Unfollowed:
 		return "I stay quiet until you mention me"
-	case a == chat.Ambient || x.rt.cfg.Access.group(r) == GroupAmbient:
+	case a == chat.Ambient || x.rt.cfg.Access.GroupIn(r) == access.GroupAmbient:
 		return "I follow the conversation and answer messages meant for me"
 	}
 	return "I answer when you mention me"

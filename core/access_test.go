@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -58,8 +58,8 @@ func TestWhoIsAnswered(t *testing.T) {
 // What people read is what access says, for each kind of room, author and message: every two words of it come together in one
 // of the worlds. TestEveryWordOfAccess has them all.
 func TestAccess(t *testing.T) {
-	direct := []core.DirectAccess{"", core.DirectOpen, core.DirectAllowlist, core.DirectOff}
-	groups := []core.GroupAccess{"", core.GroupMentionOnly, core.GroupAmbient, core.GroupOff}
+	direct := []access.DirectAccess{"", access.DirectOpen, access.DirectAllowlist, access.DirectOff}
+	groups := []access.GroupAccess{"", access.GroupMentionOnly, access.GroupAmbient, access.GroupOff}
 	for i, g := range groups {
 		for j, listen := range []string{"", "fake:here", "fake:there", "other:here"} {
 			d := direct[(i+j)%len(direct)]
@@ -99,18 +99,18 @@ type reaction string
 
 const nothing, told, answered reaction = "nothing", "told no", "answered"
 
-func inPrivate(d core.DirectAccess, friend bool) reaction {
+func inPrivate(d access.DirectAccess, friend bool) reaction {
 	switch {
-	case d == core.DirectOff:
+	case d == access.DirectOff:
 		return nothing
-	case d == core.DirectOpen || friend:
+	case d == access.DirectOpen || friend:
 		return answered
 	}
 	return told
 }
 
-func inGroup(g core.GroupAccess, friend, addressed, listens bool) reaction {
-	if g != core.GroupOff && friend && listens && (addressed || g == core.GroupAmbient) {
+func inGroup(g access.GroupAccess, friend, addressed, listens bool) reaction {
+	if g != access.GroupOff && friend && listens && (addressed || g == access.GroupAmbient) {
 		return answered
 	}
 	return nothing
@@ -199,7 +199,7 @@ func TestStopIsForTheInvited(t *testing.T) {
 // An open connector looks after its people itself.
 func TestOpenConnector(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Direct = core.DirectOff // which is about others
+		w.cfg.Access.Direct = access.DirectOff // which is about others
 		w.cfg.Access.Open = map[string]bool{"fake": true}
 		n := w.start()
 		w.wants(n.submit(w.message(room, "anybody", "Hello")), answer.Completed, "You said: Hello")
@@ -237,8 +237,8 @@ func TestRoles(t *testing.T) {
 func TestOverrides(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{&fakeAction{name: "ROLL"}, &fakeAction{name: "DRAW"}}}}
-		w.cfg.Access.Overrides = []core.Override{{
-			RoomSet: core.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
+		w.cfg.Access.Overrides = []access.Override{{
+			RoomSet: access.RoomSet{Chats: map[string]bool{"fake:here": true}}, System: "Be kind.", Tools: []string{"DRAW"},
 		}}
 		n := w.start()
 		for conv, want := range map[string]string{"there": "Be brief. [ROLL DRAW]", "here": "Be kind. [DRAW]"} {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -288,7 +289,7 @@ func TestDirect(t *testing.T) {
 // is claimed.
 func TestDirectClaimsWhatIsUndecided(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Group = core.GroupAmbient
+		w.cfg.Access.Group = access.GroupAmbient
 		w.cfg.Plugins = []action.Plugin{{Name: "test", Actions: []action.Action{claimer{fakeAction: &fakeAction{name: "ROLL"}, params: `{}`}}}}
 		w.wants(w.start().submit(w.message(group, "ada", "roll")), answer.Completed, "done {}")
 		if n := len(w.model.asked()); n != 0 {
@@ -333,7 +334,7 @@ func TestToolsOfPlaces(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first, other := &fakeAction{name: "FIRST"}, &fakeAction{name: "SECOND"}
 		w.plug(first, other)
-		w.cfg.Access.Overrides = []core.Override{{RoomSet: core.RoomSet{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
+		w.cfg.Access.Overrides = []access.Override{{RoomSet: access.RoomSet{Chats: map[string]bool{"fake:7": true}}, Tools: []string{"second"}}}
 		w.model.queue([]step{call(0, "a", "FIRST", "{}"), call(1, "b", "SECOND", "{}")}, []step{write("Well.")})
 		m := w.addressed("ada", "go")
 		m.Place.Chats = []string{"7"}
@@ -364,7 +365,7 @@ func TestRights(t *testing.T) {
 		"somebody else owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
 		inWorld(t, func(w *world) {
-			w.cfg.Access = core.Access{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
+			w.cfg.Access = access.Policy{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}
 			for _, id := range c.owners {
 				w.cfg.Access.Owners[id] = true
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -29,7 +30,7 @@ func TestRetryOfAnother(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
-				w.cfg.Access.Guests = core.RoomSet{Chats: map[string]bool{"fake:here": true}}
+				w.cfg.Access.Guests = access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 				var scenes []action.TurnContext
 				w.plug(&fakeAction{name: "LOOK", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 					scenes = append(scenes, c.Scene)

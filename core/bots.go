@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 )
 
@@ -83,7 +84,7 @@ func (e *exchange) turn(most int, within time.Duration, now time.Time) bool {
 // fromBot says that a bot has asked: it is never told of a failure, which it might answer.
 func (x *execution) fromBot(ctx context.Context) bool {
 	n := len(x.run.Inputs)
-	if n == 0 || x.rt.cfg.Access.Bots != BotsMention {
+	if n == 0 || x.rt.cfg.Access.Bots != access.BotsMention {
 		return false
 	}
 	m, err := x.rt.cfg.Store.Memory(ctx, x.run.Inputs[n-1])

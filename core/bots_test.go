@@ -14,6 +14,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -47,7 +48,7 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 		store, err := sqlite.Open(w.Context(), sqlitetest.Path(w), sqlite.Options{})
 		w.must(err)
 		defer store.Close()
-		w.cfg.Access.Bots = core.BotsMention
+		w.cfg.Access.Bots = access.BotsMention
 		w.cfg.Access.People = map[chat.EntityID]bool{"ada": true, "other": true, agent: true}
 		toOther, back := &botRelay{from: agent}, &botRelay{from: "other"}
 		theirs := w.cfg
@@ -86,19 +87,19 @@ func TestTwoGatewaysInOneRoom(t *testing.T) {
 // Bots are not answered unless they are allowed, invited, and address the agent in a group.
 func TestWhichBotsAreAnswered(t *testing.T) {
 	for name, c := range map[string]struct {
-		bots    core.BotAccess
+		bots    access.BotAccess
 		in      chat.RoomID
 		author  chat.EntityID
 		meant   bool
 		answers bool
 	}{
 		"by default":   {"", group, "robot", true, false},
-		"off":          {core.BotsOff, group, "robot", true, false},
-		"allowed":      {core.BotsMention, group, "robot", true, true},
-		"to nobody":    {core.BotsMention, group, "robot", false, false},
-		"uninvited":    {core.BotsMention, group, "stranger", true, false},
-		"in private":   {core.BotsMention, room, "robot", true, false},
-		"named, aloud": {core.BotsMention, group, "robot", false, false},
+		"off":          {access.BotsOff, group, "robot", true, false},
+		"allowed":      {access.BotsMention, group, "robot", true, true},
+		"to nobody":    {access.BotsMention, group, "robot", false, false},
+		"uninvited":    {access.BotsMention, group, "stranger", true, false},
+		"in private":   {access.BotsMention, room, "robot", true, false},
+		"named, aloud": {access.BotsMention, group, "robot", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -127,7 +128,7 @@ func TestNoFailuresForBots(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = core.BotsMention, true
+				w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
 				n := w.start()
 				for author, told := range map[chat.EntityID]bool{"robot": false, "ada": true} {
 					w.model.queue(script)

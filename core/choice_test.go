@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -304,7 +305,7 @@ func TestRoleChooses(t *testing.T) {
 func TestRoleAmongOthers(t *testing.T) {
 	for _, last := range []chat.EntityID{"rita", "gus"} {
 		inWorld(t, func(w *world) {
-			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, core.RoomSet{Chats: map[string]bool{"fake:here": true}}
+			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, access.RoomSet{Chats: map[string]bool{"fake:here": true}}
 			w.cfg.Turns.Group = core.Collect
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -45,7 +46,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 	reading(t, func(w *world, r *librarian) {
 		w.limit(quota.Limits{Person: quota.Cost{Messages: 2}}, w.store)
 		w.cfg.Models.Transcriber = deaf{}
-		w.cfg.Access.Group = core.GroupAmbient
+		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE")} }
 		for i := range 5 {
@@ -86,7 +87,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("considered, then answered", func(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
-			w.cfg.Access.Group = core.GroupAmbient
+			w.cfg.Access.Group = access.GroupAmbient
 			n := w.start()
 			w.model.queue([]step{write("RESPOND")}, []step{write("It does.")})
 			w.wants(n.submit(w.message(group, "ada", "Does it rain?")), answer.Completed, "It does.")

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -25,33 +26,23 @@ const (
 	excerpt  = 500              // characters of each
 )
 
-// decision says whether a message is answered.
-type decision uint8
-
-const (
-	no          decision = iota
-	contextOnly          // not by itself; but it may belong to what its author has just said
-	yes                  // rules alone say so: its turn may be claimed at once
-	maybe                // the model is asked, when the room's turn is its
-)
-
 // decide applies the rules to a message that access lets through. Their order counts.
-func (c *Config) decide(m chat.Message, a chat.Attention) decision {
+func (c *Config) decide(m chat.Message, a chat.Attention) access.Decision {
 	switch {
 	case a == chat.Muted:
-		return no
-	case m.Place.Kind.Private(), c.Access.always(m), m.Addressed:
-		return yes
+		return access.No
+	case m.Place.Kind.Private(), c.Access.IsAlways(m), m.Addressed:
+		return access.Yes
 	case a == chat.Unfollowed:
-		return no
-	case a != chat.Ambient && c.Access.group(m.Place) != GroupAmbient:
-		return contextOnly
+		return access.No
+	case a != chat.Ambient && c.Access.GroupIn(m.Place) != access.GroupAmbient:
+		return access.ContextOnly
 	case c.Models.Transcriber == nil && m.Unheard():
-		return contextOnly // there is nothing to judge it by
+		return access.ContextOnly // there is nothing to judge it by
 	case isCalled(c.Agent, m.Text):
-		return yes
+		return access.Yes
 	}
-	return maybe
+	return access.Maybe
 }
 
 // isCalled says whether text begins with one of the agent's names, as in "Parley, what is the time?".

@@ -3,14 +3,15 @@ package core
 import (
 	"testing"
 
+	"parley/core/access"
 	"parley/core/chat"
 )
 
 // The order of the rules: muted; private rooms, rooms and sources that are always answered, addressed; unfollowed; not
 // ambient; called by name; the model. Sources and rooms count only when they are exactly those.
 func TestDecisionOrder(t *testing.T) {
-	cfg := Config{Agent: chat.Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: Access{
-		Always: RoomSet{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
+	cfg := Config{Agent: chat.Agent{Name: "Parley", Names: []string{"Polly", ""}}, Access: access.Policy{
+		Always: access.RoomSet{Chats: map[string]bool{"fake:7": true}}, Sources: map[string]bool{"client_chat": true, "api": true},
 	}}
 	plain := chat.Message{Memory: chat.Memory{Text: "It rains."}, Place: chat.Room{Kind: chat.Group}}
 	named, addressed, private := plain, plain, plain
@@ -29,39 +30,39 @@ func TestDecisionOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		m       chat.Message
 		a       chat.Attention
-		mention decision // with GroupMentionOnly
-		ambient decision // with GroupAmbient
+		mention access.Decision // with GroupMentionOnly
+		ambient access.Decision // with GroupAmbient
 	}{
-		"private":               {private, chat.Normal, yes, yes},
-		"private voice":         {voice, chat.Normal, yes, yes},
-		"the API":               {api, chat.Normal, yes, yes},
-		"itself":                {self, chat.Normal, yes, yes},
-		"always":                {always, chat.Normal, yes, yes},
-		"always, unfollowed":    {always, chat.Unfollowed, yes, yes},
-		"always, muted":         {always, chat.Muted, no, no},
-		"almost":                {almost, chat.Normal, contextOnly, maybe},
-		"source":                {source, chat.Normal, yes, yes},
-		"source, unfollowed":    {source, chat.Unfollowed, yes, yes},
-		"source, muted":         {source, chat.Muted, no, no},
-		"source in capitals":    {capitals, chat.Normal, contextOnly, maybe},
-		"a longer source":       {longer, chat.Normal, contextOnly, maybe},
-		"a voice unheard":       {spoken, chat.Normal, contextOnly, contextOnly},
-		"a picture":             {shown, chat.Normal, contextOnly, maybe},
-		"private, muted":        {private, chat.Muted, no, no},
-		"private, unfollowed":   {private, chat.Unfollowed, yes, yes},
-		"addressed":             {addressed, chat.Normal, yes, yes},
-		"addressed, muted":      {addressed, chat.Muted, no, no},
-		"addressed, unfollowed": {addressed, chat.Unfollowed, yes, yes},
-		"named":                 {named, chat.Normal, contextOnly, yes},
-		"named, ambient room":   {named, chat.Ambient, yes, yes},
-		"named, unfollowed":     {named, chat.Unfollowed, no, no},
-		"named, muted":          {named, chat.Muted, no, no},
-		"plain":                 {plain, chat.Normal, contextOnly, maybe},
-		"plain, ambient room":   {plain, chat.Ambient, maybe, maybe},
-		"plain, unfollowed":     {plain, chat.Unfollowed, no, no},
-		"plain, muted":          {plain, chat.Muted, no, no},
+		"private":               {private, chat.Normal, access.Yes, access.Yes},
+		"private voice":         {voice, chat.Normal, access.Yes, access.Yes},
+		"the API":               {api, chat.Normal, access.Yes, access.Yes},
+		"itself":                {self, chat.Normal, access.Yes, access.Yes},
+		"always":                {always, chat.Normal, access.Yes, access.Yes},
+		"always, unfollowed":    {always, chat.Unfollowed, access.Yes, access.Yes},
+		"always, muted":         {always, chat.Muted, access.No, access.No},
+		"almost":                {almost, chat.Normal, access.ContextOnly, access.Maybe},
+		"source":                {source, chat.Normal, access.Yes, access.Yes},
+		"source, unfollowed":    {source, chat.Unfollowed, access.Yes, access.Yes},
+		"source, muted":         {source, chat.Muted, access.No, access.No},
+		"source in capitals":    {capitals, chat.Normal, access.ContextOnly, access.Maybe},
+		"a longer source":       {longer, chat.Normal, access.ContextOnly, access.Maybe},
+		"a voice unheard":       {spoken, chat.Normal, access.ContextOnly, access.ContextOnly},
+		"a picture":             {shown, chat.Normal, access.ContextOnly, access.Maybe},
+		"private, muted":        {private, chat.Muted, access.No, access.No},
+		"private, unfollowed":   {private, chat.Unfollowed, access.Yes, access.Yes},
+		"addressed":             {addressed, chat.Normal, access.Yes, access.Yes},
+		"addressed, muted":      {addressed, chat.Muted, access.No, access.No},
+		"addressed, unfollowed": {addressed, chat.Unfollowed, access.Yes, access.Yes},
+		"named":                 {named, chat.Normal, access.ContextOnly, access.Yes},
+		"named, ambient room":   {named, chat.Ambient, access.Yes, access.Yes},
+		"named, unfollowed":     {named, chat.Unfollowed, access.No, access.No},
+		"named, muted":          {named, chat.Muted, access.No, access.No},
+		"plain":                 {plain, chat.Normal, access.ContextOnly, access.Maybe},
+		"plain, ambient room":   {plain, chat.Ambient, access.Maybe, access.Maybe},
+		"plain, unfollowed":     {plain, chat.Unfollowed, access.No, access.No},
+		"plain, muted":          {plain, chat.Muted, access.No, access.No},
 	} {
-		for group, want := range map[GroupAccess]decision{GroupMentionOnly: c.mention, GroupAmbient: c.ambient} {
+		for group, want := range map[access.GroupAccess]access.Decision{access.GroupMentionOnly: c.mention, access.GroupAmbient: c.ambient} {
 			cfg.Access.Group = group
 			if got := cfg.decide(c.m, c.a); got != want {
 				t.Errorf("%s, %s: %d; want %d", name, group, got, want)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/core"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
@@ -16,7 +17,7 @@ import (
 
 // ambient makes the group of the next nodes one where the agent listens to all that is said.
 func (w *world) ambient() {
-	w.cfg.Access.Group = core.GroupAmbient
+	w.cfg.Access.Group = access.GroupAmbient
 }
 
 // heard is what Ada says in the group, addressed to nobody.

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 )
@@ -193,7 +193,7 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 	inWorld(t, func(w *world) {
 		s := &narrator{world: w, double: &failing{Store: w.cfg.Store, at: at}}
 		w.cfg.Store = s.double
-		w.cfg.Access.Direct = core.DirectPairing
+		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		do := &fakeAction{name: "WRITE", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("Under way.")

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -21,7 +21,7 @@ import (
 func limited(t *testing.T, l quota.Limits, play func(*world, *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Direct = core.DirectOpen
+		w.cfg.Access.Direct = access.DirectOpen
 		w.limit(l, w.store)
 		now := time.Now().In(zoneOf(l))
 		time.Sleep(time.Date(now.Year(), now.Month(), now.Day(), 23, 50, 0, 0, now.Location()).Sub(now))
@@ -260,7 +260,7 @@ func TestLimitOfPayer(t *testing.T) {
 func TestLimitOfOverheard(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.limit(quota.Limits{Total: quota.Cost{Tokens: 1500}}, w.store)
-		w.cfg.Access.Group = core.GroupAmbient
+		w.cfg.Access.Group = access.GroupAmbient
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("IGNORE"), used(1200, 100)} }
 		for range 3 {

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -93,7 +93,7 @@ func TestParallelAnswersStayWithinTheLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Access.Direct = core.DirectOpen
+				w.cfg.Access.Direct = access.DirectOpen
 				w.cfg.Meter = quota.NewMeter(c.limits, w.store, w.cfg.Log)
 				w.cfg.Models = w.cfg.Meter.Models(llm.Models{Large: c.p})
 				n := w.start()

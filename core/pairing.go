@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -89,10 +90,10 @@ func (rt *Runtime) checkPairing(ctx context.Context, g guest) (in bool, line str
 	switch {
 	case in:
 		return true, "", nil
-	case rt.cfg.Access.Direct == DirectPairing && !ownerless:
+	case rt.cfg.Access.Direct == access.DirectPairing && !ownerless:
 		line, err = rt.knock(ctx, g)
-	case g.greeted || rt.cfg.Access.Direct == DirectOff:
-	case rt.cfg.Access.Direct == DirectPairing:
+	case g.greeted || rt.cfg.Access.Direct == access.DirectOff:
+	case rt.cfg.Access.Direct == access.DirectPairing:
 		line = unownedLine
 	default:
 		line = strangerLine
@@ -124,7 +125,7 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 
 // pairOwner makes g the owner if they bring the right code, and are first.
 func (rt *Runtime) pairOwner(ctx context.Context, g guest, code string) (line string, err error) {
-	if rt.cfg.Access.Direct != DirectPairing || !rt.tries.may(g.ID) {
+	if rt.cfg.Access.Direct != access.DirectPairing || !rt.tries.may(g.ID) {
 		return "", nil
 	}
 	right, err := rt.OwnerCode(ctx)
@@ -161,7 +162,7 @@ func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) 
 
 // OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
 func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
-	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != DirectPairing {
+	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != access.DirectPairing {
 		return "", err
 	}
 	k, _, err := rt.cfg.Store.Knock(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -19,7 +19,7 @@ import (
 func pairing(t *testing.T, owned bool, play func(*world, *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Direct = core.DirectPairing
+		w.cfg.Access.Direct = access.DirectPairing
 		if owned {
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
 		}

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -20,7 +20,7 @@ import (
 func atOnce(t *testing.T, play func(w *world, n *node)) {
 	t.Helper()
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 2
+		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 2
 		w.model.play = func(r llm.Request) []step {
 			return []step{pause(time.Minute), write("Done: " + r.Messages[len(r.Messages)-1].Text)}
 		}
@@ -156,7 +156,7 @@ func TestWaitingAnswersOutliveTheProcess(t *testing.T) {
 // While an answer waits for a choice nothing is made, so others are.
 func TestChoicesMakeRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Access.Direct, w.cfg.Parallel = core.DirectOpen, 1
+		w.cfg.Access.Direct, w.cfg.Parallel = access.DirectOpen, 1
 		w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, c *action.Call) (action.Result, error) {
 			q, err := c.Choose(ctx, "Which one?", chat.Question{Options: []string{"Dunes", "Rain"}})
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/event"
@@ -43,7 +44,7 @@ type Config struct {
 	Turns     TurnPolicy
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation Generation
-	Access     Access
+	Access     access.Policy
 	Recall     Recall
 	Parallel   int           // answers that are made for one person at a time; 0 is no limit
 	Meter      *quota.Meter  // that the models are held to; nil for no limits

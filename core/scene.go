@@ -16,7 +16,7 @@ func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error
 		if s.Room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
 			return err
 		}
-		applyOverride(x.rt.cfg.Access.override(s.Room), &s)
+		applyOverride(x.rt.cfg.Access.OverrideFor(s.Room), &s)
 		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, chat.Said, x.run.Response, window); err != nil {
 			return err
 		}

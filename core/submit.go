@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/text"
@@ -61,7 +62,7 @@ func (rt *Runtime) accept(ctx context.Context, m chat.Message) (chat.Accepted, e
 		m.Address.BilledTo = m.Author
 	}
 	m.Address.AuthorizedByRole = ""
-	if rt.cfg.Access.role(m.Place, m.Roles) {
+	if rt.cfg.Access.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}
 	switch c, err := rt.commanded(ctx, m); {
@@ -107,10 +108,10 @@ func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, e
 		rt.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
-		if verdict == yes && attention == chat.Unfollowed {
+		if verdict == access.Yes && attention == chat.Unfollowed {
 			rt.follows(ctx, m.Room)
 		}
-		if policy == Supersede && verdict == yes { // until the model has decided, nothing gives way
+		if policy == Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
 			rt.announce(ctx, m.Room, acc.Response)
 		}
 		rt.wake(m.Room)
@@ -119,20 +120,20 @@ func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, e
 }
 
 // admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
-func (rt *Runtime) admit(ctx context.Context, m chat.Message) (decision, chat.Attention, error) {
+func (rt *Runtime) admit(ctx context.Context, m chat.Message) (access.Decision, chat.Attention, error) {
 	if in, err := rt.admits(ctx, m); err != nil || !in {
-		return no, chat.Normal, err
+		return access.No, chat.Normal, err
 	}
 	a, err := rt.cfg.Store.Attention(ctx, m.Room)
 	if err != nil {
-		return no, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
+		return access.No, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	d := rt.cfg.decide(m, a)
 	switch {
 	case !m.Bot:
 		rt.bots.person(m.Room)
-	case d != yes, !rt.bots.turn(m.Room, m.Author, time.Now()):
-		d = no
+	case d != access.Yes, !rt.bots.turn(m.Room, m.Author, time.Now()):
+		d = access.No
 	}
 	return d, a, nil
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"parley/core/access"
 	"parley/core/action"
 )
 
 // checkTools says whether all actions that a names are there.
-func checkTools(b *action.Toolbox, a Access) error {
+func checkTools(b *action.Toolbox, a access.Policy) error {
 	for _, o := range a.Overrides {
 		for _, name := range o.Tools {
 			if b.Find(name) == nil {
@@ -21,7 +22,7 @@ func checkTools(b *action.Toolbox, a Access) error {
 
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
-	if only := rt.cfg.Access.override(s.Room).Tools; only != nil && t.Def.Name != providerToolName &&
+	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != providerToolName &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.Find(name) == t }) {
 		return false
 	}

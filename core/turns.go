@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/access"
 	"parley/core/chat"
 )
 
@@ -60,10 +61,10 @@ const (
 )
 
 // rule says what becomes of m.
-func (t TurnPolicy) rule(m chat.Message, d decision) chat.JoinRule {
+func (t TurnPolicy) rule(m chat.Message, d access.Decision) chat.JoinRule {
 	policy := t.policy(m.Place.Kind)
-	j := chat.JoinRule{NoRun: d == no, JoinOnly: d == contextOnly, Collect: policy == Collect && d != contextOnly}
-	if d == maybe || d == contextOnly {
+	j := chat.JoinRule{NoRun: d == access.No, JoinOnly: d == access.ContextOnly, Collect: policy == Collect && d != access.ContextOnly}
+	if d == access.Maybe || d == access.ContextOnly {
 		j.Kind = chat.RunDecide
 	}
 	if policy == Queue {

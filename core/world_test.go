@@ -15,6 +15,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -65,7 +66,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Turns: core.TurnPolicy{
 				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
-			Access: core.Access{People: map[chat.EntityID]bool{"ada": true}},
+			Access: access.Policy{People: map[chat.EntityID]bool{"ada": true}},
 			Schema: schema.Compile,
 			Log:    slog.New(slog.NewTextHandler(w.log, nil)),
 		}

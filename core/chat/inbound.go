@@ -25,7 +25,7 @@ type (
 		Group string
 		// MayContinue says that the text looks like the beginning of one that was too long for a message.
 		MayContinue bool
-		// Bot says that the author is not a person. Such a message is remembered; it is answered only as [core.BotAccess] says.
+		// Bot says that the author is not a person. Such a message is remembered; it is answered only as [access.BotAccess] says.
 		Bot bool
 	}
 	// Command is for the runtime, not for the agent. It overtakes every message of its room.

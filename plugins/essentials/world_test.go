@@ -16,6 +16,7 @@ import (
 	"parley/backends/sqlite"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -54,7 +55,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Models: llm.Models{Large: w.model}, Plugins: []action.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  core.TurnPolicy{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
-			Access: core.Access{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: core.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
+			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})
 		w.must(err)
