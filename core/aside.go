@@ -98,14 +98,3 @@ func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}
 }
-
-// waitProviders waits for providers that go on after their time, but not long: nobody can end them.
-func (rt *Runtime) waitProviders() {
-	done := make(chan struct{})
-	go func() { rt.lateProviders.Wait(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(coordTimeout):
-		rt.cfg.Log.Warn("a provider did not return in time and is ignored")
-	}
-}

@@ -36,7 +36,7 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	}
 	x.scene.Actions = x.tools()
 	x.trimHistory(ctx)
-	st := x.rt.stateOf(x.scene)
+	st := x.rt.composer.turn(x.scene)
 	x.state = st
 	st.pictures = x.pictures
 	return st, nil

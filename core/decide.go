@@ -167,7 +167,7 @@ func (x *execution) question(ctx context.Context, s action.TurnContext) (llm.Req
 		}
 	}
 	s.Recent = end
-	return x.rt.stateOf(s).prompt(ctx, ShouldRespond, nil)
+	return x.rt.composer.turn(s).prompt(ctx, ShouldRespond, nil)
 }
 
 // decisive finds the decision in what the model said: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an

@@ -186,7 +186,7 @@ func (t *decisionTrace) add(r *round) {
 		if known := r.x.rt.toolbox.Find(name); known != nil {
 			name = known.Def.Name
 		}
-		if name == providerToolName {
+		if name == ProviderTool {
 			t.Providers = append(t.Providers, requestedProviders(c.Parameters)...)
 			continue
 		}

@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 
 	"parley/core/llm"
 )
@@ -25,7 +23,7 @@ func (r *round) severed() bool {
 
 // continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
 func (x *execution) continueText(ctx context.Context, st *state, r *round) error {
-	asksForm := r.form || st.set[ContinueAnswer].delimiters.has("response")
+	asksForm := r.form || st.asksForm(ContinueAnswer)
 	for n := 0; n < continuations && r.severed(); n++ {
 		rest, err := x.fill(ctx, st, ContinueAnswer, &round{x: x, form: asksForm, rest: true, step: r.step}, nil)
 		var f *llm.Failure
@@ -40,20 +38,3 @@ func (x *execution) continueText(ctx context.Context, st *state, r *round) error
 	}
 	return nil
 }
-
-// withBeginning adds the beginning of an answer to a prompt for its rest that does not hold it: a model that can't read what it
-// goes on with writes another answer.
-func withBeginning(text string, p prompt, beginning string) string {
-	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
-		return text
-	}
-	return fmt.Sprintf(beginningForm, text, guard(beginning, tags{"beginning"}))
-}
-
-const beginningForm = `%s
-
-<beginning>
-%s
-</beginning>
-
-That is the beginning. Continue exactly where it ends, without repeating anything.`

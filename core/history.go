@@ -87,3 +87,20 @@ func lastMessages(transcript string, limit int) string {
 
 // lineBefore is where the line begins that ends before at.
 func lineBefore(text string, at int) int { return strings.LastIndexByte(text[:at-1], '\n') + 1 }
+
+// older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
+func older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
+	from, to := 0, len(recent)
+	for i, m := range recent {
+		if m.ID == summed {
+			from = i + 1
+		}
+	}
+	for to > from && len(recent)-to < window/2 {
+		if budget -= text.Tokens(recent[to-1].PromptText()) + llm.TokensPerMessage; budget < 0 {
+			break
+		}
+		to--
+	}
+	return recent[from:to]
+}

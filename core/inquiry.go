@@ -12,31 +12,26 @@ import (
 )
 
 // providerTool is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
-type providerTool struct {
-	rt      *Runtime
-	sources []source // the dynamic ones
-}
+type providerTool struct{ c *composer }
 
-const providerToolName = "ASK_PROVIDERS"
+// ProviderTool is the name of the tool with which models ask dynamic providers. It needs no permission of its own.
+const ProviderTool = "ASK_PROVIDERS"
 
-// inquire offers an inquiry if there is somebody to be asked.
-func (rt *Runtime) inquire() error {
-	q := providerTool{rt: rt}
-	for _, s := range rt.sources {
-		if s.spec.Dynamic {
-			q.sources = append(q.sources, s)
-		}
-	}
-	if len(q.sources) == 0 {
+// tool returns the action that asks the dynamic providers; nil if there are none.
+func (c *composer) tool() action.Action {
+	if !slices.ContainsFunc(c.sources, func(s source) bool { return s.spec.Dynamic }) {
 		return nil
 	}
-	return rt.toolbox.Add(q, rt.cfg.Schema)
+	return providerTool{c}
 }
 
 // Spec implements [action.Action].
 func (q providerTool) Spec() action.ActionSpec {
 	description, names := "Gives you more information when you need it to answer:", []string{}
-	for _, s := range q.sources {
+	for _, s := range q.c.sources {
+		if !s.spec.Dynamic {
+			continue
+		}
 		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
 		names = append(names, s.spec.Name)
 	}
@@ -44,12 +39,12 @@ func (q providerTool) Spec() action.ActionSpec {
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
-	return action.ActionSpec{Name: providerToolName, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
+	return action.ActionSpec{Name: ProviderTool, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
 }
 
 // Available implements [action.Conditional]: a form has a place of its own for the names.
 func (q providerTool) Available(s action.TurnContext) bool {
-	return q.rt.cfg.Generation.Mode == Native && q.rt.stateOf(s).native()
+	return q.c.calls && q.c.turn(s).native()
 }
 
 // tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
@@ -57,18 +52,18 @@ func (st *state) tools() (all []llm.Tool) {
 	for _, a := range st.scene.Actions {
 		all = append(all, a.Tool())
 	}
-	if q := st.rt.toolbox.Find(providerToolName); q != nil && st.rt.offers(q, st.scene) {
-		all = append(all, q.Def.Tool())
+	if q := st.c.tool(); q != nil && st.c.calls && st.native() {
+		all = append(all, q.Spec().Tool())
 	}
 	return all
 }
 
 // Act implements [action.Action].
 func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
-	st := q.rt.stateOf(c.Scene)
+	st := q.c.turn(c.Scene)
 	st.askNamed(ctx, requestedProviders(c.Parameters))
 	all := func(action.ProviderSpec) bool { return true }
-	return action.Result{Text: cmp.Or(st.fragments(all, q.rt.cfg.Recall.filled().Prompt/share), "They returned nothing.")}, nil
+	return action.Result{Text: cmp.Or(st.fragments(all, q.c.recall.Prompt/share), "They returned nothing.")}, nil
 }
 
 // requestedProviders are the names that an inquiry asks for.

@@ -45,7 +45,7 @@ func newSources(plugins []action.Plugin) ([]source, error) {
 // on without.
 func (st *state) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	var asked []source
-	for _, s := range st.rt.sources {
+	for _, s := range st.c.sources {
 		known := slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
 		if !known && pick(s.spec) {
 			asked = append(asked, s)
@@ -54,7 +54,7 @@ func (st *state) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	answers := make([]providerOutput, len(asked))
 	var all sync.WaitGroup
 	for i, s := range asked {
-		all.Go(func() { answers[i] = providerOutput{s.spec, st.rt.provide(ctx, s, st.scene)} })
+		all.Go(func() { answers[i] = providerOutput{s.spec, st.c.provide(ctx, s, st.scene)} })
 	}
 	all.Wait()
 	st.outputs = append(st.outputs, answers...)
@@ -70,14 +70,14 @@ func (st *state) askNamed(ctx context.Context, names []string) {
 
 // lacks says that an answer names a provider that there is, and that has not told anything yet.
 func (st *state) lacks(names []string) bool {
-	return slices.ContainsFunc(st.rt.sources, func(s source) bool {
+	return slices.ContainsFunc(st.c.sources, func(s source) bool {
 		same := func(n string) bool { return strings.EqualFold(n, s.spec.Name) }
 		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
 	})
 }
 
 // provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
-func (rt *Runtime) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
+func (c *composer) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
 	type reply struct {
@@ -85,7 +85,7 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene action.TurnConte
 		err error
 	}
 	done := make(chan reply, 1)
-	rt.lateProviders.Go(func() {
+	c.late.Go(func() {
 		f, err := callProvider(ctx, s, scene)
 		done <- reply{f, err}
 	})
@@ -96,8 +96,7 @@ func (rt *Runtime) provide(ctx context.Context, s source, scene action.TurnConte
 		r.err = context.Cause(ctx)
 	}
 	if r.err != nil {
-		rt.counts.providers.Add(1)
-		rt.cfg.Log.Warn("a provider is skipped", "provider", s.spec.Name, "run", scene.Run, "err", r.err)
+		c.skipped(s.spec, scene.Run, r.err)
 		return action.ProviderResult{}
 	}
 	return r.f

@@ -10,7 +10,6 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
-	"parley/core/template"
 )
 
 // Reader reads what is attached to messages. It is safe for concurrent use.
@@ -68,7 +67,7 @@ func (x *execution) unread(about []chat.Memory, wanted func(chat.Attachment) boo
 
 // describe is what a model is asked about a picture.
 func (x *execution) describe() string {
-	return (*x.rt.prompts.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": x.rt.cfg.Agent.Name}})
+	return x.rt.composer.describe(x.rt.cfg.Agent.Name)
 }
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
@@ -192,15 +191,4 @@ func questionText(s action.TurnContext) chat.MemoryID {
 // describes them anyway.
 func (x *execution) worded(s action.TurnContext) func(chat.Attachment) bool {
 	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
-}
-
-// shown is req with the state's pictures, beside the last thing that somebody says.
-func (st *state) shown(req llm.Request) llm.Request {
-	for i, t := range slices.Backward(req.Messages) {
-		if t.Role == llm.RoleUser && !t.Context {
-			req.Messages[i].Images = st.pictures
-			break
-		}
-	}
-	return req
 }

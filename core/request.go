@@ -16,7 +16,7 @@ import (
 // asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
 func (st *state) request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
-	limit := st.rt.cfg.Recall.filled().Prompt
+	limit := st.c.recall.Prompt
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)
@@ -68,4 +68,15 @@ func askedFrom(s action.TurnContext) int {
 		return i
 	}
 	return len(s.Recent)
+}
+
+// shown is req with the state's pictures, beside the last thing that somebody says.
+func (st *state) shown(req llm.Request) llm.Request {
+	for i, t := range slices.Backward(req.Messages) {
+		if t.Role == llm.RoleUser && !t.Context {
+			req.Messages[i].Images = st.pictures
+			break
+		}
+	}
+	return req
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"parley/core/access"
@@ -57,8 +56,8 @@ type Config struct {
 type Runtime struct {
 	cfg       Config
 	toolbox   action.Toolbox
-	sources   []source
 	listeners []*listener
+	composer  *composer
 	choosers  map[string]action.ChoiceHandler
 	live      live
 	bots      bots
@@ -73,11 +72,9 @@ type Runtime struct {
 	woken  map[lane]struct{}      // those that Run shall serve
 	signal chan struct{}
 
-	prompts       atomic.Pointer[promptSet]
-	lateProviders sync.WaitGroup // providers, which may outlive their time
-	counts        counts
-	bgWork        backgroundWork
-	suspects      suspects
+	counts   counts
+	bgWork   backgroundWork
+	suspects suspects
 
 	parallel parallel
 }
@@ -93,14 +90,13 @@ func New(cfg Config) (*Runtime, error) {
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
 	}
-	if rt.sources, err = newSources(cfg.Plugins); err != nil {
+	if rt.composer, err = newComposer(cfg.Plugins, cfg.Agent.Templates, cfg.Recall, cfg.Generation.Mode == Native, rt.skipped); err != nil {
 		return nil, err
 	}
-	if err := rt.inquire(); err != nil {
-		return nil, fmt.Errorf("the dynamic providers: %w", err)
-	}
-	if err := rt.SetTemplates(cfg.Agent.Templates); err != nil {
-		return nil, err
+	if tool := rt.composer.tool(); tool != nil {
+		if err := rt.toolbox.Add(tool, cfg.Schema); err != nil {
+			return nil, fmt.Errorf("the dynamic providers: %w", err)
+		}
 	}
 	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
 		return nil, err

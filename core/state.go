@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"parley/core/action"
+	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/template"
 	"parley/core/text"
@@ -32,9 +35,43 @@ func (r Recall) filled() Recall {
 // share is how much of a prompt one provider may fill.
 const share = 8
 
-// state is what the prompts of one turn are made of: its scene, and what the providers told of it so far.
+// composer makes the prompts of all turns. It is safe for concurrent use.
+type composer struct {
+	recall  Recall
+	calls   bool     // models are given tools to call
+	sources []source // in the order in which they tell
+	plugins []action.Plugin
+	set     atomic.Pointer[promptSet]
+	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // told of a provider that failed, panicked or was late
+
+	late sync.WaitGroup // providers that go on after their time
+}
+
+// newComposer takes the plugins' providers and templates, and the character's templates. An error names what is wrong.
+func newComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*composer, error) {
+	c := &composer{recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
+	var err error
+	if c.sources, err = newSources(plugins); err != nil {
+		return nil, err
+	}
+	return c, c.setTemplates(character)
+}
+
+// wait returns when no provider goes on after its time, or when ctx is done: nobody can end them.
+func (c *composer) wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() { c.late.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// state is what the prompts of one turn are made of: the turn, and what the providers told of it so far.
 type state struct {
-	rt      *Runtime
+	c       *composer
 	set     promptSet // as it was when the turn began
 	scene   action.TurnContext
 	outputs []providerOutput // in the order of the specs
@@ -48,8 +85,9 @@ type providerOutput struct {
 	action.ProviderResult
 }
 
-func (rt *Runtime) stateOf(s action.TurnContext) *state {
-	return &state{rt: rt, set: *rt.prompts.Load(), scene: s}
+// turn begins the prompts of a turn, with the templates as they are now.
+func (c *composer) turn(s action.TurnContext) *state {
+	return &state{c: c, set: *c.set.Load(), scene: s}
 }
 
 // native says whether the template of answers knows of prompts in which the conversation and the actions have their own
@@ -66,7 +104,7 @@ func (st *state) prompt(ctx context.Context, name string, more map[string]string
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
-	limit := st.rt.cfg.Recall.filled().Prompt
+	limit := st.c.recall.Prompt
 	req := llm.Request{}
 	if speaks(name) {
 		req.System = st.scene.Agent.System
@@ -145,7 +183,7 @@ func (st *state) values(p prompt, pick func(action.ProviderSpec) bool, limit int
 	for _, a := range s.Actions {
 		lists["actions"] = append(lists["actions"], template.Item{"name": a.Name, "description": a.Description, "parameters": string(a.Parameters)})
 	}
-	for _, source := range st.rt.sources {
+	for _, source := range st.c.sources {
 		if source.spec.Dynamic {
 			lists["dynamicProviders"] = append(lists["dynamicProviders"], template.Item{"name": source.spec.Name, "description": source.spec.Description})
 		}

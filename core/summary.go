@@ -8,7 +8,6 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/llm"
 	"parley/core/text"
 )
 
@@ -17,7 +16,7 @@ const maxSummary = 4000 // characters
 // trimHistory fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
 func (x *execution) trimHistory(ctx context.Context) {
-	limits := x.rt.cfg.Recall.filled()
+	limits := x.rt.composer.recall
 	s := &x.scene
 	var summed chat.MemoryID
 	if limits.Summaries {
@@ -41,7 +40,7 @@ func (x *execution) trimHistory(ctx context.Context) {
 
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
 func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
-	limits := rt.cfg.Recall.filled()
+	limits := rt.composer.recall
 	recent, err := rt.cfg.Store.Recent(ctx, run.Room, chat.Said, 0, window)
 	if err != nil {
 		return fmt.Errorf("recall %s: %w", run.Room, err)
@@ -77,21 +76,4 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 		return fmt.Errorf("save the summary of %s: %w", run.Room, err)
 	}
 	return nil
-}
-
-// older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
-func older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
-	from, to := 0, len(recent)
-	for i, m := range recent {
-		if m.ID == summed {
-			from = i + 1
-		}
-	}
-	for to > from && len(recent)-to < window/2 {
-		if budget -= text.Tokens(recent[to-1].PromptText()) + llm.TokensPerMessage; budget < 0 {
-			break
-		}
-		to--
-	}
-	return recent[from:to]
 }

@@ -89,16 +89,19 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 // Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given, or has no
-// text, falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
-// [*TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
-func (rt *Runtime) SetTemplates(texts map[string]string) error {
-	set, err := newPromptSet(rt.cfg.Plugins, texts)
+// setTemplates replaces the character's templates. If anything is wrong nothing changes, and the error is a [*TemplateError].
+func (c *composer) setTemplates(texts map[string]string) error {
+	set, err := newPromptSet(c.plugins, texts)
 	if err != nil {
 		return err
 	}
-	rt.prompts.Store(&set)
+	c.set.Store(&set)
 	return nil
+}
+
+// describe is the instruction with which a model that sees describes a picture.
+func (c *composer) describe(agent string) string {
+	return (*c.set.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
 }
 
 // CheckTemplates says what is wrong with the templates of plugins and of a character: a [*TemplateError], or nil.

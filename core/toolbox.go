@@ -22,7 +22,7 @@ func checkTools(b *action.Toolbox, a access.Policy) error {
 
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
-	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != providerToolName &&
+	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != ProviderTool &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.Find(name) == t }) {
 		return false
 	}

@@ -1,0 +1,30 @@
+package core
+
+import (
+	"context"
+
+	"parley/core/action"
+	"parley/core/chat"
+)
+
+// waitProviders waits for providers that go on after their time, but not long: nobody can end them.
+func (rt *Runtime) waitProviders() {
+	ctx, cancel := context.WithTimeout(context.Background(), coordTimeout)
+	defer cancel()
+	if rt.composer.wait(ctx) != nil {
+		rt.cfg.Log.Warn("a provider did not return in time and is left running")
+	}
+}
+
+// SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given, or has no
+// text, falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
+// [*TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
+func (rt *Runtime) SetTemplates(texts map[string]string) error {
+	return rt.composer.setTemplates(texts)
+}
+
+// skipped logs that a turn goes on without a provider.
+func (rt *Runtime) skipped(spec action.ProviderSpec, run chat.RunID, err error) {
+	rt.counts.providers.Add(1)
+	rt.cfg.Log.Warn("a provider is skipped", "provider", spec.Name, "run", run, "err", err)
+}
