@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"parley/config"
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // newAgent is who answers, as the configuration describes it.
@@ -33,8 +33,8 @@ func newAgent(cfg config.Config) chat.Agent {
 }
 
 // recall bounds the prompts. The demo model can't sum up.
-func recall(cfg config.Config) core.Recall {
-	return core.Recall{
+func recall(cfg config.Config) prompt.Recall {
+	return prompt.Recall{
 		Prompt: cfg.Agent.PromptTokens, History: cfg.Agent.HistoryTokens,
 		Summaries: cfg.Agent.Summaries && cfg.LargeProvider() != config.ProviderDemo,
 	}
@@ -42,7 +42,7 @@ func recall(cfg config.Config) core.Recall {
 
 // inPlace says where in the files a template stands that err is about.
 func inPlace(cfg config.Config, err error) error {
-	var wrong *core.TemplateError
+	var wrong *prompt.TemplateError
 	if errors.As(err, &wrong) && cfg.Places[wrong.Name] != "" {
 		return fmt.Errorf("%s: %w", cfg.Places[wrong.Name], wrong.Err)
 	}

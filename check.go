@@ -11,8 +11,8 @@ import (
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
-	"parley/core"
 	"parley/core/llm"
+	"parley/core/prompt"
 )
 
 // Finding is what [Check] found out about one part of the configuration.
@@ -83,7 +83,7 @@ func checkAgent(cfg config.Config, env Env) (string, error) {
 		return "", err
 	}
 	agent := newAgent(cfg)
-	if err := core.CheckTemplates(plugins, agent.Templates); err != nil {
+	if err := prompt.CheckTemplates(plugins, agent.Templates); err != nil {
 		return "", inPlace(cfg, err)
 	}
 	text := agent.Name

@@ -49,7 +49,7 @@ func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err
 // answering lets a scene's people ask.
 func (rt *Runtime) answering(s action.TurnContext) action.TurnContext {
 	s.AskModel = func(ctx context.Context, s action.TurnContext, template string, more map[string]string) (string, error) {
-		req, err := rt.composer.turn(s).prompt(ctx, template, more)
+		req, err := rt.composer.Turn(s).Prompt(ctx, template, more)
 		if err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // The commands beside [chat.Stop].
@@ -93,7 +94,7 @@ func (rt *Runtime) acceptCommand(ctx context.Context, m chat.Message, name chat.
 	m.Kind = chat.KindCommand
 	j := chat.JoinRule{Kind: chat.RunCommand}
 	if name == retryCommand {
-		recent, err := rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, window)
+		recent, err := rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
 		if err == nil {
 			_, _, err = rt.lastAsked(ctx, recent)
 		}

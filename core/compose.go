@@ -7,10 +7,11 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
-func (x *execution) prepare(ctx context.Context) (*state, error) {
+func (x *execution) prepare(ctx context.Context) (*prompt.Builder, error) {
 	scene, err := x.recall(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recall %s: %w", x.run.Room, err)
@@ -36,9 +37,9 @@ func (x *execution) prepare(ctx context.Context) (*state, error) {
 	}
 	x.scene.Actions = x.tools()
 	x.trimHistory(ctx)
-	st := x.rt.composer.turn(x.scene)
+	st := x.rt.composer.Turn(x.scene)
 	x.state = st
-	st.pictures = x.pictures
+	st.Images = x.pictures
 	return st, nil
 }
 

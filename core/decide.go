@@ -16,6 +16,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/text"
 )
@@ -163,11 +164,11 @@ func (x *execution) question(ctx context.Context, s action.TurnContext) (llm.Req
 	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.InTranscript() {
-			end = append(end, withTexts(m, func(t string) string { return text.Excerpt(t, excerpt) }))
+			end = append(end, prompt.WithTexts(m, func(t string) string { return text.Excerpt(t, excerpt) }))
 		}
 	}
 	s.Recent = end
-	return x.rt.composer.turn(s).prompt(ctx, ShouldRespond, nil)
+	return x.rt.composer.Turn(s).Prompt(ctx, prompt.ShouldRespond, nil)
 }
 
 // decisive finds the decision in what the model said: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/text"
 )
 
@@ -52,10 +53,10 @@ func (x *execution) generate(ctx context.Context) error {
 		return err
 	case form && x.rt.cfg.Generation.MultiStep:
 		return x.generateSteps(ctx, st)
-	case form || !st.native():
+	case form || !st.Native():
 		return x.generateForm(ctx, st)
 	}
-	req, err := st.request(ctx)
+	req, err := st.Request(ctx)
 	if err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func (x *execution) generate(ctx context.Context) error {
 
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
-func (x *execution) generateNative(ctx context.Context, st *state, req llm.Request) error {
+func (x *execution) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
 	last := x.rt.cfg.Generation.steps() - 1
 	for step := range last + 1 {
 		if step == last {
@@ -108,7 +109,7 @@ func (x *execution) actAll(ctx context.Context, calls []llm.ToolCall) (results [
 // resolveReservedActions has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
 // itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
 // limit has cut off is not done (LM-04).
-func (x *execution) resolveReservedActions(ctx context.Context, st *state, r *round) error {
+func (x *execution) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
 	if err := x.continueText(ctx, st, r); err != nil {
 		return err
 	}
@@ -186,8 +187,8 @@ func (t *decisionTrace) add(r *round) {
 		if known := r.x.rt.toolbox.Find(name); known != nil {
 			name = known.Def.Name
 		}
-		if name == ProviderTool {
-			t.Providers = append(t.Providers, requestedProviders(c.Parameters)...)
+		if name == prompt.ProviderTool {
+			t.Providers = append(t.Providers, prompt.RequestedProviders(c.Parameters)...)
 			continue
 		}
 		t.Actions = append(t.Actions, name)

@@ -9,23 +9,24 @@ import (
 	"strings"
 
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/text"
 )
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
 // that names actions is followed by another that tells what came of them. Most answers need neither.
-func (x *execution) generateForm(ctx context.Context, st *state) error {
-	r, err := x.fill(ctx, st, MessageHandler, &round{x: x, form: true}, nil)
+func (x *execution) generateForm(ctx context.Context, st *prompt.Builder) error {
+	r, err := x.fill(ctx, st, prompt.MessageHandler, &round{x: x, form: true}, nil)
 	if err != nil {
 		return err
 	}
-	if st.lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
+	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
 		r.calls = nil
 		if err := x.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
-		st.askNamed(ctx, r.wrote.Providers)
-		if r, err = x.fill(ctx, st, MessageHandler, &round{x: x, form: true, step: 1}, x.saidSoFar()); err != nil {
+		st.AskNamed(ctx, r.wrote.Providers)
+		if r, err = x.fill(ctx, st, prompt.MessageHandler, &round{x: x, form: true, step: 1}, x.saidSoFar()); err != nil {
 			return err
 		}
 	}
@@ -44,20 +45,20 @@ func (x *execution) generateForm(ctx context.Context, st *state) error {
 }
 
 // generateSteps decides one step after the other, unseen, and then writes the answer.
-func (x *execution) generateSteps(ctx context.Context, st *state) error {
+func (x *execution) generateSteps(ctx context.Context, st *prompt.Builder) error {
 	last := x.rt.cfg.Generation.steps() - 1
 	for step := range last {
-		r, err := x.fill(ctx, st, MultiStepDecision, &round{x: x, form: true, hidden: true, step: step}, nil)
+		r, err := x.fill(ctx, st, prompt.MultiStepDecision, &round{x: x, form: true, hidden: true, step: step}, nil)
 		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
 			break
 		} else if err != nil {
 			return err
 		}
-		lacks := st.lacks(r.wrote.Providers)
+		lacks := st.Lacks(r.wrote.Providers)
 		if err := x.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
-		st.askNamed(ctx, r.wrote.Providers)
+		st.AskNamed(ctx, r.wrote.Providers)
 		if _, err := x.actAll(ctx, r.calls); err != nil {
 			return err
 		}
@@ -72,8 +73,8 @@ func (x *execution) generateSteps(ctx context.Context, st *state) error {
 }
 
 // conclude writes the answer from what was found. What it asks to be done is not done any more.
-func (x *execution) conclude(ctx context.Context, st *state, step int) error {
-	r, err := x.fill(ctx, st, MultiStepSummary, &round{x: x, form: true, step: step}, x.saidSoFar())
+func (x *execution) conclude(ctx context.Context, st *prompt.Builder, step int) error {
+	r, err := x.fill(ctx, st, prompt.MultiStepSummary, &round{x: x, form: true, step: step}, x.saidSoFar())
 	if err != nil {
 		return err
 	}
@@ -85,8 +86,8 @@ func (x *execution) conclude(ctx context.Context, st *state, step int) error {
 }
 
 // fill asks the model to fill a form.
-func (x *execution) fill(ctx context.Context, st *state, name string, like *round, said []llm.Message) (*round, error) {
-	req, err := st.prompt(ctx, name, map[string]string{
+func (x *execution) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
+	req, err := st.Prompt(ctx, name, map[string]string{
 		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.rt.cfg.Generation.steps()),
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 const (
@@ -50,7 +51,7 @@ func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question c
 		return nil
 	}
 	g := guest{chat.Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
-	g.greeted = len(recent) == window // who has filled a prompt was told, or does not listen
+	g.greeted = len(recent) == prompt.Window // who has filled a prompt was told, or does not listen
 	for _, m := range recent {
 		g.greeted = g.greeted || m.Author == x.rt.cfg.Agent.Entity()
 	}

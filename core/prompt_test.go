@@ -18,6 +18,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/plugins/essentials"
 )
 
@@ -269,7 +270,7 @@ func TestProvidersFailAlone(t *testing.T) {
 // LM-08: what is too long is cut, the oldest first and the question last; what can't be cut enough fails with a sentence.
 func TestPromptFits(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Recall = core.Recall{Prompt: 2000, History: 2000}
+		w.cfg.Recall = prompt.Recall{Prompt: 2000, History: 2000}
 		w.cfg.Plugins = []action.Plugin{{Name: "p", Providers: []action.Provider{says("LONG", strings.Repeat("long ", 20000))}}}
 		n := w.start()
 		w.model.play = func(llm.Request) []step { return []step{write("ok")} }
@@ -287,7 +288,7 @@ func TestPromptFits(t *testing.T) {
 		}
 	})
 	inWorld(t, func(w *world) {
-		w.cfg.Recall = core.Recall{Prompt: 2000}
+		w.cfg.Recall = prompt.Recall{Prompt: 2000}
 		w.cfg.Agent.System = strings.Repeat("rule ", 5000)
 		n := w.start()
 		o, said := w.ended(n.say("Hello"))
@@ -321,7 +322,7 @@ func TestFormPromptFits(t *testing.T) {
 // What no longer fits is summed up once, in the background, and stands in the next prompts; what was changed or deleted is in no summary.
 func TestSummary(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Recall = core.Recall{History: 400, Summaries: true}
+		w.cfg.Recall = prompt.Recall{History: 400, Summaries: true}
 		small := &model{play: func(llm.Request) []step { return []step{pause(5 * time.Second), write("They counted.")} }}
 		w.cfg.Models.Small = small
 		w.model.play = func(llm.Request) []step { return []step{write("ok")} }

@@ -11,16 +11,16 @@ import (
 func (rt *Runtime) waitProviders() {
 	ctx, cancel := context.WithTimeout(context.Background(), coordTimeout)
 	defer cancel()
-	if rt.composer.wait(ctx) != nil {
+	if rt.composer.Wait(ctx) != nil {
 		rt.cfg.Log.Warn("a provider did not return in time and is left running")
 	}
 }
 
 // SetTemplates replaces templates of the character, by name, while the gateway runs. A name that is not given, or has no
 // text, falls back to the plugins' and the built-in ones. If anything is wrong nothing changes, and the error is a
-// [*TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
+// [*prompt.TemplateError]. Prompts that are being made keep what they began with. Safe for concurrent use.
 func (rt *Runtime) SetTemplates(texts map[string]string) error {
-	return rt.composer.setTemplates(texts)
+	return rt.composer.SetTemplates(texts)
 }
 
 // skipped logs that a turn goes on without a provider.

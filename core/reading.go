@@ -67,7 +67,7 @@ func (x *execution) unread(about []chat.Memory, wanted func(chat.Attachment) boo
 
 // describe is what a model is asked about a picture.
 func (x *execution) describe() string {
-	return x.rt.composer.describe(x.rt.cfg.Agent.Name)
+	return x.rt.composer.Describe(x.rt.cfg.Agent.Name)
 }
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly

@@ -11,6 +11,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/quota"
 )
 
@@ -28,7 +29,7 @@ type execution struct {
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
 	scene  action.TurnContext      // once the prompt is made
-	state  *state                  // likewise
+	state  *prompt.Builder         // likewise
 	paid   bool                    // this attempt is counted
 	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    chat.Memory             // what the run has said, once that is stored

@@ -15,6 +15,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/prompt"
 	"parley/core/quota"
 )
 
@@ -44,7 +45,7 @@ type Config struct {
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation Generation
 	Access     access.Policy
-	Recall     Recall
+	Recall     prompt.Recall
 	Parallel   int           // answers that are made for one person at a time; 0 is no limit
 	Meter      *quota.Meter  // that the models are held to; nil for no limits
 	Grace      time.Duration // how long runs may go on after Run was told to end
@@ -57,7 +58,7 @@ type Runtime struct {
 	cfg       Config
 	toolbox   action.Toolbox
 	listeners []*listener
-	composer  *composer
+	composer  *prompt.Composer
 	choosers  map[string]action.ChoiceHandler
 	live      live
 	bots      bots
@@ -90,10 +91,10 @@ func New(cfg Config) (*Runtime, error) {
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
 	}
-	if rt.composer, err = newComposer(cfg.Plugins, cfg.Agent.Templates, cfg.Recall, cfg.Generation.Mode == Native, rt.skipped); err != nil {
+	if rt.composer, err = prompt.NewComposer(cfg.Plugins, cfg.Agent.Templates, cfg.Recall, cfg.Generation.Mode == Native, rt.skipped); err != nil {
 		return nil, err
 	}
-	if tool := rt.composer.tool(); tool != nil {
+	if tool := rt.composer.Tool(); tool != nil {
 		if err := rt.toolbox.Add(tool, cfg.Schema); err != nil {
 			return nil, fmt.Errorf("the dynamic providers: %w", err)
 		}

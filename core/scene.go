@@ -5,6 +5,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
@@ -17,7 +18,7 @@ func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error
 			return err
 		}
 		applyOverride(x.rt.cfg.Access.OverrideFor(s.Room), &s)
-		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, chat.Said, x.run.Response, window); err != nil {
+		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, chat.Said, x.run.Response, prompt.Window); err != nil {
 			return err
 		}
 		for _, id := range x.run.Inputs {

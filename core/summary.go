@@ -8,6 +8,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/prompt"
 	"parley/core/text"
 )
 
@@ -16,7 +17,7 @@ const maxSummary = 4000 // characters
 // trimHistory fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
 func (x *execution) trimHistory(ctx context.Context) {
-	limits := x.rt.composer.recall
+	limits := x.rt.composer.Recall
 	s := &x.scene
 	var summed chat.MemoryID
 	if limits.Summaries {
@@ -34,14 +35,14 @@ func (x *execution) trimHistory(ctx context.Context) {
 		}
 	}
 	longest := limits.Prompt / 2 / max(1, len(s.Answered))
-	c := keep(s.Recent, askedFrom(*s), summed, limits.History, longest)
-	s.Recent, x.lost = c.kept, c.lost && limits.Summaries
+	c := prompt.Keep(s.Recent, prompt.AnsweredFrom(*s), summed, limits.History, longest)
+	s.Recent, x.lost = c.Kept, c.Lost && limits.Summaries
 }
 
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
 func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
-	limits := rt.composer.recall
-	recent, err := rt.cfg.Store.Recent(ctx, run.Room, chat.Said, 0, window)
+	limits := rt.composer.Recall
+	recent, err := rt.cfg.Store.Recent(ctx, run.Room, chat.Said, 0, prompt.Window)
 	if err != nil {
 		return fmt.Errorf("recall %s: %w", run.Room, err)
 	}
@@ -54,7 +55,7 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	for _, n := range before {
 		note.First, note.Last, s.Summary = n.First, n.Last, n.Text
 	}
-	part := older(recent, note.Last, limits.History/2)
+	part := prompt.Older(recent, note.Last, limits.History/2)
 	if len(part) == 0 {
 		return nil
 	}
@@ -63,8 +64,8 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	}
 	note.Last = part[len(part)-1].ID
 	summary := s.Summary
-	s.Summary, s.Recent = "", keep(part, len(part), "", limits.Prompt/4, 0).kept // the summary has a place of its own
-	txt, err := s.Ask(ctx, Summary, map[string]string{"summary": summary})
+	s.Summary, s.Recent = "", prompt.Keep(part, len(part), "", limits.Prompt/4, 0).Kept // the summary has a place of its own
+	txt, err := s.Ask(ctx, prompt.Summary, map[string]string{"summary": summary})
 	if err != nil {
 		return fmt.Errorf("summarize %s: %w", run.Room, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/prompt"
 	"parley/core/template"
 )
 
@@ -34,7 +35,7 @@ func TestTemplateLevels(t *testing.T) {
 		system("two Agent")
 		w.must(n.SetTemplates(map[string]string{"messageHandler": "{{#if native}}own {{roomKind}}{{/if}}"}))
 		system("own direct")
-		var wrong *core.TemplateError
+		var wrong *prompt.TemplateError
 		var place *template.Error
 		err := n.SetTemplates(map[string]string{"continue": "ok", "messageHandler": "a\n {{nobody}}"})
 		if !errors.As(err, &wrong) || !errors.As(err, &place) || wrong.Name != "messageHandler" || place.Line != 2 || place.Column != 2 {
@@ -67,18 +68,18 @@ func TestTemplateName(t *testing.T) {
 		"shouldRespondTemplate": "shouldRespond", "messageHandler": "messageHandler", "evaluationTemplate": "reflection",
 		"reflectionTemplate": "reflection", "continueTemplate": "continue", "Template": "", "other": "", "": "",
 	} {
-		if got := core.TemplateName(key); got != want {
+		if got := prompt.TemplateName(key); got != want {
 			t.Errorf("%q is %q; want %q", key, got, want)
 		}
 	}
-	for _, name := range core.TemplateNames() {
-		if core.TemplateName(name+"Template") != name {
+	for _, name := range prompt.TemplateNames() {
+		if prompt.TemplateName(name+"Template") != name {
 			t.Errorf("%s is not known by its long name", name)
 		}
 	}
 	seed := []string{"agentName", "providers", "actionNames", "recentMessages", "relevantKnowledge", "characterBio", "messageText", "userName", "roomId", "worldContext"}
 	for _, name := range seed {
-		if fields, ok := core.Variables()[name]; !ok || slices.Contains(fields, "this") {
+		if fields, ok := prompt.Variables()[name]; !ok || slices.Contains(fields, "this") {
 			t.Errorf("there is no variable %s", name)
 		}
 	}

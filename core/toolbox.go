@@ -6,6 +6,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
+	"parley/core/prompt"
 )
 
 // checkTools says whether all actions that a names are there.
@@ -22,7 +23,7 @@ func checkTools(b *action.Toolbox, a access.Policy) error {
 
 // offers says whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
-	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != ProviderTool &&
+	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != prompt.ProviderTool &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.Find(name) == t }) {
 		return false
 	}

@@ -82,8 +82,8 @@ func (x *execution) untrusted() corpus {
 		}
 	}
 	if x.state != nil {
-		for _, t := range x.state.outputs {
-			if t.spec.Own {
+		for _, t := range x.state.Outputs {
+			if t.Spec.Own {
 				continue
 			}
 			texts = append(texts, t.Text)

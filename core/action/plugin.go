@@ -14,7 +14,7 @@ type Plugin struct {
 	Actions    []Action
 	Providers  []Provider
 	Evaluators []Evaluator
-	Templates  map[string]string // by [core.TemplateName]: they stand in for the built-in ones, and give way to the character's
+	Templates  map[string]string // by [prompt.TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []event.Observer
 	Choosers   []ChoiceHandler
 	// Work, if there is any, runs beside the turns: [core.Runtime.Run] calls it once and waits for it at its end. It returns soon after

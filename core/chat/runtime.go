@@ -6,7 +6,7 @@ type Agent struct {
 	Name   string
 	Names  []string // others it is called by in groups; may be empty
 	System string   // the system prompt
-	// Templates replace those of the plugins and the built-in ones, by [core.TemplateName]; may be empty.
+	// Templates replace those of the plugins and the built-in ones, by [prompt.TemplateName]; may be empty.
 	Templates map[string]string
 	Character Character
 }

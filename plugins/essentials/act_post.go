@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/prompt"
 )
 
 // maxPost is how long a post may be, in characters.
@@ -55,7 +55,7 @@ func createPost(rooms Rooms) namedAction {
 func writePost(ctx context.Context, s action.TurnContext, feed chat.Room, topic string) (string, error) {
 	s.Room, s.Private, s.Recent, s.Summary = feed, false, nil, ""
 	s.Message = chat.Memory{Text: topic}
-	answer, err := s.Ask(ctx, core.PostCreation, nil)
+	answer, err := s.Ask(ctx, prompt.PostCreation, nil)
 	if err != nil {
 		return "", fmt.Errorf("write the post: %w", err)
 	}

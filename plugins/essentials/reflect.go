@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/prompt"
 	"parley/core/text"
 )
 
@@ -45,7 +45,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	for _, n := range known {
 		texts = append(texts, n.Text)
 	}
-	answer, err := s.Ask(ctx, core.Reflection, map[string]string{"facts": dashes(texts)})
+	answer, err := s.Ask(ctx, prompt.Reflection, map[string]string{"facts": dashes(texts)})
 	if err != nil {
 		return fmt.Errorf("extract facts: %w", err)
 	}

@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"parley/core/text"
 )
 
-// request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
+// Request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
 // asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
-func (st *state) request(ctx context.Context) (llm.Request, error) {
+func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
-	limit := st.c.recall.Prompt
+	limit := st.c.Recall.Prompt
 	over := 0
 	for fragments := limit / share; fragments >= limit/share/16; fragments /= 2 {
 		req, history := st.draft(fragments)
@@ -39,7 +39,7 @@ func (st *state) request(ctx context.Context) (llm.Request, error) {
 type span struct{ from, to int }
 
 // draft is the prompt with what each provider told in at most limit tokens.
-func (st *state) draft(limit int) (llm.Request, span) {
+func (st *Builder) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
@@ -47,7 +47,7 @@ func (st *state) draft(limit int) (llm.Request, span) {
 	if st.scene.Summary != "" {
 		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.scene.Summary, limit)))
 	}
-	asked := askedFrom(st.scene)
+	asked := AnsweredFrom(st.scene)
 	history := span{from: len(req.Messages)}
 	for _, m := range st.scene.Recent[:asked] {
 		req.Messages = append(req.Messages, modelMessage(st.scene, m))
@@ -62,8 +62,8 @@ func (st *state) draft(limit int) (llm.Request, span) {
 	return req, history
 }
 
-// askedFrom is where in Recent the messages begin that are answered.
-func askedFrom(s action.TurnContext) int {
+// AnsweredFrom is where in Recent the messages begin that are answered.
+func AnsweredFrom(s action.TurnContext) int {
 	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.Answered, m.ID) }); i >= 0 {
 		return i
 	}
@@ -71,10 +71,10 @@ func askedFrom(s action.TurnContext) int {
 }
 
 // shown is req with the state's pictures, beside the last thing that somebody says.
-func (st *state) shown(req llm.Request) llm.Request {
+func (st *Builder) shown(req llm.Request) llm.Request {
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {
-			req.Messages[i].Images = st.pictures
+			req.Messages[i].Images = st.Images
 			break
 		}
 	}

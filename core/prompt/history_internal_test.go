@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"fmt"
@@ -32,17 +32,17 @@ func TestKeep(t *testing.T) {
 		"less than that":        {10, 9, "3", 30, 7, 9, true},
 		"nothing but asked":     {10, 8, "", 0, 8, 9, true},
 		"summed up to the last": {10, 9, "9", 1000, 9, 9, false},
-		"an old summary":        {window, window - 1, "x", 1e6, 0, window - 1, true},
+		"an old summary":        {Window, Window - 1, "x", 1e6, 0, Window - 1, true},
 		"failures":              {0, 0, "", 1, 0, -1, false},
 	} {
-		got := keep(memories(c.n), c.asked, c.summed, c.budget, 100)
-		if len(got.kept) != c.to-c.from+1 || got.lost != c.lost || c.n > 0 && got.kept[0].ID != chat.MemoryID(fmt.Sprint(c.from)) {
-			t.Errorf("%s: kept are %d from %v, lost %v", name, len(got.kept), got.kept, got.lost)
+		got := Keep(memories(c.n), c.asked, c.summed, c.budget, 100)
+		if len(got.Kept) != c.to-c.from+1 || got.Lost != c.lost || c.n > 0 && got.Kept[0].ID != chat.MemoryID(fmt.Sprint(c.from)) {
+			t.Errorf("%s: kept are %d from %v, lost %v", name, len(got.Kept), got.Kept, got.Lost)
 		}
 	}
 	failed := memories(3)
 	failed[1].Failure = llm.ProviderIssue
-	if got := keep(failed, 2, "", 1000, 100); len(got.kept) != 2 {
+	if got := Keep(failed, 2, "", 1000, 100); len(got.Kept) != 2 {
 		t.Error("a failure is part of the conversation")
 	}
 }

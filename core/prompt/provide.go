@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"cmp"
@@ -43,41 +43,41 @@ func newSources(plugins []action.Plugin) ([]source, error) {
 
 // ask asks those providers who are picked and were not asked before, side by side. Who fails is left out, and the turn goes
 // on without.
-func (st *state) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
+func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	var asked []source
 	for _, s := range st.c.sources {
-		known := slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
+		known := slices.ContainsFunc(st.Outputs, func(t Output) bool { return t.Spec.Name == s.spec.Name })
 		if !known && pick(s.spec) {
 			asked = append(asked, s)
 		}
 	}
-	answers := make([]providerOutput, len(asked))
+	answers := make([]Output, len(asked))
 	var all sync.WaitGroup
 	for i, s := range asked {
-		all.Go(func() { answers[i] = providerOutput{s.spec, st.c.provide(ctx, s, st.scene)} })
+		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, st.scene)} })
 	}
 	all.Wait()
-	st.outputs = append(st.outputs, answers...)
-	slices.SortStableFunc(st.outputs, func(a, b providerOutput) int { return cmp.Compare(a.spec.Position, b.spec.Position) })
+	st.Outputs = append(st.Outputs, answers...)
+	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }
 
-// askNamed asks the providers that an answer names, dynamic or not.
-func (st *state) askNamed(ctx context.Context, names []string) {
+// AskNamed asks the providers that an answer names, dynamic or not.
+func (st *Builder) AskNamed(ctx context.Context, names []string) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
 	})
 }
 
-// lacks says that an answer names a provider that there is, and that has not told anything yet.
-func (st *state) lacks(names []string) bool {
+// Lacks says that an answer names a provider that there is, and that has not told anything yet.
+func (st *Builder) Lacks(names []string) bool {
 	return slices.ContainsFunc(st.c.sources, func(s source) bool {
 		same := func(n string) bool { return strings.EqualFold(n, s.spec.Name) }
-		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.outputs, func(t providerOutput) bool { return t.spec.Name == s.spec.Name })
+		return slices.ContainsFunc(names, same) && !slices.ContainsFunc(st.Outputs, func(t Output) bool { return t.Spec.Name == s.spec.Name })
 	})
 }
 
 // provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
-func (c *composer) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
+func (c *Composer) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
 	type reply struct {

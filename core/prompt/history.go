@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"slices"
@@ -12,11 +12,11 @@ import (
 
 const (
 	longTurn = 4000 // characters that an earlier message keeps in a prompt
-	window   = 64   // memories that a prompt may hold
+	Window   = 64   // memories that a prompt may hold
 )
 
-// withTexts is m with each of its texts made shorter.
-func withTexts(m chat.Memory, shorter func(string) string) chat.Memory {
+// WithTexts is m with each of its texts made shorter.
+func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	m.Text = shorter(m.Text)
 	m.Files = slices.Clone(m.Files)
 	for i, f := range m.Files {
@@ -36,33 +36,33 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
 }
 
-// conversation is the part of what was said that prompts hold.
-type conversation struct {
-	kept []chat.Memory
-	lost bool // more is left out than was summed up
+// Conversation is the part of what was said that prompts hold.
+type Conversation struct {
+	Kept []chat.Memory
+	Lost bool // more is left out than was summed up
 }
 
-// keep takes what a summary does not tell of yet, as far as budget tokens go, and always the newest from asked on, each cut to
+// Keep takes what a summary does not tell of yet, as far as budget tokens go, and always the newest from asked on, each cut to
 // longest tokens. Where it begins changes as seldom as it can: up to there, caches hold.
-func keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) conversation {
+func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) Conversation {
 	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
-	c := conversation{lost: from == 0 && len(recent) == window}
+	c := Conversation{Lost: from == 0 && len(recent) == Window}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
-			m = withTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
+			m = WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })
 		} else {
-			m = withTexts(m, func(t string) string { return text.CutTokens(t, longest) })
+			m = WithTexts(m, func(t string) string { return text.CutTokens(t, longest) })
 		}
 		if !m.InTranscript() {
 			continue
 		}
 		if budget -= text.Tokens(m.PromptText()) + llm.TokensPerMessage; budget < 0 && from+i < asked {
-			c.lost = true
+			c.Lost = true
 			break
 		}
-		c.kept = append(c.kept, m)
+		c.Kept = append(c.Kept, m)
 	}
-	slices.Reverse(c.kept)
+	slices.Reverse(c.Kept)
 	return c
 }
 
@@ -88,15 +88,15 @@ func lastMessages(transcript string, limit int) string {
 // lineBefore is where the line begins that ends before at.
 func lineBefore(text string, at int) int { return strings.LastIndexByte(text[:at-1], '\n') + 1 }
 
-// older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
-func older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
+// Older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
+func Older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
 	from, to := 0, len(recent)
 	for i, m := range recent {
 		if m.ID == summed {
 			from = i + 1
 		}
 	}
-	for to > from && len(recent)-to < window/2 {
+	for to > from && len(recent)-to < Window/2 {
 		if budget -= text.Tokens(recent[to-1].PromptText()) + llm.TokensPerMessage; budget < 0 {
 			break
 		}

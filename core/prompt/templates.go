@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"embed"
@@ -69,14 +69,14 @@ func Variables() template.Vars {
 	return vars
 }
 
-// prompt is one template, ready to be filled.
-type prompt struct {
+// preparedTemplate is one template, ready to be filled.
+type preparedTemplate struct {
 	*template.Template
 	delimiters tags
 }
 
 // promptSet is all templates, by name. It never changes.
-type promptSet map[string]prompt
+type promptSet map[string]preparedTemplate
 
 // TemplateError says which template is wrong, and where.
 type TemplateError struct {
@@ -89,8 +89,8 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 // Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// setTemplates replaces the character's templates. If anything is wrong nothing changes, and the error is a [*TemplateError].
-func (c *composer) setTemplates(texts map[string]string) error {
+// SetTemplates replaces the character's templates. If anything is wrong nothing changes, and the error is a [*TemplateError].
+func (c *Composer) SetTemplates(texts map[string]string) error {
 	set, err := newPromptSet(c.plugins, texts)
 	if err != nil {
 		return err
@@ -99,8 +99,8 @@ func (c *composer) setTemplates(texts map[string]string) error {
 	return nil
 }
 
-// describe is the instruction with which a model that sees describes a picture.
-func (c *composer) describe(agent string) string {
+// Describe is the instruction with which a model that sees describes a picture.
+func (c *Composer) Describe(agent string) string {
 	return (*c.set.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
 }
 
@@ -146,7 +146,7 @@ func newPromptSet(plugins []action.Plugin, character map[string]string) (promptS
 		if err != nil {
 			return nil, &TemplateError{name, err}
 		}
-		set[name] = prompt{t, delimiters(text)}
+		set[name] = preparedTemplate{t, delimiters(text)}
 	}
 	return set, nil
 }

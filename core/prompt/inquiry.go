@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 )
 
 // providerTool is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
-type providerTool struct{ c *composer }
+type providerTool struct{ c *Composer }
 
 // ProviderTool is the name of the tool with which models ask dynamic providers. It needs no permission of its own.
 const ProviderTool = "ASK_PROVIDERS"
 
-// tool returns the action that asks the dynamic providers; nil if there are none.
-func (c *composer) tool() action.Action {
+// Tool returns the action that asks the dynamic providers; nil if there are none.
+func (c *Composer) Tool() action.Action {
 	if !slices.ContainsFunc(c.sources, func(s source) bool { return s.spec.Dynamic }) {
 		return nil
 	}
@@ -44,15 +44,15 @@ func (q providerTool) Spec() action.ActionSpec {
 
 // Available implements [action.Conditional]: a form has a place of its own for the names.
 func (q providerTool) Available(s action.TurnContext) bool {
-	return q.c.calls && q.c.turn(s).native()
+	return q.c.calls && q.c.Turn(s).Native()
 }
 
 // tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
-func (st *state) tools() (all []llm.Tool) {
+func (st *Builder) tools() (all []llm.Tool) {
 	for _, a := range st.scene.Actions {
 		all = append(all, a.Tool())
 	}
-	if q := st.c.tool(); q != nil && st.c.calls && st.native() {
+	if q := st.c.Tool(); q != nil && st.c.calls && st.Native() {
 		all = append(all, q.Spec().Tool())
 	}
 	return all
@@ -60,14 +60,14 @@ func (st *state) tools() (all []llm.Tool) {
 
 // Act implements [action.Action].
 func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, error) {
-	st := q.c.turn(c.Scene)
-	st.askNamed(ctx, requestedProviders(c.Parameters))
+	st := q.c.Turn(c.Scene)
+	st.AskNamed(ctx, RequestedProviders(c.Parameters))
 	all := func(action.ProviderSpec) bool { return true }
-	return action.Result{Text: cmp.Or(st.fragments(all, q.c.recall.Prompt/share), "They returned nothing.")}, nil
+	return action.Result{Text: cmp.Or(st.fragments(all, q.c.Recall.Prompt/share), "They returned nothing.")}, nil
 }
 
-// requestedProviders are the names that an inquiry asks for.
-func requestedProviders(parameters json.RawMessage) []string {
+// RequestedProviders are the names that an inquiry asks for.
+func RequestedProviders(parameters json.RawMessage) []string {
 	var p struct{ Names []string }
 	if json.Unmarshal(parameters, &p) != nil {
 		return nil

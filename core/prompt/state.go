@@ -1,4 +1,4 @@
-package core
+package prompt
 
 import (
 	"context"
@@ -35,9 +35,9 @@ func (r Recall) filled() Recall {
 // share is how much of a prompt one provider may fill.
 const share = 8
 
-// composer makes the prompts of all turns. It is safe for concurrent use.
-type composer struct {
-	recall  Recall
+// Composer makes the prompts of all turns. It is safe for concurrent use.
+type Composer struct {
+	Recall  Recall
 	calls   bool     // models are given tools to call
 	sources []source // in the order in which they tell
 	plugins []action.Plugin
@@ -47,18 +47,18 @@ type composer struct {
 	late sync.WaitGroup // providers that go on after their time
 }
 
-// newComposer takes the plugins' providers and templates, and the character's templates. An error names what is wrong.
-func newComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*composer, error) {
-	c := &composer{recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
+// NewComposer takes the plugins' providers and templates, and the character's templates. An error names what is wrong.
+func NewComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*Composer, error) {
+	c := &Composer{Recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
 	var err error
 	if c.sources, err = newSources(plugins); err != nil {
 		return nil, err
 	}
-	return c, c.setTemplates(character)
+	return c, c.SetTemplates(character)
 }
 
-// wait returns when no provider goes on after its time, or when ctx is done: nobody can end them.
-func (c *composer) wait(ctx context.Context) error {
+// Wait returns when no provider goes on after its time, or when ctx is done: nobody can end them.
+func (c *Composer) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { c.late.Wait(); close(done) }()
 	select {
@@ -69,42 +69,42 @@ func (c *composer) wait(ctx context.Context) error {
 	}
 }
 
-// state is what the prompts of one turn are made of: the turn, and what the providers told of it so far.
-type state struct {
-	c       *composer
+// Builder is what the prompts of one turn are made of: the turn, and what the providers told of it so far.
+type Builder struct {
+	c       *Composer
 	set     promptSet // as it was when the turn began
 	scene   action.TurnContext
-	outputs []providerOutput // in the order of the specs
+	Outputs []Output // in the order of the specs
 
-	pictures []llm.File // that the question is about
+	Images []llm.File // that the question is about
 }
 
-// providerOutput is what one provider told.
-type providerOutput struct {
-	spec action.ProviderSpec
+// Output is what one provider told.
+type Output struct {
+	Spec action.ProviderSpec
 	action.ProviderResult
 }
 
-// turn begins the prompts of a turn, with the templates as they are now.
-func (c *composer) turn(s action.TurnContext) *state {
-	return &state{c: c, set: *c.set.Load(), scene: s}
+// Turn begins the prompts of a turn, with the templates as they are now.
+func (c *Composer) Turn(s action.TurnContext) *Builder {
+	return &Builder{c: c, set: *c.set.Load(), scene: s}
 }
 
-// native says whether the template of answers knows of prompts in which the conversation and the actions have their own
+// Native says whether the template of answers knows of prompts in which the conversation and the actions have their own
 // places, or asks for no form. One that asks for a form gets its answers in that.
-func (st *state) native() bool {
+func (st *Builder) Native() bool {
 	p := st.set[MessageHandler]
 	return p.Uses("native") || !p.delimiters.has("response")
 }
 
-// prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
-func (st *state) prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
+// Prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
+func (st *Builder) Prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
 	p, ok := st.set[name]
 	if !ok {
 		return llm.Request{}, fmt.Errorf("there is no template %q", name)
 	}
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && feeds(spec, p.Template) })
-	limit := st.c.recall.Prompt
+	limit := st.c.Recall.Prompt
 	req := llm.Request{}
 	if speaks(name) {
 		req.System = st.scene.Agent.System
@@ -141,14 +141,14 @@ func feeds(s action.ProviderSpec, t *template.Template) bool {
 }
 
 // fragments joins what those providers told that are picked, each in at most limit tokens.
-func (st *state) fragments(pick func(action.ProviderSpec) bool, limit int) string {
+func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) string {
 	var texts []string
-	for _, t := range st.outputs {
+	for _, t := range st.Outputs {
 		text := text.CutTokens(strings.TrimSpace(t.Text), limit)
 		if t.Transcript != "" {
 			text += "\n" + lastMessages(t.Transcript, share/2*limit)
 		}
-		if text != "" && pick(t.spec) {
+		if text != "" && pick(t.Spec) {
 			texts = append(texts, text)
 		}
 	}
@@ -157,7 +157,7 @@ func (st *state) fragments(pick func(action.ProviderSpec) bool, limit int) strin
 
 // values are the variables of templates, for p: the conversation stands only in those that use it. Only those who are picked
 // tell something in the variable providers.
-func (st *state) values(p prompt, pick func(action.ProviderSpec) bool, limit int) template.Values {
+func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) template.Values {
 	s := st.scene
 	c := s.Agent.Character
 	texts := map[string]string{
@@ -172,8 +172,8 @@ func (st *state) values(p prompt, pick func(action.ProviderSpec) bool, limit int
 	if p.Uses("recentMessages") {
 		texts["recentMessages"] = lastMessages(s.Transcript(), share/2*limit)
 	}
-	for _, t := range st.outputs {
-		for _, name := range t.spec.Values {
+	for _, t := range st.Outputs {
+		for _, name := range t.Spec.Values {
 			texts[name] = text.CutTokens(t.Values[name], limit)
 		}
 	}
