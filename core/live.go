@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -12,16 +13,29 @@ import (
 )
 
 const (
-	pace     = 100 * time.Millisecond // how often a watched answer is carried to other replicas
-	ask      = 5 * time.Second        // how often a watcher says that it is there
-	askAgain = time.Second            // how often it asks while it lacks something, and how soon a lost bus is tried again
-	poll     = 2 * time.Second        // how often a watcher asks the store whether the run has ended, bus or no bus
+	pace             = 100 * time.Millisecond // how often a watched answer is carried to other replicas
+	ask              = 5 * time.Second        // how often a watcher says that it is there
+	askAgain         = time.Second            // how often it asks while it lacks something, and how soon a lost bus is tried again
+	lastFrameTimeout = time.Second            // how long the end of an answer may take to be published
+	poll             = 2 * time.Second        // how often a watcher asks the store whether the run has ended, bus or no bus
 )
+
+// watchStore is what is read of a run that is watched.
+type watchStore interface {
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
+}
 
 // live knows the answers that are being made or watched here.
 type live struct {
-	mu   sync.Mutex
-	runs map[chat.RunID]*liveRun
+	store watchStore
+	bus   Bus
+	log   *slog.Logger
+
+	mu       sync.Mutex
+	runs     map[chat.RunID]*liveRun
+	watching sync.WaitGroup // answers of elsewhere that are mirrored
 }
 
 type liveRun struct {
@@ -33,6 +47,14 @@ type liveRun struct {
 	choiceSignal chan struct{}           // made by who waits for a choice, closed by the next one
 	watchers     int
 }
+
+// newLive returns a registry without answers.
+func newLive(store watchStore, bus Bus, log *slog.Logger) *live {
+	return &live{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
+}
+
+// wait returns when no answer of elsewhere is mirrored any more.
+func (l *live) wait() { l.watching.Wait() }
 
 // hold gives the answer that a started run is written into: the one that people here wait for already, unless that
 // mirrors what an earlier holder said.
@@ -174,33 +196,33 @@ func (l *live) mirror(id chat.RunID, r *liveRun, f Frame) error {
 // Watch returns the answer of a run, to be followed until it has ended, wherever it is made; of a run that has ended,
 // the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [chat.ErrNotFound] if there is
 // no such run. The answer is kept up to date until ctx is done.
-func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
-	r := rt.live.watch(id)
-	run, err := rt.cfg.Store.Run(ctx, id)
+func (l *live) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
+	r := l.watch(id)
+	run, err := l.store.Run(ctx, id)
 	switch {
 	case err != nil:
-		rt.live.unwatch(id, r)
+		l.unwatch(id, r)
 		return nil, fmt.Errorf("watch %s: %w", id, err)
 	case run.Outcome.Done():
-		rt.live.unwatch(id, r)
-		return rt.replay(ctx, run)
+		l.unwatch(id, r)
+		return l.replay(ctx, run)
 	}
-	if rt.live.made(id, r) {
-		rt.live.unwatch(id, r)
+	if l.made(id, r) {
+		l.unwatch(id, r)
 		return r.answer, nil
 	}
 	a := r.answer
-	rt.watching.Go(func() {
-		defer rt.live.unwatch(id, r)
-		rt.follow(ctx, run, r)
+	l.watching.Go(func() {
+		defer l.unwatch(id, r)
+		l.mirrorUntilEnd(ctx, run, r)
 	})
 	return a, nil
 }
 
 // replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File], and not read.
-func (rt *Runtime) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
+func (l *live) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
-	m, err := rt.cfg.Store.Memory(ctx, run.Said())
+	m, err := l.store.Memory(ctx, run.Said())
 	switch {
 	case errors.Is(err, chat.ErrNotFound): // it said nothing, or that was deleted
 	case err != nil:
@@ -209,9 +231,9 @@ func (rt *Runtime) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 		a.Replay(m.Text, m.History, m.Calls, answer.PastFiles)
 	}
 	o := run.Outcome
-	q, err := rt.cfg.Store.QuestionOf(ctx, run.ID)
+	q, err := l.store.QuestionOf(ctx, run.ID)
 	switch {
-	case ignore(err, chat.ErrNotFound) != nil:
+	case err != nil && !errors.Is(err, chat.ErrNotFound):
 		return nil, fmt.Errorf("recall what %s asks: %w", run.ID, err)
 	case err == nil && q.Run == run.ID && q.Open(time.Now()) && o.Status == answer.Completed:
 		o.Offer = &answer.Choices{ID: q.ID, Options: q.Options}
@@ -220,19 +242,19 @@ func (rt *Runtime) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 	return a, nil
 }
 
-// follow keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
-func (rt *Runtime) follow(ctx context.Context, run chat.Run, r *liveRun) {
+// mirrorUntilEnd keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
+func (l *live) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
 	defer asking.Stop()
 	defer polling.Stop()
-	frames, _ := rt.cfg.Bus.Subscribe(ctx, run.Room) // without a bus, the store tells the end all the same
+	frames, _ := l.bus.Subscribe(ctx, run.Room) // without a bus, the store tells the end all the same
 	behind, asked := true, time.Time{}
 	for {
 		if frames != nil && (behind && time.Since(asked) >= askAgain || time.Since(asked) >= ask) {
 			asked = time.Now()
-			_ = rt.cfg.Bus.Publish(ctx, run.Room, Frame{Run: run.ID})
+			_ = l.bus.Publish(ctx, run.Room, Frame{Run: run.ID})
 		}
 		select {
 		case <-ctx.Done():
@@ -241,10 +263,10 @@ func (rt *Runtime) follow(ctx context.Context, run chat.Run, r *liveRun) {
 			return
 		case <-asking.C:
 			if frames == nil {
-				frames, _ = rt.cfg.Bus.Subscribe(ctx, run.Room)
+				frames, _ = l.bus.Subscribe(ctx, run.Room)
 			}
 		case <-polling.C:
-			if rt.overtaken(ctx, run.ID, r) {
+			if l.overtaken(ctx, run.ID, r) {
 				return
 			}
 		case f, ok := <-frames:
@@ -252,7 +274,7 @@ func (rt *Runtime) follow(ctx context.Context, run chat.Run, r *liveRun) {
 			if !ok {
 				frames, err = nil, errGap
 			} else if f.Run == run.ID && len(f.Changes) > 0 {
-				err = rt.live.mirror(run.ID, r, f)
+				err = l.mirror(run.ID, r, f)
 				behind = false
 			}
 			if errors.Is(err, answer.ErrLost) {
@@ -265,11 +287,11 @@ func (rt *Runtime) follow(ctx context.Context, run chat.Run, r *liveRun) {
 
 // overtaken says whether there is nothing to mirror any more: the run is made here, or the store knows its end and
 // whoever watches had better ask again.
-func (rt *Runtime) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
-	if rt.live.made(id, r) {
+func (l *live) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
+	if l.made(id, r) {
 		return true
 	}
-	run, err := rt.cfg.Store.Run(ctx, id)
+	run, err := l.store.Run(ctx, id)
 	if err != nil || !run.Outcome.Done() {
 		return false
 	}
@@ -279,10 +301,10 @@ func (rt *Runtime) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 
 // publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
 // its end.
-func (rt *Runtime) publish(ctx context.Context, run chat.Run, a *answer.Answer) {
-	frames, err := rt.cfg.Bus.Subscribe(ctx, run.Room)
+func (l *live) publish(ctx context.Context, run chat.Run, a *answer.Answer) {
+	frames, err := l.bus.Subscribe(ctx, run.Room)
 	if err != nil {
-		rt.cfg.Log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
+		l.log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
 	}
 	var at answer.Cursor
 	var asked time.Time
@@ -297,23 +319,23 @@ func (rt *Runtime) publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 			} else if f.Run == run.ID && len(f.Changes) == 0 {
 				tick.Reset(pace)
 				asked = time.Now()
-				at = rt.publishSince(ctx, run, a, 0)
+				at = l.publishSince(ctx, run, a, 0)
 			}
 		case <-listening.C:
 			if frames == nil {
-				frames, _ = rt.cfg.Bus.Subscribe(ctx, run.Room)
+				frames, _ = l.bus.Subscribe(ctx, run.Room)
 			}
 		case <-tick.C:
 			if time.Since(asked) > 2*ask {
 				tick.Stop()
 				continue
 			}
-			at = rt.publishSince(ctx, run, a, at)
+			at = l.publishSince(ctx, run, a, at)
 		case <-ctx.Done():
 			if time.Since(asked) <= 2*ask {
-				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
+				ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastFrameTimeout)
 				defer cancel()
-				rt.publishSince(ctx, run, a, at)
+				l.publishSince(ctx, run, a, at)
 			}
 			return
 		}
@@ -321,9 +343,9 @@ func (rt *Runtime) publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 }
 
 // publishSince gives the bus what came after at, and returns how far that is.
-func (rt *Runtime) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
+func (l *live) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
-	if len(cs) == 0 || rt.cfg.Bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
+	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
 		return at
 	}
 	return next

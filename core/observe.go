@@ -2,11 +2,6 @@ package core
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"parley/core/answer"
@@ -14,87 +9,12 @@ import (
 	"parley/core/event"
 )
 
-// backlog is how many events wait for a slow observer before it misses some.
-const backlog = 256
-
-// listener is an observer with its queue.
-type listener struct {
-	event.Observer
-	queue  chan event.Event
-	missed atomic.Uint64
-	log    *slog.Logger
-
-	following atomic.Int32 // answers
-}
-
-// emit tells everybody of e, without waiting for anybody.
-func (rt *Runtime) emit(e event.Event) {
-	for _, l := range rt.listeners {
-		select {
-		case l.queue <- e:
-		default:
-			l.miss()
-		}
-	}
-}
-
-// miss counts an event that l was too slow for.
-func (l *listener) miss() {
-	if l.missed.Add(1) == 1 {
-		l.log.Warn("an observer is too slow; events were dropped", "observer", fmt.Sprintf("%T", l.Observer))
-	}
-}
-
 // MissedEvents counts what observers were too slow for.
-func (rt *Runtime) MissedEvents() (n uint64) {
-	for _, l := range rt.listeners {
-		n += l.missed.Load()
-	}
-	return n
-}
+func (rt *Runtime) MissedEvents() uint64 { return rt.hub.missed() }
 
-// listen serves the observers until the returned function is called. That lets them hear what is queued, but does not
-// wait long for one that hangs: nobody can end it.
-func (rt *Runtime) listen() (stop func()) {
-	end, done := make(chan struct{}), make(chan struct{})
-	var all sync.WaitGroup
-	for _, l := range rt.listeners {
-		all.Go(func() { l.serve(end) })
-	}
-	go func() { all.Wait(); rt.following.Wait(); close(done) }()
-	return func() {
-		close(end)
-		select {
-		case <-done:
-		case <-time.After(coordTimeout):
-			rt.cfg.Log.Warn("an observer did not return in time and is ignored")
-		}
-	}
-}
-
-func (l *listener) serve(end <-chan struct{}) {
-	for {
-		select {
-		case e := <-l.queue:
-			l.enqueue(e)
-		case <-end:
-			for len(l.queue) > 0 {
-				l.enqueue(<-l.queue)
-			}
-			return
-		}
-	}
-}
-
-// enqueue is one call. A panic is the observer's own.
-func (l *listener) enqueue(e event.Event) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
-				"panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	l.Observe(e)
+// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [live.Watch].
+func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
+	return rt.live.Watch(ctx, id)
 }
 
 // info is what events say of run, which this process takes on now.
@@ -103,7 +23,7 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 	if n := len(run.Inputs); n > 0 {
 		i.Message = run.Inputs[n-1]
 	}
-	if len(rt.listeners) == 0 {
+	if rt.hub.empty() {
 		return i
 	}
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)

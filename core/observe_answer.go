@@ -13,8 +13,8 @@ import (
 const mostFollowed = 64
 
 // observe lets the observers hear how a grows. It waits for nobody.
-func (rt *Runtime) observe(info event.RunInfo, a *answer.Answer) {
-	for _, l := range rt.listeners {
+func (h *hub) observe(info event.RunInfo, a *answer.Answer) {
+	for _, l := range h.listeners {
 		o, ok := l.Observer.(event.AnswerObserver)
 		if !ok {
 			continue
@@ -24,7 +24,7 @@ func (rt *Runtime) observe(info event.RunInfo, a *answer.Answer) {
 			l.miss()
 			continue
 		}
-		rt.following.Go(func() {
+		h.following.Go(func() {
 			defer l.following.Add(-1)
 			f := follower{listener: l, observer: o, info: info, step: -1}
 			f.follow(a)

@@ -11,6 +11,9 @@ import (
 	"parley/core/chat"
 )
 
+// choicePoll is how often the store is asked whether somebody has chosen, in case the signal was lost.
+const choicePoll = 2 * time.Second
+
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
 func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
@@ -80,7 +83,7 @@ func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question,
 		}
 		select {
 		case <-rung:
-		case <-time.After(poll):
+		case <-time.After(choicePoll):
 		case <-ctx.Done():
 			return q, context.Cause(ctx)
 		}

@@ -56,8 +56,8 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	a := rt.live.hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.release(run.ID, a)
 	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
-	rt.emit(event.RunStarted{RunInfo: x.info})
-	rt.observe(x.info, a)
+	rt.hub.emit(event.RunStarted{RunInfo: x.info})
+	rt.hub.observe(x.info, a)
 
 	if run.Kind == chat.RunDecide && !hasBegun(run) {
 		if isHopeless(run) {
@@ -90,7 +90,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	x.posts = surface != nil
 	defer x.side.Wait()
 	defer done()
-	x.side.Go(func() { rt.publish(life, run, a) })
+	x.side.Go(func() { rt.live.publish(life, run, a) })
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return err
 	}

@@ -55,17 +55,15 @@ type Config struct {
 
 // Runtime answers messages.
 type Runtime struct {
-	cfg       Config
-	toolbox   action.Toolbox
-	listeners []*listener
-	composer  *prompt.Composer
-	choosers  map[string]action.ChoiceHandler
-	live      live
-	bots      bots
-	tries     tries
-	work      sync.WaitGroup // rooms being served
-	watching  sync.WaitGroup // answers of elsewhere being mirrored
-	following sync.WaitGroup // observers that hear answers grow
+	cfg      Config
+	toolbox  action.Toolbox
+	hub      *hub
+	composer *prompt.Composer
+	choosers map[string]action.ChoiceHandler
+	live     *live
+	bots     bots
+	tries    tries
+	work     sync.WaitGroup // rooms being served
 
 	mu     sync.Mutex
 	closed bool
@@ -83,7 +81,7 @@ type Runtime struct {
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{
-		cfg: cfg, live: live{runs: map[chat.RunID]*liveRun{}},
+		cfg: cfg, live: newLive(cfg.Store, cfg.Bus, cfg.Log),
 		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
 	}
 	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
@@ -113,9 +111,7 @@ func New(cfg Config) (*Runtime, error) {
 			rt.choosers[c.Name()] = c
 		}
 	}
-	for _, o := range observers {
-		rt.listeners = append(rt.listeners, &listener{Observer: o, queue: make(chan event.Event, backlog), log: cfg.Log})
-	}
+	rt.hub = newHub(observers, cfg.Log)
 	return rt, nil
 }
 
@@ -123,7 +119,7 @@ func New(cfg Config) (*Runtime, error) {
 // within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when every
 // room has let go and every context given to Watch is done. It is called once.
 func (rt *Runtime) Run(ctx context.Context) error {
-	defer rt.listen()()
+	defer rt.hub.listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	tick := time.NewTicker(heartbeatEvery)
@@ -154,7 +150,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-grace:
 			abort(chat.ErrShutdown)
 		case <-idle:
-			rt.watching.Wait()
+			rt.live.wait()
 			rt.waitProviders()
 			if left := rt.Counts().String(); left != "" {
 				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)
