@@ -22,6 +22,7 @@ import (
 	"parley/core/action"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/relay"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
 	"parley/plugins/player"
@@ -33,7 +34,7 @@ type backends struct {
 	store   core.Store
 	id      string // of the store, unlike that of any other
 	tracker core.Tracker
-	bus     core.Bus
+	bus     relay.Bus
 	holds   progressive.Holds
 	windows progressive.Windows
 	memo    connectors.StateStore

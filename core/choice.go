@@ -84,7 +84,7 @@ func (rt *Runtime) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if acc.Duplicate {
 		return acc, nil // it arrived twice at once, and the other one was faster
 	}
-	rt.live.notifyChoice(q.Run)
+	rt.live.NotifyChoice(q.Run)
 	rt.wakeLane(lane{q.Room, true})
 	acc.Chosen = true
 	return acc, nil

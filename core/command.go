@@ -121,7 +121,7 @@ func (rt *Runtime) acceptCommand(ctx context.Context, m chat.Message, name chat.
 func (rt *Runtime) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	begun, err := rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
-		rt.live.stop(m.Room)
+		rt.live.Stop(m.Room)
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if begun.Response > 0 {
@@ -162,7 +162,7 @@ const everyTurn chat.ResponseID = math.MaxInt64
 func (rt *Runtime) stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
 	defer func() {
 		if err != nil {
-			rt.live.stop(room)
+			rt.live.Stop(room)
 			err = fmt.Errorf("stop %s: %w", room, err)
 		}
 	}()

@@ -110,7 +110,7 @@ func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error)
 
 // restart ends what is being made of a run that was reopened, and begins anew.
 func (rt *Runtime) restart(run chat.Run) {
-	rt.live.lose(run.ID)
+	rt.live.Lose(run.ID)
 	rt.wake(run.Room)
 }
 

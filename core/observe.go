@@ -12,7 +12,7 @@ import (
 // MissedEvents counts what observers were too slow for.
 func (rt *Runtime) MissedEvents() uint64 { return rt.hub.missed() }
 
-// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [live.Watch].
+// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [relay.Registry.Watch].
 func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	return rt.live.Watch(ctx, id)
 }

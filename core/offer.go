@@ -71,7 +71,7 @@ func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question,
 	x.rt.parallel.leave(x.run) // meanwhile nothing is made
 	defer x.rt.parallel.resume(x.run)
 	for {
-		rung := x.rt.live.choiceMade(x.run.ID)
+		rung := x.rt.live.ChoiceMade(x.run.ID)
 		now, err := x.rt.cfg.Store.Question(ctx, q.ID)
 		switch {
 		case errors.Is(err, chat.ErrNotFound): // another has taken its place

@@ -13,18 +13,19 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 // deafBus loses frames.
 type deafBus struct {
-	core.Bus
-	loses func(core.Frame) bool
+	relay.Bus
+	loses func(relay.Frame) bool
 
 	mu     sync.Mutex
-	frames []core.Frame // that it carried
+	frames []relay.Frame // that it carried
 }
 
-func (b *deafBus) Publish(ctx context.Context, in chat.RoomID, f core.Frame) error {
+func (b *deafBus) Publish(ctx context.Context, in chat.RoomID, f relay.Frame) error {
 	b.mu.Lock()
 	lost := b.loses != nil && b.loses(f)
 	if !lost {
@@ -84,14 +85,16 @@ func TestNobodyWatches(t *testing.T) {
 
 // DI-04: the bus is a hint. Where it loses frames, readers converge; where it loses all, the store tells the end.
 func TestWatchWithALossyBus(t *testing.T) {
-	every := func(k int) func(core.Frame) bool {
+	every := func(k int) func(relay.Frame) bool {
 		n := 0
-		return func(core.Frame) bool { n++; return n%k == 0 }
+		return func(relay.Frame) bool { n++; return n%k == 0 }
 	}
-	for name, loses := range map[string]func(core.Frame) bool{
-		"all": func(core.Frame) bool { return true }, "every third": every(3), "every second": every(2),
-		"questions": func(f core.Frame) bool { return len(f.Changes) == 0 },
-		"the end":   func(f core.Frame) bool { return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == answer.Ended },
+	for name, loses := range map[string]func(relay.Frame) bool{
+		"all": func(relay.Frame) bool { return true }, "every third": every(3), "every second": every(2),
+		"questions": func(f relay.Frame) bool { return len(f.Changes) == 0 },
+		"the end": func(f relay.Frame) bool {
+			return len(f.Changes) > 0 && f.Changes[len(f.Changes)-1].Kind == answer.Ended
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -145,12 +148,12 @@ func TestBusComesBack(t *testing.T) {
 
 // cutBus can close all channels early.
 type cutBus struct {
-	core.Bus
+	relay.Bus
 	mu   sync.Mutex
 	cuts []context.CancelFunc
 }
 
-func (b *cutBus) Subscribe(ctx context.Context, in chat.RoomID) (<-chan core.Frame, error) {
+func (b *cutBus) Subscribe(ctx context.Context, in chat.RoomID) (<-chan relay.Frame, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -53,8 +53,8 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	process := quota.WithSpender(life, run)
 	life, done := context.WithCancel(process)
 	defer done()
-	a := rt.live.hold(run.ID, run.Room, run.Epoch)
-	defer rt.live.release(run.ID, a)
+	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
+	defer rt.live.Release(run.ID, a)
 	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
 	rt.hub.emit(event.RunStarted{RunInfo: x.info})
 	rt.hub.observe(x.info, a)
@@ -73,7 +73,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	refused := x.claimRoom()
 	defer x.quit(nil)
 	if run.Kind.Claims() {
-		rt.live.own(run.ID, a, x.quit)
+		rt.live.OnLoss(run.ID, a, x.quit)
 	}
 	if refused == nil && len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult {
 		refused = chat.ErrStopped // what was asked was taken back
@@ -90,7 +90,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	x.posts = surface != nil
 	defer x.side.Wait()
 	defer done()
-	x.side.Go(func() { rt.live.publish(life, run, a) })
+	x.side.Go(func() { rt.live.Publish(life, run, a) })
 	if err := x.answerAndShow(surface, refused); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
+	"parley/core/relay"
 )
 
 const (
@@ -31,7 +32,7 @@ type Config struct {
 	Owner   string // names this process, unlike any other before or beside it
 	Store   Store
 	Tracker Tracker
-	Bus     Bus
+	Bus     relay.Bus
 	Models  llm.Models      // Large at least
 	Reader  Reader          // nil: nobody reads what is attached to messages
 	Plugins []action.Plugin // may be empty
@@ -60,7 +61,7 @@ type Runtime struct {
 	hub      *hub
 	composer *prompt.Composer
 	choosers map[string]action.ChoiceHandler
-	live     *live
+	live     *relay.Registry
 	bots     bots
 	tries    tries
 	work     sync.WaitGroup // rooms being served
@@ -81,7 +82,7 @@ type Runtime struct {
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{
-		cfg: cfg, live: newLive(cfg.Store, cfg.Bus, cfg.Log),
+		cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log),
 		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
 	}
 	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
@@ -150,7 +151,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 		case <-grace:
 			abort(chat.ErrShutdown)
 		case <-idle:
-			rt.live.wait()
+			rt.live.Wait()
 			rt.waitProviders()
 			if left := rt.Counts().String(); left != "" {
 				rt.cfg.Log.Info("turns skipped optional steps since the start", "what", left)

@@ -19,6 +19,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/relay"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -37,7 +38,7 @@ type world struct {
 	*testing.T
 	store   core.Store
 	tracker core.Tracker
-	bus     core.Bus
+	bus     relay.Bus
 	model   *model
 	chat    *chatWorld
 	log     *sim.Log

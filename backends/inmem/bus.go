@@ -4,27 +4,27 @@ import (
 	"context"
 	"sync"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 // backlog is how many frames wait for a slow reader.
 const backlog = 64
 
-// Bus is a [core.Bus] for one process. A reader who is too slow misses the oldest frames, so that the newest shows it
+// Bus is a [relay.Bus] for one process. A reader who is too slow misses the oldest frames, so that the newest shows it
 // the gap. Frames are shared between readers, who must not change them. It is safe for concurrent use.
 type Bus struct {
 	mu      sync.Mutex
-	readers map[chat.RoomID]map[chan core.Frame]struct{}
+	readers map[chat.RoomID]map[chan relay.Frame]struct{}
 }
 
-var _ core.Bus = (*Bus)(nil)
+var _ relay.Bus = (*Bus)(nil)
 
 // NewBus has no readers.
-func NewBus() *Bus { return &Bus{readers: map[chat.RoomID]map[chan core.Frame]struct{}{}} }
+func NewBus() *Bus { return &Bus{readers: map[chat.RoomID]map[chan relay.Frame]struct{}{}} }
 
-// Publish implements [core.Bus]. It never fails.
-func (b *Bus) Publish(_ context.Context, room chat.RoomID, f core.Frame) error {
+// Publish implements [relay.Bus]. It never fails.
+func (b *Bus) Publish(_ context.Context, room chat.RoomID, f relay.Frame) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ch := range b.readers[room] {
@@ -39,20 +39,20 @@ func (b *Bus) Publish(_ context.Context, room chat.RoomID, f core.Frame) error {
 	return nil
 }
 
-// Subscribe implements [core.Bus]. It never fails, and the channel is not closed early.
-func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
-	ch := make(chan core.Frame, backlog)
+// Subscribe implements [relay.Bus]. It never fails, and the channel is not closed early.
+func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
+	ch := make(chan relay.Frame, backlog)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.readers[room] == nil {
-		b.readers[room] = map[chan core.Frame]struct{}{}
+		b.readers[room] = map[chan relay.Frame]struct{}{}
 	}
 	b.readers[room][ch] = struct{}{}
 	context.AfterFunc(ctx, func() { b.leave(room, ch) })
 	return ch, nil
 }
 
-func (b *Bus) leave(room chat.RoomID, ch chan core.Frame) {
+func (b *Bus) leave(room chat.RoomID, ch chan relay.Frame) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.readers[room], ch)

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/relay"
 )
 
 // A slow reader keeps the newest: so it sees that something is missing.
@@ -17,7 +17,7 @@ func TestSlowReaderHearsTheNewest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 * backlog {
-		if err := b.Publish(t.Context(), "room", core.Frame{From: answer.Cursor(i)}); err != nil {
+		if err := b.Publish(t.Context(), "room", relay.Frame{From: answer.Cursor(i)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestBusForgetsReaders(t *testing.T) {
 }
 
 func BenchmarkPublish(b *testing.B) {
-	f := core.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
+	f := relay.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
 	b.Run("nobody", func(b *testing.B) {
 		bus := NewBus()
 		b.ReportAllocs()

@@ -5,6 +5,7 @@ import (
 
 	"parley/core"
 	"parley/core/coretest"
+	"parley/core/relay"
 )
 
 // In one process all replicas are one.
@@ -20,9 +21,9 @@ func TestTrackerSuite(t *testing.T) {
 }
 
 func TestBusSuite(t *testing.T) {
-	coretest.Bus(t, func(_ *testing.T, n int) []core.Bus {
+	coretest.Bus(t, func(_ *testing.T, n int) []relay.Bus {
 		one := NewBus()
-		all := make([]core.Bus, n)
+		all := make([]relay.Bus, n)
 		for i := range all {
 			all[i] = one
 		}

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"parley/backends/redis/redistest"
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 func BenchmarkClaim(b *testing.B) {
@@ -59,7 +59,7 @@ func BenchmarkCancelElsewhere(b *testing.B) {
 func BenchmarkPublish(b *testing.B) {
 	s := redistest.Start(b)
 	be := open(b, s.URL(), Options{})
-	f := core.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
+	f := relay.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
 	for b.Loop() {
 		if err := be.Bus().Publish(context.Background(), "room", f); err != nil {
 			b.Fatal(err)

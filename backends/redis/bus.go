@@ -7,21 +7,21 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
-// Bus is a [core.Bus]. While Redis is out of reach frames are lost; subscriptions last, and hear again when it is back.
+// Bus is a [relay.Bus]. While Redis is out of reach frames are lost; subscriptions last, and hear again when it is back.
 type Bus struct {
 	client *goredis.Client
 	at     layout
 	ear    *listener
 }
 
-var _ core.Bus = (*Bus)(nil)
+var _ relay.Bus = (*Bus)(nil)
 
-// Publish implements [core.Bus]. It takes one round trip, and fails within a second if Redis doesn't answer.
-func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f core.Frame) error {
+// Publish implements [relay.Bus]. It takes one round trip, and fails within a second if Redis doesn't answer.
+func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) error {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return fmt.Errorf("redis: publish to %s: %w", room, err)
@@ -34,8 +34,8 @@ func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f core.Frame) error
 	return nil
 }
 
-// Subscribe implements [core.Bus]. It returns when Redis has confirmed, or with an error within a second.
-func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
+// Subscribe implements [relay.Bus]. It returns when Redis has confirmed, or with an error within a second.
+func (b *Bus) Subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
 	ch, err := b.ear.subscribe(ctx, room)
 	if err != nil {
 		return nil, fmt.Errorf("redis: subscribe to %s: %w", room, err)

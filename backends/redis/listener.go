@@ -12,8 +12,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"parley/backends/inmem"
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 const (
@@ -188,7 +188,7 @@ func (l *listener) hearTurn(payload string) {
 }
 
 func (l *listener) hearFrame(room chat.RoomID, payload string) {
-	var f core.Frame
+	var f relay.Frame
 	if err := json.Unmarshal([]byte(payload), &f); err != nil {
 		l.log.Debug("redis: a frame can't be read", "room", room, "err", err)
 		return

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"parley/backends/redis/redistest"
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 const patience = 20 * time.Second
@@ -117,7 +117,7 @@ func TestOutage(t *testing.T) {
 			for what, call := range map[string]func() error{
 				"settle":    func() error { return b.Tracker().Settle(t.Context(), "ada", "room", 3) },
 				"stop":      func() error { return b.Tracker().Stop(t.Context(), "ada", "third", 9) },
-				"publish":   func() error { return b.Bus().Publish(t.Context(), "room", core.Frame{}) },
+				"publish":   func() error { return b.Bus().Publish(t.Context(), "room", relay.Frame{}) },
 				"ping":      func() error { return b.Ping(t.Context()) },
 				"subscribe": func() error { _, err := b.Bus().Subscribe(t.Context(), "fourth"); return err },
 			} {
@@ -153,10 +153,10 @@ func TestOutage(t *testing.T) {
 }
 
 // hearsAgain publishes until it is heard: what was published before the reader is back is lost, as a bus may.
-func hearsAgain(t *testing.T, from *Backend, frames <-chan core.Frame) {
+func hearsAgain(t *testing.T, from *Backend, frames <-chan relay.Frame) {
 	t.Helper()
 	eventually(t, "the reader hears again", func(ctx context.Context) error {
-		if err := from.Bus().Publish(ctx, "room", core.Frame{Run: "again"}); err != nil {
+		if err := from.Bus().Publish(ctx, "room", relay.Frame{Run: "again"}); err != nil {
 			return err
 		}
 		select {

@@ -3,12 +3,12 @@ package redis
 import (
 	"context"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/relay"
 )
 
 // subscribe adds a reader to room until ctx is done, and returns when the server has confirmed.
-func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan core.Frame, error) {
+func (l *listener) subscribe(ctx context.Context, room chat.RoomID) (<-chan relay.Frame, error) {
 	err := l.enter(ctx, room)
 	if err == nil {
 		err = l.confirmed(ctx)

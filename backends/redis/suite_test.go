@@ -8,6 +8,7 @@ import (
 	"parley/backends/redis/redistest"
 	"parley/core"
 	"parley/core/coretest"
+	"parley/core/relay"
 	"parley/progressive"
 	"parley/progressive/progressivetest"
 )
@@ -25,8 +26,8 @@ func TestTrackerSuite(t *testing.T) {
 
 func TestBusSuite(t *testing.T) {
 	s, group := redistest.Start(t), new(atomic.Int64)
-	coretest.Bus(t, func(t *testing.T, n int) []core.Bus {
-		var all []core.Bus
+	coretest.Bus(t, func(t *testing.T, n int) []relay.Bus {
+		var all []relay.Bus
 		for _, b := range replicas(t, s, group, n) {
 			all = append(all, b.Bus())
 		}

@@ -7,17 +7,17 @@ import (
 	"sync"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/relay"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// Bus checks all that [core.Bus] promises, and one thing more: a reader who keeps up misses nothing while nothing is
+// Bus checks all that [relay.Bus] promises, and one thing more: a reader who keeps up misses nothing while nothing is
 // broken. newReplicas makes n buses that carry to each other; it cleans up after itself.
-func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []core.Bus) {
+func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []relay.Bus) {
 	stories := []struct {
 		name string
 		tell func(*testing.T, buses)
@@ -40,11 +40,11 @@ func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []core.Bus) {
 }
 
 // buses are asked in turn, as replicas are.
-type buses []core.Bus
+type buses []relay.Bus
 
-func (b buses) at(i int) core.Bus { return b[i%len(b)] }
+func (b buses) at(i int) relay.Bus { return b[i%len(b)] }
 
-func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room chat.RoomID) <-chan core.Frame {
+func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room chat.RoomID) <-chan relay.Frame {
 	t.Helper()
 	ch, err := b.at(i).Subscribe(ctx, room)
 	if err != nil {
@@ -53,7 +53,7 @@ func (b buses) subscribe(t *testing.T, ctx context.Context, i int, room chat.Roo
 	return ch
 }
 
-func (b buses) publish(t *testing.T, i int, room chat.RoomID, f core.Frame) {
+func (b buses) publish(t *testing.T, i int, room chat.RoomID, f relay.Frame) {
 	t.Helper()
 	if err := b.at(i).Publish(t.Context(), room, f); err != nil {
 		t.Errorf("publish to %s: %v", room, err)
@@ -61,18 +61,18 @@ func (b buses) publish(t *testing.T, i int, room chat.RoomID, f core.Frame) {
 }
 
 // next is the next frame, and whether there is one.
-func next(t *testing.T, ch <-chan core.Frame) (core.Frame, bool) {
+func next(t *testing.T, ch <-chan relay.Frame) (relay.Frame, bool) {
 	t.Helper()
 	select {
 	case f, ok := <-ch:
 		return f, ok
 	case <-patient():
 		t.Fatal("nothing is heard")
-		return core.Frame{}, false
+		return relay.Frame{}, false
 	}
 }
 
-func heard(t *testing.T, ch <-chan core.Frame, want core.Frame) {
+func heard(t *testing.T, ch <-chan relay.Frame, want relay.Frame) {
 	t.Helper()
 	got, ok := next(t, ch)
 	if !ok {
@@ -83,10 +83,12 @@ func heard(t *testing.T, ch <-chan core.Frame, want core.Frame) {
 	}
 }
 
-func numbered(run chat.RunID, i int) core.Frame { return core.Frame{Run: run, From: answer.Cursor(i)} }
+func numbered(run chat.RunID, i int) relay.Frame {
+	return relay.Frame{Run: run, From: answer.Cursor(i)}
+}
 
 func everybodyHears(t *testing.T, b buses) {
-	var readers []<-chan core.Frame
+	var readers []<-chan relay.Frame
 	for i := range 2 * len(b) {
 		readers = append(readers, b.subscribe(t, t.Context(), i, "room"))
 	}
@@ -117,7 +119,7 @@ func inOrder(t *testing.T, b buses) {
 }
 
 // ascending reads until it has heard last from somebody.
-func ascending(t *testing.T, ch <-chan core.Frame, last answer.Cursor) (frames int) {
+func ascending(t *testing.T, ch <-chan relay.Frame, last answer.Cursor) (frames int) {
 	t.Helper()
 	at := map[chat.RunID]answer.Cursor{}
 	for {
@@ -138,17 +140,17 @@ func ascending(t *testing.T, ch <-chan core.Frame, last answer.Cursor) (frames i
 
 func roomsApart(t *testing.T, b buses) {
 	rooms := []chat.RoomID{"a", "a/b", "{a}", "*", ""}
-	readers := map[chat.RoomID]<-chan core.Frame{}
+	readers := map[chat.RoomID]<-chan relay.Frame{}
 	for i, room := range rooms {
 		readers[room] = b.subscribe(t, t.Context(), i, room)
 	}
 	for i, room := range rooms {
-		b.publish(t, i, room, core.Frame{Run: "run/" + chat.RunID(room)})
-		b.publish(t, i, room, core.Frame{Run: "end/" + chat.RunID(room)})
+		b.publish(t, i, room, relay.Frame{Run: "run/" + chat.RunID(room)})
+		b.publish(t, i, room, relay.Frame{Run: "end/" + chat.RunID(room)})
 	}
 	for _, room := range rooms {
-		heard(t, readers[room], core.Frame{Run: "run/" + chat.RunID(room)})
-		heard(t, readers[room], core.Frame{Run: "end/" + chat.RunID(room)})
+		heard(t, readers[room], relay.Frame{Run: "run/" + chat.RunID(room)})
+		heard(t, readers[room], relay.Frame{Run: "end/" + chat.RunID(room)})
 	}
 }
 
@@ -217,7 +219,7 @@ func nobodyListens(t *testing.T, b buses) {
 }
 
 // everyFrame holds every kind of change, with all that its fields may say.
-func everyFrame() []core.Frame {
+func everyFrame() []relay.Frame {
 	tool := answer.Tool{
 		Name: "SEARCH", Stage: answer.StageEnd, Parameters: `{"q":"<a&b>"}`, ParametersChunk: `b>"}`,
 		Result: "two\nlines", ShortResult: "one line", Success: true, Error: "It was not found.",
@@ -233,9 +235,9 @@ func everyFrame() []core.Frame {
 		at.Stage = s
 		changes = append(changes, answer.Change{End: 10, Kind: answer.ToolStage, Call: "call-1", Tool: &at})
 	}
-	all := []core.Frame{{Run: "asks"}, {Run: "all", Epoch: 3, From: math.MaxUint64, Changes: changes}}
+	all := []relay.Frame{{Run: "asks"}, {Run: "all", Epoch: 3, From: math.MaxUint64, Changes: changes}}
 	for _, s := range []answer.Status{answer.Completed, answer.Ignored, answer.Superseded, answer.Stopped, answer.Failed, answer.TimedOut} {
-		all = append(all, core.Frame{Run: "ended", Changes: []answer.Change{{End: 1, Kind: answer.Ended, Outcome: &answer.Outcome{Status: s}}}})
+		all = append(all, relay.Frame{Run: "ended", Changes: []answer.Change{{End: 1, Kind: answer.Ended, Outcome: &answer.Outcome{Status: s}}}})
 	}
 	return all
 }

@@ -1,4 +1,4 @@
-package core
+package relay
 
 import (
 	"context"
@@ -27,8 +27,8 @@ type watchStore interface {
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 }
 
-// live knows the answers that are being made or watched here.
-type live struct {
+// Registry knows the answers that are being made or watched here.
+type Registry struct {
 	store watchStore
 	bus   Bus
 	log   *slog.Logger
@@ -48,17 +48,17 @@ type liveRun struct {
 	watchers     int
 }
 
-// newLive returns a registry without answers.
-func newLive(store watchStore, bus Bus, log *slog.Logger) *live {
-	return &live{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
+// NewRegistry returns a registry without answers.
+func NewRegistry(store watchStore, bus Bus, log *slog.Logger) *Registry {
+	return &Registry{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
 }
 
-// wait returns when no answer of elsewhere is mirrored any more.
-func (l *live) wait() { l.watching.Wait() }
+// Wait returns when no answer of elsewhere is mirrored any more.
+func (l *Registry) Wait() { l.watching.Wait() }
 
-// hold gives the answer that a started run is written into: the one that people here wait for already, unless that
+// Hold gives the answer that a started run is written into: the one that people here wait for already, unless that
 // mirrors what an earlier holder said.
-func (l *live) hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.Answer {
+func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -74,8 +74,8 @@ func (l *live) hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.A
 	return r.answer
 }
 
-// own says how the work on a held answer is ended.
-func (l *live) own(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
+// OnLoss says how the work on a held answer is ended.
+func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.answer == a {
@@ -83,8 +83,8 @@ func (l *live) own(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc
 	}
 }
 
-// lose ends the work here on a run that was reopened. Elsewhere it ends with the next note.
-func (l *live) lose(id chat.RunID) {
+// Lose ends the work here on a run that was reopened. Elsewhere it ends with the next note.
+func (l *Registry) Lose(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.quit != nil {
@@ -92,8 +92,8 @@ func (l *live) lose(id chat.RunID) {
 	}
 }
 
-// notifyChoice tells the holder of a run, if that is here, that somebody has chosen.
-func (l *live) notifyChoice(id chat.RunID) {
+// NotifyChoice tells the holder of a run, if that is here, that somebody has chosen.
+func (l *Registry) NotifyChoice(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[id]; r != nil && r.choiceSignal != nil {
@@ -102,8 +102,8 @@ func (l *live) notifyChoice(id chat.RunID) {
 	}
 }
 
-// choiceMade is closed by the next ring.
-func (l *live) choiceMade(id chat.RunID) <-chan struct{} {
+// ChoiceMade is closed by the next ring.
+func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -116,8 +116,8 @@ func (l *live) choiceMade(id chat.RunID) <-chan struct{} {
 	return r.choiceSignal
 }
 
-// stop ends the work here on the turns of room.
-func (l *live) stop(room chat.RoomID) {
+// Stop ends the work here on the turns of room.
+func (l *Registry) Stop(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.runs {
@@ -127,8 +127,8 @@ func (l *live) stop(room chat.RoomID) {
 	}
 }
 
-// release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.
-func (l *live) release(id chat.RunID, a *answer.Answer) {
+// Release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.
+func (l *Registry) Release(id chat.RunID, a *answer.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a.Abandon()
@@ -136,7 +136,7 @@ func (l *live) release(id chat.RunID, a *answer.Answer) {
 }
 
 // watch gives the answer of a run that is made here or elsewhere, or not yet.
-func (l *live) watch(id chat.RunID) *liveRun {
+func (l *Registry) watch(id chat.RunID) *liveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
@@ -149,7 +149,7 @@ func (l *live) watch(id chat.RunID) *liveRun {
 }
 
 // unwatch forgets a run that nobody here makes or watches any more.
-func (l *live) unwatch(id chat.RunID, r *liveRun) {
+func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.watchers--; r.watchers == 0 && !r.held && l.runs[id] == r {
@@ -158,7 +158,7 @@ func (l *live) unwatch(id chat.RunID, r *liveRun) {
 }
 
 // made says that r needs no mirror: it is, or was, made here.
-func (l *live) made(id chat.RunID, r *liveRun) bool {
+func (l *Registry) made(id chat.RunID, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return r.held || l.runs[id] != r
@@ -169,7 +169,7 @@ var errGap = errors.New("frames were lost")
 
 // mirror applies what another replica made of the run. It fails with [answer.ErrLost] if this process makes it itself, or
 // if the run was adopted meanwhile: then there is another answer to watch.
-func (l *live) mirror(id chat.RunID, r *liveRun, f Frame) error {
+func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r.held || l.runs[id] != r {
@@ -196,7 +196,7 @@ func (l *live) mirror(id chat.RunID, r *liveRun, f Frame) error {
 // Watch returns the answer of a run, to be followed until it has ended, wherever it is made; of a run that has ended,
 // the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [chat.ErrNotFound] if there is
 // no such run. The answer is kept up to date until ctx is done.
-func (l *live) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
+func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	r := l.watch(id)
 	run, err := l.store.Run(ctx, id)
 	switch {
@@ -220,7 +220,7 @@ func (l *live) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 
 // replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File], and not read.
-func (l *live) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
+func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
 	m, err := l.store.Memory(ctx, run.Said())
 	switch {
@@ -243,7 +243,7 @@ func (l *live) replay(ctx context.Context, run chat.Run) (*answer.Answer, error)
 }
 
 // mirrorUntilEnd keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
-func (l *live) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
+func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
@@ -287,7 +287,7 @@ func (l *live) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 
 // overtaken says whether there is nothing to mirror any more: the run is made here, or the store knows its end and
 // whoever watches had better ask again.
-func (l *live) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
+func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	if l.made(id, r) {
 		return true
 	}
@@ -299,9 +299,9 @@ func (l *live) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	return true
 }
 
-// publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
+// Publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
 // its end.
-func (l *live) publish(ctx context.Context, run chat.Run, a *answer.Answer) {
+func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
 	if err != nil {
 		l.log.Warn("readers on other replicas can't follow this answer for now", "run", run.ID, "err", err)
@@ -343,7 +343,7 @@ func (l *live) publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 }
 
 // publishSince gives the bus what came after at, and returns how far that is.
-func (l *live) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
+func (l *Registry) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {
 		return at
