@@ -15,7 +15,7 @@ func (x *execution) used(req llm.Request, r *round, took time.Duration) {
 	} else {
 		e.Estimated, e.Usage = true, estimate(req, r)
 	}
-	x.rt.hub.emit(e)
+	x.rt.hub.Emit(e)
 }
 
 func estimate(req llm.Request, r *round) llm.Usage {

@@ -128,7 +128,7 @@ func (rt *Runtime) deleted(ctx context.Context, d chat.Deleted) error {
 	if err := rt.cfg.Store.Forget(ctx, d.ID); err != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
-	rt.hub.emit(event.MessageDeleted{Message: old})
+	rt.hub.Emit(event.MessageDeleted{Message: old})
 	if asked.ID == "" {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (rt *Runtime) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if !acc.Duplicate {
-		rt.hub.emit(event.ReactionReceived{Reaction: r, Accepted: acc})
+		rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
 }
@@ -211,7 +211,7 @@ func (rt *Runtime) cleared(ctx context.Context, c chat.Cleared) (chat.Accepted, 
 		return chat.Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
 	}
 	rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
-	rt.hub.emit(event.ChannelCleared{Room: c.Room, Deleted: n, Total: n})
+	rt.hub.Emit(event.ChannelCleared{Room: c.Room, Deleted: n, Total: n})
 	return chat.Accepted{Deleted: n}, nil
 }
 

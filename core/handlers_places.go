@@ -58,9 +58,9 @@ func (rt *Runtime) enter(ctx context.Context, w chat.World, reached bool) error 
 	case err != nil:
 		return err
 	case news == chat.Came:
-		rt.hub.emit(event.WorldJoined{World: w})
+		rt.hub.Emit(event.WorldJoined{World: w})
 	case reached:
-		rt.hub.emit(event.WorldConnected{World: w})
+		rt.hub.Emit(event.WorldConnected{World: w})
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (rt *Runtime) open(ctx context.Context, r chat.Room) error {
 		return err
 	}
 	if old.ID == "" || old.Gone {
-		rt.hub.emit(event.RoomJoined{Room: r})
+		rt.hub.Emit(event.RoomJoined{Room: r})
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (rt *Runtime) enroll(ctx context.Context, world chat.WorldID, e chat.Entity
 		return err
 	}
 	if news == chat.Changed {
-		rt.hub.emit(event.EntityUpdated{Entity: e})
+		rt.hub.Emit(event.EntityUpdated{Entity: e})
 	}
 	if world == "" {
 		return nil
@@ -98,9 +98,9 @@ func (rt *Runtime) enroll(ctx context.Context, world chat.WorldID, e chat.Entity
 	case err != nil:
 		return err
 	case news == chat.Came:
-		rt.hub.emit(event.EntityJoined{World: world, Entity: e, Role: role})
+		rt.hub.Emit(event.EntityJoined{World: world, Entity: e, Role: role})
 	case news == chat.Changed:
-		rt.hub.emit(event.EntityUpdated{World: world, Entity: e, Role: role})
+		rt.hub.Emit(event.EntityUpdated{World: world, Entity: e, Role: role})
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (rt *Runtime) dismiss(ctx context.Context, m chat.Member) error {
 	}
 	news, err := rt.cfg.Store.SaveMember(ctx, m)
 	if err == nil && news == chat.Went {
-		rt.hub.emit(event.EntityLeft{World: m.World, Entity: m.Entity})
+		rt.hub.Emit(event.EntityLeft{World: m.World, Entity: m.Entity})
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (rt *Runtime) leaveWorld(ctx context.Context, id chat.WorldID) error {
 		return err
 	}
 	if news == chat.Went {
-		rt.hub.emit(event.WorldLeft{World: id})
+		rt.hub.Emit(event.WorldLeft{World: id})
 	}
 	rooms, err := rt.cfg.Store.RoomsOf(ctx, id)
 	for _, room := range rooms {
@@ -162,7 +162,7 @@ func (rt *Runtime) leaveRoom(ctx context.Context, id chat.RoomID) error {
 		if err := rt.cfg.Store.SaveRoom(ctx, r); err != nil {
 			return err
 		}
-		rt.hub.emit(event.RoomLeft{Room: id})
+		rt.hub.Emit(event.RoomLeft{Room: id})
 	}
 	return rt.stop(ctx, id, everyTurn)
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // MissedEvents counts what observers were too slow for.
-func (rt *Runtime) MissedEvents() uint64 { return rt.hub.missed() }
+func (rt *Runtime) MissedEvents() uint64 { return rt.hub.Missed() }
 
-// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [relay.Registry.Watch].
+// Watch returns the answer of a run, to be followed until it has ended, wherever it is made: see [relay.Registry].
 func (rt *Runtime) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	return rt.live.Watch(ctx, id)
 }
@@ -23,7 +23,7 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 	if n := len(run.Inputs); n > 0 {
 		i.Message = run.Inputs[n-1]
 	}
-	if rt.hub.empty() {
+	if rt.hub.Empty() {
 		return i
 	}
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)

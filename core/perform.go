@@ -27,7 +27,7 @@ var (
 // perform runs an action, and tells observers of its start and of its end.
 func (x *execution) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
 	info, start := event.ActionInfo{RunInfo: x.info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
-	x.rt.hub.emit(event.ActionStarted{ActionInfo: info})
+	x.rt.hub.Emit(event.ActionStarted{ActionInfo: info})
 	r, err := x.do(ctx, t, x.call(ctx, c, params))
 	end := event.ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: event.ActionOutput(r)}
 	if err != nil {
@@ -36,7 +36,7 @@ func (x *execution) perform(ctx context.Context, t *action.Tool, c llm.ToolCall,
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		end.Status = statusOf(cause)
 	}
-	x.rt.hub.emit(end)
+	x.rt.hub.Emit(end)
 	return r, err
 }
 

@@ -56,8 +56,8 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
 	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
-	rt.hub.emit(event.RunStarted{RunInfo: x.info})
-	rt.hub.observe(x.info, a)
+	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
+	rt.hub.Follow(x.info, a)
 
 	if run.Kind == chat.RunDecide && !hasBegun(run) {
 		if isHopeless(run) {

@@ -58,7 +58,7 @@ type Config struct {
 type Runtime struct {
 	cfg      Config
 	toolbox  action.Toolbox
-	hub      *hub
+	hub      *event.Hub
 	composer *prompt.Composer
 	choosers map[string]action.ChoiceHandler
 	live     *relay.Registry
@@ -112,7 +112,7 @@ func New(cfg Config) (*Runtime, error) {
 			rt.choosers[c.Name()] = c
 		}
 	}
-	rt.hub = newHub(observers, cfg.Log)
+	rt.hub = event.NewHub(observers, cfg.Log)
 	return rt, nil
 }
 
@@ -120,7 +120,7 @@ func New(cfg Config) (*Runtime, error) {
 // within the grace, cuts off the others with [chat.ErrShutdown] (they are adopted at the next start), and returns when every
 // room has let go and every context given to Watch is done. It is called once.
 func (rt *Runtime) Run(ctx context.Context) error {
-	defer rt.hub.listen()()
+	defer rt.hub.Listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
 	tick := time.NewTicker(heartbeatEvery)

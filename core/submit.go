@@ -104,7 +104,7 @@ func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, e
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
-		rt.hub.emit(event.Received(m, acc))
+		rt.hub.Emit(event.Received(m, acc))
 		rt.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {

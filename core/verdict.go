@@ -139,9 +139,9 @@ func (x *execution) finish(v chat.Verdict) error {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
 	if out.ID != "" {
-		x.rt.hub.emit(event.MessageSent{RunInfo: x.info, Message: out})
+		x.rt.hub.Emit(event.MessageSent{RunInfo: x.info, Message: out})
 	}
-	x.rt.hub.emit(ended(x.info, v.Outcome))
+	x.rt.hub.Emit(ended(x.info, v.Outcome))
 	x.out = out
 	x.answer.End(v.Outcome)
 	return nil

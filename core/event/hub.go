@@ -1,4 +1,4 @@
-package core
+package event
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"parley/core/event"
 )
 
 // backlog is how many events wait for a slow observer before it misses some.
@@ -19,35 +17,35 @@ const observerGrace = time.Second
 
 // listener is an observer with its queue.
 type listener struct {
-	event.Observer
-	queue  chan event.Event
+	Observer
+	queue  chan Event
 	missed atomic.Uint64
 	log    *slog.Logger
 
 	following atomic.Int32 // answers
 }
 
-// hub gives events to observers, each of which has a queue of its own.
-type hub struct {
+// Hub gives events to observers, each of which has a queue of its own.
+type Hub struct {
 	listeners []*listener
 	following sync.WaitGroup // observers that are told how answers grow
 	log       *slog.Logger
 }
 
-// newHub returns a hub for all.
-func newHub(all []event.Observer, log *slog.Logger) *hub {
-	h := &hub{log: log}
+// NewHub returns a hub for all.
+func NewHub(all []Observer, log *slog.Logger) *Hub {
+	h := &Hub{log: log}
 	for _, o := range all {
-		h.listeners = append(h.listeners, &listener{Observer: o, queue: make(chan event.Event, backlog), log: log})
+		h.listeners = append(h.listeners, &listener{Observer: o, queue: make(chan Event, backlog), log: log})
 	}
 	return h
 }
 
-// empty reports whether there are no observers.
-func (h *hub) empty() bool { return len(h.listeners) == 0 }
+// Empty reports whether there are no observers.
+func (h *Hub) Empty() bool { return len(h.listeners) == 0 }
 
-// emit tells everybody of e, without waiting for anybody.
-func (h *hub) emit(e event.Event) {
+// Emit tells everybody of e, without waiting for anybody.
+func (h *Hub) Emit(e Event) {
 	for _, l := range h.listeners {
 		select {
 		case l.queue <- e:
@@ -64,17 +62,17 @@ func (l *listener) miss() {
 	}
 }
 
-// missed counts what observers were too slow for.
-func (h *hub) missed() (n uint64) {
+// Missed counts what observers were too slow for.
+func (h *Hub) Missed() (n uint64) {
 	for _, l := range h.listeners {
 		n += l.missed.Load()
 	}
 	return n
 }
 
-// listen serves the observers until the returned function is called. That lets them hear what is queued, but does not
+// Listen serves the observers until the returned function is called. That lets them hear what is queued, but does not
 // wait long for one that hangs: nobody can end it.
-func (h *hub) listen() (stop func()) {
+func (h *Hub) Listen() (stop func()) {
 	end, done := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	for _, l := range h.listeners {
@@ -106,7 +104,7 @@ func (l *listener) serve(end <-chan struct{}) {
 }
 
 // enqueue is one call. A panic is the observer's own.
-func (l *listener) enqueue(e event.Event) {
+func (l *listener) enqueue(e Event) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),

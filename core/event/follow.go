@@ -1,4 +1,4 @@
-package core
+package event
 
 import (
 	"context"
@@ -6,16 +6,15 @@ import (
 	"runtime/debug"
 
 	"parley/core/answer"
-	"parley/core/event"
 )
 
 // mostFollowed is how many answers an observer may be behind with before it misses some.
 const mostFollowed = 64
 
-// observe lets the observers hear how a grows. It waits for nobody.
-func (h *hub) observe(info event.RunInfo, a *answer.Answer) {
+// Follow lets the observers hear how a grows. It waits for nobody.
+func (h *Hub) Follow(info RunInfo, a *answer.Answer) {
 	for _, l := range h.listeners {
-		o, ok := l.Observer.(event.AnswerObserver)
+		o, ok := l.Observer.(AnswerObserver)
 		if !ok {
 			continue
 		}
@@ -35,8 +34,8 @@ func (h *hub) observe(info event.RunInfo, a *answer.Answer) {
 // follower tells one observer of one answer.
 type follower struct {
 	*listener
-	observer event.AnswerObserver
-	info     event.RunInfo
+	observer AnswerObserver
+	info     RunInfo
 	step     int // that was added last
 }
 
@@ -51,7 +50,7 @@ func (f *follower) follow(a *answer.Answer) {
 			f.emit(s)
 		}
 		if v.At > 0 {
-			f.deliver(event.MessagesChanged{RunInfo: f.info, View: v.Copied()})
+			f.deliver(MessagesChanged{RunInfo: f.info, View: v.Copied()})
 		}
 	}
 }
@@ -67,13 +66,13 @@ func (f *follower) emit(s answer.Step) {
 	}
 	switch {
 	case s.Kind == answer.Text && s.Call == "":
-		f.deliver(event.ContentUpdated{RunInfo: f.info, Step: s.Step, Chunk: s.Text, Accumulated: s.Whole})
+		f.deliver(ContentUpdated{RunInfo: f.info, Step: s.Step, Chunk: s.Text, Accumulated: s.Whole})
 	case s.Tool != nil:
 		t := *s.Tool
 		if t.Stage == answer.StageStreaming {
 			t.Parameters = s.Whole
 		}
-		f.deliver(event.ToolUpdated{RunInfo: f.info, ToolBlock: answer.BlockOf(s.Call, t, s.NewFiles)})
+		f.deliver(ToolUpdated{RunInfo: f.info, ToolBlock: answer.BlockOf(s.Call, t, s.NewFiles)})
 	}
 }
 
@@ -81,12 +80,12 @@ func (f *follower) emit(s answer.Step) {
 func (f *follower) add(step int) {
 	if step != f.step {
 		f.step = step
-		f.deliver(event.MessageAdded{RunInfo: f.info, Step: step})
+		f.deliver(MessageAdded{RunInfo: f.info, Step: step})
 	}
 }
 
 // deliver is one call. A panic is the observer's own.
-func (f *follower) deliver(e event.AnswerEvent) {
+func (f *follower) deliver(e AnswerEvent) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
