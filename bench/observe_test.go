@@ -46,8 +46,8 @@ func (s scribe) Generate(_ context.Context, req llm.Request) iter.Seq2[llm.Chunk
 // shelf is WRITE_FILE.
 type shelf struct{}
 
-func (shelf) Spec() action.ActionSpec {
-	return action.ActionSpec{Name: "WRITE_FILE", Effect: action.Reads}
+func (shelf) Spec() action.Spec {
+	return action.Spec{Name: "WRITE_FILE", Effect: action.Reads}
 }
 
 func (shelf) Act(context.Context, *action.Call) (action.Result, error) {

@@ -16,7 +16,7 @@ import (
 )
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
-func (x *execution) tools() (specs []action.ActionSpec) {
+func (x *execution) tools() (specs []action.Spec) {
 	for _, t := range x.rt.toolbox.All {
 		if !t.Def.Unlisted && x.rt.offers(t, x.scene) {
 			specs = append(specs, t.Def)

@@ -32,12 +32,12 @@ type fakeAction struct {
 	began int
 }
 
-func (a *fakeAction) Spec() action.ActionSpec {
+func (a *fakeAction) Spec() action.Spec {
 	schema := a.schema
 	if schema == "" {
 		schema = `{"type":"object"}`
 	}
-	return action.ActionSpec{
+	return action.Spec{
 		Name: a.name, Similes: a.similes, Description: "does it", Parameters: json.RawMessage(schema), Effect: a.effects(), Quiet: a.quiet, Limit: a.limit, Compact: a.compact,
 	}
 }

@@ -127,7 +127,7 @@ func TestReadingCallAsText(t *testing.T) {
 // undeclared is an action that says nothing of its effect.
 type undeclared struct{ *fakeAction }
 
-func (u undeclared) Spec() action.ActionSpec {
+func (u undeclared) Spec() action.Spec {
 	s := u.fakeAction.Spec()
 	s.Effect = 0
 	return s

@@ -12,7 +12,7 @@ import (
 // by several runs at once.
 type Action interface {
 	// Spec is always the same.
-	Spec() ActionSpec
+	Spec() Spec
 	// Act does it. What it returns is given back to the model. Between start and end it may show how it fares
 	// with [Call.Update]. An error is told to the model as a failed result, and so is a panic; neither ends the run. Who
 	// goes on after ctx is done is left behind.
@@ -33,8 +33,8 @@ type Conditional interface {
 	Available(s TurnContext) bool
 }
 
-// ActionSpec tells the model and the runtime of an action.
-type ActionSpec struct {
+// Spec tells the model and the runtime of an action.
+type Spec struct {
 	Name        string
 	Similes     []string // other names that models give it
 	Description string
@@ -48,7 +48,7 @@ type ActionSpec struct {
 }
 
 // Tool returns what a model is told of the action.
-func (s ActionSpec) Tool() llm.Tool {
+func (s Spec) Tool() llm.Tool {
 	return llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
 }
 

@@ -100,7 +100,7 @@ func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 
 // Choose shows text in place of what this call said, with the options of q, waits until somebody chooses, and returns the
 // question with that. Then the call says so, until its next update. It fails with [chat.ErrUnanswered] when the time of the
-// question is over, or the turn is: the turn's other limits go on meanwhile, also [ActionSpec.Limit]. It fails with
+// question is over, or the turn is: the turn's other limits go on meanwhile, also [Spec.Limit]. It fails with
 // [chat.ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
 // outlives a restart. [chat.Question] means nothing here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
@@ -135,7 +135,7 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 	return c.ask(ctx, q)
 }
 
-// Say has the agent say text in another room, as [core.Runtime.Say] does: when it returns without an error it will be said,
+// Say has the agent say text in another room, as [core.Runtime] does: when it returns without an error it will be said,
 // once. It is for actions that write; whether the asker may write there is theirs to find out.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))

@@ -17,7 +17,7 @@ type Plugin struct {
 	Templates  map[string]string // by [prompt.TemplateName]: they stand in for the built-in ones, and give way to the character's
 	Observers  []event.Observer
 	Choosers   []ChoiceHandler
-	// Work, if there is any, runs beside the turns: [core.Runtime.Run] calls it once and waits for it at its end. It returns soon after
+	// Work, if there is any, runs beside the turns: [core.Runtime] calls it once and waits for it at its end. It returns soon after
 	// ctx is done, and may return earlier. A panic is logged and ends this work alone.
 	Work func(ctx context.Context)
 }
@@ -72,8 +72,8 @@ type TurnContext struct {
 	// owner has named, by their account or a role, rather than by guests. Both follow from who they are on their platform, never from what a text
 	// says (SE-08).
 	Owner, Allowed bool
-	Summary        string       // what was said before Recent, in short; empty if that is unknown or nothing
-	Actions        []ActionSpec // what the agent can do in this turn
+	Summary        string // what was said before Recent, in short; empty if that is unknown or nothing
+	Actions        []Spec // what the agent can do in this turn
 
 	Answered []chat.MemoryID // what is answered
 	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)

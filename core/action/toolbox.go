@@ -17,7 +17,7 @@ type Toolbox struct {
 // Tool is an action, ready to be called.
 type Tool struct {
 	Action
-	Def   ActionSpec
+	Def   Spec
 	Check func(params json.RawMessage) error
 }
 

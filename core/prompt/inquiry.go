@@ -26,7 +26,7 @@ func (c *Composer) Tool() action.Action {
 }
 
 // Spec implements [action.Action].
-func (q providerTool) Spec() action.ActionSpec {
+func (q providerTool) Spec() action.Spec {
 	description, names := "Gives you more information when you need it to answer:", []string{}
 	for _, s := range q.c.sources {
 		if !s.spec.Dynamic {
@@ -39,7 +39,7 @@ func (q providerTool) Spec() action.ActionSpec {
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
-	return action.ActionSpec{Name: ProviderTool, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
+	return action.Spec{Name: ProviderTool, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
 }
 
 // Available implements [action.Conditional]: a form has a place of its own for the names.

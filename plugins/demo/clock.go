@@ -12,8 +12,8 @@ import (
 // clock tells the time: TELL_TIME.
 type clock struct{}
 
-func (clock) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (clock) Spec() action.Spec {
+	return action.Spec{
 		Name:        "TELL_TIME",
 		Description: "Get the date and time.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +

@@ -12,8 +12,8 @@ import (
 // dice rolls dice: ROLL_DICE.
 type dice struct{ intN func(n int) int }
 
-func (dice) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (dice) Spec() action.Spec {
+	return action.Spec{
 		Name:        "ROLL_DICE",
 		Description: "Roll dice and get the result.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{` +

@@ -26,8 +26,8 @@ func pieces() []string { return []string{defaultTitle, "So What"} }
 // player pretends to play something: PLAY_DEMO.
 type player struct{}
 
-func (player) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (player) Spec() action.Spec {
+	return action.Spec{
 		Name:        "PLAY_DEMO",
 		Description: "Pretend to find and play a piece of music, showing progress. There is no sound.",
 		Parameters: json.RawMessage(`{"type":"object","properties":{"title":{"type":"string","description":"what to play"},` +

@@ -14,7 +14,7 @@ import (
 // chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
 func chooseOption() namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "CHOOSE_OPTION", Similes: []string{"SELECT_OPTION", "OFFER_OPTIONS", "ASK_CHOICE"},
 			Description: "Ask the user to choose from buttons, and end the turn. Only when you need a decision between a few options. Don't also write the question as text.",
 			Parameters: object(`"question":{"type":"string","minLength":1,"maxLength":1000,"description":"what to ask"},`+

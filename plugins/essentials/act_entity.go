@@ -26,7 +26,7 @@ var details = [...]struct{ key, means string }{
 // updateEntity notes what somebody says of themselves. What is noted gives no rights.
 func updateEntity(people People) namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
 			Description: "Remember a lasting fact about a person, for all your conversations with them. Only what they tell you about themselves, or what your owner tells you about them.",
 			Parameters: object(`"about":{"type":"string","enum":["name","pronouns","language","time_zone"],"description":"what kind of fact; name is what they want to be called"},`+

@@ -12,7 +12,7 @@ import (
 // generateImage makes a picture.
 func generateImage(painter llm.ImageGenerator) namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "GENERATE_IMAGE", Similes: []string{"DRAW", "PAINT", "CREATE_IMAGE", "MAKE_IMAGE", "CREATE_PICTURE"},
 			Description: "Generate an image and show it below your answer. Only when asked to.",
 			Parameters:  object(`"prompt":{"type":"string","minLength":1,"maxLength":4000,"description":"everything the image should show, and its style"}`, "prompt"),

@@ -18,7 +18,7 @@ const maxPost = 2000
 // topic (SE-12).
 func createPost(rooms Rooms) namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
 			Description: "Publish a post in a feed channel. Its text is written for you. Only when asked to.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the channel"},`+

@@ -15,19 +15,19 @@ import (
 // roomActions set how closely the agent listens in a room.
 func roomActions(rooms Rooms) []namedAction {
 	return []namedAction{
-		listening(rooms, chat.Ambient, action.ActionSpec{
+		listening(rooms, chat.Ambient, action.Spec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
 		}, "I now follow %s."),
-		listening(rooms, chat.Unfollowed, action.ActionSpec{
+		listening(rooms, chat.Unfollowed, action.Spec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
 		}, "I'll stay quiet in %s until someone mentions me."),
-		listening(rooms, chat.Muted, action.ActionSpec{
+		listening(rooms, chat.Muted, action.Spec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
 			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
 		}, "I've muted %s. To unmute it, ask me in another room."),
-		listening(rooms, chat.Normal, action.ActionSpec{
+		listening(rooms, chat.Normal, action.Spec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
 			Description: "Unmute a room: answer there again. Only when asked to.",
 		}, "I answer in %s again."),
@@ -35,7 +35,7 @@ func roomActions(rooms Rooms) []namedAction {
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
-func listening(rooms Rooms, a chat.Attention, spec action.ActionSpec, done string) namedAction {
+func listening(rooms Rooms, a chat.Attention, spec action.Spec, done string) namedAction {
 	spec.Effect = action.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return namedAction{spec: spec,

@@ -12,7 +12,7 @@ import (
 // sendMessage writes where the asker may write. It is the agent who speaks there, once.
 func sendMessage(rooms Rooms) namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "SEND_MESSAGE", Similes: []string{"SEND_DM", "MESSAGE_ROOM", "POST_MESSAGE", "WRITE_TO"},
 			Description: "Send a message to another room. Only when asked to. To reply in this room, just write your answer.",
 			Parameters: object(`"room":{"type":"string","minLength":1,"description":"the name or id of the room"},`+

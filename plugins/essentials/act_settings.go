@@ -22,7 +22,7 @@ var lengths = map[string]string{"short": "a sentence or two", "normal": "", "det
 // updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
 func updateSettings(settings Settings, rooms Rooms) namedAction {
 	return namedAction{
-		spec: action.ActionSpec{
+		spec: action.Spec{
 			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
 			Description: "Change how you answer in a room from now on. Only when your owner asks.",
 			Parameters: object(`"setting":{"type":"string","enum":["language","length","tone"],"description":"the setting: the language, length (short, normal or detailed) or tone of your answers"},`+

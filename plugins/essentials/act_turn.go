@@ -13,7 +13,7 @@ import (
 func turnActions(rooms Rooms) []namedAction {
 	return []namedAction{
 		{
-			spec: action.ActionSpec{
+			spec: action.Spec{
 				Name: "REPLY", Similes: []string{"RESPOND", "ANSWER", "SAY"}, Unlisted: true, Effect: action.Reads,
 				Description: "Answer with text.",
 				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is already written"}`),
@@ -21,14 +21,14 @@ func turnActions(rooms Rooms) []namedAction {
 			act: reply,
 		},
 		{
-			spec: action.ActionSpec{
+			spec: action.Spec{
 				Name: "NONE", Similes: []string{"NO_ACTION", "NOTHING"}, Unlisted: true, Quiet: true, Effect: action.Reads,
 				Description: "Do nothing more.",
 			},
 			act: leave,
 		},
 		{
-			spec: action.ActionSpec{
+			spec: action.Spec{
 				Name: "IGNORE", Similes: []string{"NO_RESPONSE", "STAY_SILENT"}, Quiet: true, Effect: action.Reads,
 				Description: "Don't answer. For messages that are not meant for you or need no answer. Write no text.",
 			},
@@ -36,7 +36,7 @@ func turnActions(rooms Rooms) []namedAction {
 			act:       leave,
 		},
 		{
-			spec: action.ActionSpec{
+			spec: action.Spec{
 				Name: "STOP", Similes: []string{"BE_QUIET", "STOP_TALKING"}, Quiet: true, Effect: action.Writes,
 				Description: "Don't answer, and stay silent in this room until you are addressed. Use it when you are told to be quiet.",
 			},

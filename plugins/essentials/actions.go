@@ -32,13 +32,13 @@ func actions(d Deps) []action.Action {
 
 // namedAction is a [action.Action] made of its parts.
 type namedAction struct {
-	spec      action.ActionSpec
+	spec      action.Spec
 	available func(action.TurnContext) bool // nil: everywhere
 	act       func(context.Context, *action.Call) (action.Result, error)
 }
 
 // Spec implements [action.Action].
-func (a namedAction) Spec() action.ActionSpec { return a.spec }
+func (a namedAction) Spec() action.Spec { return a.spec }
 
 // Available implements [action.Conditional].
 func (a namedAction) Available(s action.TurnContext) bool {

@@ -28,8 +28,8 @@ func New(cup time.Duration) action.Plugin {
 type brew struct{ cup time.Duration }
 
 // Spec implements [action.Action].
-func (brew) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (brew) Spec() action.Spec {
+	return action.Spec{
 		Name:        "BREW_TEA",
 		Similes:     []string{"MAKE_TEA"},
 		Description: "Brew tea, which takes a while.",

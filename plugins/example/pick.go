@@ -15,8 +15,8 @@ import (
 type pick []string
 
 // Spec implements [action.Action].
-func (pick) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (pick) Spec() action.Spec {
+	return action.Spec{
 		Name:        "PICK_TEA",
 		Description: "Ask the user which tea they want.",
 		Effect:      action.Reads,

@@ -58,8 +58,8 @@ type player struct {
 }
 
 // Spec implements [action.Action].
-func (*player) Spec() action.ActionSpec {
-	return action.ActionSpec{
+func (*player) Spec() action.Spec {
+	return action.Spec{
 		Name:        "PLAY_MUSIC",
 		Similes:     []string{"PLAY_AUDIO", "PLAY_SONG"},
 		Description: "Play an available track matched by title; without a title, any track.",
