@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"os"
 	"strings"
+	"testing"
 )
 
 // page is docs/engineering/pacing.md.
@@ -22,59 +24,70 @@ func page(all []result) string {
 	return b.String()
 }
 
-const intro = `# How old is the text that people see?
+// The text of the page is the text here; its numbers are those of the last update.
+func TestTextOfThePage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/engineering/pacing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(page), intro) || !strings.HasSuffix(string(page), outro) {
+		t.Error("the page has another text: change it here too, or run this test with -update")
+	}
+}
 
-Many answers stream at once through one bot whose platform limits it. A policy decides which chat is updated next. The
-measure is *staleness*: the age of the oldest character that was made and is not shown yet, averaged over the time in
-which answers are on their way. It can't be less than the *floor*, half of the time between two updates of a chat: its
-edit interval, or chats ÷ 30 where the bot's own limit is what they share.
+const intro = `# Pacing: how old is the text that people see?
+
+Many answers stream at once through one bot, and the platform limits the bot's requests. A policy decides which chat is updated next. The
+measure is *staleness*: the age of the oldest character that has been generated but not shown, averaged over the time in
+which answers are in progress. It can't be less than the *floor*, which is half of the time between two updates of a chat: its
+edit interval, or chats ÷ 30 s if the chats share the bot's own limit.
 
 ![Staleness by number of chats](pacing.svg)
 
-| Policy | Refused (429) | Staleness | ÷ floor | Slowest last word | Requests per answer |
+| Policy | Refused (429) | Staleness | ÷ floor | Slowest final | Requests per answer |
 |---|--:|--:|--:|--:|--:|
 `
 
 const outro = `
-What is simulated, by ` + "`" + `go test ./bench/pacing -run TestPacing -update` + "`" + `, on a clock of its own:
+What is simulated, by ` + "`" + `go test ./bench/pacing -run TestPacing -update` + "`" + `, on a simulated clock:
 
-- The platform lets in 30 requests of the bot in any second, 5 of a private chat in any 5 seconds, and 20 of a group in
-  any minute, and answers more than that with 429 and a wait in whole seconds. Requests during the wait are refused and
-  make it no longer, though real platforms are less patient. A request takes 40 to 120 ms and counts halfway.
-- Answers of about 2,400 tokens follow each other in every chat, at 40 tokens a second; for the thousand chats at 3,
-  because the last words of a thousand fast answers alone would be more than a bot may send. Each answer is one
+- The platform accepts 30 requests of the bot in any second, 5 per private chat in any 5 seconds, and 20 per group in
+  any minute. It answers further requests with 429 and a wait in whole seconds. Requests during the wait are refused and
+  don't extend it, though real platforms are less patient. A request takes 40 to 120 ms and is counted halfway.
+- Answers of about 2,400 tokens follow each other in every chat, at 40 tokens a second. With a thousand chats it is 3 tokens a second,
+  because the final edits of a thousand fast answers alone would exceed the bot's limit. Each answer is one
   message: splits cost all policies the same.
-- Parley is its real message and gate with the Telegram connector's budgets. "1 s per message" edits each message once a
-  second, "40 tokens" whenever there are so many more, and "doubling on error" begins with a second and takes twice as
-  long after each refusal. They try again at their next turn, without a look at the wait they were told.
+- "Parley" is the real message and gate code with the Telegram connector's budgets. "1 s per message" edits each message once a
+  second, "40 tokens" after every 40 new tokens, and "doubling on error" begins with one second and doubles the interval
+  after each refusal. These three try again at their next turn and ignore the wait that the platform asks for.
 
-The goals, checked for up to a hundred chats with every run of the tests: nothing is refused; staleness is at most 1.2
-times the floor; no last word takes longer than the floor and one permit of its chat; and no naive policy makes fewer
+The goals, checked for up to a hundred chats in every test run: no request is refused; staleness is at most 1.2
+times the floor; no final edit takes longer than the floor plus one permit of its chat; and no naive policy makes fewer
 requests, unless its text is more than twice as old.
 
-Doubling saves requests where it has come to long pauses: 15.3 for an answer in a hundred private chats and 14.4 in a hundred
-groups, about four of them refused. Nobody can have fewer and stay near the floor. What n requests show at even times of the 60 s that
-an answer takes is 60 ÷ 2n seconds old, and half a request, 0.04 s. For 1.2 times the floor n must be 60 ÷ 2(1.2 × 1.67 − 0.04) =
-15.3 in private chats and 60 ÷ 2(1.2 × 1.75 − 0.04) = 14.6 in groups, without one for an early first text or a last word at once.
-Those are the two or so that we make more.
+Doubling saves requests once its pauses are long: it makes 15.3 per answer in a hundred private chats and 14.4 in a hundred
+groups, about four of them refused. No policy can make fewer and stay near the floor. If n requests are spread evenly over the 60 s of an
+answer, the text is on average 60 ÷ 2n seconds old, plus half a request, 0.04 s. For 1.2 times the floor, n must be 60 ÷ 2(1.2 × 1.67 − 0.04) =
+15.3 in private chats and 60 ÷ 2(1.2 × 1.75 − 0.04) = 14.6 in groups, not counting the early first text and the immediate final edit.
+These account for the two or so requests that Parley makes in addition.
 
-In groups the 20 requests of a minute are scarce, and edits must not use them up: three answers in 40 seconds did, and the
-next question then saw neither a first text nor a typing sign for 11 seconds. So stream edits leave a fifth of the minute,
-4 of 20, to everything else. Of these a line about an action leaves 3, a first text 2, the answer to a command 1, and a last word none;
-typing stops as soon as half of the minute is spent. One of the permits that are left may be borrowed if another is back within
-60 ÷ 20 = 3 s. Edits take their 16 evenly: with u requests in the last minute, of which the oldest stops counting in t seconds, the
-next edit comes (t − 3) ÷ (16 − u + 1) seconds after the last request, but not before the 3.5 s of the chat's edits. An answer that is alone in
-its group is edited every (60 − 3) ÷ 16 = 3.6 s, as before. After six other requests in a row it is every (60 − 3) ÷ 11 = 5.2 s, and
+In groups the 20 requests per minute are scarce, and edits must not use them up. Three answers in 40 seconds did, and the
+next question then had neither a first text nor a typing indicator for 11 seconds. Therefore stream edits leave a fifth of the budget,
+4 of 20, to everything else. An action line must leave 3 of these, a first text 2, the reply to a command 1, and a final edit none.
+Typing stops as soon as half of the budget is used. One of the reserved permits can be borrowed if another one is returned within
+60 ÷ 20 = 3 s. Edits use their 16 permits evenly: with u requests in the last minute, of which the oldest expires in t seconds, the
+next edit follows (t − 3) ÷ (16 − u + 1) seconds after the last request, but not before the chat's edit interval of 3.5 s. An answer that is alone in
+its group is edited every (60 − 3) ÷ 16 = 3.6 s. After six other requests in a row it is every (60 − 3) ÷ 11 = 5.2 s, and
 after thirteen every (60 − 3) ÷ 4 = 14 s. An answer of 60 s has 16.8 requests. The first text shows little, so the others leave
 60 ÷ 15.8 = 3.8 s between two updates, which is 3.8 ÷ 2 + 0.08 = 1.98 s of staleness: 1.13 times the floor, within the goal of 1.2. A reserve of
-5 comes to 1.2, with nothing to spare.
+5 would result in 1.2, with no margin.
 
-Staleness stays above the floor for three reasons. A window is counted from the end of a request, because
-nobody knows when the platform counted it, so each permit costs the time of a request too. The first text and the last
-word of an answer come as soon as they can instead of when it is the chat's turn: with a head start of one second for first
-texts, not thirty, a hundred private chats come to 1.11 times the floor with as many requests, but in a thousand each answer would begin
-half a minute late. So shorter answers are further from the floor: with 900 tokens each, a hundred private chats come to 1.29 times it (set ` + "`tokens`" + ` in the test to try; with requests that took 50 to 150 ms they came to 1.37). And
-what is shown was read half a request ago.
+Staleness stays above the floor for three reasons. First, a window is counted from the end of a request, because
+it is unknown when the platform counted it, so each permit also costs the time of a request. Second, the first text and the final
+edit of an answer are sent as soon as possible instead of when it is the chat's turn. With a head start of 1 s for first
+texts, instead of 30 s, a hundred private chats reach 1.11 times the floor with as many requests, but with a thousand chats each answer would begin
+half a minute late. Shorter answers are therefore further from the floor: with 900 tokens each, a hundred private chats reach 1.29 times the floor (set ` + "`tokens`" + ` in the test to try this; with requests that take 50 to 150 ms, 1.37). Third,
+the text that is shown was read half a request earlier.
 `
 
 const (
