@@ -26,6 +26,7 @@ type page struct {
 	links   []string
 	anchors map[string]bool
 	yaml    []string // its fenced blocks of YAML
+	code    []string // the code in its text
 }
 
 // Every relative link leads to a file, and to a heading of it where it names one.
@@ -193,6 +194,8 @@ func parsePage(name string, source []byte) page {
 			p.links = append(p.links, string(n.Destination))
 		case *ast.Heading:
 			p.addAnchor(plain(n, source))
+		case *ast.CodeSpan:
+			p.code = append(p.code, plain(n, source))
 		case *ast.FencedCodeBlock:
 			if string(n.Language(source)) == "yaml" {
 				p.yaml = append(p.yaml, string(n.Lines().Value(source)))
