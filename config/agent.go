@@ -1,103 +1,107 @@
 package config
 
-// Agent says who the agent is.
+// Agent is the agent and its character.
 type Agent struct {
-	// A file with the agent's character, in YAML or as elizaOS's character.json. What stands here besides counts more.
-	Character string `yaml:"character"`
-	// The agent's name, as people see it.
+	// The display name.
 	Name string `yaml:"name" default:"Parley"`
-	// Other names that the agent hears at the start of a message, in groups with ambient access.
-	Names []string `yaml:"names"`
-	// What it is called on platforms, where that differs; it hears to that too.
-	Username string `yaml:"username"`
-	// The instructions that stand before every conversation.
+	// The system prompt, of any length.
 	System string `yaml:"system" default:"You are a helpful assistant in a chat. Answer in the language of the question, briefly and plainly. When you do not know something, say so."`
-	// The form in which the model answers: native for text and calls of tools, xml for text with tags around its parts.
+	// A file with the agent's character, relative to this one: YAML, or an unmodified elizaOS character.json.
+	// Keys that you set here override those in the file.
+	Character string `yaml:"character"`
+	// Other names that it responds to at the start of a message, such as ["bot"]. Only where access.group is ambient.
+	Names []string `yaml:"names"`
+	// Its name on chat platforms, if different. It also responds to this name.
+	Username string `yaml:"username"`
+	// How the model answers: native = text and tool calls, which most models support;
+	// xml = text with tags around its parts, for models without reliable tool calls.
 	Generation Generation `yaml:"generation" default:"native"`
-	// With xml: one step is decided after the other, each with a call of the model, before the answer is written.
+	// With xml: true = the model plans step by step in hidden calls, and then writes the answer. This takes longer.
 	MultiStep bool `yaml:"multi_step"`
-	// How often the model may be asked for one answer, from 2 to 32. Actions and steps count.
+	// The maximum number of model calls for one answer, from 2 to 32. Each round of actions is one call.
 	MaxSteps int `yaml:"max_steps" default:"6"`
-	// Who it is, a sentence each.
+	// Its background, one sentence each, such as ["Parley grew up in a lighthouse."].
 	Bio []string `yaml:"bio"`
-	// What it knows about and likes to talk about.
+	// Topics that it knows about and likes to talk about.
 	Topics []string `yaml:"topics"`
-	// What it is like, a word each.
+	// Its personality, such as [calm, curious].
 	Adjectives []string `yaml:"adjectives"`
-	// How it writes.
+	// Its writing style, one rule each, such as ["never uses emoji"].
 	Style Style `yaml:"style"`
-	// Conversations that show how it talks.
+	// Example conversations: a list of
+	//   - messages: [{name: Ann, text: "Are you there?"}, {name: Parley, text: "Always."}]
 	MessageExamples []Conversation `yaml:"message_examples"`
-	// Posts that show how it writes of its own accord.
+	// Example posts.
 	PostExamples []string `yaml:"post_examples"`
-	// What it knows: sentences, or text files and folders, relative to the file they stand in.
+	// Its knowledge: sentences, and text files or folders, relative to this file, such as ["We close at six.", docs/faq.md].
+	// The parts that match a question are added to the prompt.
 	Knowledge []string `yaml:"knowledge"`
-	// Folders beside its own that a character file may name in its knowledge, relative to this file.
+	// Folders outside its own that a character file may read knowledge from, such as [docs].
 	KnowledgeRoots []string `yaml:"knowledge_roots"`
-	// Prompts in place of the built-in ones.
+	// Prompts that replace the built-in ones. Variables are in braces, as in {{agentName}}; docs/character.md lists them.
 	Templates Templates `yaml:"templates"`
-	// The longest prompt, in tokens by an estimate. A model that reads less needs less.
+	// The longest prompt, in estimated tokens. Set less for a model with a smaller context window.
 	PromptTokens int `yaml:"prompt_tokens" default:"32000"`
-	// How much of that the conversation may take.
+	// The part of it for the conversation. Older messages are left out and summarized.
 	HistoryTokens int `yaml:"history_tokens" default:"8000"`
-	// Whether the small model sums up what no longer fits.
+	// true = the small model summarizes older messages: one short call now and then. The demo model can't.
 	Summaries bool `yaml:"summaries" default:"true"`
-	// Whether the small model notes lasting facts that people mention, room by room: one call every few turns.
+	// true = the small model saves lasting facts that users mention, for this room only: one short call every few turns.
 	Reflection bool `yaml:"reflection"`
 
-	// Documents are what Knowledge holds.
+	// Documents are the texts of Knowledge.
 	Documents []Document `yaml:"-"`
 }
 
-// Style is how the agent writes, a rule each.
+// Style is the writing style, one rule each.
 type Style struct {
 	// Everywhere.
 	All []string `yaml:"all"`
 	// In conversations.
 	Chat []string `yaml:"chat"`
-	// In posts of its own.
+	// In posts.
 	Post []string `yaml:"post"`
 }
 
-// Conversation is an example of how the agent talks.
+// Conversation is an example conversation.
 type Conversation struct {
 	// Its messages, oldest first.
 	Messages []ExampleMessage `yaml:"messages"`
 }
 
-// ExampleMessage is one message of an example.
+// ExampleMessage is a message of an example conversation.
 type ExampleMessage struct {
-	// Who says it.
+	// The author.
 	Name string `yaml:"name"`
-	// What is said.
+	// The text.
 	Text string `yaml:"text"`
-	// What the agent does beside, by the names of its actions.
+	// The names of the actions that the agent calls with it.
 	Actions []string `yaml:"actions"`
 }
 
-// Templates are the agent's prompts. Each is empty for the built-in one.
+// Templates replace the built-in prompts. Empty = the built-in one.
 type Templates struct {
-	// Whether a message in a group wants an answer.
+	// Decides whether to answer a message in a group.
 	ShouldRespond string `yaml:"should_respond"`
-	// The prompt of an answer.
+	// Writes an answer.
 	MessageHandler string `yaml:"message_handler"`
-	// The rest of an answer that was cut off.
+	// Continues an answer that was cut off by the model's length limit.
 	Continue string `yaml:"continue"`
-	// A message of the agent's own accord.
+	// Writes a post.
 	PostCreation string `yaml:"post_creation"`
-	// What a picture shows.
+	// Describes an image.
 	ImageDescription string `yaml:"image_description"`
-	// What to remember of a conversation.
+	// Extracts facts to remember from a conversation.
 	Reflection string `yaml:"reflection"`
-	// What an earlier part of a conversation said.
+	// Summarizes the earlier part of a conversation.
 	Summary string `yaml:"summary"`
-	// The next step towards an answer.
+	// Decides the next step (with multi_step).
 	MultiStepDecision string `yaml:"multi_step_decision"`
-	// The answer, after the steps.
+	// Writes the answer after the steps (with multi_step).
 	MultiStepSummary string `yaml:"multi_step_summary"`
 }
 
-// ByName are the templates that are set, by the names that prompts have in the program.
+// ByName returns the templates that are set, by the names of the prompts in the program.
 func (t Templates) ByName() map[string]string {
 	all := map[string]string{
 		"shouldRespond": t.ShouldRespond, "messageHandler": t.MessageHandler, "continue": t.Continue, "postCreation": t.PostCreation,

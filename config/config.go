@@ -1,9 +1,9 @@
-// Package config reads config.yaml: strict keys, errors that name file, line,
-// column and key, references to the environment and to files, secrets that
-// never print themselves.
+// Package config reads config.yaml: strict keys, errors with file, line, column
+// and key, references to the environment and to files, secrets that are never
+// printed.
 //
-// The structs below are the one source of the file's shape. Their tags hold the
-// defaults, their comments become the descriptions in schema.json.
+// The structs define the shape of the file. Their tags contain the defaults,
+// and their comments become the descriptions in schema.json.
 package config
 
 import (
@@ -11,316 +11,272 @@ import (
 	"time"
 )
 
-// Config is a whole configuration, checked and with every reference resolved.
+// Config is a complete, validated configuration with all references resolved.
 type Config struct {
-	// Who the agent is.
-	Agent Agent `yaml:"agent"`
-	// Where language models are reached.
+	// Model providers.
 	Providers Providers `yaml:"providers"`
-	// Which model does which work.
+	// The models.
 	Models Models `yaml:"models"`
-	// The accounts that own this gateway and may do everything. Empty: whoever first sends a bot the code that the log shows.
-	Owner []Account `yaml:"owner"`
-	// Who is answered where.
-	Access Access `yaml:"access"`
-	// How much may be spent in a day.
-	Limits DayLimits `yaml:"limits"`
+	// The chat platforms. Each is enabled by its token.
+	Connectors Connectors `yaml:"connectors"`
 	// The web chat and its API.
 	Web Web `yaml:"web"`
-	// The chat platforms.
-	Connectors Connectors `yaml:"connectors"`
-	// What the agent can do beyond talking.
-	Plugins Plugins `yaml:"plugins"`
-	// How questions become answers.
+	// Who the agent is. See docs/character.md.
+	Agent Agent `yaml:"agent"`
+	// The owners of this gateway, who can do everything, such as
+	// ["telegram:123456789", "discord:80351110224678912"]. Always in quotes.
+	// Empty = the first account that sends a bot the code that the log and "gateway pair --list" show.
+	Owner []Account `yaml:"owner"`
+	// Daily limits on model usage. Anyone who reaches a limit is told once and answered again the next day.
+	// 0 = no limit; auto = no limit, but with web.public 50 messages and 100000 tokens per person, and 2000000 tokens in total.
+	Limits DayLimits `yaml:"limits"`
+	// Who can talk to the bots, and where. Messages from others never reach the model and cost nothing.
+	Access Access `yaml:"access"`
+	// What happens when a new message arrives while an answer is being written:
+	//   supersede = stop the old answer; the new one takes both messages into account
+	//   queue     = answer each message, one after the other
+	//   collect   = answer all waiting messages together
 	Turns Turns `yaml:"turns"`
-	// Where conversations are kept: sqlite:PATH, relative to the directory the gateway is started in.
+	// Plugins: what the agent can do besides chatting.
+	Plugins Plugins `yaml:"plugins"`
+	// Where conversations are stored: sqlite: and a path, relative to the working directory. They are kept until a user clears
+	// them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without messages.
 	Store DSN `yaml:"store" default:"sqlite:parley.db"`
-	// What several processes share: inmem: for a single one, redis://HOST or rediss://HOST for more.
+	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 (rediss:// with TLS) = in Redis, which has no
+	// benefit yet: only one gateway can use the store, and several gateways can't serve one bot.
 	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}"`
-	// How the gateway ends.
+	// Shutdown.
 	Shutdown Shutdown `yaml:"shutdown"`
-	// What the gateway writes about its own work.
+	// Logging.
 	Log Log `yaml:"log"`
 
-	// Warnings tell what was read and has no effect. They are not part of the file.
+	// Warnings list settings that have no effect. They are not part of the file.
 	Warnings []string `yaml:"-"`
-	// Places tell where the agent's templates stand, by their names.
+	// Places are the positions of the agent's templates in their files, by name.
 	Places map[string]string `yaml:"-"`
 }
 
-// Providers lists the ways to reach language models.
+// Providers lists the model providers.
 type Providers struct {
-	// OpenAI, or any server that speaks its API (Ollama, LM Studio, vLLM, ...).
+	// OpenAI, or any server with the same API: Ollama, LM Studio, vLLM, ...
 	OpenAI OpenAI `yaml:"openai"`
 }
 
-// OpenAI is a server that speaks the OpenAI API.
+// OpenAI is OpenAI, or a server with the same API.
 type OpenAI struct {
-	// auto: on when there is a key or a base_url. true: an error without either. false: off.
+	// auto = on if there is a key or a base_url; true = required: fail to start without either; false = off.
 	Enabled *bool `yaml:"enabled"`
-	// The server's address. Empty: OpenAI itself, when there is a key. A server of your own may need no key.
-	BaseURL string `yaml:"base_url" default:"${env:OPENAI_BASE_URL:-}"`
-	// The key that the server asks for.
+	// The API key.
 	APIKey Secret `yaml:"api_key" default:"${env:OPENAI_API_KEY:-}"`
+	// Your own server, such as http://127.0.0.1:11434/v1 (Ollama; needs no key). Empty = OpenAI itself.
+	BaseURL string `yaml:"base_url" default:"${env:OPENAI_BASE_URL:-}"`
 }
 
-// Models gives each kind of work its model.
+// Models assigns a model to each task.
 type Models struct {
-	// The model that answers.
+	// The model that writes the answers.
 	Large Model `yaml:"large"`
-	// The model for short questions: whether a message is meant for the agent, what is worth remembering. Off: the large one.
+	// For short questions, such as whether a message in a group is meant for the agent. Off = the large model does it.
 	Small Slot `yaml:"small"`
-	// The model that describes pictures, for a large one that can't see. Off: pictures are only named.
+	// Describes images, for a large model without image input. Off = images are only mentioned by name.
 	Vision Slot `yaml:"vision"`
-	// The model that writes down what is said in voice messages. Off: people are asked to write.
+	// Transcribes voice messages. Off = users are asked to send text instead.
 	Transcription Slot `yaml:"transcription"`
-	// The model that paints. Off: the agent offers no pictures.
+	// Generates images. They are shown below the answer and kept in the store. Off = no image generation.
 	Image Slot `yaml:"image"`
-	// The model that finds what is alike in meaning. Off: words are compared.
+	// Semantic search. Off = keywords.
 	Embedding Slot `yaml:"embedding"`
 }
 
-// Slot is a model for one kind of work. It is off without a name.
+// Slot is an optional model for one task. It is off without a name.
 type Slot struct {
-	// Who runs the model: openai, or empty for the same.
+	// openai, or "" for the same provider.
 	Provider Provider `yaml:"provider"`
-	// The model's name as its provider knows it. Empty: off.
+	// The model name, such as gpt-4o-mini. Empty = off.
 	Model string `yaml:"model"`
 }
 
-// Model is one model and how it is asked.
+// Model is a model and its parameters.
 type Model struct {
-	// Who runs the model: openai, demo, or empty for openai when it is on and demo otherwise.
+	// openai, demo, or "" = openai if it is on, otherwise demo.
 	Provider Provider `yaml:"provider"`
-	// The model's name as its provider knows it. Empty: the only one that the server lists.
+	// The model name. Empty = the only model that the server lists.
 	Model string `yaml:"model" default:"${env:OPENAI_MODEL:-}"`
-	// How much the model writes at a time, in tokens. An answer that is longer goes on, twice at most. 0: the provider's own limit.
+	// The maximum output tokens per call. A longer answer is continued, at most twice. 0 = the provider's limit.
 	MaxTokens int `yaml:"max_tokens"`
-	// From 0 (sober) to 2 (wild). auto: the provider's own setting.
+	// From 0 (most predictable) to 2 (most random). auto = the provider's default.
 	Temperature *float64 `yaml:"temperature"`
-	// true says that the model sees pictures: they are shown to it as they are.
+	// true = it accepts images and gets the images that users send.
 	Vision bool `yaml:"vision"`
 }
 
-// Access says who is answered where on the chat platforms.
+// Access defines who can talk to the bots, and where.
 type Access struct {
-	// Direct chats: pairing tells strangers a code with which the owner lets them in, open answers everybody, allowlist only those who are allowed or were let in, off nobody.
+	// Direct messages from unknown users:
+	//   pairing   = they get a code, and the owner is asked in a direct message whether to approve them. The owner
+	//               can also send the code to the bot, or run "gateway pair CODE". Without an owner, no one can
+	//               be approved.
+	//   allowlist = they are told once that they have no access
+	//   open      = everyone is answered, at your expense
+	//   off       = no direct messages are answered
 	Direct DirectAccess `yaml:"direct" default:"pairing"`
-	// Groups, for those who are allowed or were let in: mention_only answers what is addressed to the agent, ambient also what seems meant for it, off nothing.
+	// Groups, for allowed and approved users: mention_only = answer mentions and replies; ambient = also answer messages that
+	// begin with its name or that the model judges to be meant for it (one short call per message); off = answer nothing.
 	Group GroupAccess `yaml:"group" default:"mention_only"`
-	// Who may talk to the agent without the owner's word.
+	// The allowlist: who can talk to the agent without approval.
 	Allow Allow `yaml:"allow"`
-	// The groups and channels where the agent answers. With worlds empty too: all.
+	// The groups and channels where the agent answers, in the same form. A Discord channel includes its threads.
+	// If rooms and worlds are both empty: everywhere.
 	Rooms []Chat `yaml:"rooms"`
-	// The servers where the agent answers, with all their channels.
+	// The Discord servers where the agent answers, with all their channels.
 	Worlds []World `yaml:"worlds"`
-	// What is answered in groups without being addressed to the agent, if who wrote it may talk to it.
+	// What is answered in groups without a mention, if the author can talk to the agent.
 	Always Always `yaml:"always"`
-	// Other bots, if they are allowed as people are: mention answers what is addressed to the agent, a few times in a row, off nothing.
+	// Other bots, if allowed like users: mention = answer mentions and replies, at most three in a row until a person writes,
+	// and at most 20 a minute; off = answer nothing.
 	Bots BotAccess `yaml:"bots" default:"off"`
-	// What is different in some places. Of several for a room the one for its thread or channel counts.
+	// Overrides for some rooms or worlds, each with any of: group, as above; system, a system prompt instead of agent.system;
+	// tools, the only actions that can be used there. Such as
+	//   - rooms: ["discord:80351110224678912"]
+	//     group: ambient
+	//     system: You help with the homework of the seventh class.
+	//     tools: []
+	// An override for a thread or channel takes precedence over one for its server.
 	Overrides []Override `yaml:"overrides"`
 }
 
-// Allow lists who may talk to the agent.
+// Allow is the allowlist.
 type Allow struct {
-	// Accounts, everywhere.
+	// Accounts, in the same form as owner.
 	Users []Account `yaml:"users"`
-	// Roles on servers: everybody who has one, on its server.
+	// Roles on Discord, such as ["discord:80351110224678912"]: everyone with the role, on its server.
 	Roles []Role `yaml:"roles"`
-	// Groups and channels: everybody who writes there.
+	// Groups and channels, such as ["discord:80351110224678912", "telegram:-1001234567890"]: everyone who writes there.
 	Rooms []Chat `yaml:"rooms"`
-	// Servers: everybody who writes there.
+	// Discord servers: everyone who writes there.
 	Worlds []World `yaml:"worlds"`
 }
 
-// Always is what is answered without being addressed to the agent.
+// Always lists what is answered without a mention.
 type Always struct {
-	// The groups and channels where everything is answered.
+	// Groups and channels, in the same form: every message there.
 	Rooms []Chat `yaml:"rooms"`
-	// The sources, in the words of those who send messages, of which everything is answered.
+	// Sources of messages sent through the API, by their exact name: every message from them.
 	Sources []string `yaml:"sources" default:"client_chat, api, postman"`
 }
 
-// Override is what is different in some places.
+// Override changes the rules in some rooms or worlds.
 type Override struct {
-	// The groups and channels that it is for.
+	// The groups and channels to which it applies.
 	Rooms []Chat `yaml:"rooms"`
-	// The servers that it is for.
+	// The servers to which it applies.
 	Worlds []World `yaml:"worlds"`
-	// What is answered there, in the words of access.group. auto: as everywhere.
+	// What is answered there: one of the values of access.group. auto = as everywhere.
 	Group *GroupAccess `yaml:"group"`
-	// The instructions that stand before conversations there. Empty: those of the agent.
+	// The system prompt there, instead of agent.system. Empty = agent.system.
 	System string `yaml:"system"`
-	// The names of the actions that the agent may use there. Empty: all.
+	// The only actions that can be used there, by name. Empty = all.
 	Tools []string `yaml:"tools"`
 }
 
-// DayLimits bounds what is spent on models in a day. With web.public a person and the total need a limit of tokens.
+// DayLimits are daily limits on model usage. With web.public, the token limits per person and in total must not be 0.
 type DayLimits struct {
-	// Where the day begins at midnight, as in the tz database: Europe/Berlin. Local is where this machine is.
+	// The time zone in which a day begins: UTC, Local for this machine's time zone, or a name such as Europe/Berlin.
 	Timezone string `yaml:"timezone" default:"UTC"`
-	// Answers that are made for one person at a time; further ones wait. 0 is no limit.
+	// The maximum number of answers at the same time for one person, over all rooms. More wait in order; commands and choices
+	// don't. 0 = no limit.
 	Parallel int `yaml:"parallel" default:"2"`
-	// By one person, wherever they write. A visitor of the web chat is an address.
+	// Per person, over all rooms. In the web chat, a person is an IP address.
 	Person Quota `yaml:"person"`
-	// In one chat, group, channel or conversation.
+	// Per chat, group, channel or conversation.
 	Room Quota `yaml:"room"`
-	// By everybody.
+	// For everyone together.
 	Total Quota `yaml:"total"`
 }
 
-// Quota is how much is allowed in a day. 0 is no limit; auto is none either, but what web.public needs.
+// Quota is a daily limit. 0 means no limit; auto means the default, which depends on web.public.
 type Quota struct {
-	// Messages that are answered, or that the model is asked whether to answer.
+	// Messages that are answered, or for which the model decides whether to answer.
 	Messages *int `yaml:"messages"`
-	// Tokens of models, read and written.
+	// Input and output tokens. If the provider doesn't report them, they are estimated on the high side.
 	Tokens *int `yaml:"tokens"`
 }
 
 // Web is the web chat and its API.
 type Web struct {
-	// The host and port to listen on. Beyond this machine it needs public, origins and limits.
+	// The host and port to listen on. Only this machine can reach 127.0.0.1.
+	// Any other address needs public: true, at least one origin, web.limits and daily limits.
 	Listen string `yaml:"listen" default:"127.0.0.1:8080"`
-	// true says that strangers may reach the web chat.
+	// true = anyone can reach the web chat, at your expense.
 	Public bool `yaml:"public"`
-	// The sites that may hold the chat, exactly as a browser names them: scheme://host or scheme://host:port.
+	// The sites that can embed the chat, such as ["https://www.example.org"], without a trailing slash.
 	Origins []string `yaml:"origins"`
-	// The address ranges of your own proxies, whose X-Forwarded-For is believed.
+	// Your reverse proxies, such as ["10.0.0.0/8"]. X-Forwarded-For is only trusted from them.
 	TrustedProxies []netip.Prefix `yaml:"trusted_proxies"`
-	// How much one visitor may ask for.
+	// Rate limits per visitor. 0 = no limit.
 	Limits Limits `yaml:"limits"`
 }
 
-// Limits bounds what one address may ask of the web chat. 0 means no limit.
+// Limits are the rate limits of the web chat per IP address. 0 means no limit.
 type Limits struct {
-	// Messages in a minute from one address, and 20 times as many requests that only read. 0: no limit.
+	// Messages per minute and IP address, and 20 times as many read requests.
 	MessagesPerMinute int `yaml:"messages_per_minute" default:"30"`
-	// New conversations in an hour from one address. 0: no limit.
+	// New conversations per hour and IP address.
 	ConversationsPerHour int `yaml:"conversations_per_hour" default:"60"`
-	// Requests from one address that are open at the same time, the streams of answers among them. 0: no limit.
+	// Open requests per IP address at the same time, including answer streams.
 	OpenRequests int `yaml:"open_requests" default:"64"`
 }
 
-// Connectors lists the chat platforms.
-type Connectors struct {
-	// The agent's account on Discord.
-	Discord Discord `yaml:"discord"`
-	// The agent's account on Telegram.
-	Telegram Telegram `yaml:"telegram"`
-}
-
-// Plugins are what the agent can do.
+// Plugins configures the plugins.
 type Plugins struct {
-	// Music that the agent finds and plays. On as soon as there is some.
+	// Music player: finds a track by title, asks which one if several match (with buttons, for 5 minutes), shows its progress and
+	// posts the link or the file. Enabled if there is a folder or a URL.
 	Player Player `yaml:"player"`
 }
 
-// Player is where the music is.
+// Player configures the music player.
 type Player struct {
-	// A folder with music and its folders: mp3, ogg, opus, flac, m4a, aac, wav.
+	// A folder with music, including subfolders: mp3, ogg, opus, flac, m4a, aac, wav. Relative to the working directory.
+	// Files of up to 8 MiB are sent; larger ones are only named. Symlinks that lead out of the folder are not followed.
 	Folder string `yaml:"folder"`
-	// Addresses of tracks. People see them, without those that hold a password or a query.
+	// Track URLs, such as ["https://example.org/clair-de-lune.mp3"]. A URL is shown unless it contains a password or a query.
+	// If a server doesn't respond, it is retried once, within 20 seconds in total. The proxy of the environment is used.
 	URLs []string `yaml:"urls"`
 }
 
-// On says whether there is music.
+// On reports whether the player has a folder or a URL.
 func (p Player) On() bool { return p.Folder != "" || len(p.URLs) > 0 }
 
-// Discord is the agent's account on Discord.
-type Discord struct {
-	// auto: on when there is a token. true: an error without one. false: off.
-	Enabled *bool `yaml:"enabled"`
-	// The bot's token, from the Bot page of the application at discord.com/developers.
-	Token Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
-	// Another address for the platform's API, for tests and proxies. Empty: Discord's own.
-	APIURL string `yaml:"api_url"`
-	// How much is sent. More than Discord allows leads to pauses.
-	Limits DiscordLimits `yaml:"limits"`
-	// The age up to which missed messages are answered, where Discord can't deliver them after a restart or an outage. At
-	// most 24h; 0: none.
-	CatchUp time.Duration `yaml:"catch_up" default:"1h"`
-	// How much people see of what the agent does beside what it says: a line for each call of an action.
-	// compact: while it writes. full: afterwards too. off: nothing.
-	Progress Progress `yaml:"progress" default:"compact"`
-	// Where code goes that would take more than two messages.
-	// message: into as many as it takes. file: below the answer, with a line in place of the code.
-	LongCode LongCode `yaml:"long_code" default:"message"`
-	// How many messages one answer has at most. The rest of a longer one is in a file below it. 0: as many as it takes.
-	MaxMessages int `yaml:"max_messages" default:"10"`
-}
-
-// DiscordLimits bounds what is sent to Discord.
-type DiscordLimits struct {
-	// The time between two edits of an answer in a channel.
-	Edits time.Duration `yaml:"edits" default:"1.2s"`
-	// Requests in a second, over all channels.
-	PerSecond int `yaml:"per_second" default:"45"`
-}
-
-// Telegram is the agent's account on Telegram.
-type Telegram struct {
-	// auto: on when there is a token. true: an error without one. false: off.
-	Enabled *bool `yaml:"enabled"`
-	// The bot's token, as @BotFather gives it.
-	Token Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
-	// Another address for the platform's API, for a Bot API server of your own. Empty: Telegram's own.
-	APIURL string `yaml:"api_url"`
-	// How much is sent. More than Telegram allows leads to pauses, up to hours.
-	Limits TelegramLimits `yaml:"limits"`
-	// How much people see of what the agent does beside what it says: a line for each call of an action.
-	// compact: while it writes. full: afterwards too. off: nothing.
-	Progress Progress `yaml:"progress" default:"compact"`
-	// Where code goes that would take more than two messages.
-	// message: into as many as it takes. file: below the answer, with a line in place of the code.
-	LongCode LongCode `yaml:"long_code" default:"message"`
-	// How many messages one answer has at most. The rest of a longer one is in a file below it. 0: as many as it takes.
-	MaxMessages int `yaml:"max_messages" default:"10"`
-	// What happens when Telegram fails while it takes the last message of an answer, so that it may or may not have arrived.
-	// resend: after a pause it is sent once more, with a line that says so. skip: it is not sent again, and the log says so.
-	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`
-}
-
-// TelegramLimits bounds what is sent to Telegram.
-type TelegramLimits struct {
-	// The time between two edits of an answer in a private chat.
-	PrivateEdits time.Duration `yaml:"private_edits" default:"1.1s"`
-	// The time between two edits of an answer in a group.
-	GroupEdits time.Duration `yaml:"group_edits" default:"3.5s"`
-	// Requests in a minute in one group, with all its topics.
-	GroupPerMinute int `yaml:"group_per_minute" default:"20"`
-	// Requests in a second, over all chats.
-	PerSecond int `yaml:"per_second" default:"30"`
-}
-
-// Turns says what happens when questions and answers meet, and how long they may take.
+// Turns defines what happens when a new message arrives while an answer is being written, and the time limits.
 type Turns struct {
-	// A new message in a direct chat while an answer is being written.
+	// In direct messages.
 	Direct TurnRule `yaml:"direct" default:"supersede"`
-	// The same in a group.
+	// In groups.
 	Group TurnRule `yaml:"group" default:"queue"`
-	// A question that is edited: revise writes its answer anew if it is the latest and at most 15 minutes old, remember leaves it.
+	// When a user edits a message: revise = rewrite its answer in place, if the message is the latest and at most
+	// 15 minutes old; remember = keep the answer; only later answers see the new text.
 	OnEdit EditRule `yaml:"on_edit" default:"revise"`
-	// How long to wait in a direct chat for more before answering, so that a text sent in parts is answered once. 0s: not at all.
+	// How long to wait in direct messages for more before answering, so that a text sent in parts gets one answer.
+	// Such as 2s; at most 1m; 0s = don't wait.
 	Window time.Duration `yaml:"window" default:"0s"`
-	// The longest time for one answer, at most 60m.
+	// The time limit for one answer, at most 60m.
 	Timeout time.Duration `yaml:"timeout" default:"15m"`
-	// The longest wait for the model's first sign of life.
+	// The timeout for the model's first output.
 	FirstEvent time.Duration `yaml:"first_event" default:"90s"`
-	// The longest silence of the model after that.
+	// The timeout between outputs of the model after that.
 	Idle time.Duration `yaml:"idle" default:"75s"`
 }
 
-// Shutdown says how the gateway ends.
+// Shutdown configures the shutdown.
 type Shutdown struct {
-	// How long answers that are being written may take to finish.
+	// How long to wait for answers in progress.
 	Grace time.Duration `yaml:"grace" default:"20s"`
 }
 
-// Log says what the gateway writes about its own work.
+// Log configures logging.
 type Log struct {
-	// The least important line that is written.
+	// The minimum level: debug, info, warn or error.
 	Level LogLevel `yaml:"level" default:"info"`
-	// text for people, json for machines, auto for text on a terminal and json elsewhere.
+	// text, json, or auto = text on a terminal and json elsewhere.
 	Format LogFormat `yaml:"format" default:"auto"`
 }

@@ -104,8 +104,8 @@ func parseRange(text string) (any, bool) {
 	return prefix, err == nil && prefix == prefix.Masked()
 }
 
-// accountID knows the ids of each platform: a misspelled platform would never
-// match anybody, and nobody would be told.
+// accountID matches the ids of each platform. A misspelled platform would
+// otherwise never match, without any notice.
 var accountID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-?[0-9]{1,20}|(web|terminal):[!-~]{1,200})$`)
 
 func parseAccount(text string) (any, bool) {

@@ -22,7 +22,7 @@ type EditRule string
 
 // The rules for edits.
 const (
-	Revise   EditRule = "revise"   // the latest answer is written anew, in its messages
+	Revise   EditRule = "revise"   // the latest answer is rewritten in place
 	Remember EditRule = "remember" // only what is remembered changes
 )
 
@@ -53,7 +53,7 @@ const (
 
 func (LongCode) words() []string { return []string{string(LongCodeMessage), string(LongCodeFile)} }
 
-// Ambiguous says what becomes of the last message of an answer when nobody can tell whether the platform has it.
+// Ambiguous is what to do with the last message of an answer when it is unknown whether it arrived.
 type Ambiguous string
 
 // What becomes of such a message.

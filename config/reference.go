@@ -23,7 +23,7 @@ type fault struct{ message, hint string }
 type resolver struct {
 	dir    string // where relative paths of ${file:PATH} start
 	getenv func(string) (string, bool)
-	opened *[]string // the files that were read; nil if nobody needs to know
+	opened *[]string // the files that were read; nil if the caller does not need them
 }
 
 // resolve replaces every reference in text; "$${" gives a plain "${". What a
@@ -119,7 +119,7 @@ func (r resolver) file(path string) (string, *fault) {
 	return text, nil
 }
 
-// readRegular refuses pipes and devices, which could block for ever.
+// readRegular refuses pipes and devices, which could block forever.
 func readRegular(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -90,8 +90,8 @@ func (s namedSlot) needless(c Config) bool {
 	return s.does == "" || s.path == "models.vision" && c.Models.Large.Vision
 }
 
-// noSlots says in one line what no model does; empty if there is one for everything, and where the demo model answers, which
-// nobody expects to do more.
+// noSlots lists in one line the tasks without a model. It is empty if there are none, and with the demo model, which is not
+// expected to do more.
 func (c Config) noSlots() string {
 	var missing, keys []string
 	for _, s := range c.slots() {

@@ -52,7 +52,7 @@ Telegram is off: set TELEGRAM_TOKEN, or connectors.telegram.token in the file`
 	}
 }
 
-// What no model does is said in one line, unless the demo model answers, of which nobody expects more.
+// Tasks without a model are listed in one line, except with the demo model, which is not expected to have more.
 func TestOffSaysWhatNoModelDoes(t *testing.T) {
 	key := map[string]string{"OPENAI_API_KEY": "a", "DISCORD_TOKEN": "a.b.c", "TELEGRAM_TOKEN": "1:a"}
 	const all = "no model for image descriptions, transcription, image generation, semantic search: " +
