@@ -11,7 +11,7 @@ import (
 )
 
 // Evidence is what a story leaves behind, on whatever platform it was played. Check holds it against the invariants
-// of docs/invariants.md; what a story has nothing of stays empty.
+// of docs/engineering/invariants.md; what a story has nothing of stays empty.
 type Evidence struct {
 	Accepted []chat.MemoryID // what was acknowledged as safe and was to be answered
 	// Deleted are those of them, and others, that people took back afterwards, and the runs that were to answer.

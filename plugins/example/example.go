@@ -13,7 +13,7 @@ import (
 	"parley/core/event"
 )
 
-// New makes the plugin. A cup takes so long.
+// New returns the plugin. It takes cup to brew one.
 func New(cup time.Duration) action.Plugin {
 	shelf := []string{"assam", "sencha"}
 	return action.Plugin{
@@ -36,7 +36,7 @@ func (brew) Spec() action.Spec {
 		Parameters: json.RawMessage(`{"type":"object","required":["kind"],"properties":{` +
 			`"kind":{"type":"string","enum":["assam","sencha"],"description":"which tea"},` +
 			`"cups":{"type":"integer","minimum":1,"maximum":6,"description":"number of cups; 1 if omitted"}}}`),
-		Effect: action.Reads, // nothing outside changes: it may be cut off, and done again
+		Effect: action.Reads, // it changes nothing, so it can be interrupted and repeated
 		Limit:  2 * time.Minute,
 	}
 }
@@ -54,7 +54,7 @@ func (b brew) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 		c.Update(fmt.Sprintf("🍵 Cup %d of %d…", n+1, p.Cups))
 		select {
 		case <-time.After(b.cup):
-		case <-ctx.Done(): // stopped, or a newer message has taken the room
+		case <-ctx.Done(): // stopped, or superseded by a newer message
 			return action.Result{}, context.Cause(ctx)
 		}
 	}
@@ -63,15 +63,15 @@ func (b brew) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	return action.Result{Text: text, Short: text}, nil
 }
 
-// Match implements [action.Matcher]: "tea!" is answered without asking a model.
+// Match implements [action.Matcher]: "tea!" is answered without a model call.
 func (brew) Match(s action.TurnContext) (json.RawMessage, bool) {
 	return json.RawMessage(`{"kind":"assam"}`), strings.EqualFold(strings.TrimSpace(s.Message.Text), "tea!")
 }
 
-// Available implements [action.Conditional]: nobody makes tea for strangers.
+// Available implements [action.Conditional]: there is no tea for strangers.
 func (brew) Available(s action.TurnContext) bool { return s.Owner || s.Allowed }
 
-// provider tells the model what is on the shelf.
+// provider adds what is on the shelf to the prompt.
 type provider []string
 
 // Spec implements [action.Provider].

@@ -29,7 +29,7 @@ func (shelf pick) Act(ctx context.Context, c *action.Call) (action.Result, error
 	progress := action.NewProgress(c)
 	progress.Update("🍵 Looking at the shelf…")
 	q, err := progress.Choose(ctx, "🍵 Which tea?", chat.Question{Options: shelf})
-	if errors.Is(err, chat.ErrUnseen) { // nobody sees it before the end: it is the first
+	if errors.Is(err, chat.ErrUnseen) { // nothing is shown before the end: take the first
 		err = nil
 	}
 	if err != nil {
