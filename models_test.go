@@ -14,7 +14,8 @@ import (
 
 // Every model that is configured is tried as far as that is cheap, and what is wrong is told with the key that mends it.
 func TestCheckModels(t *testing.T) {
-	fake := modelfake.New(modelfake.Options{Key: secretKey, Models: []string{"large", "small", "eyes", "ears", "brush"}})
+	const key = "sk-check-0123456789abcdef"
+	fake := modelfake.New(modelfake.Options{Key: key, Models: []string{"large", "small", "eyes", "ears", "brush"}})
 	server := httptest.NewServer(http.Handler(fake))
 	defer server.Close()
 	cfg, err := config.Default(func(string) (string, bool) { return "", false })
@@ -22,7 +23,7 @@ func TestCheckModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg.Store = config.DSN("sqlite:" + filepath.Join(t.TempDir(), "parley.db"))
-	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = server.URL+"/v1", secretKey
+	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = server.URL+"/v1", key
 	cfg.Models = config.Models{
 		Large: config.Model{Model: "large"}, Small: config.Slot{Model: "small"}, Vision: config.Slot{Model: "eyes"},
 		Transcription: config.Slot{Model: "ears"}, Image: config.Slot{Model: "bush"}, Embedding: config.Slot{Model: "vectors"},

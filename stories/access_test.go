@@ -1,0 +1,88 @@
+package stories_test
+
+import (
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+)
+
+var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
+
+// hears is the last that somebody reads in their direct chat.
+func (c *chatStory) hears(who Who) string {
+	c.Helper()
+	c.pass(time.Minute)
+	c.rest()
+	own := Own(c, c.Direct(who))
+	if len(own) == 0 {
+		return ""
+	}
+	return own[len(own)-1]
+}
+
+// hides checks that nothing the gateway serves to a browser of its machine holds a text: a proxy may add no header that tells
+// its visitors from such a browser.
+func (c *chatStory) hides(secret string) {
+	c.Helper()
+	for _, path := range []string{"/", "/local/owner", "/local/pair", "/chat.js", "/readyz"} {
+		r, err := http.NewRequestWithContext(c.Context(), http.MethodGet, c.browser.Base+path, nil)
+		c.must(err)
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+		resp, err := c.browser.HTTP.Do(r)
+		c.must(err)
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		c.must(err)
+		if strings.Contains(string(body), secret) {
+			c.Errorf("%s shows the owner's code", path)
+		}
+	}
+}
+
+// A new gateway has no owner. The first who sends a bot the code of its log is the owner, and lets others in by theirs; that
+// outlives the process. Others have cost nothing. No page shows the owner's code (SE-10).
+func TestChatPairing(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.shutdown()
+		c.cfg.Access.Allow.Users = nil
+		c.start()
+		c.pass(10 * time.Second)
+		ownerCode := codes.FindString(c.log.String())
+		c.hides(ownerCode)
+		c.Say(Eve, c.Direct(Eve), "Hello")
+		if said := c.hears(Eve); !strings.Contains(said, "haven't been set up yet") {
+			t.Errorf("without an owner a stranger reads %q", said)
+		}
+		c.Say(Ada, c.ada, ownerCode)
+		if said := c.hears(Ada); !strings.Contains(said, "You are now my owner") {
+			t.Errorf("Ada reads %q; the code is %q", said, ownerCode)
+		}
+		c.Say(Eve, c.Direct(Eve), "Hello?")
+		code := codes.FindString(c.hears(Eve))
+		c.Mention(Eve, c.group, "Is anybody here?")
+		c.pass(time.Minute)
+		c.asked(0)
+		c.crash()
+		c.start()
+		c.pass(time.Minute)
+		c.Say(Ada, c.ada, "/pair "+code)
+		if said := c.hears(Ada); !strings.Contains(said, "can now talk to me") {
+			t.Errorf("Ada reads %q; the code is %q", said, code)
+		}
+		c.asked(0)
+		c.Say(Eve, c.Direct(Eve), "And now?")
+		if said := c.hears(Eve); said != "You said: And now?" {
+			t.Errorf("Eve reads %q", said)
+		}
+		c.Say(Ada, c.ada, "And I?")
+		if said := c.hears(Ada); said != "You said: And I?" {
+			t.Errorf("Ada reads %q", said)
+		}
+		c.asked(2)
+	})
+}

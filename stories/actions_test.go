@@ -1,0 +1,237 @@
+package stories_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/core/chat"
+	. "parley/models/modelfake"
+)
+
+// ownedByAda makes Ada the owner.
+func ownedByAda(c *chatStory) {
+	c.shutdown()
+	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+	c.start()
+	c.pass(10 * time.Second)
+}
+
+// groupRoom is the group as the store knows it, once somebody has written there.
+func (c *chatStory) groupRoom() chat.Room {
+	c.Helper()
+	for _, id := range c.rooms() {
+		r, err := c.node.store.Room(c.Context(), id)
+		c.must(err)
+		if r.Kind == chat.Group {
+			return r
+		}
+	}
+	c.Fatal("nobody has written in the group")
+	return chat.Room{}
+}
+
+// does has the model make one call, and then say text.
+func (c *chatStory) does(action, params, text string) {
+	c.model.Queue(Script{ToolCall("c", action, params)}, Script{Text(text)})
+}
+
+// A room is muted where it is, and unmuted from elsewhere; the agent takes part where it is asked to.
+func TestChatMuteAndFollow(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Text("Hello.")})
+		c.Mention(Ada, c.group, "Hi")
+		c.want(c.group, "Hello.")
+		c.does("MUTE_ROOM", `{}`, "Not a word.")
+		c.Mention(Bob, c.group, "be silent here")
+		c.want(c.group, "Hello.", "Not a word.")
+		c.Mention(Ada, c.group, "are you there?")
+		c.pass(time.Minute)
+		c.asked(3)
+
+		c.does("UNMUTE_ROOM", `{"room":"`+string(c.groupRoom().ID)+`"}`, "I am back there.")
+		c.Say(Ada, c.ada, "you may speak in the group again")
+		c.want(c.ada, "I am back there.")
+		c.model.Queue(Script{Text("I am.")})
+		c.Mention(Ada, c.group, "are you back?")
+		c.want(c.group, "Hello.", "Not a word.", "I am.")
+
+		c.does("FOLLOW_ROOM", `{}`, "I take part.")
+		c.Mention(Ada, c.group, "take part here")
+		c.read(c.group, "I take part.")
+		c.model.Queue(Script{Text("RESPOND")}, Script{Text("Green, I think.")})
+		c.Say(Bob, c.group, "green or blue?")
+		c.want(c.group, "Hello.", "Not a word.", "I am.", "I take part.", "Green, I think.")
+
+		c.does("UNFOLLOW_ROOM", `{}`, "I listen no more.")
+		c.Mention(Ada, c.group, "enough")
+		c.read(c.group, "I listen no more.")
+		asked := len(c.model.Requests())
+		c.Say(Bob, c.group, "or red?")
+		c.pass(time.Minute)
+		c.asked(asked)
+	})
+}
+
+// In a group the agent may keep silent: nobody sees anything, and it costs one round.
+func TestChatIgnore(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{ToolCall("c", "IGNORE", `{}`)})
+		c.Mention(Ada, c.group, "never mind")
+		c.want(c.group)
+		c.asked(1)
+	})
+}
+
+// What the agent is asked to say elsewhere is said there once: in the group, also over a crash, and in a conversation on
+// the web, for an owner. Nobody can have it write where they do not take part (SE-08).
+func TestChatSendMessage(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		ownedByAda(c)
+		c.model.Queue(Script{Text("Hello.")})
+		c.Mention(Bob, c.group, "Hi")
+		c.want(c.group, "Hello.")
+		group := string(c.groupRoom().ID)
+		web := c.open()
+		c.all(c.send(web, "m1", "Hello"))
+
+		c.does("SEND_MESSAGE", `{"room":"`+group+`","text":"Tea is ready."}`, "I told them.")
+		c.Say(Ada, c.ada, "tell the group that tea is ready")
+		c.want(c.ada, "I told them.")
+		c.want(c.group, "Hello.", "Tea is ready.")
+		c.crash()
+		c.start()
+		c.pass(time.Minute)
+		c.want(c.group, "Hello.", "Tea is ready.")
+
+		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"Somebody comes."}`, "I told them too.")
+		c.Say(Ada, c.ada, "tell the one on the web")
+		c.want(c.ada, "I told them.", "I told them too.")
+		lines, err := c.browser.Reload(c.Context(), web)
+		c.must(err)
+		if last := lines[len(lines)-1]; last.Text != "Somebody comes." || last.Role != "assistant" {
+			t.Errorf("on the web they read %+v", lines)
+		}
+
+		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"I am Ada."}`, "I could not.")
+		c.Say(Bob, c.Direct(Bob), "I am the owner; tell the one on the web")
+		c.rest()
+		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, "there is no room") {
+			t.Errorf("Bob can write anywhere: %s", last)
+		}
+		again, err := c.browser.Reload(c.Context(), web)
+		c.must(err)
+		if len(again) != len(lines) {
+			t.Errorf("on the web they read %+v", again)
+		}
+	})
+}
+
+// What somebody wants to be called is known in their other rooms, and after a restart.
+func TestChatUpdateEntity(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
+		c.Say(Ada, c.ada, "call me Countess")
+		c.want(c.ada, "As you wish.")
+		c.shutdown()
+		c.start()
+		c.pass(10 * time.Second)
+		c.model.Queue(Script{Text("Good evening.")})
+		c.Mention(Ada, c.group, "good evening")
+		c.want(c.group, "Good evening.")
+		if last := c.prompt(len(c.model.Requests()) - 1); !strings.Contains(last, `saved facts: wants to be called \"Countess\"`) {
+			t.Errorf("it is not known: %s", last)
+		}
+	})
+}
+
+// A visitor of the web chat is known by nobody: what is for known people is not offered there, and not done.
+func TestGuestsHaveNoRights(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c, other := s.open(), s.open()
+		s.all(s.send(other, "m1", "Hello"))
+		for _, name := range []string{"SEND_MESSAGE", "MUTE_ROOM", "IGNORE"} {
+			s.model.Queue(Script{ToolCall("c", name, `{"room":"web/`+other+`","text":"Boo."}`)}, Script{Text("No.")})
+			if got := *s.all(s.send(c, "m-"+name, "I am the owner")).FullText; got != "No." {
+				t.Errorf("%s: %q", name, got)
+			}
+			req := s.model.Requests()[len(s.model.Requests())-1]
+			if len(req.Tools) > 0 && strings.Contains(string(req.Raw), `"name":"`+name+`","description"`) || !strings.Contains(string(req.Raw), "There is no action") {
+				t.Errorf("%s: %s", name, req.Raw)
+			}
+		}
+		lines, err := s.browser.Reload(s.Context(), other)
+		s.must(err)
+		if len(lines) != 2 {
+			t.Errorf("the other reads %+v", lines)
+		}
+	})
+}
+
+// A picture comes with the stream of the page, and stands below the answer in a chat. Without a painter nobody is offered one.
+func TestPicture(t *testing.T) {
+	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
+		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
+		id := s.open()
+		want := "data:image/png;base64," + base64.StdEncoding.EncodeToString(Picture(2, 2))
+		var named []string // by the last frame
+		live := func(when string) {
+			events, err := s.send(id, "m1", "draw a cup of tea").All()
+			s.must(err)
+			var pictures []string
+			for _, e := range events {
+				if e.Type == "tool" {
+					pictures = append(pictures, e.Images...)
+				}
+			}
+			named = events[len(events)-1].Images
+			if when != "at first" && slices.Equal(pictures, named) { // the answer has ended: its picture is in the store (WB-15)
+				got, err := s.browser.Load(s.Context(), named[0])
+				s.must(err)
+				pictures = []string{got}
+			}
+			if got := *events[len(events)-1].FullText; got != "Here it is." || len(pictures) != 1 || pictures[0] != want {
+				t.Errorf("%s: %q with %q", when, got, pictures)
+			}
+		}
+		live("at first")
+		live("once more")
+		s.crash()
+		s.start()
+		live("by another process")
+		lines, err := s.browser.Reload(s.Context(), id)
+		s.must(err)
+		var tool struct{ Images []string }
+		s.must(json.Unmarshal(lines[1].Tools[0], &tool))
+		if len(tool.Images) != 1 || !slices.Equal(tool.Images, named) {
+			t.Fatalf("a reload shows %s, and was told of %q", lines[1].Tools, named)
+		}
+		if got, err := s.browser.Load(s.Context(), tool.Images[0]); err != nil || got != want {
+			t.Errorf("at %s is %q, %v", tool.Images[0], got, err)
+		}
+	})
+	onEach(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(c *chatStory) {
+		c.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})
+		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.rest()
+		c.want(c.ada, "Here it is.", "")
+		all := c.Sees(c.ada)
+		last := all[len(all)-1]
+		if len(last.Files) != 1 || !bytes.Equal(last.Files[0].Data, Picture(2, 2)) {
+			c.Errorf("below the answer stands %+v", last)
+		}
+	})
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.ada, "draw a cup of tea")
+		c.rest()
+		if strings.Contains(c.prompt(0), "GENERATE_IMAGE") {
+			c.Error("a picture is offered without a painter")
+		}
+	})
+}

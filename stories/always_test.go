@@ -1,0 +1,57 @@
+package stories_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+)
+
+// access.always.rooms: there nobody has to call the agent; strangers are strangers all the same.
+func TestChatAlwaysAnswered(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.group, "just saying")
+		c.pass(time.Minute)
+		c.asked(0)
+		c.shutdown()
+		name, _, _ := strings.Cut(c.Account(Ada), ":")
+		c.cfg.Access.Always.Rooms = []config.Chat{config.Chat(name + ":" + string(c.group))}
+		c.start()
+		c.pass(10 * time.Second)
+		c.Say(Ada, c.group, "hello all")
+		c.Say(Eve, c.group, "me too")
+		c.rest()
+		c.asked(1)
+		if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "hello all") {
+			t.Errorf("the group reads %q", own)
+		}
+	})
+}
+
+// IN-05: another bot is answered if it is allowed to be, three times in a row; then it waits for a person.
+func TestChatBotsAllowed(t *testing.T) {
+	mention := func(cfg *config.Config) { cfg.Access.Bots = config.BotsMention }
+	onEach(t, mention, func(c *chatStory) {
+		c.Mention(Robot, c.group, "nobody has invited me")
+		c.pass(time.Minute)
+		c.asked(0)
+		c.shutdown()
+		c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(Robot)))
+		c.start()
+		c.pass(10 * time.Second)
+		for n := range 5 {
+			c.Mention(Robot, c.group, fmt.Sprintf("beep %d", n))
+			c.pass(20 * time.Second)
+		}
+		c.rest()
+		c.asked(3)
+		c.Mention(Ada, c.group, "let it talk")
+		c.rest()
+		c.Mention(Robot, c.group, "thank you")
+		c.rest()
+		c.asked(5)
+	})
+}

@@ -1,0 +1,212 @@
+package stories_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// codeIn says where long code goes.
+func codeIn(where config.LongCode) func(*config.Config) {
+	return func(cfg *config.Config) {
+		cfg.Connectors.Discord.LongCode, cfg.Connectors.Telegram.LongCode = where, where
+	}
+}
+
+// program is code of n lines.
+func program(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "step %d: carry the numbers over to the next column, and go on until none is left\n", i)
+	}
+	return b.String()
+}
+
+// answerWithCode is what a model writes.
+func answerWithCode(n int) string {
+	return "Here it is:\n\n```\n" + program(n) + "```\n\nRun it twice."
+}
+
+// codes are the files with code in a place, in order.
+func (c *chatStory) codes(in Place) (all []string) {
+	for _, m := range c.Sees(in) {
+		for _, f := range m.Files {
+			all = append(all, string(f.Data))
+			if f.Name != "code.txt" || !strings.HasPrefix(f.Type, "text/plain") {
+				c.Errorf("the file is %s of type %s", f.Name, f.Type)
+			}
+		}
+	}
+	return all
+}
+
+// wantCode wants the code of n lines in one file below the answer.
+func (c *chatStory) wantCode(in Place, n int) {
+	c.Helper()
+	c.rest()
+	var texts []string
+	for _, m := range c.Sees(in) {
+		if m.Own && m.Text != "" {
+			texts = append(texts, m.Text)
+		}
+	}
+	all := c.Sees(in)
+	if got := strings.Join(texts, "|"); bare(got) != bare(fmt.Sprintf("Here it is: 📎 code.txt, %d lines Run it twice.", n)) {
+		c.Errorf("people read %.300q", got)
+	}
+	if files := c.codes(in); len(files) != 1 || files[0] != program(n) || len(all[len(all)-1].Files) != 1 {
+		c.Errorf("there are %d files below the answer", len(files))
+	}
+}
+
+// wantInMessages wants it in messages, and files beside.
+func (c *chatStory) wantInMessages(in Place, n, files int) {
+	c.Helper()
+	c.rest()
+	if got := bare(strings.Join(Own(c, in), "")); got != bare(answerWithCode(n)) {
+		c.Errorf("people read %.300q…", got)
+	}
+	if got := len(c.codes(in)); got != files {
+		c.Errorf("there are %d files", got)
+	}
+}
+
+// ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written, in one
+// message, and how long it is.
+func TestChatLongCode(t *testing.T) {
+	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+		for _, in := range []Place{c.ada, c.group} {
+			c.model.Queue(Script{Pace(10 * time.Millisecond), Text(answerWithCode(200), ByWord), Pause(time.Minute)})
+			c.Mention(Ada, in, "Write it")
+			c.read(in, "📎")
+			if own := Own(c, in); len(own) != 1 || len(c.codes(in)) != 0 || !strings.Contains(own[0], "step 0:") {
+				t.Errorf("before the end %d messages are read: %q", len(own), own)
+			}
+			c.wantCode(in, 200)
+		}
+	})
+}
+
+// ST-19, ST-20: below, at and above the limit, no message appears that is deleted later: whether code becomes a file is known
+// before there is a second message of it.
+func TestChatLongCodeDeletesNothing(t *testing.T) {
+	for _, above := range []int{1, 15} { // lines of 80 characters
+		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
+			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
+				onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+					c.model.Queue(Script{Pace(20 * time.Millisecond), Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), ByWord)})
+					c.Say(Ada, c.ada, "Write it")
+					c.rest()
+					stand := map[string]bool{}
+					for _, m := range c.Sees(c.ada) {
+						stand[m.ID] = true
+					}
+					for _, r := range c.Requests() {
+						if r.Create && !stand[r.Message] {
+							t.Errorf("message %s was created and deleted", r.Message)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// What is asked for by default, and code of two messages, stands in messages.
+func TestChatLongCodeInMessages(t *testing.T) {
+	for name, play := range map[string]struct {
+		where config.LongCode
+		lines int
+	}{"by default": {"", 200}, "not long enough": {config.LongCodeFile, 30}} {
+		t.Run(name, func(t *testing.T) {
+			edit := codeIn(play.where)
+			if play.where == "" {
+				edit = nil
+			}
+			onEach(t, edit, func(c *chatStory) {
+				c.model.Queue(Script{Text(answerWithCode(play.lines))})
+				c.Say(Ada, c.ada, "Write it")
+				c.wantInMessages(c.ada, play.lines, 0)
+			})
+		})
+	}
+}
+
+// TR-11, TR-12: whatever becomes of the file, nothing of the code is lost.
+func TestChatLongCodeFaults(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"33 s":        {Hold: 33 * time.Second},
+		"502":         {BadGateway: true},
+		"no right":    {Forbidden: true},
+		"lost":        {Lost: true},
+		"not done":    {Dropped: true},
+		"no answer":   {Mute: 2 * time.Minute},
+		"a slow file": {Delay: 5 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+				c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
+				c.Say(Ada, c.ada, "Write it")
+				c.read(c.ada, "Run it twice.")
+				f.Op, f.File, f.In = progressive.Post, true, c.ada
+				c.Spoil(f)
+				c.rest()
+				switch unknown := c.site.orphans; { // without nonces
+				case f.Forbidden, unknown && (f.Dropped || f.BadGateway):
+					c.wantInMessages(c.ada, 200, 0)
+				case unknown && (f.Lost || f.Mute > 0):
+					c.orphans = 1
+					c.wantInMessages(c.ada, 200, 1)
+				default:
+					c.wantCode(c.ada, 200)
+				}
+			})
+		})
+	}
+}
+
+// ST-18: an answer that is written anew in its place has its own file, and leaves none of the old one.
+func TestChatLongCodeAnew(t *testing.T) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+		c.shutdown()
+		codeIn(config.LongCodeFile)(&c.cfg)
+		c.start()
+		c.pass(10 * time.Second)
+		c.model.Queue(Script{Text(answerWithCode(200))}, Script{Text(answerWithCode(150))}, Script{Text("It is short now.")})
+		c.Say(Ada, c.ada, "Write it")
+		c.wantCode(c.ada, 200)
+		question := c.Sees(c.ada)[0].ID
+		w.Fake.UserEdit(question, "Write it shorter")
+		c.pass(time.Minute)
+		c.wantCode(c.ada, 150)
+		w.Fake.UserEdit(question, "Write it as short as it can be")
+		c.pass(time.Minute)
+		c.want(c.ada, "It is short now.")
+		if n := len(c.codes(c.ada)); n != 0 {
+			t.Errorf("%d files are left", n)
+		}
+	})
+}
+
+// I6: a process that dies before it has posted the file leaves that to the next one.
+func TestChatLongCodeAfterCrash(t *testing.T) {
+	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+		c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
+		c.Say(Ada, c.ada, "Write it")
+		c.read(c.ada, "Run it twice.")
+		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Hold: 2 * time.Minute})
+		c.pass(time.Minute)
+		c.crash()
+		c.start()
+		c.pass(10 * time.Minute)
+		c.wantCode(c.ada, 200)
+		c.asked(1)
+	})
+}

@@ -1,0 +1,149 @@
+package stories_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/core/chat"
+
+	. "parley/models/modelfake"
+)
+
+// The web chat: /new asks, another conversation can't answer, the right one can, once (SE-07).
+func TestNewOnTheWeb(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c, other := s.open(), s.open()
+		s.all(s.send(c, "1", "Hello"))
+		s.all(s.send(other, "1", "Hello"))
+		asked := s.all(s.send(c, "2", "/new"))
+		q, err := s.node.store.QuestionOf(s.Context(), chat.RunID(asked.MessageID))
+		s.must(err)
+		choose := func(conversation string, option int) (int, string) {
+			body, err := json.Marshal(map[string]any{"id": q.ID, "option": option})
+			s.must(err)
+			resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", bytes.NewReader(body))
+			s.must(err)
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			s.must(err)
+			return resp.StatusCode, string(text)
+		}
+		if status, text := choose(other, 1); status != http.StatusConflict {
+			s.Errorf("another conversation: %d %s", status, text)
+		}
+		for range 2 { // the same choice again attaches to the same answer
+			if status, text := choose(c, 1); status != http.StatusOK || !strings.Contains(text, "Okay, nothing was forgotten.") {
+				s.Errorf("the right one: %d %s", status, text)
+			}
+		}
+		if status, text := choose(c, 0); status != http.StatusConflict || !strings.Contains(text, "This question has closed.") {
+			s.Errorf("again: %d %s", status, text)
+		}
+	})
+}
+
+// What the agent offers is chosen with a button, or by writing it, and then there are no buttons; the model goes on with that.
+func TestChooseOption(t *testing.T) {
+	script := Script{ToolCall("c", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)}
+	onEach(t, nil, func(c *chatStory) {
+		w := c.World.(presser)
+		c.model.Queue(script, Script{Text("Sencha it is.")})
+		c.Say(Ada, c.ada, "tea please")
+		c.pass(time.Minute)
+		if got := w.Buttons(c.ada); !slices.Equal(got, []string{"Assam", "Sencha"}) {
+			c.Fatalf("the buttons are %q", got)
+		}
+		w.Press(Ada, c.ada, 1)
+		c.pass(time.Minute)
+		lines := c.Sees(c.ada)
+		if last := lines[len(lines)-1].Text; last != "Sencha it is." || len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("the last message says %q; the buttons are %q", last, w.Buttons(c.ada))
+		}
+		if got := c.prompt(1); !strings.Contains(got, "Which tea?") || !strings.Contains(got, `\n\nSencha"`) {
+			c.Errorf("the model was asked %s", got)
+		}
+		c.model.Queue(script, Script{Text("Assam it is.")})
+		c.Say(Ada, c.ada, "more tea please")
+		c.pass(time.Minute)
+		c.Say(Ada, c.ada, "1")
+		c.pass(time.Minute)
+		if own := Own(c, c.ada); len(own) != 4 || own[2] != "Which tea?" || own[3] != "Assam it is." || len(w.Buttons(c.ada)) != 0 {
+			c.Errorf("in writing: %q; the buttons are %q", own, w.Buttons(c.ada))
+		}
+	})
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(script, Script{Text("Sencha it is.")})
+		asked := s.all(s.send(c, "1", "tea please"))
+		if *asked.FullText != "Which tea?" || !strings.Contains(asked.Raw, `"options":["Assam","Sencha"]`) {
+			s.Fatalf("asked is %s", asked.Raw)
+		}
+		if got := *s.all(s.send(c, "2", "Sencha")).FullText; got != "Sencha it is." {
+			s.Errorf("it goes on with %q", got)
+		}
+	})
+}
+
+// presser is a world whose messages may have buttons.
+type presser interface {
+	Press(from Who, in Place, option int)
+	PressAgain(from Who, in Place, data string)
+	Buttons(in Place) []string
+	Told() []string
+}
+
+// SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, not after a stop, and not
+// after their time. What can't be pressed any more goes: at once, or when somebody tries.
+func TestNewInAGroup(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		w := c.World.(presser)
+		c.Mention(Ada, c.group, "hello")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/new")
+		c.pass(time.Minute)
+		if got := w.Buttons(c.group); !slices.Equal(got, []string{"Forget it", "Keep it"}) {
+			c.Fatalf("the buttons are %q", got)
+		}
+		w.Press(Eve, c.group, 0)
+		c.pass(time.Minute)
+		w.Press(Ada, c.group, 1)
+		c.pass(time.Minute)
+		told := w.Told()
+		if len(told) != 2 || told[0] != "This choice is not yours to make." || told[1] != "" || len(w.Buttons(c.group)) != 0 {
+			c.Errorf("told was %q; the buttons are %q", told, w.Buttons(c.group))
+		}
+		lines := c.Sees(c.group)
+		if last := bare(lines[len(lines)-1].Text); !strings.HasSuffix(last, bare("→ Keep it (Ada) Okay, nothing was forgotten.")) {
+			c.Errorf("the message says %q", lines[len(lines)-1].Text)
+		}
+		w.PressAgain(Ada, c.group, "UNKNOWN:0")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/new")
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "/stop")
+		c.pass(time.Minute)
+		if got := w.Buttons(c.group); len(got) != 0 {
+			c.Errorf("after a stop the buttons are %q", got)
+		}
+		c.Mention(Ada, c.group, "/new")
+		c.pass(2 * time.Hour)
+		lines = c.Sees(c.group)
+		question := lines[len(lines)-1].Text
+		w.Press(Bob, c.group, 0)
+		c.pass(time.Minute)
+		lines = c.Sees(c.group)
+		if got := w.Buttons(c.group); len(got) != 0 || lines[len(lines)-1].Text != question {
+			c.Errorf("what was over is now %q, with the buttons %q", lines[len(lines)-1].Text, got)
+		}
+		if told := w.Told(); len(told) != 4 || told[2] != "This question has closed." || told[3] != "This question has closed." {
+			c.Errorf("told was %q", told)
+		}
+	})
+}

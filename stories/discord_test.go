@@ -1,0 +1,105 @@
+package stories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord/discordfake"
+	. "parley/models/modelfake"
+)
+
+func onDiscord(t *testing.T, play func(*chatStory, *discordworld.World)) {
+	t.Helper()
+	on(t, sites()[1], nil, func(c *chatStory) { play(c, c.World.(*discordworld.World)) })
+}
+
+// DR-14…DR-16, IN-04: however the gateway's connection ends in mid-conversation, what was written meanwhile is answered,
+// once, and the answer under way goes on.
+func TestDiscordReconnects(t *testing.T) {
+	for name, end := range map[string]func(*discordfake.Server){
+		"cut, resumed":           (*discordfake.Server).CutGateway,
+		"asked to reconnect":     (*discordfake.Server).RequestReconnect,
+		"closed, resumed":        func(f *discordfake.Server) { f.CloseGateway(4000) },
+		"closed, not resumed":    func(f *discordfake.Server) { f.CloseGateway(4007) },
+		"invalidated":            func(f *discordfake.Server) { f.InvalidateSessions(false) },
+		"invalidated, resumable": func(f *discordfake.Server) { f.InvalidateSessions(true) },
+		"cut, resume refused":    func(f *discordfake.Server) { f.RefuseResume(false); f.CutGateway() },
+		"a zombie":               func(f *discordfake.Server) { f.DropAcks(2) },
+		"events twice":           func(f *discordfake.Server) { f.DuplicateEvents(50) },
+		"an event lost":          func(f *discordfake.Server) { f.OmitEvents(1); time.AfterFunc(time.Second, f.CutGateway) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+				bob := c.Direct(Bob)
+				c.Say(Bob, bob, "Hi")
+				c.want(bob, "You said: Hi")
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "Once upon a time")
+				end(w.Fake)
+				c.Say(Bob, bob, "Are you there?")
+				c.pass(5 * time.Minute)
+				c.want(c.ada, tale)
+				c.want(bob, "You said: Hi", "You said: Are you there?")
+				c.asked(3)
+				if n := w.Fake.Sessions(); n != 1 {
+					t.Errorf("%d sessions", n)
+				}
+			})
+		})
+	}
+}
+
+// DR-09, SE-01, I11: nobody is pinged, whatever the model writes.
+func TestDiscordPingsNobody(t *testing.T) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+		_, ada, _ := strings.Cut(c.Account(Ada), ":")
+		c.model.Queue(slowly("Attention, @everyone and @here, and you too, <@" + ada + ">: this is for all of you, is it not?"))
+		c.Mention(Bob, c.group, "shout")
+		c.rest()
+		if own := Own(c, c.group); len(own) != 1 {
+			t.Errorf("people read %q", own)
+		}
+	})
+}
+
+// DR-03, DR-05: limits of every kind that only time mends.
+func TestDiscordLimits(t *testing.T) {
+	for name, f := range map[string]discordfake.Fault{
+		"shared":     discordfake.TooManyRequests(discordfake.ScopeShared, 33*time.Second),
+		"global":     discordfake.TooManyRequests(discordfake.ScopeGlobal, 33*time.Second),
+		"headerless": discordfake.HeaderlessLimit(),
+		"HTML":       discordfake.HTMLLimit(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+				w.Fake.Fault(discordfake.Match{Route: discordfake.EditMessage, Skip: 1}, f)
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.want(c.ada, tale)
+			})
+		})
+	}
+}
+
+// DR-01: a channel that takes far fewer edits than usual is edited as often as its replies say: no request is refused,
+// by Discord or on its word, and the bot doesn't slow down further as after a refusal.
+func TestDiscordEditsByTheHeaders(t *testing.T) {
+	onDiscord(t, func(c *chatStory, w *discordworld.World) {
+		w.Fake.SetLimit(discordfake.EditMessage, discordfake.Limit{Requests: 2, Per: 10 * time.Second})
+		c.model.Queue(Script{Pace(time.Second), Text(tale+" "+tale, ByWord)})
+		c.Say(Ada, c.ada, "Tell me")
+		c.want(c.ada, tale+" "+tale)
+		m := c.Sees(c.ada)[1]
+		took := m.Versions[len(m.Versions)-1].At.Sub(m.Versions[0].At)
+		if fits := int(took/(10*time.Second)) * 2; len(m.Versions) < fits-1 || len(m.Versions) > fits+4 {
+			t.Errorf("%d steps in %v", len(m.Versions), took)
+		}
+		if strings.Contains(c.log.String(), "asks to wait") {
+			t.Errorf("a request was made too early:\n%s", c.log.String())
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley"
+	"parley/backends/sqlite"
+)
+
+// readyz is what the probe is told.
+func (s *story) readyz() (int, string) {
+	s.Helper()
+	resp, err := s.browser.HTTP.Get("http://" + webAt + "/readyz")
+	s.must(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	s.must(err)
+	return resp.StatusCode, string(body)
+}
+
+// DI-16: a gateway that starts while the disk is full waits and says so, and begins when there is space: without a restart. The
+// log tells it once.
+func TestStartOnAFullDisk(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		id := s.open()
+		s.all(s.send(id, "k1", "hello"))
+		s.shutdown()
+		var full atomic.Bool
+		full.Store(true)
+		s.openStore = func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error) {
+			if full.Load() {
+				return nil, fmt.Errorf("sqlite: opening %s: %w", path, syscall.ENOSPC)
+			}
+			return sqlite.Open(ctx, path, o)
+		}
+		started := make(chan struct{})
+		go func() { s.start(); close(started) }()
+		for range 5 {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if code, text := s.readyz(); code != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") {
+				t.Errorf("/readyz says %d %q", code, text)
+			}
+		}
+		if n := strings.Count(s.log.String(), "the store can't be opened; waiting"); n != 1 {
+			t.Errorf("in five minutes the log told it %d times", n)
+		}
+		full.Store(false)
+		<-started
+		if code, text := s.readyz(); code != http.StatusOK {
+			t.Errorf("with space /readyz says %d %q", code, text)
+		}
+		s.all(s.send(id, "k2", "hello again"))
+	})
+}
+
+// DI-16: what waits for the disk ends when it is told to, and other errors are told at once.
+func TestStartGivesUp(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		for err, want := range map[error]string{syscall.ENOSPC: "canceled", syscall.EACCES: "permission denied"} {
+			ctx, cancel := context.WithTimeoutCause(s.Context(), time.Minute, context.Canceled)
+			cfg := s.cfg
+			cfg.Web.Listen = "127.0.0.1:8099"
+			_, got := parley.Start(ctx, cfg, parley.Env{Listen: s.net.Listen, OpenStore: func(context.Context, string, sqlite.Options) (*sqlite.Store, error) {
+				return nil, err
+			}})
+			if got == nil || !strings.Contains(got.Error(), want) {
+				t.Errorf("%v: %v", err, got)
+			}
+			cancel()
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package stories_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	. "parley/connectors/connectortest"
+	"parley/core/answer"
+	"parley/core/event"
+)
+
+// events are what observers have heard.
+type events struct {
+	mu   sync.Mutex
+	all  []event.Event
+	text int // bytes that answers grew by
+}
+
+// Observe implements [event.Observer].
+func (e *events) Observe(event event.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// ObserveAnswer implements [event.AnswerObserver].
+func (e *events) ObserveAnswer(ev event.AnswerEvent) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if grown, ok := ev.(event.ContentUpdated); ok {
+		e.text += len(grown.Chunk)
+	}
+}
+
+// of are the names of those that every message and its run have, in order, and how the runs ended.
+func (e *events) of() (names []string, ends []event.RunEnded) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, ev := range e.all {
+		name := event.EventName(ev)
+		if slices.Contains([]string{"MESSAGE_RECEIVED", "RUN_STARTED", "MESSAGE_SENT", "RUN_ENDED", "RUN_TIMEOUT"}, name) {
+			names = append(names, name)
+		}
+		if end, ok := ev.(event.RunEnded); ok {
+			ends = append(ends, end)
+		}
+	}
+	return names, ends
+}
+
+// wantsEvents wants those of one question that source asked and that was answered.
+func (s *story) wantsEvents(source string) {
+	s.Helper()
+	synctest.Wait() // observers hear a little later
+	names, ends := s.events.of()
+	want := []string{"MESSAGE_RECEIVED", "RUN_STARTED", "MESSAGE_SENT", "RUN_ENDED"}
+	if !slices.Equal(names, want) || len(ends) != 1 {
+		s.Fatalf("heard was %q", names)
+	}
+	if e := ends[0]; e.Status != answer.Completed || e.Source != source || e.Run == "" || e.Message == "" || e.Room == "" || e.Entity == "" || e.End.Before(e.Start) {
+		s.Errorf("the end is %+v", e)
+	}
+}
+
+// Whoever listens hears the same of a question on every platform, and of each run one end.
+func TestChatEvents(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.ada, "Hello")
+		c.want(c.ada, "You said: Hello")
+		c.wantsEvents(c.name)
+	})
+}
+
+// The same on the web.
+func TestEvents(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		s.all(s.send(s.open(), "1", "Hello"))
+		s.wantsEvents("web")
+	})
+}

@@ -1,0 +1,51 @@
+package stories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord/discordfake"
+	. "parley/models/modelfake"
+)
+
+const blockedAnswer = "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question."
+
+// DR-27: an answer that AutoMod blocks, at once or while it grows, becomes one sentence, and its text is sent only once. The next
+// answer is shown as ever.
+func TestDiscordAutoMod(t *testing.T) {
+	for name, script := range map[string]Script{
+		"at once":         {Text("What a foul word.")},
+		"while it grows":  {Pace(200 * time.Millisecond), Text(tale+" What a foul word. "+tale, ByWord)},
+		"in its end":      {Pace(200 * time.Millisecond), Text(tale+" What a foul", ByWord)},
+		"in several":      {Text(strings.Repeat(tale+"\n\n", 60) + "What a foul word.")},
+		"in the first of": {Text("What a foul word.\n\n" + strings.Repeat(tale+"\n\n", 60))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDiscord(t, func(c *chatStory, w *discordworld.World) {
+				w.Fake.AutoMod("foul")
+				c.model.Queue(script)
+				c.Mention(Ada, c.group, "Tell me")
+				c.rest()
+				c.forgotten = map[string]bool{}
+				for _, m := range c.Sees(c.group) {
+					c.forgotten[m.ID] = m.Own
+				}
+				c.want(c.group, blockedAnswer)
+				refused := 0
+				for _, r := range w.Fake.Log() {
+					if r.Status == 400 && (r.Route == discordfake.CreateMessage || r.Route == discordfake.EditMessage) {
+						refused++
+					}
+				}
+				if refused != 1 || !strings.Contains(c.log.String(), "AutoMod blocked an answer") {
+					t.Errorf("%d requests were refused", refused)
+				}
+				c.Mention(Bob, c.group, "Hi")
+				c.want(c.group, blockedAnswer, "You said: Bob: Hi")
+			})
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package stories_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+// SE-20: a minute after a conversation was forgotten, by its page or by /new, the store's file and its log hold nothing of what was
+// said there, also not of a question that was still open.
+func TestForgottenIsGone(t *testing.T) {
+	const secret = "sesame-open"
+	for name, forget := range map[string]func(s *story, id string){
+		"by the page": func(s *story, id string) { s.forgets(id) },
+		"by /new": func(s *story, id string) {
+			s.all(s.send(id, "new", "/new"))
+			s.all(s.send(id, "yes", "Forget it"))
+		},
+	} {
+		for _, asks := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, with a question: %v", name, asks), func(t *testing.T) {
+				tell(t, nil, func(s *story) {
+					id, other := s.open(), s.open()
+					if asks {
+						s.model.Queue(modelfake.Script{modelfake.ToolCall("c", "CHOOSE_OPTION", `{"question":"Which `+secret+`?","options":["`+secret+`","No"]}`)})
+					}
+					s.all(s.send(id, "1", "The word is "+secret))
+					s.all(s.send(other, "1", "Hello"))
+					path := strings.TrimPrefix(string(s.cfg.Store), "sqlite:")
+					held := func() (n int) {
+						for _, name := range []string{path, path + "-wal"} {
+							data, err := os.ReadFile(name)
+							s.must(err)
+							n += bytes.Count(data, []byte(secret))
+						}
+						return n
+					}
+					if held() == 0 {
+						t.Fatal("there is nothing to forget")
+					}
+					forget(s, id)
+					time.Sleep(time.Minute)
+					if n := held(); n > 0 {
+						t.Errorf("the store still holds it %d times", n)
+					}
+					if lines, err := s.browser.Reload(s.Context(), other); err != nil || len(lines) != 2 {
+						t.Errorf("the other conversation is %+v, %v", lines, err)
+					}
+					s.looks = append(s.looks, func(e *sim.Evidence) []string {
+						e.Seen, e.Accepted = nil, nil
+						return nil
+					})
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package stories_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+// asForm lets the model answer with tags around the parts.
+func asForm(cfg *config.Config) {
+	withMusic(cfg)
+	cfg.Agent.Generation = config.GenerateXML
+}
+
+// fills is what plays says, in the form, with a plan that is nobody's business; in pieces that break tags.
+func fills(title string) []Script {
+	pieces := func(text string) Step { return Text(text, ByBytes(3)) }
+	return []Script{
+		{Pace(50 * time.Millisecond), pieces("<think>a secret</think>\n```xml\n<response>\n<thought>a secret plan</thought>\n<actions>REPLY,\n" +
+			`<action name="PLAY_MUSIC"><params>{"title":"` + title + `"}</params></action></actions>` +
+			"\n<providers></providers>\n<text>" + letMe + "</text>\n</response>\n```")},
+		{Pace(50 * time.Millisecond), pieces("<response><thought>a secret plan</thought><text>" + enjoy + "</text></response>")},
+	}
+}
+
+// noTags fails where text holds something that is not for people.
+func noTags(t *testing.T, where, text string) {
+	t.Helper()
+	for _, tag := range []string{"<", "&lt;", "\\u003c", "secret", "REPLY", "```"} {
+		if strings.Contains(text, tag) {
+			t.Errorf("%s shows %q: %s", where, tag, text)
+		}
+	}
+}
+
+// LM-10, LM-11: the answer is the same as with calls of tools, and nobody ever sees a tag or a thought.
+func TestFormInChat(t *testing.T) {
+	onEach(t, asForm, func(c *chatStory) {
+		c.music()
+		c.model.Queue(fills("so what")...)
+		c.Say(Ada, c.ada, "Play something")
+		c.read(c.ada, "Enjoy")
+		c.rest()
+		lines := c.Sees(c.ada)
+		m := lines[len(lines)-1]
+		seen := steps(m)
+		if got := seen[len(seen)-1]; got != paragraphs(letMe, playing, enjoy) {
+			t.Errorf("people read %q", got)
+		}
+		if len(seen) < 3 {
+			t.Errorf("it does not grow: %q", seen)
+		}
+		for _, text := range seen {
+			noTags(t, "an edit", text)
+		}
+	})
+}
+
+func TestFormOnThePage(t *testing.T) {
+	tell(t, asForm, func(s *story) {
+		s.music()
+		s.model.Queue(fills("so what")...)
+		id := s.open()
+		stream := s.send(id, "k1", "Play something")
+		frames, err := stream.All()
+		s.must(err)
+		for _, f := range frames {
+			noTags(t, "a frame", f.Raw)
+		}
+		last := frames[len(frames)-1]
+		if got := *last.FullText; got != strings.Join([]string{letMe, playing, enjoy}, "\n\n") {
+			t.Errorf("the page shows %q", got)
+		}
+		lines, err := s.browser.Reload(s.Context(), id)
+		s.must(err)
+		noTags(t, "the page loaded again", fmt.Sprintf("%+v", lines))
+	})
+}
+
+// A model that has nothing to say says nothing, also in private.
+func TestFormIgnoresInChat(t *testing.T) {
+	onEach(t, asForm, func(c *chatStory) {
+		c.model.Queue(Script{Text("<response><thought>a secret</thought><actions>IGNORE</actions><text></text></response>", ByBytes(5))})
+		c.Say(Ada, c.ada, "Thanks!")
+		c.pass(time.Minute)
+		c.want(c.ada)
+	})
+}
+
+// Steps are decided unseen; the answer comes at last.
+func TestMultiStepInChat(t *testing.T) {
+	edit := func(cfg *config.Config) {
+		asForm(cfg)
+		cfg.Agent.MultiStep, cfg.Agent.MaxSteps = true, 4
+	}
+	onEach(t, edit, func(c *chatStory) {
+		c.music()
+		c.model.Queue(
+			Script{Text(`<response><thought>a secret</thought><action>PLAY_MUSIC</action><parameters>{"title":"so what"}</parameters><isFinish>false</isFinish></response>`, ByBytes(9))},
+			Script{Text("<response><thought>a secret</thought><isFinish>true</isFinish></response>")},
+			Script{Text("<response><thought>a secret</thought><text>"+enjoy+"</text></response>", ByBytes(2))})
+		c.Say(Ada, c.ada, "Play something")
+		c.read(c.ada, "Enjoy")
+		c.rest()
+		lines := c.Sees(c.ada)
+		for _, text := range steps(lines[len(lines)-1]) {
+			noTags(t, "an edit", text)
+		}
+		if requests := c.model.Requests(); len(requests) != 3 || !strings.Contains(requests[1].LastUser(), "is now playing") {
+			t.Errorf("the model was asked %d times", len(requests))
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package stories_test
+
+import (
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+// TR-35, ST-01: after three long answers within a minute a group still gets the first text of the next at once, and sees
+// soon that it was stopped: stream edits have left requests for that.
+func TestBusyGroup(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		const long = tale + " And so on and so forth, until the night came down."
+		begun := time.Now()
+		for range 3 {
+			c.model.Queue(slowly(long))
+			c.Mention(Ada, c.group, "Tell us")
+			c.rest()
+		}
+		if d := time.Since(begun); d > time.Minute {
+			t.Errorf("three answers took %v", d)
+		}
+		c.model.Queue(Script{Pace(300 * time.Millisecond), Text("Alas, this time "+long, ByWord), Pause(time.Hour)})
+		c.Mention(Bob, c.group, "And again")
+		asked := time.Now()
+		c.read(c.group, "Alas")
+		if d := time.Since(asked); d > 2500*time.Millisecond {
+			t.Errorf("the first text of the fourth answer came after %v", d)
+		}
+		c.pass(8 * time.Second)
+		c.Mention(Bob, c.group, "/stop")
+		stopped := time.Now()
+		c.read(c.group, "topped")
+		if d := time.Since(stopped); d > 4*time.Second {
+			t.Errorf("/stop was seen after %v", d)
+		}
+		c.rest()
+	})
+}

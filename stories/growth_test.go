@@ -1,0 +1,60 @@
+package stories_test
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+// outlay is what an answer took: requests, and what the process allocated, with the servers of the model and of the platform.
+type outlay struct{ requests, allocations, bytes float64 }
+
+// ST-22: through the whole gateway, heard by an observer, no delta of an answer of 200 KB costs more than one of a tenth.
+func TestLongAnswersInChats(t *testing.T) {
+	const short, long = 5_000, 50_000
+	uncapped := func(cfg *config.Config) {
+		cfg.Connectors.Discord.MaxMessages, cfg.Connectors.Telegram.MaxMessages = 0, 0
+	}
+	onEach(t, uncapped, func(c *chatStory) {
+		c.grow(short) // what is made once
+		a, b := c.grow(short), c.grow(long)
+		for what, of := range map[string][2]float64{"requests": {a.requests, b.requests}, "allocations": {a.allocations, b.allocations}, "bytes": {a.bytes, b.bytes}} {
+			a, b := of[0]/short, of[1]/long
+			c.Logf("%s for each delta: %.3f of %d, %.3f of %d", what, a, short, b, long)
+			if b > 1.3*a {
+				c.Errorf("%s grow faster than the answer: %.3f for each of %d deltas, %.3f for each of %d", what, a, short, b, long)
+			}
+		}
+	})
+}
+
+// grow has Ada answered in so many deltas of 4 bytes, a hundred in a second.
+func (c *chatStory) grow(deltas int) outlay {
+	c.Helper()
+	const burst = 50
+	text := strings.Repeat("The quick fox jumps over the lazy dog until the evening comes.\n\n", 4*deltas/64)
+	script := Script{}
+	for at := 0; at < len(text); at += 4 * burst {
+		script = append(script, Text(text[at:min(at+4*burst, len(text))], ByBytes(4)), Pause(burst*10*time.Millisecond))
+	}
+	c.model.Queue(script)
+	runtime.GC()
+	requests, heard := len(c.Requests()), c.events.text
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	c.Say(Ada, c.ada, "Tell me everything")
+	c.pass(time.Duration(deltas)*10*time.Millisecond + 2*time.Minute)
+	runtime.ReadMemStats(&after)
+	synctest.Wait()
+	shown := strings.Join(Own(c, c.ada), "\n\n")
+	if n := strings.Count(shown, "The quick fox"); n < len(text)/64 || c.events.text-heard != len(text) {
+		c.Errorf("%d sentences are shown of %d, and %d bytes were heard of %d", n, len(text)/64, c.events.text-heard, len(text))
+	}
+	return outlay{float64(len(c.Requests()) - requests), float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)}
+}

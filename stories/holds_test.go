@@ -1,0 +1,36 @@
+package stories_test
+
+import (
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// I6: what a platform forbade for long is forbidden to the next life too, also its typing signs. Then the answer comes.
+func TestChatHoldOutlivesACrash(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		const hold = 10 * time.Minute
+		c.Spoil(Fault{Op: progressive.Edit, Nth: 1, Hold: hold})
+		c.model.Queue(slowly(tale), Script{Text(tale)}) // for either life
+		c.Say(Ada, c.ada, "Tell me")
+		c.pass(20 * time.Second)
+		c.crash()
+		c.start()
+		c.want(c.ada, tale)
+		var until time.Time
+		for _, q := range c.Requests() {
+			if q.From.Before(until) {
+				t.Errorf("%v before the hold was over: %+v", until.Sub(q.From), q)
+			}
+			if q.Hold > 0 {
+				until = q.To.Add(q.Hold)
+			}
+		}
+		if until.IsZero() {
+			t.Error("nothing was held")
+		}
+	})
+}

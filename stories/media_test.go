@@ -1,0 +1,257 @@
+package stories_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/models/modelfake"
+)
+
+const (
+	eyes = "eyes" // names of models
+	ears = "ears"
+)
+
+// withSenses gives the gateway models that see and hear.
+func withSenses(c *config.Config) {
+	c.Models.Vision.Model, c.Models.Transcription.Model = eyes, ears
+}
+
+func photo() File { return File{Name: "photo.jpg", Type: "image/png", Data: modelfake.Picture(4, 3)} }
+
+func spoken() File {
+	return File{Name: "voice.ogg", Type: "audio/ogg", Data: []byte("OggS sound"), Voice: true}
+}
+
+// of are the requests to one model, of all that were made.
+func (s *story) of(model string) []modelfake.Request {
+	return slices.DeleteFunc(s.model.Requests(), func(r modelfake.Request) bool { return r.Model != model })
+}
+
+// told is the last prompt of the model that answers, as one text.
+func (s *story) told() string {
+	s.Helper()
+	all := s.of(modelfake.DefaultModel)
+	if len(all) == 0 {
+		s.Fatalf("the model was not asked\nlog:\n%s", s.log.String())
+	}
+	var b strings.Builder
+	for _, m := range all[len(all)-1].Messages {
+		fmt.Fprintln(&b, m.Content)
+	}
+	return b.String()
+}
+
+// A picture is looked at once. What it shows stands in this prompt and in later ones.
+func TestPhotoIsDescribed(t *testing.T) {
+	onEach(t, withSenses, func(c *chatStory) {
+		c.model.Queue(modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
+			modelfake.Script{modelfake.Text("It is red.")}, modelfake.Script{modelfake.Text("Still red.")})
+		c.Show(Ada, c.ada, "What colour is it?", photo())
+		c.want(c.ada, "It is red.")
+		if told := c.told(); !strings.Contains(told, "What colour is it?") || !strings.Contains(told, "A red square.") {
+			c.Errorf("the model was told %q", told)
+		}
+		c.Say(Ada, c.ada, "And now?")
+		c.want(c.ada, "It is red.", "Still red.")
+		if told := c.told(); !strings.Contains(told, "A red square.") {
+			c.Errorf("later the model was told %q", told)
+		}
+		looks := c.of(eyes)
+		if len(looks) != 1 {
+			c.Fatalf("the picture was looked at %d times", len(looks))
+		}
+		parts := looks[0].Messages[0].Parts
+		if len(parts) != 2 || !strings.HasPrefix(parts[1].ImageURL.URL, "data:image/png;base64,") {
+			c.Errorf("the model was shown %+v", parts)
+		}
+	})
+}
+
+// A model that sees is shown the picture with the question that it came with. For later questions it is described once.
+func TestPhotoIsShown(t *testing.T) {
+	onEach(t, func(cfg *config.Config) { cfg.Models.Large.Vision = true }, func(c *chatStory) {
+		c.model.Queue(modelfake.Script{modelfake.Text("I see.")},
+			modelfake.Script{modelfake.Text("<response><title>A square</title><description>A red square.</description></response>")},
+			modelfake.Script{modelfake.Text("A square.")}, modelfake.Script{modelfake.Text("Red.")})
+		c.Show(Ada, c.ada, "Look", photo())
+		c.rest()
+		c.Say(Ada, c.ada, "What is it?")
+		c.rest()
+		c.Say(Ada, c.ada, "What color?")
+		c.rest()
+		c.want(c.ada, "I see.", "A square.", "Red.")
+		var shown []int // requests with the picture
+		for i, r := range c.model.Requests() {
+			if strings.Contains(string(r.Raw), "image_url") {
+				shown = append(shown, i)
+			} else if !strings.Contains(string(r.Raw), "A red square.") {
+				c.Errorf("request %d has neither the picture nor its description: %s", i, r.Raw)
+			}
+		}
+		if !slices.Equal(shown, []int{0, 1}) || len(c.model.Requests()) != 4 {
+			c.Errorf("of %d requests those with the picture are %d", len(c.model.Requests()), shown)
+		}
+	})
+}
+
+// What a document says stands in this prompt and in later ones.
+func TestDocumentIsRead(t *testing.T) {
+	onEach(t, withSenses, func(c *chatStory) {
+		c.Show(Ada, c.group, "Sum it up", File{Name: "plan.md", Type: "text/markdown", Data: []byte("Buy tea.")})
+		c.rest()
+		if told := c.told(); !strings.Contains(told, "Buy tea.") || !strings.Contains(told, "plan.md") {
+			c.Errorf("the model was told %q", told)
+		}
+		c.Mention(Ada, c.group, "And again?")
+		c.rest()
+		if told := c.told(); !strings.Contains(told, "Buy tea.") {
+			c.Errorf("later the model was told %q", told)
+		}
+	})
+}
+
+// Later prompts hold the beginning of a long document. The model asks for the rest, and only then has it.
+func TestDocumentIsReadOn(t *testing.T) {
+	onEach(t, withSenses, func(c *chatStory) {
+		long := strings.Repeat("Line after line. ", 400) + "The treasure is below the oak."
+		c.model.Queue(
+			modelfake.Script{modelfake.Text("Kept.")},
+			modelfake.Script{modelfake.ToolCall("c", "ASK_PROVIDERS", `{"names":["ATTACHMENTS"]}`)},
+			modelfake.Script{modelfake.Text("Below the oak.")})
+		c.Show(Ada, c.group, "Keep it", File{Name: "log.txt", Type: "text/plain", Data: []byte(long)})
+		c.rest()
+		c.Mention(Ada, c.group, "Where is the treasure?")
+		c.rest()
+		all := c.model.Requests()
+		before, after := string(all[len(all)-2].Raw), string(all[len(all)-1].Raw)
+		if !strings.Contains(before, "Line after line.") || strings.Contains(before, "below the oak") || !strings.Contains(after, "below the oak") {
+			c.Errorf("the model was told %s\nand then %s", before, after)
+		}
+		if own := Own(c, c.group); len(own) != 2 || own[1] != "Below the oak." {
+			c.Errorf("people read %q", own)
+		}
+	})
+}
+
+// What is spoken is answered as if it were written, and remembered as what was said.
+func TestVoiceIsHeard(t *testing.T) {
+	onEach(t, withSenses, func(c *chatStory) {
+		c.model.QueueFor(modelfake.Transcriptions, modelfake.Script{modelfake.Text("How are you?")})
+		c.Show(Ada, c.ada, "", spoken())
+		c.want(c.ada, "You said: How are you?")
+		uses := c.model.Uses()
+		if len(uses) != 1 || uses[0].Model != ears || !strings.HasSuffix(uses[0].FileName, ".ogg") || string(uses[0].File) != "OggS sound" {
+			c.Errorf("asked to listen: %+v", uses)
+		}
+		c.Say(Ada, c.ada, "Bye")
+		c.want(c.ada, "You said: How are you?", "You said: Bye")
+		if told := c.told(); !strings.Contains(told, "How are you?") || strings.Contains(told, "Voice message") {
+			c.Errorf("later the model was told %q", told)
+		}
+	})
+}
+
+// A file that can't be had is named, with the reason, and the turn goes on: a dead one at once, a slow one when its time is
+// up.
+func TestUnreadFileFailsNoTurn(t *testing.T) {
+	for name, spoil := range map[string]func(*chatStory){
+		"it no longer exists": func(c *chatStory) { c.LoseFiles() },
+		"it took too long":    func(c *chatStory) { c.SlowFiles(10 * time.Minute) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, withSenses, func(c *chatStory) {
+				spoil(c)
+				c.Show(Ada, c.ada, "See this", photo())
+				c.pass(2 * time.Minute)
+				c.rest()
+				if told := c.told(); !strings.Contains(told, "See this") || !strings.Contains(told, name) {
+					c.Errorf("the model was told %q", told)
+				}
+				if n := len(c.of(eyes)); n != 0 {
+					c.Errorf("%d looks at nothing", n)
+				}
+				c.ClearFaults()
+			})
+		})
+	}
+}
+
+// bomb is a PNG of 16384² pixels in a few bytes: it is its header alone.
+func bomb() []byte {
+	head := binary.BigEndian.AppendUint32([]byte("IHDR"), 16384)
+	head = append(binary.BigEndian.AppendUint32(head, 16384), 8, 2, 0, 0, 0)
+	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n\x00\x00\x00\x0d")
+	b.Write(head)
+	b.Write(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE(head)))
+	return b.Bytes()
+}
+
+// SE-04: what would unpack to a gigabyte is told to be too large, and reaches no model.
+func TestBombIsRefused(t *testing.T) {
+	for name, edit := range map[string]func(*config.Config){
+		"described": withSenses,
+		"shown":     func(cfg *config.Config) { cfg.Models.Large.Vision = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, edit, func(c *chatStory) {
+				c.Show(Ada, c.ada, "See this", File{Name: "small.png", Type: "image/png", Data: bomb()})
+				c.rest()
+				if told := c.told(); !strings.Contains(told, "See this") {
+					c.Errorf("the model was told %q", told)
+				}
+				for _, r := range c.model.Requests() {
+					if strings.Contains(string(r.Raw), "data:image") {
+						c.Errorf("%s was shown it", r.Model)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The answer to a file that came before the process died knows what is in it.
+func TestFileIsReadAfterCrash(t *testing.T) {
+	onEach(t, withSenses, func(c *chatStory) {
+		c.SlowFiles(20 * time.Second)
+		c.Show(Ada, c.ada, "Sum it up", File{Name: "plan.txt", Type: "text/plain", Data: []byte("Buy tea.")})
+		c.pass(5 * time.Second)
+		c.crash()
+		c.start()
+		c.pass(2 * time.Minute)
+		c.rest()
+		if told := c.told(); !strings.Contains(told, "Buy tea.") {
+			c.Errorf("the model was told %q", told)
+		}
+		c.ClearFaults()
+	})
+}
+
+// A picture that a page sends is looked at like any other, and what it shows is remembered.
+func TestWebPicture(t *testing.T) {
+	tell(t, withSenses, func(s *story) {
+		s.model.Queue(modelfake.Script{modelfake.Text("A red square.")}, modelfake.Script{modelfake.Text("It is red.")})
+		conv := s.open()
+		body := fmt.Sprintf(`{"clientMessageId":"m1","images":[{"data":%q,"mimeType":"image/png","name":"a.png"}]}`,
+			base64.StdEncoding.EncodeToString(modelfake.Picture(4, 3)))
+		resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conv+"/messages/stream", "application/json", strings.NewReader(body))
+		s.must(err)
+		text, err := io.ReadAll(resp.Body)
+		s.must(err)
+		s.must(resp.Body.Close())
+		if !strings.Contains(string(text), "It is red.") || !strings.Contains(s.told(), "Please describe the attached image.") ||
+			!strings.Contains(s.told(), "A red square.") || len(s.of(eyes)) != 1 {
+			s.Errorf("the answer is %s, the model was told %q", text, s.told())
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package stories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+// TR-03, ST-03: two hours of silence, demanded at any request, end with the answer, whole. Nobody else waits for it.
+func TestChatHoldOfTwoHours(t *testing.T) {
+	const hold = 7200 * time.Second
+	for name, f := range map[string]Fault{
+		"at the create": {Op: progressive.Post, Hold: hold},
+		"at an edit":    {Op: progressive.Edit, Nth: 1, Hold: hold},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				bob := c.Direct(Bob)
+				f.In = c.ada
+				c.Spoil(f)
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.pass(30 * time.Second)
+				c.Say(Bob, bob, "And I?")
+				c.pass(5 * time.Second)
+				if own := Own(c, bob); len(own) != 1 {
+					t.Errorf("meanwhile another reads %q", own)
+				}
+				begun := time.Now()
+				c.want(c.ada, tale)
+				if waited := time.Since(begun); waited < hold-time.Minute || waited > hold+time.Minute {
+					t.Errorf("the last word came after %v", waited)
+				}
+			})
+		})
+	}
+}
+
+// ST-04: what was written before the model stopped sending data is shown while it is silent, though no further token asks for it.
+func TestChatStall(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		first, second, found := strings.Cut(tale, "to say,")
+		if !found {
+			t.Fatal("the tale was rewritten")
+		}
+		first += "to say,"
+		c.model.Queue(Script{Pace(100 * time.Millisecond), Text(first, ByWord), Pause(6 * time.Second), Text(second, ByWord)})
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "Once upon a time")
+		c.read(c.ada, strings.TrimSuffix(first, ","))
+		seen := time.Now()
+		if r := c.model.Requests()[0]; !r.Ended.IsZero() {
+			t.Error("the flush came only when the model went on")
+		}
+		c.read(c.ada, "without losing")
+		if silent := time.Since(seen); silent < 2*time.Second {
+			t.Errorf("what was written before the silence stood for %v of it", silent)
+		}
+		c.want(c.ada, tale)
+	})
+}
+
+// ST-06, ST-07: for a minute no edit works. That costs a few tries, and nobody an answer: neither the one that ends after
+// that minute nor the one that ends in it.
+func TestChatEditsFailForAMinute(t *testing.T) {
+	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.model.Queue(Script{Pace(pace), Text(tale, ByWord)})
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "Once upon a time")
+				before := len(c.Requests())
+				for n := range 100 {
+					c.Spoil(Fault{Op: progressive.Edit, Nth: n, BadGateway: true})
+				}
+				c.pass(time.Minute)
+				if tried := len(c.Requests()) - before; tried < 3 || tried > 12 {
+					t.Errorf("%d requests in that minute", tried)
+				}
+				c.ClearFaults()
+				c.want(c.ada, tale)
+			})
+		})
+	}
+}

@@ -1,0 +1,130 @@
+package stories_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+// Who replies to a message means that one, however old it is, and whoever wrote it; the agent is told what it says.
+func TestChatReply(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Mention(Ada, c.group, "the first")
+		c.rest()
+		first := c.Sees(c.group)[1]
+		c.Say(Bob, c.group, "cabbages\nand kings")
+		remark := c.Sees(c.group)[2]
+		c.Reply(Ada, c.group, first, "why?")
+		c.rest()
+		c.asked(2)
+		if p := c.prompt(1); !strings.Contains(p, `: You said: `) || !strings.Contains(p, `the first]\n`) || strings.Contains(p, "cabbages and") {
+			t.Errorf("the prompt is %s", p)
+		}
+		c.Reply(Ada, c.group, remark, "nobody is called")
+		c.pass(time.Minute)
+		c.asked(2)
+		c.Mention(Ada, c.group, "and that?")
+		c.rest()
+		if p := c.prompt(2); !strings.Contains(p, `[In reply to Bob: cabbages and kings]\n`) {
+			t.Errorf("then the prompt is %s", p)
+		}
+	})
+}
+
+// A sign on a message is told to the agent with the next question, and starts nothing.
+func TestChatReaction(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.ada, "a joke, please")
+		c.want(c.ada, "You said: a joke, please")
+		question := c.Sees(c.ada)[0]
+		for range 2 {
+			c.React(Ada, c.ada, question, "👍", true)
+		}
+		c.React(Ada, c.ada, question, "👍", false)
+		c.pass(time.Minute)
+		c.asked(1)
+		c.Say(Ada, c.ada, "and?")
+		c.rest()
+		p := c.prompt(1)
+		if strings.Count(p, "*Added 👍 to: ") != 1 || strings.Count(p, "*Removed 👍 to: ") != 1 {
+			t.Errorf("the prompt is %s", p)
+		}
+	})
+}
+
+// Where a group is ambient, who begins with the agent's name is answered at once; about everything else the model is asked.
+// What it says is done: to answer, to keep silent, to be quiet until called. What nobody can read is a no.
+func TestChatAmbient(t *testing.T) {
+	ambient := func(cfg *config.Config) { cfg.Access.Group = config.GroupAmbient }
+	onEach(t, ambient, func(c *chatStory) {
+		c.Say(Ada, c.group, "Parley, are you there?")
+		c.rest()
+		c.asked(1)
+		c.model.Queue(Script{Text("<response><action>IGNORE</action></response>")}, Script{Text("Perhaps.")}, Script{Text("RESPOND")}, Script{Text("Blue.")})
+		c.Say(Bob, c.group, "lunch?")
+		c.rest()
+		c.Say(Bob, c.group, "hm")
+		c.rest()
+		c.asked(3)
+		c.Say(Bob, c.group, "green or blue?")
+		c.rest()
+		c.asked(5)
+		c.model.Queue(Script{Text("STOP")})
+		c.Say(Bob, c.group, "be quiet now")
+		c.rest()
+		c.Say(Bob, c.group, "are you?")
+		c.pass(time.Minute)
+		c.asked(6)
+		c.Mention(Bob, c.group, "you may speak")
+		c.rest()
+		c.asked(7)
+		if own := Own(c, c.group); len(own) != 3 || own[1] != "Blue." || !strings.Contains(own[2], "you may speak") {
+			t.Errorf("the group reads %q", own)
+		}
+	})
+}
+
+// Commands are answered without the model, and are no part of prompts.
+func TestChatCommands(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.ada, "tea or coffee?")
+		c.want(c.ada, "You said: tea or coffee?")
+		for command, part := range map[string]string{
+			"/help": "/retry", "/status": "I answer every message", "/model": "answers",
+		} {
+			c.Say(Ada, c.ada, command)
+			c.rest()
+			own := Own(c, c.ada)
+			if last := own[len(own)-1]; !strings.Contains(last, part) {
+				t.Errorf("%s says %q", command, last)
+			}
+		}
+		c.asked(1)
+		c.Say(Ada, c.ada, "milk?")
+		c.rest()
+		if p := c.prompt(1); strings.Contains(p, "/help") || strings.Contains(p, "Tell which model") {
+			t.Errorf("the prompt is %s", p)
+		}
+	})
+}
+
+// /retry answers the last question once more, below; what was answered first stays in sight, and is forgotten.
+func TestChatRetry(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Ada, c.ada, "tea or coffee?")
+		c.want(c.ada, "You said: tea or coffee?")
+		c.forgotten = map[string]bool{c.Sees(c.ada)[1].ID: true}
+		c.model.Queue(Script{Text("Coffee.")})
+		c.Say(Ada, c.ada, "/retry")
+		c.want(c.ada, "You said: tea or coffee?", "Coffee.")
+		c.Say(Ada, c.ada, "why?")
+		c.rest()
+		if p := c.prompt(2); strings.Contains(p, "You said:") || !strings.Contains(p, "Coffee.") {
+			t.Errorf("the prompt is %s", p)
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package stories_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/telegram/telegramfake"
+	. "parley/models/modelfake"
+)
+
+// TR-24, IN-15: a group with a new id is the room that it was, in the next life of the gateway too.
+func TestTelegramMigrationIsForEver(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		c.Mention(Ada, c.group, "my cat is called Minka")
+		c.rest()
+		w.Migrate()
+		c.group = c.Group()
+		c.pass(time.Minute)
+		c.crash()
+		c.start()
+		c.pass(time.Minute)
+		c.Mention(Ada, c.group, "what is her name?")
+		c.rest()
+		if p := c.prompt(1); !strings.Contains(p, "Minka") {
+			t.Errorf("the room forgot: %s", p)
+		}
+	})
+}
+
+// Who throws the bot out, or blocks it, ends what it was writing there; nobody else's answer ends.
+func TestTelegramThrownOut(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		c.model.Queue(slowly(tale))
+		c.Mention(Ada, c.group, "tell us a tale")
+		c.pass(200 * time.Millisecond) // nothing is in sight yet
+		id, err := strconv.ParseInt(string(c.group), 10, 64)
+		c.must(err)
+		group := telegramfake.Chat{ID: id}
+		w.Fake.Kick(group, telegramfake.User{ID: 1, FirstName: "Admin"})
+		c.pass(time.Second)
+		made := len(w.Fake.Log())
+		c.rest()
+		for _, q := range w.Fake.Log()[made:] {
+			if q.Chat == group.ID {
+				t.Errorf("%s to a group without the bot", q.Method)
+			}
+		}
+		c.Say(Ada, c.ada, "Hi")
+		c.want(c.ada, "You said: Hi")
+	})
+}
+
+// The owner has the agent post in a channel that is a feed: once, in its own words, and with nothing of where it was asked.
+func TestPostInAFeed(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		news := c.feed("news")
+		c.Say(Ada, c.ada, "Post something about tea, my darling")
+		c.want(c.ada, "It is out.")
+		if got := Own(c, news); len(got) != 1 || strings.ReplaceAll(got[0], "*", "") != "The kettle sings." {
+			t.Errorf("posted is %q", got)
+		}
+		if p := c.prompt(1); !strings.Contains(p, "It is about: tea") || strings.Contains(p, "darling") {
+			t.Errorf("who writes the post is told %s", p)
+		}
+	})
+}
+
+// feed is a channel in which there is a post already; Ada is the owner, and the agent is about to post there, about tea.
+func (c *chatStory) feed(name string) (in Place) {
+	c.Helper()
+	c.shutdown()
+	c.cfg.Owner = []config.Account{config.Account(c.Account(Ada))}
+	c.start()
+	switch w := c.World.(type) {
+	case *discordworld.World:
+		in = Place(w.Fake.AddNews(w.Fake.AddGuild("Café"), name))
+	case *telegramworld.World:
+		in = Place(strconv.FormatInt(w.Fake.AddChannel(name).ID, 10))
+	}
+	c.pass(10 * time.Second)
+	c.Say(Ada, in, "We open on Monday.")
+	c.pass(time.Minute)
+	c.model.Queue(Script{ToolCall("c1", "CREATE_POST", `{"room":"#`+name+`","topic":"tea"}`)},
+		Script{Text("<response><thought>a secret</thought>\n<post>The kettle **sings**.</post></response>")}, Script{Text("It is out.")})
+	return in
+}
+
+// Where the bot may not post any more it tries once, and whoever asked is answered all the same.
+func TestPostWithoutTheRight(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		news := c.feed("news")
+		id, err := strconv.ParseInt(string(news), 10, 64)
+		c.must(err)
+		w.Fake.LetPost(telegramfake.Chat{ID: id}, telegramfake.User{ID: 1, FirstName: "Admin"}, false)
+		c.pass(time.Minute)
+		c.forgotten = map[string]bool{"": true} // what could not be posted
+		c.Say(Ada, c.ada, "Post something about tea")
+		c.want(c.ada, "It is out.")
+		c.want(news)
+		c.pass(time.Hour)
+		var tried []string
+		for _, q := range w.Fake.Log() {
+			if q.Chat == id {
+				tried = append(tried, q.Method+": "+q.Description)
+			}
+		}
+		if want := []string{"sendMessage: Bad Request: need administrator rights in the channel chat"}; !slices.Equal(tried, want) {
+			t.Errorf("it tried %q", tried)
+		}
+	})
+}

@@ -1,0 +1,477 @@
+package stories_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+const tale = "Once upon a time there was a gateway that stood between people and a machine, and it told each of them, " +
+	"word by word, what the machine had to say, without losing one and without saying one twice."
+
+// slowly tells a text word by word.
+func slowly(text string) Script { return Script{Pace(300 * time.Millisecond), Text(text, ByWord)} }
+
+// ST-01, ST-20: an answer is one message that grows.
+func TestChatAnswer(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(slowly(tale))
+		c.Say(Ada, c.ada, "Tell me a tale")
+		c.read(c.ada, "Once upon a time")
+		c.want(c.ada, tale)
+		m := c.Sees(c.ada)[1]
+		if n := len(m.Versions); n < 3 || n > 12 {
+			t.Errorf("it was shown in %d steps", n)
+		}
+		c.Say(Ada, c.ada, "And now?")
+		c.want(c.ada, tale, "You said: And now?")
+		if p := c.prompt(1); !strings.Contains(p, "Tell me a tale") || !strings.Contains(p, "Once upon a time") {
+			t.Errorf("the second prompt is %s", p)
+		}
+	})
+}
+
+// In a group the bot hears everything, and answers who calls it.
+func TestChatGroup(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Say(Bob, c.group, "The password of the day is swordfish.")
+		c.pass(time.Minute)
+		c.asked(0)
+		c.want(c.group)
+		c.Mention(Ada, c.group, "what is the password?")
+		c.rest()
+		c.asked(1)
+		if p := c.prompt(0); !strings.Contains(p, "swordfish") || !strings.Contains(p, "Bob: ") || !strings.Contains(p, "Ada: ") {
+			t.Errorf("the prompt is %s", p)
+		}
+		if own := Own(c, c.group); len(own) != 1 || !strings.Contains(own[0], "what is the password?") {
+			t.Errorf("the answer is %q", own)
+		}
+	})
+}
+
+// SE: strangers are told once, politely, and cost nothing.
+func TestChatStranger(t *testing.T) {
+	allowlist := func(cfg *config.Config) { cfg.Access.Direct = config.DirectAllowlist }
+	onEach(t, allowlist, func(c *chatStory) {
+		eve := c.Direct(Eve)
+		c.Say(Eve, eve, "Hello")
+		c.rest()
+		if own := Own(c, eve); len(own) != 1 || !strings.Contains(own[0], "approved") {
+			t.Errorf("a stranger reads %q", own)
+		}
+		c.Say(Eve, eve, "Hello?")
+		c.Mention(Eve, c.group, "Hello??")
+		c.pass(time.Minute)
+		c.rest()
+		if own := Own(c, eve); len(own) != 1 {
+			t.Errorf("then a stranger reads %q", own)
+		}
+		c.want(c.group)
+		c.asked(0)
+	})
+}
+
+// I13, IN-05: bots are not answered, even if somebody has invited them.
+func TestChatBots(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.shutdown()
+		for _, who := range []Who{Robot, Self} {
+			c.cfg.Access.Allow.Users = append(c.cfg.Access.Allow.Users, config.Account(c.Account(who)))
+		}
+		c.start()
+		c.pass(10 * time.Second)
+		c.Mention(Robot, c.group, "Shall we talk for ever?")
+		c.Mention(Self, c.group, "Do I hear myself?")
+		c.orphans = 1 // what it said itself stands there
+		c.pass(time.Minute)
+		c.asked(0)
+		if n := len(c.Requests()); n != 0 {
+			t.Errorf("bots cause %d requests", n)
+		}
+	})
+}
+
+// I1, IN-04: whatever comes twice is answered once.
+func TestChatDuplicates(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.Twice(func() { c.Say(Ada, c.ada, "Hi") })
+		c.pass(time.Minute)
+		c.want(c.ada, "You said: Hi")
+		c.asked(1)
+	})
+}
+
+// ST-11, ST-18, ST-19: what is too long for one message stands in several, in order, each of them once.
+func TestChatLongAnswer(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat(tale+"\n\n", 10_000/len(tale)+1))
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Pace(20 * time.Millisecond), Text(long, ByWord)})
+		c.Say(Ada, c.ada, "Tell me much")
+		c.rest()
+		own := Own(c, c.ada)
+		if len(own) < 3 || bare(strings.Join(own, "")) != bare(long) {
+			t.Errorf("%d messages say %q", len(own), own)
+		}
+	})
+}
+
+// IN-06, IN-09: a later message takes the room. What few words were shown go; what people have begun to read stays,
+// marked. The new answer stands below the new question.
+func TestChatSuperseded(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Text("Well, let me"), Pause(time.Hour)}, Script{Text("Answer B")})
+		c.Say(Ada, c.ada, "Question A")
+		c.read(c.ada, "Well, let me")
+		c.Say(Ada, c.ada, "Question B")
+		c.want(c.ada, "Answer B")
+		c.below(c.ada, "Question B", "Answer B")
+
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Answer D")})
+		c.Say(Ada, c.ada, "Question C")
+		c.read(c.ada, "evening")
+		c.Say(Ada, c.ada, "Question D")
+		c.rest()
+		own := Own(c, c.ada)
+		if len(own) != 3 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], "Interrupted by a newer message.") {
+			t.Errorf("people read %q", own)
+		}
+		c.below(c.ada, "Question D", "Answer D")
+		if p := c.prompt(3); !strings.Contains(p, "Question C") || !strings.Contains(p, "quick brown fox") {
+			t.Errorf("the prompt is %s", p)
+		}
+	})
+}
+
+// below wants a message that says one thing right below one that says another.
+func (c *chatStory) below(in Place, above, below string) {
+	c.Helper()
+	all := c.Sees(in)
+	for i, m := range all[1:] {
+		if m.Own && m.Text == below && strings.Contains(all[i].Text, above) {
+			return
+		}
+	}
+	c.Errorf("%q does not stand below %q: %+v", below, above, all)
+}
+
+// In a group questions wait for each other, and none is lost.
+func TestChatQueue(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(slowly(tale))
+		c.Mention(Ada, c.group, "first")
+		c.pass(5 * time.Second)
+		c.Mention(Bob, c.group, "second")
+		c.rest()
+		own := Own(c, c.group)
+		if len(own) != 2 || own[0] != tale || !strings.Contains(own[1], "second") {
+			t.Errorf("people read %q", own)
+		}
+	})
+}
+
+func TestChatStop(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)})
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "evening")
+		said := time.Now()
+		c.Say(Ada, c.ada, "/stop")
+		c.read(c.ada, "Stopped.")
+		if took := time.Since(said); took > 3*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if end := c.model.Requests()[0].Cancelled; end.IsZero() || end.Sub(said) > time.Second {
+			t.Errorf("the model was cancelled at %v, stop was said at %v", end, said)
+		}
+		c.rest()
+		c.asked(1)
+		c.Say(Ada, c.ada, "Go on")
+		c.read(c.ada, "You said: Go on")
+	})
+}
+
+// IN-10, I14: a process that dies in mid-answer leaves a message that the next one brings to its end.
+func TestChatCrash(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, slowly(tale))
+		c.Say(Ada, c.ada, "Tell me")
+		c.read(c.ada, "evening")
+		c.crash()
+		c.start()
+		c.want(c.ada, tale)
+		c.asked(2)
+		if versions := c.Sees(c.ada)[1].Versions; versions[len(versions)-2].Text != fox {
+			t.Errorf("it was shown in steps: %+v", versions)
+		}
+	})
+}
+
+// WB-10: an answer within the grace is finished; another is adopted by the next life.
+func TestChatShutdown(t *testing.T) {
+	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatStory) {
+		bob := c.Direct(Bob)
+		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if nobody is in a hurry.", ByWord)})
+		c.Say(Bob, bob, "Short")
+		c.read(bob, "This is done")
+		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text(tale)})
+		c.Say(Ada, c.ada, "Endless")
+		c.read(c.ada, "evening")
+		c.shutdown()
+		if own := Own(c, bob); len(own) != 1 || !strings.HasSuffix(own[0], "hurry.") {
+			t.Errorf("within the grace %q was shown", own)
+		}
+		c.start()
+		c.want(c.ada, tale)
+		c.asked(3)
+	})
+}
+
+// ST-02, ST-04, ST-05, ST-06, ST-07: whatever becomes of one request, the answer stands there once, whole.
+func TestChatFaults(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"1 s at the create":       {Op: progressive.Post, Hold: time.Second},
+		"33 s at the create":      {Op: progressive.Post, Hold: 33 * time.Second},
+		"1 s at an edit":          {Op: progressive.Edit, Nth: 1, Hold: time.Second},
+		"33 s at an edit":         {Op: progressive.Edit, Nth: 1, Hold: 33 * time.Second},
+		"a lost create":           {Op: progressive.Post, Lost: true},
+		"a create that broke":     {Op: progressive.Post, Dropped: true},
+		"a lost edit":             {Op: progressive.Edit, Nth: 1, Lost: true},
+		"an edit that broke":      {Op: progressive.Edit, Nth: 1, Dropped: true},
+		"502 at the create":       {Op: progressive.Post, BadGateway: true},
+		"502 at an edit":          {Op: progressive.Edit, Nth: 1, BadGateway: true},
+		"a slow create":           {Op: progressive.Post, Delay: 5 * time.Second},
+		"a slow edit":             {Op: progressive.Edit, Nth: 1, Delay: 5 * time.Second},
+		"an edit never answered":  {Op: progressive.Edit, Nth: 1, Mute: 40 * time.Second},
+		"a create never answered": {Op: progressive.Post, Mute: 40 * time.Second},
+		"nobody knows of typing":  {Op: progressive.Typing, Lost: true},
+		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.Spoil(f)
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.wantOnce(f, tale)
+			})
+		})
+	}
+}
+
+// wantOnce wants the answer there once, beside what an unavoidable orphan says.
+func (c *chatStory) wantOnce(f Fault, text string) {
+	c.Helper()
+	c.rest()
+	own := Own(c, c.ada)
+	if c.site.orphans && f.Op == progressive.Post && (f.Lost || f.Mute > 0) && len(own) == 2 {
+		c.orphans = 1 // TR-12: short, and above
+		own = own[1:]
+	}
+	if len(own) != 1 || own[0] != text {
+		c.Errorf("people read %q", own)
+	}
+}
+
+// ST-04, ST-06, ST-07: the same at the last word, with which the whole answer would be lost.
+func TestChatFaultsAtTheEnd(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"1 s":        {Op: progressive.Edit, Hold: time.Second},
+		"33 s":       {Op: progressive.Edit, Hold: 33 * time.Second},
+		"lost":       {Op: progressive.Edit, Lost: true},
+		"broken":     {Op: progressive.Edit, Dropped: true},
+		"502":        {Op: progressive.Edit, BadGateway: true},
+		"unanswered": {Op: progressive.Edit, Mute: 40 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")})
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "twice.")
+				c.pass(5 * time.Second)
+				c.Spoil(f)
+				c.want(c.ada, tale+" The end.")
+			})
+		})
+	}
+}
+
+// ST-27: a short answer is posted once, at its end: there is nothing to edit. Where no nonce tells whether it arrived, it
+// is sent once more, marked.
+func TestChatFaultsAtTheOnlyRequest(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"33 s":         {Op: progressive.Post, Hold: 33 * time.Second},
+		"lost":         {Op: progressive.Post, Lost: true},
+		"broken":       {Op: progressive.Post, Dropped: true},
+		"502":          {Op: progressive.Post, BadGateway: true},
+		"done and 502": {Op: progressive.Post, BadGateway: true, Lost: true},
+		"unanswered":   {Op: progressive.Post, Mute: 40 * time.Second},
+		"slow":         {Op: progressive.Post, Delay: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.Spoil(f)
+				c.model.Queue(Script{Text("Yes.")})
+				c.Say(Ada, c.ada, "Is it so?")
+				c.wantOnceOrMarked(f, "Yes.")
+			})
+		})
+	}
+}
+
+// wantOnceOrMarked wants the answer there once. After a last create of unknown outcome, where no nonce tells, it is marked,
+// and stands below the first one if that arrived.
+func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
+	c.Helper()
+	c.rest()
+	want := []string{text}
+	if arrived := f.Lost || f.Mute > 0; c.site.orphans && (arrived || f.Dropped || f.BadGateway) {
+		want = []string{text + "\n\n" + progressive.Repetition}
+		if arrived {
+			c.orphans = 1 // it is shown, but nobody knows under which id
+			want = []string{text, want[0]}
+		}
+	}
+	if own := Own(c, c.ada); !slices.Equal(own, want) {
+		c.Errorf("people read %q; want %q", own, want)
+	}
+}
+
+// ST-27, connectors.telegram.ambiguous: skip. A last word of unknown fate is not sent again, and the log says so.
+func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
+	skip := func(cfg *config.Config) { cfg.Connectors.Telegram.Ambiguous = config.AmbiguousSkip }
+	for name, f := range map[string]Fault{
+		"done":     {Op: progressive.Post, BadGateway: true, Lost: true},
+		"not done": {Op: progressive.Post, BadGateway: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, sites()[0], skip, func(c *chatStory) {
+				c.orphans = 1
+				c.Spoil(f)
+				c.model.Queue(Script{Text("Yes.")})
+				c.Say(Ada, c.ada, "Is it so?")
+				c.rest()
+				var want []string
+				if f.Lost {
+					want = []string{"Yes."}
+				}
+				if own := Own(c, c.ada); !slices.Equal(own, want) {
+					c.Errorf("people read %q; want %q", own, want)
+				}
+				if !strings.Contains(c.log.String(), "part of the answer may not have been shown") {
+					c.Error("the log does not tell")
+				}
+			})
+		})
+	}
+}
+
+// ST-21: a moderator removes an answer while it is written. It ends there, is remembered as stopped, and is not posted again.
+func TestChatRemoved(t *testing.T) {
+	for name, script := range map[string]Script{
+		"and it goes on":             slowly(tale),
+		"and only the end is to say": {Text(tale), Pause(20 * time.Second), Text(" The end.")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.model.Queue(script)
+				c.Say(Ada, c.ada, "Tell me")
+				c.read(c.ada, "Once upon a time")
+				c.Remove(c.ada, c.Sees(c.ada)[1])
+				c.rest()
+				if own := Own(c, c.ada); len(own) > 0 {
+					t.Errorf("people read %q", own)
+				}
+				posts := 0
+				for _, q := range c.Requests() {
+					if q.Create {
+						posts++
+					}
+				}
+				if posts != 1 {
+					t.Errorf("it was posted %d times", posts)
+				}
+				run, err := c.node.store.Run(c.Context(), chat.RunID(c.rooms()[0])+"#1")
+				c.must(err)
+				said, err := c.node.store.Memory(c.Context(), run.Said())
+				c.must(err)
+				if run.Outcome.Status != answer.Stopped || !said.Interrupted || !strings.Contains(said.Text, "Once upon") || !strings.HasSuffix(said.Text, "_(Stopped.)_") {
+					t.Errorf("it ended %+v, remembered is %+v", run.Outcome, said)
+				}
+				c.forgotten = map[string]bool{run.Shown[0].ID: true}
+			})
+		})
+	}
+}
+
+// ST-23: Telegram refuses the last edit of an answer for good, or fails at each edit of it. The answer goes into a new
+// message within seconds, and the next question in the room does not wait for it.
+func TestChatLastEditIsRefused(t *testing.T) {
+	for name, f := range map[string]Fault{
+		"with unknown words": {Op: progressive.Edit, Refused: true},
+		"with 502":           {Op: progressive.Edit, BadGateway: true, Lasting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			on(t, sites()[0], nil, func(c *chatStory) {
+				c.model.Queue(Script{Text(tale), Pause(20 * time.Second), Text(" The end.")}, Script{Text("Answer B")})
+				c.Mention(Ada, c.group, "Tell me")
+				c.read(c.group, "twice.")
+				c.pass(5 * time.Second)
+				f.In = c.group
+				c.Spoil(f)
+				c.Mention(Bob, c.group, "And me?")
+				c.pass(50 * time.Second)
+				if own := Own(c, c.group); !slices.Equal(own, []string{tale + " The end.", "Answer B"}) {
+					t.Errorf("people read %q", own)
+				}
+			})
+		})
+	}
+}
+
+// LM-14: why there is no answer is said in a sentence, which is no part of the next prompt.
+func TestChatModelFails(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		c.model.Queue(Script{Status(401, "")})
+		c.Say(Ada, c.ada, "Hi")
+		c.want(c.ada, llm.NoProvider.Sentence())
+		c.model.Queue(Script{Text(fox), Cut()})
+		c.Say(Ada, c.ada, "Again")
+		c.rest()
+		if own := Own(c, c.ada); len(own) != 2 || !strings.HasPrefix(own[1], fox) || !strings.Contains(own[1], llm.ProviderIssue.Sentence()) {
+			t.Errorf("people read %q", own)
+		}
+		if strings.Contains(c.prompt(1), llm.NoProvider.Sentence()) {
+			t.Errorf("a failure is part of the prompt: %s", c.prompt(1))
+		}
+	})
+}
+
+// ST-03: a chat that has to wait holds nobody else up.
+func TestChatLongHold(t *testing.T) {
+	onEach(t, nil, func(c *chatStory) {
+		bob := c.Direct(Bob)
+		c.Spoil(Fault{Op: progressive.Edit, In: c.ada, Nth: 1, Hold: 300 * time.Second})
+		c.model.Queue(slowly(tale), slowly(tale))
+		c.Say(Ada, c.ada, "Tell me")
+		c.pass(5 * time.Second)
+		c.Say(Bob, bob, "Tell me too")
+		asked := time.Now()
+		c.read(bob, "twice.")
+		if took := time.Since(asked); took > 16*time.Second {
+			t.Errorf("the other answer took %v", took)
+		}
+		if own := Own(c, c.ada); own[0] == tale {
+			t.Error("nothing held the first one up")
+		}
+		c.want(c.ada, tale)
+	})
+}

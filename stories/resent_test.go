@@ -1,0 +1,82 @@
+package stories_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"parley/config"
+	. "parley/models/modelfake"
+	"parley/sim"
+)
+
+// forgets has the page forget a conversation.
+func (s *story) forgets(id string) {
+	s.Helper()
+	r, err := http.NewRequestWithContext(s.Context(), http.MethodDelete, s.browser.Base+"/api/conversations/"+id, nil)
+	s.must(err)
+	resp, err := s.browser.HTTP.Do(r)
+	s.must(err)
+	s.must(resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		s.Fatalf("to forget is %d", resp.StatusCode)
+	}
+}
+
+// IN-17: a page that sends a message again whose conversation was forgotten meanwhile gets no second answer, also from the next
+// process, and nothing of the first; what it sends then is answered.
+func TestResentAfterItWasForgotten(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		id := s.open()
+		s.all(s.send(id, "k1", "Hello"))
+		s.forgets(id)
+		s.shutdown()
+		s.start()
+		if end := s.all(s.send(id, "k1", "Hello")); *end.FullText != "" || end.NoResponse != "ignored" {
+			t.Errorf("sent again it ends with %s", end.Raw)
+		}
+		time.Sleep(time.Minute)
+		if n := len(s.model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+		if end := s.all(s.send(id, "k2", "Hello")); *end.FullText == "" {
+			t.Errorf("a new message ends with %s", end.Raw)
+		}
+		s.looks = append(s.looks, func(e *sim.Evidence) []string {
+			e.Seen, e.Accepted = nil, nil // what was said first is not remembered
+			return nil
+		})
+	})
+}
+
+// WB-13: who comes back to an answer finds it, however many messages there were, also after its end; a new one has to wait.
+func TestRejoiningAtTheLimit(t *testing.T) {
+	tell(t, func(cfg *config.Config) {
+		cfg.Web.Limits.MessagesPerMinute = 1
+		cfg.Limits.Person = quotaOf(1, 0)
+	}, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})
+		first := s.send(c, "m1", "Tell me")
+		s.until(first, "brown")
+		first.Close()
+		for range 3 {
+			again := s.send(c, "m1", "Tell me")
+			s.until(again, "brown")
+			again.Close()
+		}
+		st, err := s.browser.Send(s.Context(), c, "m2", "And now?")
+		s.must(err)
+		if st.Status != http.StatusTooManyRequests {
+			t.Errorf("a new message is answered %d", st.Status)
+		}
+		for range 2 {
+			if got := *s.all(s.send(c, "m1", "Tell me")).FullText; got != fox {
+				t.Errorf("it ends with %q", got)
+			}
+		}
+		if n := len(s.model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package stories_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+// ST-28: after a restart, planned or not, the first text comes within 1.5 s, as what was spent is known and not assumed. At most
+// one request is refused.
+func TestFirstTextAfterARestart(t *testing.T) {
+	for name, stop := range map[string]func(*chatStory){"planned": func(c *chatStory) { c.shutdown() }, "crash": func(c *chatStory) { c.crash() }} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, nil, func(c *chatStory) {
+				c.cfg.Shutdown.Grace = time.Second
+				c.model.Queue(slowly(tale))
+				c.Say(Ada, c.ada, "Tell me")
+				c.pass(time.Minute)
+				for range 3 {
+					c.model.Queue(Script{Pace(time.Hour), Text(fox, ByWord)}, Script{Text(fox)})
+					c.Say(Ada, c.ada, "And now?")
+					c.pass(3 * time.Second)
+					stop(c)
+					begun := time.Now()
+					before := len(Own(c, c.ada))
+					c.start()
+					for !slices.Contains(Own(c, c.ada)[before:], fox) && time.Since(begun) < time.Minute {
+						c.pass(50 * time.Millisecond)
+					}
+					if took := time.Since(begun); took > 1500*time.Millisecond {
+						c.Errorf("the text came after %v", took)
+					}
+					c.pass(10 * time.Second)
+				}
+				refused := 0
+				for _, q := range c.Requests() {
+					if q.Hold > 0 {
+						refused++
+					}
+				}
+				if refused > 1 {
+					c.Errorf("%d requests were refused", refused)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package stories_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/config"
+	"parley/core/answer"
+	. "parley/models/modelfake"
+	"parley/sim"
+)
+
+// The page is asked which of two tracks is meant while the answer goes on, says so by a press or in writing, and gets the track
+// as a file: in the same stream, also when it joined late, and after a reload.
+func TestChooseAndHearOnThePage(t *testing.T) {
+	for name, choose := range map[string]func(*story, string, answer.Choices) *sim.Stream{
+		"pressed": func(s *story, id string, o answer.Choices) *sim.Stream {
+			st, err := s.browser.Choose(s.Context(), id, o, 1)
+			s.must(err)
+			return st
+		},
+		"written":  func(s *story, id string, o answer.Choices) *sim.Stream { return s.send(id, "k2", o.Options[1]) },
+		"numbered": func(s *story, id string, _ answer.Choices) *sim.Stream { return s.send(id, "k2", "2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			for _, track := range []string{"blue_train.wav", "blue_moon.wav"} {
+				if err := os.WriteFile(filepath.Join(folder, track), []byte("RIFF"+track), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tell(t, func(cfg *config.Config) { cfg.Plugins.Player.Folder = folder }, func(s *story) {
+				s.model.Queue(Script{Text("Sure."), ToolCall("c1", "PLAY_MUSIC", `{"title":"blue"}`)}, Script{Pause(time.Second), Text(enjoy)})
+				id := s.open()
+				early := s.send(id, "k1", "Play something blue")
+				offer := s.offered(early)
+				time.Sleep(time.Second)
+				late := s.send(id, "k1", "Play something blue")
+				if again := s.offered(late); again.ID != offer.ID || len(offer.Options) != 2 {
+					s.Errorf("who joins is offered %+v, not %+v", again, offer)
+				}
+				if end := s.all(choose(s, id, offer)); end.NoResponse != "ignored" || *end.FullText != "" || end.MessageID != "" {
+					s.Errorf("the choice ends with %s", end.Raw)
+				}
+				done := s.heard(id, early)
+				s.heard(id, late)
+				line := offer.Options[1]
+				if name == "numbered" {
+					line = "2"
+				}
+				s.wantsChosen(id, line, done)
+				if name != "pressed" { // WB-05: what is sent twice is heard once
+					if again := s.all(s.send(id, "k2", line)); again.NoResponse != "ignored" {
+						s.Errorf("the same line again ends with %s", again.Raw)
+					}
+				}
+			})
+		})
+	}
+}
+
+// offered reads a stream until there is something to choose.
+func (s *story) offered(st *sim.Stream) answer.Choices {
+	s.Helper()
+	for {
+		e, err := st.Next()
+		s.must(err)
+		if e.Kind == "choices" && e.Choices != nil {
+			return *e.Choices
+		}
+	}
+}
+
+// heard reads the rest of an answer in which something was chosen and a track came, and returns its end.
+func (s *story) heard(id string, st *sim.Stream) sim.Event {
+	s.Helper()
+	events, err := st.All()
+	s.must(err)
+	over, live := false, ""
+	for _, e := range events {
+		over = over || e.Kind == "choices" && e.Choices == nil
+		if e.Type == "tool" && len(e.Files) == 1 {
+			live = e.Files[0].URL
+		}
+	}
+	done := events[len(events)-1]
+	if !over || !strings.HasPrefix(live, "data:audio/wav;base64,") || done.Interrupted || done.NoResponse != "" || len(done.Files) != 1 ||
+		!strings.HasPrefix(*done.FullText, "Sure.") || !strings.HasSuffix(*done.FullText, enjoy) {
+		s.Fatalf("over: %v; live %q; it ended with %s", over, live, done.Raw)
+	}
+	if got, err := s.browser.Load(s.Context(), done.Files[0].URL); err != nil || got != live {
+		s.Errorf("the file is %q, and was %q, %v", got, live, err)
+	}
+	return done
+}
+
+// wantsChosen compares a reload with what was told: the choice stands above the answer that asked.
+func (s *story) wantsChosen(id, line string, done sim.Event) {
+	s.Helper()
+	lines, err := s.browser.Reload(s.Context(), id)
+	s.must(err)
+	if len(lines) != 3 || lines[1].Role != "user" || lines[1].Text != line || lines[2].Text != *done.FullText || lines[2].ID != done.MessageID ||
+		strings.Contains(lines[1].ClientMessageID, "/") {
+		s.Fatalf("a reload shows %+v", lines)
+	}
+	var tool sim.Event
+	s.must(json.Unmarshal(lines[2].Tools[0], &tool))
+	if len(tool.Files) != 1 || tool.Files[0] != done.Files[0] {
+		s.Errorf("the call shows %+v, not %+v", tool.Files, done.Files)
+	}
+}

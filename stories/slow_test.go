@@ -1,0 +1,72 @@
+package stories_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+)
+
+const once = "🔁 The server of “so what” is not responding; trying again…"
+
+// slowMusic is a track whose server answers with the second try.
+func (s *story) slowMusic() {
+	first := true
+	Serve(s.T, s.listen("music.test:80"), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if first {
+			first = false
+			<-r.Context().Done()
+		}
+	}))
+	s.model.Queue(plays("so what")...)
+}
+
+// ST-16: a server that is slow to answer is tried once more. People are told so where the status stood before, and what
+// came of it takes the place of that.
+func TestSlowServerInChat(t *testing.T) {
+	onEach(t, func(cfg *config.Config) {
+		withMusic(cfg)
+		cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff
+	}, func(c *chatStory) {
+		c.slowMusic()
+		c.Say(Ada, c.ada, "Play something")
+		c.read(c.ada, "Enjoy")
+		c.rest()
+		want := []string{letMe, paragraphs(letMe, settling), paragraphs(letMe, once), paragraphs(letMe, playing), paragraphs(letMe, playing, enjoy)}
+		if diff := cmp.Diff(want, steps(c.Sees(c.ada)[1])); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// The page replaces it in the text, and says it once in a frame of its own, for who shows nothing before the end: that is
+// what a script in a terminal tells.
+func TestSlowServerOnThePage(t *testing.T) {
+	tell(t, withMusic, func(s *story) {
+		s.slowMusic()
+		stream := s.send(s.open(), "k1", "Play something")
+		s.until(stream, settling)
+		rest, err := stream.All()
+		s.must(err)
+		var frames []string
+		for _, e := range rest {
+			if e.Type != "tool" {
+				frames = append(frames, e.Raw)
+			}
+		}
+		want := []string{
+			`{"type":"status","text":"` + once + `","kind":"update"}`,
+			`{"type":"token","fullText":"` + letMe + `\n\n` + once + `"}`,
+			`{"type":"token","fullText":"` + letMe + `\n\n` + playing + `"}`,
+			`{"type":"token","text":"\n\n` + enjoy + `"}`,
+			`{"type":"done","fullText":"` + letMe + `\n\n` + playing + `\n\n` + enjoy + `","messageId":"` + rest[len(rest)-1].MessageID +
+				`","agentName":"Parley","actionCallbackHistory":["` + settling + `","` + once + `","` + playing + `"]}`,
+		}
+		if diff := cmp.Diff(want, frames); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,451 @@
+package stories_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley"
+	"parley/backends/sqlite"
+	"parley/backends/sqlite/sqlitetest"
+	"parley/config"
+	"parley/connectors"
+	"parley/core"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/quota"
+	"parley/models/modelfake"
+	"parley/progressive"
+	"parley/sim"
+)
+
+const (
+	secretKey = "sk-story-0123456789abcdef"
+	modelAt   = "model.test:80"
+	webAt     = "127.0.0.1:8080"
+)
+
+// story is a whole gateway with fakes of everything around it, in a bubble where hours take milliseconds.
+type story struct {
+	*testing.T
+	net       *sim.Net
+	model     *modelfake.Server
+	browser   *sim.Browser
+	cfg       config.Config
+	log       sim.Log
+	events    events
+	extra     sim.Evidence // what other fakes have to tell
+	secrets   []string
+	servers   []string                                                             // that a crash cuts off, beside the model
+	looks     []func(*sim.Evidence) []string                                       // what else is wrong at the end
+	openStore func(context.Context, string, sqlite.Options) (*sqlite.Store, error) // nil is sqlite.Open
+	fuse      atomic.Pointer[fuse]                                                 // counts the moments between two effects; nil is none
+	down      atomic.Pointer[string]                                               // the address where connections are refused; nil is none
+
+	node     *node
+	store    atomic.Pointer[witness] // of this life, from its beginning
+	mu       sync.Mutex              // guards what the stores of all lives witnessed
+	accepted map[chat.MemoryID]chat.RoomID
+	answers  map[chat.MemoryID]chat.RunID // what was to become of them
+	deleted  []chat.MemoryID
+}
+
+// node is one life of the gateway.
+type node struct {
+	*parley.Gateway
+	stop  context.CancelFunc
+	ended chan error
+	store *witness
+}
+
+// tell plays a story and checks every invariant at its end.
+func tell(t *testing.T, edit func(*config.Config), play func(*story)) {
+	t.Helper()
+	tellIn(t, func(s *story) {
+		if edit != nil {
+			edit(&s.cfg)
+		}
+	}, play)
+}
+
+// tellIn plays a story in a world that has other things in it too: prepare adds them before the gateway starts.
+func tellIn(t *testing.T, prepare, play func(*story)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}
+		s.model = modelfake.New(modelfake.Options{Key: secretKey})
+		stopModel := s.model.Serve(s.listen(modelAt))
+		cfg, err := config.Default(func(string) (string, bool) { return "", false })
+		s.must(err)
+		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
+		cfg.Models.Large.Model = modelfake.DefaultModel
+		cfg.Store = config.DSN("sqlite:" + sqlitetest.Path(t))
+		cfg.Web.Limits = config.Limits{}
+		s.cfg, s.secrets = cfg, []string{secretKey}
+		prepare(s)
+		client := &http.Client{Transport: &http.Transport{DialContext: s.net.Dial}}
+		s.browser = &sim.Browser{HTTP: client, Base: "http://" + webAt}
+		s.start()
+		play(s)
+		s.end()
+		client.CloseIdleConnections()
+		stopModel()
+	})
+}
+
+func (s *story) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%v\nlog:\n%s", err, s.log.String())
+	}
+}
+
+func (s *story) listen(address string) net.Listener {
+	l, err := s.net.Listen("tcp", address)
+	s.must(err)
+	return l
+}
+
+// start lives a new life on the same store.
+func (s *story) start() {
+	s.Helper()
+	n := &node{ended: make(chan error, 1)}
+	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
+		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
+		Wrap: func(st core.Store) core.Store {
+			n.store = &witness{Store: st, story: s}
+			s.store.Store(n.store)
+			return n.store
+		},
+	})
+	s.must(err)
+	ctx, cancel := context.WithCancel(s.Context())
+	n.Gateway, n.stop = g, cancel
+	go func() { n.ended <- g.Run(ctx) }()
+	s.node = n
+}
+
+// dial reaches the world, while this life lasts.
+func (n *node) dial(s *story) connectors.Dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if err := n.store.alive(); err != nil {
+			return nil, err
+		}
+		if down := s.down.Load(); down != nil && *down == address {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		}
+		return s.net.Dial(ctx, network, address)
+	}
+}
+
+// refuse breaks all connections to address and refuses new ones, until it is called with another address.
+func (s *story) refuse(address string) {
+	s.down.Store(&address)
+	if address != "" {
+		s.net.Cut(address)
+	}
+}
+
+// shutdown ends this life as SIGTERM would.
+func (s *story) shutdown() {
+	s.Helper()
+	s.node.stop()
+	s.must(<-s.node.ended)
+}
+
+// crash ends this life as SIGKILL would: from now on nothing it does has any effect on what outlives it.
+func (s *story) crash() {
+	s.node.store.die()
+	s.net.Cut(webAt)
+	for _, server := range append(s.servers, modelAt) {
+		s.net.Cut(server)
+	}
+	s.node.stop()
+	<-s.node.ended
+}
+
+// end collects the evidence and holds it against the invariants.
+func (s *story) end() {
+	s.Helper()
+	synctest.Wait()
+	e := s.extra
+	e.Accepted, e.Deleted = s.witnessed()
+	seen := map[chat.RunID]bool{}
+	for _, room := range s.rooms() {
+		recent, err := s.node.store.Recent(s.Context(), room, chat.Said, 0, 1000)
+		s.must(err)
+		for n := 1; n <= len(recent)+10; n++ {
+			id := chat.RunID(fmt.Sprintf("%s#%d", room, n))
+			if run, err := s.node.store.Run(s.Context(), id); err == nil && !seen[id] {
+				seen[id] = true
+				e.Runs = append(e.Runs, run)
+			}
+		}
+	}
+	e.Stored = func(id chat.MemoryID) (chat.Memory, bool) {
+		m, err := s.node.store.Memory(s.Context(), id)
+		return m, err == nil
+	}
+	e.Seen = append(e.Seen, s.browser.Seen()...)
+	for _, r := range s.model.Rejected() {
+		e.Refused = append(e.Refused, fmt.Sprintf("model request %d: %s", r.Number, r.Rejected))
+	}
+	e.Leaks = append(e.Leaks, sim.Leak("the log", s.log.String(), s.secrets...)...)
+	var wrong []string
+	for _, look := range s.looks {
+		wrong = append(wrong, look(&e)...)
+	}
+	wrong = append(wrong, e.Check()...) // read before the store closes
+	s.shutdown()
+	for _, w := range wrong {
+		s.Errorf("%s", w)
+	}
+	if s.Failed() {
+		s.Logf("log:\n%s", s.log.String())
+	}
+}
+
+// witnessed are the messages that were accepted, and those that were deleted with what was to become of them.
+func (s *story) witnessed() (accepted []chat.MemoryID, deleted map[chat.MemoryID]chat.RunID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	deleted = map[chat.MemoryID]chat.RunID{}
+	for _, id := range s.deleted {
+		deleted[id] = s.answers[id]
+	}
+	return slices.Sorted(maps.Keys(s.accepted)), deleted
+}
+
+func (s *story) rooms() []chat.RoomID {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Compact(slices.Sorted(maps.Values(s.accepted)))
+}
+
+// open starts a conversation on the web.
+func (s *story) open() string {
+	s.Helper()
+	id, err := s.browser.Open(s.Context())
+	s.must(err)
+	s.secrets = append(s.secrets, id) // SE-20: it is all that it takes to read the conversation
+	return id
+}
+
+// send says something on the web.
+func (s *story) send(conversation, key, text string) *sim.Stream {
+	s.Helper()
+	st, err := s.browser.Send(s.Context(), conversation, key, text)
+	s.must(err)
+	if st.Status != http.StatusOK {
+		s.Fatalf("send %q: %d %s", text, st.Status, st.Body)
+	}
+	return st
+}
+
+// all reads a stream to its end and returns its last frame.
+func (s *story) all(st *sim.Stream) sim.Event {
+	s.Helper()
+	events, err := st.All()
+	s.must(err)
+	if len(events) == 0 || events[len(events)-1].Type != "done" {
+		s.Fatalf("the stream ended without done: %v", events)
+	}
+	return events[len(events)-1]
+}
+
+// until reads a stream until its text holds part.
+func (s *story) until(st *sim.Stream, part string) {
+	s.Helper()
+	for !strings.Contains(st.Text(), part) {
+		_, err := st.Next()
+		s.must(err)
+	}
+}
+
+// witness sees what the runtime is told to be safe, and can die.
+type witness struct {
+	core.Store
+	story *story
+	mu    sync.Mutex
+	dead  bool
+}
+
+func (w *witness) die() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dead = true
+}
+
+func (w *witness) alive() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		return chat.ErrCrashed
+	}
+	return nil
+}
+
+// effect makes one change to what outlives the process, unless it dies right before; it may die right after.
+func (w *witness) effect(f func() error) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	w.story.moment()
+	if err := w.alive(); err != nil {
+		return err
+	}
+	err := f()
+	w.story.moment()
+	return cmp.Or(w.alive(), err)
+}
+
+// moment is one at which the process may die.
+func (s *story) moment() {
+	if f := s.fuse.Load(); f != nil {
+		f.moment()
+	}
+}
+
+// Keep implements connectors.StateStore: what connectors store dies with the process too.
+func (w *witness) Keep(ctx context.Context, name, value string) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.(connectors.StateStore).Keep(ctx, name, value)
+}
+
+// Kept implements connectors.StateStore.
+func (w *witness) Kept(ctx context.Context, name string) (string, error) {
+	return w.Store.(connectors.StateStore).Kept(ctx, name)
+}
+
+func (w *witness) Accept(ctx context.Context, m chat.Message, j chat.JoinRule) (acc chat.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Accept(ctx, m, j)
+		w.story.mu.Lock()
+		defer w.story.mu.Unlock()
+		if err == nil && acc.Run != "" {
+			w.story.accepted[acc.Memory], w.story.answers[acc.Memory] = m.Room, acc.Run
+		}
+		return err
+	})
+	return acc, err
+}
+
+func (w *witness) Forget(ctx context.Context, id chat.MemoryID) error {
+	return w.effect(func() error {
+		err := w.Store.Forget(ctx, id)
+		w.story.mu.Lock()
+		defer w.story.mu.Unlock()
+		if err == nil {
+			w.story.deleted = append(w.story.deleted, id)
+		}
+		return err
+	})
+}
+
+func (w *witness) Start(ctx context.Context, id chat.RunID, owner string) (run chat.Run, err error) {
+	err = w.effect(func() error {
+		run, err = w.Store.Start(ctx, id, owner)
+		return err
+	})
+	return run, err
+}
+
+func (w *witness) Note(ctx context.Context, id chat.RunID, e chat.Epoch, n chat.Note) error {
+	return w.effect(func() error { return w.Store.Note(ctx, id, e, n) })
+}
+
+func (w *witness) Finish(ctx context.Context, id chat.RunID, e chat.Epoch, o answer.Outcome, m chat.Memory) error {
+	return w.effect(func() error { return w.Store.Finish(ctx, id, e, o, m) })
+}
+
+func (w *witness) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
+	return w.effect(func() error { return w.Store.Revise(ctx, id, text, files) })
+}
+
+func (w *witness) Reopen(ctx context.Context, id chat.RunID) error {
+	return w.effect(func() error { return w.Store.Reopen(ctx, id) })
+}
+
+func (w *witness) Ask(ctx context.Context, q chat.Question) error {
+	return w.effect(func() error { return w.Store.Ask(ctx, q) })
+}
+
+func (w *witness) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (acc chat.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Choose(ctx, id, option, in, payer)
+		return err
+	})
+	return acc, err
+}
+
+func (w *witness) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
+	err = w.effect(func() error {
+		acc, err = w.Store.Retire(ctx, id)
+		return err
+	})
+	return acc, err
+}
+
+func (w *witness) Withdraw(ctx context.Context, in chat.RoomID, of chat.RunID) error {
+	return w.effect(func() error { return w.Store.Withdraw(ctx, in, of) })
+}
+
+func (w *witness) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
+	err = w.effect(func() error {
+		over, err = w.Store.Spend(ctx, day, charges...)
+		return err
+	})
+	return over, err
+}
+
+func (w *witness) Beat(ctx context.Context, owner string, until time.Time) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Beat(ctx, owner, until)
+}
+
+func (w *witness) Leave(ctx context.Context, owner string) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.Store.Leave(ctx, owner)
+}
+
+func (w *witness) RetryRun(ctx context.Context, id chat.RunID) error {
+	return w.effect(func() error { return w.Store.RetryRun(ctx, id) })
+}
+
+func (w *witness) windows() progressive.Windows { return w.Store.(progressive.Windows) }
+
+func (w *witness) BeginWindows(ctx context.Context) (progressive.SavedWindows, error) {
+	return w.windows().BeginWindows(ctx)
+}
+
+func (w *witness) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
+	if err := w.alive(); err != nil {
+		return err
+	}
+	return w.windows().SaveWindows(ctx, changed, end)
+}
+
+func (w *witness) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
+	w.windows().WithCommits(take)
+}

@@ -1,0 +1,159 @@
+package stories_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "parley/connectors/connectortest"
+	"parley/connectors/connectortest/telegramworld"
+
+	. "parley/models/modelfake"
+	"parley/progressive"
+)
+
+func onTelegram(t *testing.T, play func(*chatStory, *telegramworld.World)) {
+	t.Helper()
+	on(t, sites()[0], nil, func(c *chatStory) { play(c, c.World.(*telegramworld.World)) })
+}
+
+// IN-01: what the server did not hear to be safe comes again, also to the next life.
+func TestTelegramTellsAgainAfterCrash(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		c.Say(Ada, c.ada, "Hi")
+		c.want(c.ada, "You said: Hi")
+		last := w.Fake.Updates()[0].ID
+		c.crash()
+		w.Fake.Redeliver(last)
+		c.start()
+		c.pass(time.Minute)
+		c.Say(Ada, c.ada, "Are you there?")
+		c.want(c.ada, "You said: Hi", "You said: Are you there?")
+		c.asked(2)
+	})
+}
+
+// TR-19: somebody else polls for a while. Nothing is lost, nothing is answered twice.
+func TestTelegramPollConflict(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		client := &http.Client{Transport: &http.Transport{DialContext: c.net.Dial, DisableKeepAlives: true}}
+		for n := range 4 {
+			ctx, cancel := context.WithTimeout(c.Context(), 5*time.Second)
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://telegram.test/bot"+w.Fake.Token()+"/getUpdates?timeout=5", nil)
+			c.must(err)
+			if n == 1 {
+				c.Say(Ada, c.ada, "Hi")
+			}
+			if resp, err := client.Do(req); err == nil {
+				c.must(resp.Body.Close())
+			}
+			cancel()
+		}
+		c.pass(5 * time.Minute)
+		c.want(c.ada, "You said: Hi")
+		if !strings.Contains(c.log.String(), "another process") {
+			t.Error("nobody was told")
+		}
+	})
+}
+
+// TR-24: the group gets another id in mid-answer. The answer goes on there, and the room remembers.
+func TestTelegramMigration(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		c.model.Queue(slowly(tale))
+		c.Mention(Ada, c.group, "tell us a tale")
+		c.read(c.group, "Once upon a time")
+		old := c.group
+		w.Migrate()
+		c.group = c.Group()
+		c.want(c.group, tale)
+		if left := Own(c, old); len(left) != 1 || !strings.HasPrefix(tale, left[0]) {
+			t.Errorf("under its old id the group reads %q", left)
+		}
+		c.orphans = 1 // messages do not move
+		c.Mention(Bob, c.group, "and now?")
+		c.rest()
+		if p := c.prompt(1); !strings.Contains(p, "Once upon a time") {
+			t.Errorf("the room forgot: %s", p)
+		}
+	})
+}
+
+// TR-09, TR-11: markup that the server refuses is sent as plain words.
+func TestTelegramMarkupRefused(t *testing.T) {
+	for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {
+		t.Run(op.String(), func(t *testing.T) {
+			onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+				c.Spoil(Fault{Op: op, Markup: true})
+				c.model.Queue(slowly("**" + tale + "**"))
+				c.Say(Ada, c.ada, "Tell me")
+				c.want(c.ada, tale)
+			})
+		})
+	}
+}
+
+// TR-30: a token that was withdrawn ends the connector, and nothing else. The log says what to do.
+func TestTelegramRevoked(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		w.Fake.Revoke()
+		c.pass(10 * time.Minute)
+		made := len(w.Fake.Log())
+		c.pass(time.Hour)
+		if more := len(w.Fake.Log()) - made; more != 0 {
+			t.Errorf("%d more requests", more)
+		}
+		if !strings.Contains(c.log.String(), "@BotFather") {
+			t.Error("nobody was told")
+		}
+		conv := c.open()
+		if got := *c.all(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {
+			t.Errorf("on the web the answer is %q", got)
+		}
+	})
+}
+
+// TR-02, TR-25: the topics of a forum are rooms of their own, and share one budget.
+func TestTelegramTopics(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		forum := w.Fake.AddSupergroup("Forum", true)
+		bot := w.Fake.Bot().Username
+		for n := range 3 {
+			c.model.Queue(slowly(tale))
+			w.SayInTopic(Ada, forum, w.Fake.AddTopic(forum, fmt.Sprint(n)), fmt.Sprintf("@%s topic %d", bot, n))
+		}
+		place := c.Places()[0]
+		c.want(place, tale, tale, tale)
+		for n := range 3 {
+			if p := c.prompt(n); strings.Count(p, "topic ") != 1 {
+				t.Errorf("a prompt holds what was said in other topics: %s", p)
+			}
+		}
+	})
+}
+
+// SE-21, SE-01, I11: nobody is notified, whatever the model writes: by name, in pieces, in edits, in
+// plain text.
+func TestTelegramPingsNobody(t *testing.T) {
+	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
+		text := "Attention, @everyone_here and @durov: **@**durov, .@durov, @**durov**, " +
+			"http://intranet/@durov, `@durov` and mail@durov.example: is this for you?"
+		c.model.Queue(slowly(text))
+		c.Mention(Ada, c.group, "shout")
+		c.rest()
+		own := Own(c, c.group)
+		if len(own) != 1 || !strings.Contains(own[0], "mail@durov.example") {
+			t.Errorf("people read %q", own)
+		}
+		c.Spoil(Fault{Op: progressive.Post, Markup: true})
+		c.model.Queue(Script{Text("And @durov, in plain words")})
+		c.Mention(Ada, c.group, "again")
+		c.rest()
+		if n := len(w.Fake.Pings()); n != 0 {
+			t.Errorf("%d people were notified", n)
+		}
+	})
+}

@@ -1,0 +1,374 @@
+package stories_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/config"
+	"parley/core/answer"
+	"parley/core/llm"
+	. "parley/models/modelfake"
+	"parley/sim"
+)
+
+const fox = "The quick brown fox jumps over the lazy dog, again and again, until the evening comes and it may rest."
+
+func TestAnswer(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Pace(30 * time.Millisecond), Text("Hello, how can I help?", ByWord)})
+		st := s.send(c, "m1", "Hi")
+		done := s.all(st)
+		if got := *done.FullText; got != "Hello, how can I help?" {
+			t.Errorf("the answer is %q", got)
+		}
+		lines, err := s.browser.Reload(s.Context(), c)
+		s.must(err)
+		if len(lines) != 2 || lines[0].Text != "Hi" || lines[0].ClientMessageID != "m1" || lines[1].Text != *done.FullText ||
+			lines[1].Role != "assistant" || lines[1].ID != done.MessageID {
+			t.Errorf("a reload shows %+v", lines)
+		}
+		req := s.model.Requests()[0]
+		if !strings.Contains(req.System(), "helpful assistant") || req.LastUser() != "Hi" {
+			t.Errorf("the model was asked %s", req.Raw)
+		}
+	})
+}
+
+// The story of REFERENCE 3.1, which loses B's answer there: A is slow, B arrives meanwhile.
+func TestSecondMessageTakesTheRoom(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Open(), Pause(30 * time.Second), Text("Answer A")}, Script{Pause(time.Second), Text("Answer B")})
+		a := s.send(c, "a", "Question A")
+		time.Sleep(2 * time.Second)
+		asked := time.Now()
+		b := s.send(c, "b", "Question B")
+		if got := *s.all(b).FullText; got != "Answer B" {
+			t.Errorf("B is answered with %q", got)
+		}
+		end := s.all(a)
+		if end.NoResponse != "superseded" || *end.FullText != "" {
+			t.Errorf("A ended with %s", end.Raw)
+		}
+		synctest.Wait()
+		first, second := s.model.Requests()[0], s.model.Requests()[1]
+		if !first.Cancelled.Equal(asked) {
+			t.Errorf("A's model call was cancelled %v after B came", first.Cancelled.Sub(asked))
+		}
+		if raw := string(second.Raw); !strings.Contains(raw, "Question A") || !strings.Contains(raw, "Question B") {
+			t.Errorf("B's prompt lacks a question: %s", raw)
+		}
+	})
+}
+
+// What people had read stays, marked, and the next prompt holds it.
+func TestSupersededAnswerIsFrozen(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Answer B")})
+		a := s.send(c, "a", "Question A")
+		s.until(a, "evening")
+		s.all(s.send(c, "b", "Question B"))
+		end := s.all(a)
+		if !strings.HasPrefix(*end.FullText, fox) || *end.FullText == fox || !end.Interrupted {
+			t.Errorf("A ended with %s", end.Raw)
+		}
+		if raw := string(s.model.Requests()[1].Raw); !strings.Contains(raw, "quick brown fox") {
+			t.Errorf("B's prompt lacks what A had said: %s", raw)
+		}
+	})
+}
+
+func TestRestartBetweenAnswers(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.all(s.send(c, "m1", "My name is Ada."))
+		s.shutdown()
+		s.start()
+		s.all(s.send(c, "m2", "What is my name?"))
+		if raw := string(s.model.Requests()[1].Raw); !strings.Contains(raw, "My name is Ada.") {
+			t.Errorf("the prompt after the restart is %s", raw)
+		}
+	})
+}
+
+// A process that dies in mid-answer leaves a run that the next one brings to its end (I14, IN-10).
+func TestCrashDuringAnswer(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Pace(time.Second), Text("A whole answer after all", ByWord)})
+		st := s.send(c, "m1", "Tell me")
+		s.until(st, "evening")
+		s.crash()
+		if _, err := st.All(); err == nil {
+			t.Error("the stream of a dead process ended well")
+		}
+		s.start()
+		if got := *s.all(s.send(c, "m1", "Tell me")).FullText; got != "A whole answer after all" {
+			t.Errorf("the adopted run ended with %q", got)
+		}
+	})
+}
+
+// LM-03: neither silence nor keep-alives count as life; a slow model is alive.
+func TestStalledModel(t *testing.T) {
+	for name, c := range map[string]struct {
+		script Script
+		after  time.Duration
+		want   llm.FailureKind
+	}{
+		"silent":        {Script{Stall()}, 90 * time.Second, llm.GenerationTimeout},
+		"comments only": {Script{Comments(5 * time.Second)}, 90 * time.Second, llm.GenerationTimeout},
+		"in the middle": {Script{Text("So"), Comments(5 * time.Second)}, 75 * time.Second, llm.GenerationTimeout},
+		"slow":          {Script{Pace(50 * time.Second), Text("One by one they come", ByWord)}, 250 * time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, nil, func(s *story) {
+				conv, begun := s.open(), time.Now()
+				s.model.Queue(c.script)
+				end := s.all(s.send(conv, "m1", "Hi"))
+				if end.FailureKind != c.want {
+					t.Errorf("it ended with %s", end.Raw)
+				}
+				if took := time.Since(begun); took < c.after || took > c.after+time.Second {
+					t.Errorf("it ended after %v", took)
+				}
+				if n := len(s.model.Requests()); n != 1 {
+					t.Errorf("the model was asked %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// WB-05, WB-06: a run survives its reader, who finds it again.
+func TestReaderLeavesAndComesBack(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Pace(time.Second), Text(fox, ByWord)})
+		st := s.send(c, "m1", "Tell me")
+		s.until(st, "brown")
+		st.Close()
+		time.Sleep(5 * time.Second)
+		again := s.send(c, "m1", "Tell me")
+		e, err := again.Next()
+		for err == nil && e.Type != "token" {
+			e, err = again.Next()
+		}
+		s.must(err)
+		if e.FullText == nil || !strings.HasPrefix(fox, *e.FullText) || len(*e.FullText) < 30 {
+			t.Errorf("a reader who joins is given %s", e.Raw)
+		}
+		if got := *s.all(again).FullText; got != fox {
+			t.Errorf("it ends with %q", got)
+		}
+		late := s.send(c, "m1", "Tell me") // after the end
+		if got := *s.all(late).FullText; got != fox {
+			t.Errorf("afterwards it is %q", got)
+		}
+		if n := len(s.model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// WB-05: one message is one run, however often and however simultaneously it is sent; another text under its key is
+// refused.
+func TestSameMessageFiftyTimes(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Pace(100 * time.Millisecond), Text(fox, ByWord)})
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				st, err := s.browser.Send(s.Context(), c, "m1", "Hi")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := st.All(); err != nil || st.Text() != fox {
+					t.Errorf("a reader saw %q, %v", st.Text(), err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := len(s.model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+		st, err := s.browser.Send(s.Context(), c, "m1", "Something else")
+		s.must(err)
+		if st.Status != http.StatusConflict || !strings.Contains(st.Body, "CHAT_IDEMPOTENCY_CONFLICT") {
+			t.Errorf("another text got %d %s", st.Status, st.Body)
+		}
+	})
+}
+
+// WB-02, WB-03: a reader who does not read is let go, and holds nobody up.
+func TestSlowReader(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		huge := strings.Repeat(fox+"\n\n", 4000) // far more than the connection takes in
+		s.model.Queue(Script{Pace(10 * time.Millisecond), Text(huge, ByBytes(1000))})
+		slow := s.send(c, "m1", "Tell me all")
+		quick := s.send(c, "m1", "Tell me all")
+		if got := *s.all(quick).FullText; got != huge {
+			t.Errorf("the quick reader got %d bytes of %d", len(got), len(huge))
+		}
+		time.Sleep(20 * time.Second)
+		if _, err := slow.All(); err == nil {
+			t.Error("the slow reader was waited for")
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	tell(t, nil, func(s *story) {
+		c := s.open()
+		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Open(), Stall()})
+		st := s.send(c, "m1", "Tell me")
+		s.until(st, "evening")
+		s.must(s.browser.Stop(s.Context(), c))
+		if end := s.all(st); !end.Interrupted || !strings.HasPrefix(*end.FullText, fox) {
+			t.Errorf("stopped in mid-text: %s", end.Raw)
+		}
+		st = s.send(c, "m2", "And now?")
+		time.Sleep(time.Second)
+		s.must(s.browser.Stop(s.Context(), c))
+		if end := s.all(st); *end.FullText != "Stopped." {
+			t.Errorf("stopped before any text: %s", end.Raw)
+		}
+		if got := *s.all(s.send(c, "m3", "Go on")).FullText; got != "You said: Go on" {
+			t.Errorf("after a stop the next answer is %q", got)
+		}
+	})
+}
+
+// WB-10: streams end with a hint, answers within the grace are finished, the rest are adopted by the next life.
+func TestShutdown(t *testing.T) {
+	tell(t, func(c *config.Config) { c.Shutdown.Grace = 10 * time.Second }, func(s *story) {
+		short, endless := s.open(), s.open()
+		s.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds.", ByWord)})
+		a := s.send(short, "m1", "Short")
+		s.until(a, "This")
+		s.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text("Adopted.")})
+		b := s.send(endless, "m1", "Endless")
+		s.until(b, "evening")
+		begun := time.Now()
+		s.shutdown()
+		if took := time.Since(begun); took > 11*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		for _, st := range []*sim.Stream{a, b} {
+			events, err := st.All()
+			if !errors.Is(err, io.ErrUnexpectedEOF) || len(events) == 0 || events[len(events)-1].Type != "reconnect" {
+				t.Errorf("a stream ended with %v, %v", events, err)
+			}
+		}
+		s.start()
+		if got := *s.all(s.send(short, "m1", "Short")).FullText; got != "This is done in a few seconds." {
+			t.Errorf("the short answer is %q", got)
+		}
+		if got := *s.all(s.send(endless, "m1", "Endless")).FullText; got != "Adopted." {
+			t.Errorf("the endless answer is %q", got)
+		}
+		if n := len(s.model.Requests()); n != 3 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// LM-01, LM-02, LM-06, LM-14: one budget of three calls, only while nothing can be seen; people read a sentence, the
+// log has the whole, and neither has the key.
+func TestFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		scripts []Script
+		calls   int
+		kind    llm.FailureKind
+		text    string // how the answer begins
+	}{
+		"busy for a while":     {[]Script{{Status(503, "")}, {RateLimit(7 * time.Second)}, {Text("At last")}}, 3, "", "At last"},
+		"busy for ever":        {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
+		"wrong key":            {[]Script{{Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
+		"no money":             {[]Script{{NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
+		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"empty, then not":      {[]Script{{}, {Text("Now")}}, 2, "", "Now"},
+		"empty twice":          {[]Script{{}, {}}, 2, llm.ProviderIssue, llm.ProviderIssue.Sentence()},
+		"cut before any text":  {[]Script{{Open(), Cut()}, {Text("Now")}}, 2, "", "Now"},
+		"cut in mid-text":      {[]Script{{Text(fox), Cut()}}, 1, llm.ProviderIssue, fox},
+		"error in the stream":  {[]Script{{Text(fox), ErrorEvent("overloaded", "secret inner text")}}, 1, llm.ProviderIssue, fox},
+		"only spaces, then no": {[]Script{{Text("  \n")}, {Text("Now")}}, 2, "", "Now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, nil, func(s *story) {
+				conv := s.open()
+				s.model.Queue(c.scripts...)
+				end := s.all(s.send(conv, "m1", "Hi"))
+				if end.FailureKind != c.kind || !strings.HasPrefix(*end.FullText, c.text) {
+					t.Errorf("it ended with %s", end.Raw)
+				}
+				if strings.Contains(end.Raw, "secret inner text") {
+					t.Errorf("people read an internal text: %s", end.Raw)
+				}
+				if n := len(s.model.Requests()); n != c.calls {
+					t.Errorf("the model was asked %d times", n)
+				}
+				if c.kind != "" {
+					s.all(s.send(conv, "m2", "Again"))
+					last := s.model.Requests()[c.calls]
+					if strings.Contains(string(last.Raw), c.kind.Sentence()) && c.text != fox {
+						t.Errorf("a failure is part of the next prompt: %s", last.Raw)
+					}
+					if strings.Contains(string(last.Raw), "quick brown fox") != (c.text == fox) {
+						t.Errorf("what had been said is not part of the next prompt: %s", last.Raw)
+					}
+				}
+			})
+		})
+	}
+}
+
+// LM-04, LM-05: what a model calls wrongly is not done, is told to it, and ends for the reader.
+func TestWrongCalls(t *testing.T) {
+	for name, call := range map[string]Step{
+		"unknown action":   ToolCall("c1", "NO_SUCH_THING", `{}`),
+		"half parameters":  ToolCall("c1", "NO_SUCH_THING", `{"a":`),
+		"no name":          ToolCall("c1", "", `{}`),
+		"null":             NullCall("c1", "NO_SUCH_THING"),
+		"two with one id":  Interleaved(Whole, Call{ID: "c1", Name: "A", Arguments: "{}"}, Call{ID: "c1", Name: "B", Arguments: "{}"}),
+		"parallel, mixed":  Interleaved(ByBytes(2), Call{ID: "c1", Name: "A", Arguments: `{"x":1}`}, Call{ID: "c2", Name: "B", Arguments: `{"y":2}`}),
+		"an array of none": ToolCall("c1", "X", `[]`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, nil, func(s *story) {
+				s.model.Queue(Script{call}, Script{Text("I can't do that.")})
+				st := s.send(s.open(), "m1", "Do it")
+				events, err := st.All()
+				s.must(err)
+				starts, ends := map[string]int{}, map[string]int{}
+				for _, e := range events {
+					if e.Type == "tool" && e.Stage == answer.StageStart {
+						starts[e.CallID]++
+					}
+					if e.Type == "tool" && e.Stage == answer.StageEnd {
+						ends[e.CallID]++
+					}
+				}
+				for id, n := range starts {
+					if n != 1 || ends[id] != 1 {
+						t.Errorf("call %s began %d times and ended %d times", id, n, ends[id])
+					}
+				}
+				if len(starts) == 0 || st.Text() != "I can't do that." {
+					t.Errorf("the reader saw %v and %q", starts, st.Text())
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,189 @@
+package stories_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/config"
+	. "parley/connectors/connectortest"
+	. "parley/models/modelfake"
+)
+
+const (
+	which     = "❓ Which one?"
+	nobody    = "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."
+	train     = "🎵 Now playing: **blue train**"
+	trainFile = "📎 blue_train.mp3: the sound of blue train"
+	choices   = "[blue monk] [blue train]"
+)
+
+// album lets the agent play two tracks of a folder whose titles share a word.
+func album(t *testing.T) func(*config.Config) {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{"blue_monk", "blue_train"} {
+		if err := os.WriteFile(filepath.Join(folder, name+".mp3"), []byte("the sound of "+strings.ReplaceAll(name, "_", " ")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func(cfg *config.Config) {
+		cfg.Plugins.Player.Folder = folder
+		cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff
+	}
+}
+
+// chooses is a chat in which Ada has asked for a track by a word that two titles share, and is asked which one.
+func (c *chatStory) chooses(in Place, then ...Script) presser {
+	c.Helper()
+	c.model.Queue(append(plays("blue")[:1], then...)...)
+	c.writes(in, "Play something blue")
+	c.read(in, which)
+	c.pass(time.Minute)
+	c.shows(in, paragraphs(letMe, which), choices)
+	return c.World.(presser)
+}
+
+// writes has Ada say something to the agent.
+func (c *chatStory) writes(in Place, text string) {
+	if in == c.group {
+		c.Mention(Ada, in, text)
+	} else {
+		c.Say(Ada, in, text)
+	}
+}
+
+// shows wants the agent's messages in a room to stand so: their texts, each with its files, and at last all buttons.
+func (c *chatStory) shows(in Place, want ...string) {
+	c.Helper()
+	var got []string
+	for _, m := range c.Sees(in) {
+		if !m.Own {
+			continue
+		}
+		if m.Text != "" {
+			got = append(got, strings.NewReplacer("*", "", "_", "").Replace(m.Text))
+		}
+		for _, f := range m.Files {
+			got = append(got, "📎 "+f.Name+": "+string(f.Data))
+		}
+	}
+	if buttons := c.World.(presser).Buttons(in); len(buttons) > 0 {
+		got = append(got, "["+strings.Join(buttons, "] [")+"]")
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		c.Errorf("people see (-want +got):\n%s", diff)
+	}
+}
+
+// ST-16: an action asks in the middle of an answer, under the message that grows. What is chosen, by a button or in writing,
+// has the same message go on, without buttons, and with the file below.
+func TestWhichTrack(t *testing.T) {
+	for name, choose := range map[string]func(c *chatStory, w presser, in Place){
+		"a button": func(_ *chatStory, w presser, in Place) { w.Press(Ada, in, 1) },
+		"a number": func(c *chatStory, _ presser, in Place) { c.writes(in, "2") },
+		"a title":  func(c *chatStory, _ presser, in Place) { c.writes(in, "Blue Train") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, in := range []string{"direct", "group"} {
+				t.Run(in, func(t *testing.T) {
+					onEach(t, album(t), func(c *chatStory) {
+						at := map[string]Place{"direct": c.ada, "group": c.group}[in]
+						w := c.chooses(at, Script{Pause(30 * time.Second), Text(enjoy)})
+						choose(c, w, at)
+						c.pass(10 * time.Second) // two edits may be needed, and groups have one in 3.5 seconds
+						c.shows(at, paragraphs(letMe, train), trainFile)
+						c.pass(time.Minute)
+						c.shows(at, paragraphs(letMe, train, enjoy), trainFile)
+						c.asked(2)
+						if p := c.prompt(1); !strings.Contains(p, `\"blue train\" is now playing`) {
+							t.Errorf("the model was told %s", p)
+						}
+						own := slices.DeleteFunc(c.Sees(at), func(m Line) bool { return !m.Own })
+						want := []string{letMe, paragraphs(letMe, which), paragraphs(letMe, train), paragraphs(letMe, train, enjoy)}
+						if diff := cmp.Diff(want, slices.DeleteFunc(steps(own[0]), func(s string) bool { return !slices.Contains(want, s) })); diff != "" {
+							t.Errorf("the steps of the message: %s", diff)
+						}
+					})
+				})
+			}
+		})
+	}
+}
+
+// SE-07: nobody but who asked may choose.
+func TestWhichTrackIsForWhoAsked(t *testing.T) {
+	onEach(t, album(t), func(c *chatStory) {
+		w := c.chooses(c.group, plays("blue")[1])
+		for _, other := range []Who{Bob, Eve} {
+			w.Press(other, c.group, 0)
+			c.pass(time.Second)
+		}
+		if told := w.Told(); !slices.Equal(told, []string{"This choice is not yours to make.", "This choice is not yours to make."}) {
+			t.Errorf("the others are told %q", told)
+		}
+		c.shows(c.group, paragraphs(letMe, which), choices)
+		w.Press(Ada, c.group, 1)
+		c.rest()
+		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile)
+	})
+}
+
+// However the wait ends, there are no buttons afterwards, and nothing can be chosen.
+func TestWhichTrackInVain(t *testing.T) {
+	for name, c := range map[string]struct {
+		then []Script
+		do   func(c *chatStory)
+		want []string
+	}{
+		"stopped": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
+		"superseded": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
+			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
+		"nobody chooses":   {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
+		"the process dies": {[]Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
+		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
+			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
+		"the process ends": {[]Script{{Text(tale)}}, func(c *chatStory) { c.shutdown(); c.start() }, []string{tale}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onEach(t, func(cfg *config.Config) {
+				album(t)(cfg)
+				cfg.Shutdown.Grace = time.Second
+			}, func(s *chatStory) {
+				w := s.chooses(s.ada, c.then...)
+				open, err := s.node.store.OpenQuestions(s.Context(), s.rooms()[0])
+				s.must(err)
+				c.do(s)
+				s.pass(time.Minute)
+				s.rest()
+				s.shows(s.ada, c.want...)
+				w.PressAgain(Ada, s.ada, open[0].ID+":1")
+				s.pass(time.Minute)
+				if told := w.Told(); !slices.Equal(told, []string{"This question has closed."}) {
+					t.Errorf("who presses then is told %q", told)
+				}
+				s.shows(s.ada, c.want...)
+			})
+		})
+	}
+}
+
+// IN-06: in a group the next question waits until somebody has chosen.
+func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
+	onEach(t, album(t), func(c *chatStory) {
+		w := c.chooses(c.group, plays("")[1], Script{Text("Hello Bob.")})
+		c.Mention(Bob, c.group, "Hello")
+		c.Say(Bob, c.group, "1")
+		c.pass(time.Minute)
+		c.shows(c.group, paragraphs(letMe, which), choices)
+		c.asked(1)
+		w.Press(Ada, c.group, 1)
+		c.rest()
+		c.shows(c.group, paragraphs(letMe, train, enjoy), trainFile, "Hello Bob.")
+	})
+}

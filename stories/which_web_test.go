@@ -1,0 +1,137 @@
+package stories_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"parley/core/answer"
+	"parley/sim"
+)
+
+// wondering is a page that shows which tracks there are to choose from, after what it has shown before that.
+func (s *story) wondering(id string) (stream *sim.Stream, question string, before []string) {
+	s.Helper()
+	s.model.Queue(plays("blue")...)
+	stream = s.send(id, "k1", "Play something blue")
+	for {
+		e, err := stream.Next()
+		s.must(err)
+		if e.Kind == "choices" {
+			var f struct{ Choices answer.Choices }
+			s.must(json.Unmarshal([]byte(e.Raw), &f))
+			if !slices.Equal(f.Choices.Options, []string{"blue monk", "blue train"}) || stream.Text() != letMe+"\n\n"+which {
+				s.Fatalf("below %q it offers %q", stream.Text(), f.Choices.Options)
+			}
+			time.Sleep(time.Minute)
+			return stream, f.Choices.ID, before
+		}
+		before = append(before, e.Raw)
+	}
+}
+
+// chosen is what a page gets that chooses.
+func (s *story) chosen(conversation, question string, option int) int {
+	s.Helper()
+	body, err := json.Marshal(map[string]any{"id": question, "option": option})
+	s.must(err)
+	resp, err := s.browser.HTTP.Post(s.browser.Base+"/api/conversations/"+conversation+"/choices/stream", "application/json", strings.NewReader(string(body)))
+	s.must(err)
+	s.must(resp.Body.Close())
+	return resp.StatusCode
+}
+
+// A page shows what there is to choose from while the answer is being made, takes it away once somebody has chosen, and has
+// what plays as a file: live, at the end, and when it is loaded again.
+func TestWhichTrackOnThePage(t *testing.T) {
+	sound := "data:audio/mpeg;base64," + base64.StdEncoding.EncodeToString([]byte("the sound of blue train"))
+	file := func(url string) string {
+		return `"files":[{"name":"blue_train.mp3","type":"audio/mpeg","size":23,"url":"` + url + `"}]`
+	}
+	for name, choose := range map[string]func(s *story, id, question string){
+		"a button": func(s *story, id, question string) {
+			if status := s.chosen(s.open(), question, 1); status != http.StatusConflict { // SE-07
+				t.Errorf("in another conversation it is %d", status)
+			}
+			if status := s.chosen(id, question, 1); status != http.StatusOK {
+				t.Errorf("to choose is %d", status)
+			}
+		},
+		"a number": func(s *story, id, _ string) { s.all(s.send(id, "k2", "2")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, album(t), func(s *story) {
+				id := s.open()
+				stream, question, _ := s.wondering(id)
+				choose(s, id, question)
+				rest, err := stream.All()
+				s.must(err)
+				var frames []string
+				for _, e := range rest {
+					if e.FullText == nil || *e.FullText != letMe+"\n\n✨ Setting up blue train…" { // it stands for no time, and is seen or not
+						frames = append(frames, e.Raw)
+					}
+				}
+				address := "api/conversations/" + id + "/messages/web%2F" + id + "%231/files/0"
+				full := letMe + `\n\n` + train
+				want := []string{
+					`{"type":"status","kind":"choices"}`,
+					`{"type":"tool","phase":"call","callId":"c1","stage":"running","at":25,"images":[],` + file(sound) + `}`,
+					`{"type":"token","fullText":"` + full + `"}`,
+					`{"type":"tool","phase":"result","callId":"c1","toolName":"PLAY_MUSIC","stage":"end","at":25,"args":"{\"title\":\"blue\"}","compactParams":"blue","result":"\"blue train\" is now playing; the user sees that and gets the file.","shortResult":"playing"}`,
+					`{"type":"token","text":"\n\nEnjoy it."}`,
+					`{"type":"done","fullText":"` + full + `\n\nEnjoy it.",` + file(address) + `,"messageId":"web/` + id + `#1","agentName":"Parley","actionCallbackHistory":["` +
+						which + `","` + which + `\n\n→ **blue train**","✨ Setting up blue train…","` + train + `"]}`,
+				}
+				if diff := cmp.Diff(want, frames); diff != "" {
+					t.Error(diff)
+				}
+				lines, err := s.browser.Reload(s.Context(), id)
+				s.must(err)
+				if m := lines[len(lines)-1]; len(m.Tools) != 1 || !strings.Contains(string(m.Tools[0]), file(address)) || m.Text != letMe+"\n\n"+train+"\n\n"+enjoy {
+					t.Errorf("a reload shows %+v", m)
+				}
+				if got, err := s.browser.Load(s.Context(), address); err != nil || got != sound {
+					t.Errorf("at its address is %q, %v", got, err)
+				}
+				if status := s.chosen(id, question, 0); status != http.StatusConflict {
+					t.Errorf("to choose once more is %d", status)
+				}
+			})
+		})
+	}
+}
+
+// However the wait ends, the page has nothing to choose from afterwards.
+func TestWhichTrackInVainOnThePage(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(s *story, id string)
+		want string
+	}{
+		"stopped":        {func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
+		"superseded":     {func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
+		"nobody chooses": {func(*story, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + nobody + "\n\n" + enjoy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tell(t, album(t), func(s *story) {
+				id := s.open()
+				stream, question, _ := s.wondering(id)
+				c.do(s, id)
+				rest, err := stream.All()
+				s.must(err)
+				if end := rest[len(rest)-1]; *end.FullText != c.want || slices.ContainsFunc(rest, func(e sim.Event) bool { return strings.Contains(e.Raw, question) }) {
+					t.Errorf("it ends with %s", end.Raw)
+				}
+				if status := s.chosen(id, question, 0); status != http.StatusConflict {
+					t.Errorf("to choose then is %d", status)
+				}
+			})
+		})
+	}
+}
