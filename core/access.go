@@ -17,36 +17,36 @@ func applyOverride(o access.Override, s *action.TurnContext) {
 }
 
 // invited says whether the agent works for author in r.
-func (rt *Runtime) invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
-	if d := rt.cfg.Access.Decide(r, author, roles); d != access.Maybe {
+func (t *intake) invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
+	if d := t.rt.cfg.Access.Decide(r, author, roles); d != access.Maybe {
 		return d == access.Yes, nil
 	}
-	_, err := rt.cfg.Store.Person(ctx, author)
+	_, err := t.rt.cfg.Store.Person(ctx, author)
 	return err == nil, ignore(err, chat.ErrNotFound)
 }
 
 // admits says whether m may get an answer, be it only the one line for strangers.
-func (rt *Runtime) admits(ctx context.Context, m chat.Message) (bool, error) {
+func (t *intake) admits(ctx context.Context, m chat.Message) (bool, error) {
 	switch {
-	case m.Bot && (rt.cfg.Access.Bots != access.BotsMention || !m.Addressed || m.Place.Kind.Private()):
+	case m.Bot && (t.rt.cfg.Access.Bots != access.BotsMention || !m.Addressed || m.Place.Kind.Private()):
 		return false, nil // I13
 	case m.Place.Kind.Private():
-		return !rt.cfg.Access.Off(m.Place), nil
+		return !t.rt.cfg.Access.Off(m.Place), nil
 	case m.Address.AuthorizedByRole == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
-		return !rt.cfg.Access.Off(m.Place), nil
+		return !t.rt.cfg.Access.Off(m.Place), nil
 	}
-	return rt.invited(ctx, m.Place, m.Author, m.Roles)
+	return t.invited(ctx, m.Place, m.Author, m.Roles)
 }
 
 // stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is
 // invited now: of their roles nothing is known but what came with the question.
-func (rt *Runtime) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
-	room, err := rt.cfg.Store.Room(ctx, run.Room)
+func (t *intake) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
+	room, err := t.rt.cfg.Store.Room(ctx, run.Room)
 	if err != nil {
 		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)
 	}
 	if room.Kind.Private() {
-		return rt.invited(ctx, room, author, nil)
+		return t.invited(ctx, room, author, nil)
 	}
-	return !rt.cfg.Access.Off(room), nil
+	return !t.rt.cfg.Access.Off(room), nil
 }

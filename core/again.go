@@ -13,12 +13,12 @@ import (
 )
 
 // lastAsked finds what was asked last: its place among recent, and its run. [chat.ErrNotFound] if that is too long ago.
-func (rt *Runtime) lastAsked(ctx context.Context, recent []chat.Memory) (at int, run chat.Run, err error) {
+func (h *commandHandler) lastAsked(ctx context.Context, recent []chat.Memory) (at int, run chat.Run, err error) {
 	for at = len(recent) - 1; at >= 0; at-- {
-		if recent[at].Author == rt.cfg.Agent.Entity() {
+		if recent[at].Author == h.rt.cfg.Agent.Entity() {
 			continue
 		}
-		run, err = rt.cfg.Store.RunOf(ctx, recent[at].ID)
+		run, err = h.rt.cfg.Store.RunOf(ctx, recent[at].ID)
 		switch {
 		case ignore(err, chat.ErrNotFound) != nil:
 			return 0, chat.Run{}, fmt.Errorf("find the last question: %w", err)
@@ -35,7 +35,7 @@ func (x *execution) askedAgain(ctx context.Context, s action.TurnContext) (actio
 	var at int
 	err := x.persist(ctx, func() (err error) {
 		var asked chat.Run
-		at, asked, err = x.rt.lastAsked(ctx, s.Recent)
+		at, asked, err = x.rt.commands.lastAsked(ctx, s.Recent)
 		if err == nil {
 			err = x.forgetAnswers(ctx, asked, s.Recent[at+1:])
 		}

@@ -20,7 +20,7 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 	var asked string
 	err := x.persist(ctx, func() (err error) {
 		if q, err = x.rt.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
-			asked, err = x.rt.questionText(ctx, q)
+			asked, err = x.rt.choices.questionText(ctx, q)
 		}
 		return err
 	})
@@ -52,12 +52,12 @@ func (x *execution) resumeChoice(ctx context.Context) error {
 const notDone = "That didn't work. Please try again."
 
 // questionText is what people read above the options.
-func (rt *Runtime) questionText(ctx context.Context, q chat.Question) (string, error) {
-	run, err := rt.cfg.Store.Run(ctx, q.Run)
+func (cs *choices) questionText(ctx context.Context, q chat.Question) (string, error) {
+	run, err := cs.rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
 		return verdictText(run), err
 	}
-	m, err := rt.cfg.Store.Memory(ctx, run.Said())
+	m, err := cs.rt.cfg.Store.Memory(ctx, run.Said())
 	return m.Text, ignore(err, chat.ErrNotFound)
 }
 
@@ -70,7 +70,7 @@ func verdictText(r chat.Run) string {
 
 // chosen asks the chooser. A panic is its own failure and nobody else's.
 func (x *execution) chosen(ctx context.Context, q chat.Question) (says string, err error) {
-	c := x.rt.choosers[q.Chooser]
+	c := x.rt.choices.handlers[q.Chooser]
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
@@ -115,7 +115,7 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 		InReplyTo: run.Said(), At: time.Now(),
 	}
 	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
-	return a.rt.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
+	return a.rt.intake.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
 }
 
 // waiter is [action.Call], which finds out by itself.
@@ -134,10 +134,10 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if q.Choice != 0 {
 		return "Okay, nothing was forgotten.", nil
 	}
-	if err := f.rt.stop(ctx, q.Room, everyTurn); err != nil {
+	if err := f.rt.commands.stop(ctx, q.Room, everyTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.rt.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
+	if _, err := f.rt.intake.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
 	return "Done. I've forgotten this conversation.", nil

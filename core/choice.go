@@ -30,9 +30,15 @@ const (
 	notInvited = "I only talk to people my owner has approved."
 )
 
+// choices takes what people choose, and gives it to the handler that the question names.
+type choices struct {
+	rt       *Runtime
+	handlers map[string]action.ChoiceHandler
+}
+
 // asking completes a question that is about to be asked.
-func (rt *Runtime) asking(q chat.Question) (chat.Question, error) {
-	if rt.choosers[q.Chooser] == nil {
+func (cs *choices) asking(q chat.Question) (chat.Question, error) {
+	if cs.handlers[q.Chooser] == nil {
 		return q, fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
 	if n := len(q.Options); n == 0 || n > mostOptions {
@@ -59,12 +65,12 @@ func (rt *Runtime) asking(q chat.Question) (chat.Question, error) {
 
 // choose takes what somebody chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
 // changes nothing, and they are told so.
-func (rt *Runtime) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
-	q, refused, err := rt.asked(ctx, c)
+func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
+	q, refused, err := cs.asked(ctx, c)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("choose: %w", err)
 	} else if refused == overNow && q.ResultRun != "" && q.By == c.Author && q.Choice == c.Option {
-		if acc, known, err := rt.arrived(ctx, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
+		if acc, known, err := cs.rt.intake.arrived(ctx, chat.Memory{ID: id, Room: q.Room}); known || err != nil {
 			acc.Altered = false
 			return acc, err // the same press once more
 		}
@@ -72,7 +78,7 @@ func (rt *Runtime) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if refused != "" {
 		return chat.Accepted{Refused: refused}, nil
 	}
-	acc, err := rt.cfg.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
+	acc, err := cs.rt.cfg.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
 		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
 	}, cmp.Or(c.BilledTo, c.Author))
@@ -84,15 +90,15 @@ func (rt *Runtime) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if acc.Duplicate {
 		return acc, nil // it arrived twice at once, and the other one was faster
 	}
-	rt.live.NotifyChoice(q.Run)
-	rt.wakeLane(lane{q.Room, true})
+	cs.rt.live.NotifyChoice(q.Run)
+	cs.rt.scheduler.wakeLane(lane{q.Room, true})
 	acc.Chosen = true
 	return acc, nil
 }
 
 // asked finds the question that c answers, or says why c answers none. Whoever tries one that is over takes its options away.
-func (rt *Runtime) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
-	q, err = rt.cfg.Store.Question(ctx, c.Question)
+func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
+	q, err = cs.rt.cfg.Store.Question(ctx, c.Question)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return q, overNow, nil
@@ -101,70 +107,70 @@ func (rt *Runtime) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 	case q.Room != c.Room, c.Option < 0, c.Option >= len(q.Options), q.ResultRun != "":
 		return q, overNow, nil
 	case !q.Open(time.Now()):
-		if err := rt.retire(ctx, q); err != nil {
-			rt.cfg.Log.Warn("closed options can't be removed", "question of", q.Run, "err", err)
+		if err := cs.retire(ctx, q); err != nil {
+			cs.rt.cfg.Log.Warn("closed options can't be removed", "question of", q.Run, "err", err)
 		}
 		return q, overNow, nil
 	case !slices.Contains(q.For, c.Author):
 		return q, notYours, nil
 	}
-	room, err := rt.cfg.Store.Room(ctx, q.Room)
+	room, err := cs.rt.cfg.Store.Room(ctx, q.Room)
 	if err != nil {
 		return q, "", err
 	}
-	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || in {
+	if in, err := cs.rt.intake.invited(ctx, room, c.Author, c.Roles); err != nil || in {
 		return q, "", err
 	}
 	return q, notInvited, nil
 }
 
 // retire closes q without a choice. Where it stands in messages of its own that can be reached, they lose the options.
-func (rt *Runtime) retire(ctx context.Context, q chat.Question) error {
-	asker, err := rt.cfg.Store.Run(ctx, q.Run)
+func (cs *choices) retire(ctx context.Context, q chat.Question) error {
+	asker, err := cs.rt.cfg.Store.Run(ctx, q.Run)
 	if err != nil {
 		return err
 	}
-	asked, err := rt.questionText(ctx, q)
+	asked, err := cs.questionText(ctx, q)
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || rt.botRemoved(ctx, asker) {
-		return rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
+	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || cs.rt.places.botRemoved(ctx, asker) {
+		return cs.rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
-	if _, err := rt.cfg.Store.Retire(ctx, q.ID); err != nil {
+	if _, err := cs.rt.cfg.Store.Retire(ctx, q.ID); err != nil {
 		return ignore(err, answer.ErrLost) // somebody was faster
 	}
-	rt.wakeLane(lane{q.Room, true})
+	cs.rt.scheduler.wakeLane(lane{q.Room, true})
 	return nil
 }
 
 // pressed takes a button. Where that says something, what is accepted is the message.
-func (rt *Runtime) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
-	acc, err := rt.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
+func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, error) {
+	acc, err := cs.choose(ctx, c, chat.MemoryID("choice/"+c.Question), "")
 	if err != nil || acc.Refused != "" {
 		return acc, err
 	}
-	q, err := rt.cfg.Store.QuestionOf(ctx, acc.Run)
+	q, err := cs.rt.cfg.Store.QuestionOf(ctx, acc.Run)
 	if err != nil { // it is chosen, and the carrier knows how to go on
-		rt.cfg.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
+		cs.rt.cfg.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
 	}
 	if err != nil || q.Chooser != AsMessage {
 		return acc, nil
 	}
-	said, err := asMessage{rt}.say(ctx, q)
+	said, err := asMessage{cs.rt}.say(ctx, q)
 	if err != nil { // the carrier says it again
-		rt.cfg.Log.Warn("can't take a choice as a message; its run does", "run", acc.Run, "err", err)
+		cs.rt.cfg.Log.Warn("can't take a choice as a message; its run does", "run", acc.Run, "err", err)
 		return acc, nil
 	}
 	return said, nil
 }
 
 // typed says whether m answers the newest question that its author was asked here, and takes it if so.
-func (rt *Runtime) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
+func (cs *choices) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
 		return chat.Accepted{}, false, nil
 	}
-	open, err := rt.cfg.Store.OpenQuestions(ctx, m.Room)
+	open, err := cs.rt.cfg.Store.OpenQuestions(ctx, m.Room)
 	if err != nil {
 		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -177,13 +183,13 @@ func (rt *Runtime) typed(ctx context.Context, m chat.Message) (acc chat.Accepted
 			return chat.Accepted{}, false, nil
 		}
 		if q.Chooser == AsMessage { // which it is already
-			if err := rt.retire(ctx, q); err != nil {
+			if err := cs.retire(ctx, q); err != nil {
 				return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 			}
 			return chat.Accepted{}, false, nil
 		}
 		c := chat.Choice{Question: q.ID, Option: i, Room: m.Room, Author: m.Author, BilledTo: m.Address.BilledTo, Name: m.Name, Roles: m.Roles}
-		acc, err := rt.choose(ctx, c, m.ID, m.Text)
+		acc, err := cs.choose(ctx, c, m.ID, m.Text)
 		return acc, err == nil && acc.Refused == "", err
 	}
 	return chat.Accepted{}, false, nil

@@ -28,6 +28,9 @@ type CommandSpec struct {
 	Description string // one line, without a full stop
 }
 
+// commandHandler takes commands. What can't wait it does at once; the others become runs.
+type commandHandler struct{ rt *Runtime }
+
 // Commands are all that people may give, as "/name" at the beginning of a message.
 func Commands() (specs []CommandSpec) {
 	for _, c := range commands() {
@@ -74,12 +77,12 @@ func isCommand(text string) bool {
 }
 
 // commanded says which command m is, if it comes from somebody who may give one, and is meant for us.
-func (rt *Runtime) commanded(ctx context.Context, m chat.Message) (chat.CommandName, error) {
+func (h *commandHandler) commanded(ctx context.Context, m chat.Message) (chat.CommandName, error) {
 	c, ok := commandOf(m.Text)
 	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
 		return "", nil
 	}
-	in, err := rt.invited(ctx, m.Place, m.Author, m.Roles)
+	in, err := h.rt.intake.invited(ctx, m.Place, m.Author, m.Roles)
 	if err != nil || !in {
 		return "", err
 	}
@@ -87,16 +90,16 @@ func (rt *Runtime) commanded(ctx context.Context, m chat.Message) (chat.CommandN
 }
 
 // acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.
-func (rt *Runtime) acceptCommand(ctx context.Context, m chat.Message, name chat.CommandName) (chat.Accepted, error) {
+func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name chat.CommandName) (chat.Accepted, error) {
 	if name == chat.Stop {
-		return rt.takeStop(ctx, m)
+		return h.takeStop(ctx, m)
 	}
 	m.Kind = chat.KindCommand
 	j := chat.JoinRule{Kind: chat.RunCommand}
 	if name == retryCommand {
-		recent, err := rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
+		recent, err := h.rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
 		if err == nil {
-			_, _, err = rt.lastAsked(ctx, recent)
+			_, _, err = h.lastAsked(ctx, recent)
 		}
 		switch {
 		case err == nil:
@@ -105,31 +108,31 @@ func (rt *Runtime) acceptCommand(ctx context.Context, m chat.Message, name chat.
 			return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 		}
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, j)
+	acc, err := h.rt.cfg.Store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if j.Kind.Claims() && !acc.Duplicate && rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
-		rt.announce(ctx, m.Room, acc.Response)
+	if j.Kind.Claims() && !acc.Duplicate && h.rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
+		h.rt.intake.announce(ctx, m.Room, acc.Response)
 	}
-	rt.wakeLane(lane{m.Room, j.Kind.OutOfBand()})
+	h.rt.scheduler.wakeLane(lane{m.Room, j.Kind.OutOfBand()})
 	return acc, nil
 }
 
 // takeStop stops the turns that the room had when m first arrived, however often it arrives: no later ones, and all of these,
 // also when the process died between the first mark and the second.
-func (rt *Runtime) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	begun, err := rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
+func (h *commandHandler) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+	begun, err := h.rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
-		rt.live.Stop(m.Room)
+		h.rt.live.Stop(m.Room)
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if begun.Response > 0 {
-		if err := rt.stop(ctx, m.Room, begun.Response); err != nil {
+		if err := h.stop(ctx, m.Room, begun.Response); err != nil {
 			return chat.Accepted{}, err
 		}
 	}
-	acc, err := rt.cfg.Store.Mark(ctx, m.Room, m.ID)
+	acc, err := h.rt.cfg.Store.Mark(ctx, m.Room, m.ID)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -137,21 +140,21 @@ func (rt *Runtime) takeStop(ctx context.Context, m chat.Message) (chat.Accepted,
 }
 
 // command takes one that was given by other means than a message.
-func (rt *Runtime) command(ctx context.Context, c chat.Command) error {
+func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	if c.Name != chat.Stop {
 		return fmt.Errorf("unknown command %q", c.Name)
 	}
-	room, err := rt.cfg.Store.Room(ctx, c.Room)
+	room, err := h.rt.cfg.Store.Room(ctx, c.Room)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return nil // nothing was ever said there
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", c.Room, err)
 	}
-	if in, err := rt.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
+	if in, err := h.rt.intake.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
 		return err // a stranger stops nobody's answer
 	}
-	return rt.stop(ctx, c.Room, everyTurn)
+	return h.stop(ctx, c.Room, everyTurn)
 }
 
 // everyTurn is what stop is told to end all.
@@ -159,24 +162,24 @@ const everyTurn chat.ResponseID = math.MaxInt64
 
 // stop ends every turn of room up to one, on all replicas, also those that wait, and what they asked is not open any more. If the
 // store or the tracker can't be reached, at least what runs here ends, and the error asks for the rest to be tried again.
-func (rt *Runtime) stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
+func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) (err error) {
 	defer func() {
 		if err != nil {
-			rt.live.Stop(room)
+			h.rt.live.Stop(room)
 			err = fmt.Errorf("stop %s: %w", room, err)
 		}
 	}()
-	asked, err := rt.cfg.Store.OpenQuestions(ctx, room)
+	asked, err := h.rt.cfg.Store.OpenQuestions(ctx, room)
 	if err != nil {
 		return err
 	}
-	if err := rt.stopTurns(ctx, room, upTo); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
+	if err := h.stopTurns(ctx, room, upTo); err != nil { // first: a turn that waits for a choice is stopped, not unanswered
 		return err
 	}
 	for _, q := range asked {
-		run, err := rt.cfg.Store.Run(ctx, q.Run)
+		run, err := h.rt.cfg.Store.Run(ctx, q.Run)
 		if err == nil && run.Response <= upTo {
-			err = rt.retire(ctx, q)
+			err = h.rt.choices.retire(ctx, q)
 		}
 		if err != nil {
 			return err
@@ -185,26 +188,26 @@ func (rt *Runtime) stop(ctx context.Context, room chat.RoomID, upTo chat.Respons
 	return nil
 }
 
-func (rt *Runtime) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
-	open, err := rt.cfg.Store.OpenRuns(ctx, room)
+func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
+	open, err := h.rt.cfg.Store.OpenRuns(ctx, room)
 	open = slices.DeleteFunc(open, func(r chat.Run) bool { return r.Response > upTo })
 	if err != nil || len(open) == 0 {
 		return err
 	}
-	defer rt.wake(room)
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, room, lastTurn(open)); err != nil {
+	defer h.rt.scheduler.wake(room)
+	if err := h.rt.cfg.Tracker.Stop(ctx, h.rt.cfg.Agent.ID, room, lastTurn(open)); err != nil {
 		return err
 	}
-	return rt.dropWaiting(ctx, open)
+	return h.dropWaiting(ctx, open)
 }
 
 // dropWaiting ends the turns among open that nobody has started: what comes next would join them, and never be answered.
-func (rt *Runtime) dropWaiting(ctx context.Context, open []chat.Run) error {
+func (h *commandHandler) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
 		if r.Epoch > 0 || !r.Kind.Claims() {
 			continue
 		}
-		err := rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
+		err := h.rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
 		if ignore(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
 			return err
 		}

@@ -22,16 +22,16 @@ const quoted = 50
 
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
-func (rt *Runtime) edited(ctx context.Context, e chat.Edited) error {
+func (t *intake) edited(ctx context.Context, e chat.Edited) error {
 	if err := checkFiles(e.Memory); err != nil {
 		return err
 	}
 	e.Text, e.Files = text.Visible(e.Text), cleanFiles(e.Files)
-	old, err := rt.known(ctx, e.Room, e.ID)
+	old, err := t.known(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("edit %s: %w", e.ID, err)
-	case old.ID == "" || old.Author != e.Author || e.Author == rt.cfg.Agent.Entity():
+	case old.ID == "" || old.Author != e.Author || e.Author == t.rt.cfg.Agent.Entity():
 		return nil
 	case old.Kind != chat.Said || isCommand(e.Text): // an edit makes no command, and unmakes none
 		return nil
@@ -41,7 +41,7 @@ func (rt *Runtime) edited(ctx context.Context, e chat.Edited) error {
 	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.Empty() {
 		return nil
 	}
-	if err := rt.revise(ctx, e); err != nil {
+	if err := t.rt.revise(ctx, e); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (rt *Runtime) answers(ctx context.Context, e chat.Edited) (chat.Run, error)
 	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
 		return chat.Run{}, ignore(err, chat.ErrNotFound)
 	}
-	if stays, err := rt.stays(ctx, run, e.Author); err != nil || !stays {
+	if stays, err := rt.intake.stays(ctx, run, e.Author); err != nil || !stays {
 		return chat.Run{}, err
 	}
 	return run, nil
@@ -111,57 +111,57 @@ func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error)
 // restart ends what is being made of a run that was reopened, and begins anew.
 func (rt *Runtime) restart(run chat.Run) {
 	rt.live.Lose(run.ID)
-	rt.wake(run.Room)
+	rt.scheduler.wake(run.Room)
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
 // started, and otherwise when its turn comes.
-func (rt *Runtime) deleted(ctx context.Context, d chat.Deleted) error {
-	old, err := rt.known(ctx, d.Room, d.ID)
+func (t *intake) deleted(ctx context.Context, d chat.Deleted) error {
+	old, err := t.known(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
 		return err
 	}
-	asked, err := rt.cfg.Store.RunOf(ctx, d.ID)
+	asked, err := t.rt.cfg.Store.RunOf(ctx, d.ID)
 	if ignore(err, chat.ErrNotFound) != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
-	if err := rt.cfg.Store.Forget(ctx, d.ID); err != nil {
+	if err := t.rt.cfg.Store.Forget(ctx, d.ID); err != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
-	rt.hub.Emit(event.MessageDeleted{Message: old})
+	t.rt.hub.Emit(event.MessageDeleted{Message: old})
 	if asked.ID == "" {
 		return nil
 	}
-	defer rt.wake(d.Room)
-	run, err := rt.cfg.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
-	if err != nil {                             // the message is gone, and nothing comes of it when it is deleted again
-		rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
+	defer t.rt.scheduler.wake(d.Room)
+	run, err := t.rt.cfg.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
+	if err != nil {                               // the message is gone, and nothing comes of it when it is deleted again
+		t.rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
 		run = asked
 		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
 	}
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	if err := rt.cfg.Tracker.Stop(ctx, rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
-		rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
+	if err := t.rt.cfg.Tracker.Stop(ctx, t.rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
+		t.rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil
 }
 
 // reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
-func (rt *Runtime) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
+func (t *intake) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
 	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
-	if r.Author == rt.cfg.Agent.Entity() {
+	if r.Author == t.rt.cfg.Agent.Entity() {
 		return chat.Accepted{Memory: id}, nil
 	}
-	on, err := rt.cfg.Store.Memory(ctx, r.On)
+	on, err := t.rt.cfg.Store.Memory(ctx, r.On)
 	if ignore(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if on.ID != "" {
 		r.Room = on.Room // platforms may tell of the chat alone
 	}
-	room, err := rt.cfg.Store.Room(ctx, r.Room)
+	room, err := t.rt.cfg.Store.Room(ctx, r.Room)
 	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
 		return chat.Accepted{Memory: id}, nil
 	} else if err != nil {
@@ -170,12 +170,12 @@ func (rt *Runtime) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted
 	m := chat.Memory{
 		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
+	acc, err := t.rt.cfg.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if !acc.Duplicate {
-		rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
+		t.rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
 }
@@ -199,25 +199,25 @@ func reactionText(r chat.Reaction, on chat.Memory) string {
 	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
 }
 
-func (rt *Runtime) cleared(ctx context.Context, c chat.Cleared) (chat.Accepted, error) {
+func (t *intake) cleared(ctx context.Context, c chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error
 	if c.Entirely {
-		n, err = rt.cfg.Store.ClearEntirely(ctx, c.Room, c.Person)
+		n, err = t.rt.cfg.Store.ClearEntirely(ctx, c.Room, c.Person)
 	} else {
-		n, err = rt.cfg.Store.Clear(ctx, c.Room)
+		n, err = t.rt.cfg.Store.Clear(ctx, c.Room)
 	}
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
 	}
-	rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
-	rt.hub.Emit(event.ChannelCleared{Room: c.Room, Deleted: n, Total: n})
+	t.rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
+	t.rt.hub.Emit(event.ChannelCleared{Room: c.Room, Deleted: n, Total: n})
 	return chat.Accepted{Deleted: n}, nil
 }
 
 // known is a memory of room, or a zero one.
-func (rt *Runtime) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
-	m, err := rt.cfg.Store.Memory(ctx, id)
+func (t *intake) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+	m, err := t.rt.cfg.Store.Memory(ctx, id)
 	if err != nil || m.Room != room {
 		return chat.Memory{}, ignore(err, chat.ErrNotFound)
 	}

@@ -38,7 +38,7 @@ func Approve(ctx context.Context, store Store, agent chat.Agent, code string) (c
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	p, err := Approve(ctx, rt.cfg.Store, rt.cfg.Agent, code)
 	if err == nil {
-		rt.wake(p.Address.Room)
+		rt.scheduler.wake(p.Address.Room)
 	}
 	return p, err
 }
@@ -80,13 +80,13 @@ func requestKey(k chat.PairingRequest, what string) string {
 
 // askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
 // code.
-func (rt *Runtime) askOwners(ctx context.Context, k chat.PairingRequest) {
-	rooms, err := rt.ownersRooms(ctx)
+func (d *pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
+	rooms, err := d.ownersRooms(ctx)
 	if err != nil {
-		rt.cfg.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
+		d.rt.cfg.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
 	}
 	for owner, room := range rooms {
-		_, err := rt.Say(ctx, chat.Notice{
+		_, err := d.rt.Say(ctx, chat.Notice{
 			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
 			Ask: &chat.Question{
 				Options: []string{"Approve", "No"}, For: []chat.EntityID{owner}, Expires: k.Ends,
@@ -94,26 +94,26 @@ func (rt *Runtime) askOwners(ctx context.Context, k chat.PairingRequest) {
 			},
 		})
 		if err != nil {
-			rt.cfg.Log.Warn("can't ask the owner for approval", "account", k.ID, "err", err)
+			d.rt.cfg.Log.Warn("can't ask the owner for approval", "account", k.ID, "err", err)
 		}
 	}
 }
 
 // ownersRooms are the direct chats of those who can let others in, as far as they are known.
-func (rt *Runtime) ownersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
+func (d *pairing) ownersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
 	rooms := map[chat.EntityID]chat.RoomID{}
-	for id := range rt.cfg.Access.Owners {
-		room, err := rt.cfg.Store.DirectRoom(ctx, id)
+	for id := range d.rt.cfg.Access.Owners {
+		room, err := d.rt.cfg.Store.DirectRoom(ctx, id)
 		if err == nil {
 			rooms[id] = room.ID
 		} else if !errors.Is(err, chat.ErrNotFound) {
 			return rooms, err
 		}
 	}
-	if len(rt.cfg.Access.Owners) > 0 {
+	if len(d.rt.cfg.Access.Owners) > 0 {
 		return rooms, nil
 	}
-	owner, err := rt.cfg.Store.Owner(ctx)
+	owner, err := d.rt.cfg.Store.Owner(ctx)
 	if err == nil {
 		rooms[owner.ID] = owner.Address.Room
 	}
@@ -128,7 +128,7 @@ type approvalHandler struct{ rt *Runtime }
 func (approvalHandler) Name() string { return letIn }
 
 func (d approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, error) {
-	if owns, err := d.rt.owns(ctx, q.By); err != nil || !owns {
+	if owns, err := d.rt.pairing.owns(ctx, q.By); err != nil || !owns {
 		return notYours, err // any more
 	}
 	code, id, _ := strings.Cut(q.Payload, " ")

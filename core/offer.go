@@ -17,7 +17,7 @@ const choicePoll = 2 * time.Second
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
 func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
-	q, err := x.rt.asking(q)
+	q, err := x.rt.choices.asking(q)
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
@@ -68,8 +68,8 @@ func (x *execution) untilChosen(asker context.Context, q chat.Question) (chat.Qu
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
 func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	x.rt.parallel.leave(x.run) // meanwhile nothing is made
-	defer x.rt.parallel.resume(x.run)
+	x.rt.scheduler.parallel.leave(x.run) // meanwhile nothing is made
+	defer x.rt.scheduler.parallel.resume(x.run)
 	for {
 		rung := x.rt.live.ChoiceMade(x.run.ID)
 		now, err := x.rt.cfg.Store.Question(ctx, q.ID)

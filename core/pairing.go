@@ -43,6 +43,12 @@ type guest struct {
 	greeted bool // they heard from us before
 }
 
+// pairing approves users: those who bring the code of an owner, and those whom an owner approves.
+type pairing struct {
+	rt    *Runtime
+	tries tries
+}
+
 // refuse answers at the door, in place of the model: strangers, and those who bring a code. Who writes elsewhere was
 // invited when the run was opened.
 func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
@@ -58,7 +64,7 @@ func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question c
 	var in bool
 	var line string
 	err := x.persist(ctx, func() (err error) {
-		in, line, err = x.rt.checkPairing(ctx, g)
+		in, line, err = x.rt.pairing.checkPairing(ctx, g)
 		return err
 	})
 	switch {
@@ -75,26 +81,26 @@ func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question c
 }
 
 // checkPairing says whether g may come in, and what they are told in place of an answer.
-func (rt *Runtime) checkPairing(ctx context.Context, g guest) (in bool, line string, err error) {
-	if in, err = rt.invited(ctx, g.room, g.ID, nil); err != nil {
+func (d *pairing) checkPairing(ctx context.Context, g guest) (in bool, line string, err error) {
+	if in, err = d.rt.intake.invited(ctx, g.room, g.ID, nil); err != nil {
 		return false, "", err
 	}
-	ownerless, err := rt.ownerless(ctx)
+	ownerless, err := d.ownerless(ctx)
 	if err != nil {
 		return false, "", err
 	}
 	if code, meant := codeIn(g.says); code != "" || meant {
-		if line, err = rt.redeem(ctx, g, code, ownerless); line != "" || err != nil {
+		if line, err = d.redeem(ctx, g, code, ownerless); line != "" || err != nil {
 			return in, line, err
 		}
 	}
 	switch {
 	case in:
 		return true, "", nil
-	case rt.cfg.Access.Direct == access.DirectPairing && !ownerless:
-		line, err = rt.knock(ctx, g)
-	case g.greeted || rt.cfg.Access.Direct == access.DirectOff:
-	case rt.cfg.Access.Direct == access.DirectPairing:
+	case d.rt.cfg.Access.Direct == access.DirectPairing && !ownerless:
+		line, err = d.knock(ctx, g)
+	case g.greeted || d.rt.cfg.Access.Direct == access.DirectOff:
+	case d.rt.cfg.Access.Direct == access.DirectPairing:
 		line = unownedLine
 	default:
 		line = strangerLine
@@ -104,17 +110,17 @@ func (rt *Runtime) checkPairing(ctx context.Context, g guest) (in bool, line str
 
 // redeem takes the code that g has brought: the owner's from whoever comes first, others from the owner. It is silent
 // towards those who have no business with codes.
-func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless bool) (line string, err error) {
+func (d *pairing) redeem(ctx context.Context, g guest, code string, ownerless bool) (line string, err error) {
 	if ownerless {
-		return rt.pairOwner(ctx, g, code)
+		return d.pairOwner(ctx, g, code)
 	}
-	if owns, err := rt.owns(ctx, g.ID); err != nil || !owns {
+	if owns, err := d.owns(ctx, g.ID); err != nil || !owns {
 		return "", err
 	}
-	p, err := rt.Approve(ctx, code)
+	p, err := d.rt.Approve(ctx, code)
 	switch _, meant := codeIn(g.says); {
 	case err == nil:
-		rt.cfg.Log.Info("the owner approved a user", "account", p.ID)
+		d.rt.cfg.Log.Info("the owner approved a user", "account", p.ID)
 		return fmt.Sprintf(letInLine, p.Label()), nil
 	case !errors.Is(err, chat.ErrNotFound):
 		return "", err
@@ -125,45 +131,45 @@ func (rt *Runtime) redeem(ctx context.Context, g guest, code string, ownerless b
 }
 
 // pairOwner makes g the owner if they bring the right code, and are first.
-func (rt *Runtime) pairOwner(ctx context.Context, g guest, code string) (line string, err error) {
-	if rt.cfg.Access.Direct != access.DirectPairing || !rt.tries.may(g.ID) {
+func (d *pairing) pairOwner(ctx context.Context, g guest, code string) (line string, err error) {
+	if d.rt.cfg.Access.Direct != access.DirectPairing || !d.tries.may(g.ID) {
 		return "", nil
 	}
-	right, err := rt.OwnerCode(ctx)
+	right, err := d.rt.OwnerCode(ctx)
 	if err != nil {
 		return "", err
 	}
 	right, _ = codeIn(right)
 	if subtle.ConstantTimeCompare([]byte(code), []byte(right)) != 1 || right == "" {
-		rt.tries.failed(g.ID)
+		d.tries.failed(g.ID)
 		if _, meant := codeIn(g.says); meant {
 			return wrongLine, nil
 		}
 		return "", nil
 	}
-	owns, err := rt.cfg.Store.Own(ctx, g.Person)
+	owns, err := d.rt.cfg.Store.Own(ctx, g.Person)
 	if err != nil || !owns {
 		return "", err
 	}
-	rt.cfg.Log.Info("a user sent the owner's code and is now the owner", "account", g.ID)
+	d.rt.cfg.Log.Info("a user sent the owner's code and is now the owner", "account", g.ID)
 	return ownedLine, nil
 }
 
 // knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
 // owner has said no, they hear nothing.
-func (rt *Runtime) knock(ctx context.Context, g guest) (line string, err error) {
+func (d *pairing) knock(ctx context.Context, g guest) (line string, err error) {
 	k := chat.PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
-	k, tell, err := rt.cfg.Store.Knock(ctx, k, chat.PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
+	k, tell, err := d.rt.cfg.Store.Knock(ctx, k, chat.PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
 	if err != nil || !tell {
 		return "", err
 	}
-	rt.askOwners(ctx, k)
+	d.askOwners(ctx, k)
 	return fmt.Sprintf(knockLine, ShownCode(k.Code)), nil
 }
 
 // OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
 func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
-	if ownerless, err := rt.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != access.DirectPairing {
+	if ownerless, err := rt.pairing.ownerless(ctx); err != nil || !ownerless || rt.cfg.Access.Direct != access.DirectPairing {
 		return "", err
 	}
 	k, _, err := rt.cfg.Store.Knock(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})
@@ -174,20 +180,20 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 }
 
 // ownerless says that nobody can let others in.
-func (rt *Runtime) ownerless(ctx context.Context) (bool, error) {
-	if len(rt.cfg.Access.Owners) > 0 {
+func (d *pairing) ownerless(ctx context.Context) (bool, error) {
+	if len(d.rt.cfg.Access.Owners) > 0 {
 		return false, nil
 	}
-	_, err := rt.cfg.Store.Owner(ctx)
+	_, err := d.rt.cfg.Store.Owner(ctx)
 	return errors.Is(err, chat.ErrNotFound), ignore(err, chat.ErrNotFound)
 }
 
 // owns says whether id is the owner: the one of the configuration, or else who has become it.
-func (rt *Runtime) owns(ctx context.Context, id chat.EntityID) (bool, error) {
-	if len(rt.cfg.Access.Owners) > 0 {
-		return rt.cfg.Access.Owners[id], nil
+func (d *pairing) owns(ctx context.Context, id chat.EntityID) (bool, error) {
+	if len(d.rt.cfg.Access.Owners) > 0 {
+		return d.rt.cfg.Access.Owners[id], nil
 	}
-	owner, err := rt.cfg.Store.Owner(ctx)
+	owner, err := d.rt.cfg.Store.Owner(ctx)
 	return err == nil && owner.ID == id, ignore(err, chat.ErrNotFound)
 }
 

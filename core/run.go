@@ -108,7 +108,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.rt.parallel.leave(x.run) // what is left to do is to show it
+	x.rt.scheduler.parallel.leave(x.run) // what is left to do is to show it
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
 		err = x.persist(x.life, func() error { return x.note(chat.Note{Verdict: &v, Files: x.savedFiles}) })

@@ -15,6 +15,26 @@ type lane struct {
 	control bool
 }
 
+// scheduler gives the open runs of each room their turns.
+type scheduler struct {
+	rt       *Runtime
+	suspects suspects
+	parallel parallel
+	signal   chan struct{} // wakes Run
+
+	// Under the runtime's lock.
+	lanes map[lane]chan struct{} // those served here; a token makes the runner look again
+	woken map[lane]struct{}      // those that Run shall serve
+}
+
+func newScheduler(rt *Runtime, most int) scheduler {
+	wake := func(l lane) { rt.scheduler.wakeLane(l) }
+	return scheduler{
+		rt: rt, signal: make(chan struct{}, 1), lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{},
+		parallel: parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}},
+	}
+}
+
 // of are those of runs that go in this lane.
 func (l lane) of(runs []chat.Run) (mine []chat.Run) {
 	for _, r := range runs {
@@ -27,11 +47,11 @@ func (l lane) of(runs []chat.Run) (mine []chat.Run) {
 
 // serve runs the lane's turns one after the other, until none is open or another replica has the room. That one looks
 // again when its run ends, and what was accepted before that it sees: so no wake-up is lost (IN-08).
-func (rt *Runtime) serve(stop, life context.Context, l lane, again <-chan struct{}) {
+func (s *scheduler) serve(stop, life context.Context, l lane, again <-chan struct{}) {
 	for {
-		wait, err := rt.turn(stop, life, l)
+		wait, err := s.turn(stop, life, l)
 		if !errors.Is(err, errQueued) {
-			rt.parallel.forget(l, "")
+			s.parallel.forget(l, "")
 		}
 		if err == nil {
 			select {
@@ -42,17 +62,17 @@ func (rt *Runtime) serve(stop, life context.Context, l lane, again <-chan struct
 			case <-stop.Done():
 			}
 		}
-		rt.report(l.room, err)
-		if rt.release(stop, l, again) {
+		s.report(l.room, err)
+		if s.release(stop, l, again) {
 			return
 		}
 	}
 }
 
 // release lets go of l, unless somebody has asked to look again.
-func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) bool {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
+func (s *scheduler) release(stop context.Context, l lane, again <-chan struct{}) bool {
+	s.rt.mu.Lock()
+	defer s.rt.mu.Unlock()
 	select {
 	case <-again:
 		if stop.Err() == nil {
@@ -60,29 +80,29 @@ func (rt *Runtime) release(stop context.Context, l lane, again <-chan struct{}) 
 		}
 	default:
 	}
-	delete(rt.lanes, l)
+	delete(s.lanes, l)
 	return true
 }
 
 // report logs why a turn was not taken, unless that is the usual course of things.
-func (rt *Runtime) report(room chat.RoomID, err error) {
+func (s *scheduler) report(room chat.RoomID, err error) {
 	for _, usual := range []error{nil, errIdle, errQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
 			return
 		}
 	}
-	rt.cfg.Log.Error("a run could not be started; it will be retried", "room", room, "err", err)
+	s.rt.cfg.Log.Error("a run could not be started; it will be retried", "room", room, "err", err)
 }
 
 var errIdle = errors.New("no open run")
 
 // turn starts the run that is due and sees it through, or says how long until one is. An error means that there is
 // nothing to do, or nothing that can be done before the next sweep.
-func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration, err error) {
+func (s *scheduler) turn(stop, life context.Context, l lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {
 		return 0, chat.ErrShutdown
 	}
-	open, err := rt.cfg.Store.OpenRuns(life, l.room)
+	open, err := s.rt.cfg.Store.OpenRuns(life, l.room)
 	if err != nil {
 		return 0, err
 	}
@@ -90,29 +110,29 @@ func (rt *Runtime) turn(stop, life context.Context, l lane) (wait time.Duration,
 	if len(open) == 0 {
 		return 0, errIdle
 	}
-	policy := rt.cfg.Turns.policy(open[0].RoomKind)
+	policy := s.rt.cfg.Turns.policy(open[0].RoomKind)
 	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		rt.announce(life, l.room, last.Turn()) // once more: the tracker may have forgotten, or been away
+		s.rt.intake.announce(life, l.room, last.Turn()) // once more: the tracker may have forgotten, or been away
 	}
-	next, wait := rt.cfg.Turns.due(open, time.Now())
+	next, wait := s.rt.cfg.Turns.due(open, time.Now())
 	if wait > 0 {
 		return wait, nil
 	}
 	if last := latest(open); needsSlot(next, policy == Supersede && last.Response > next.Response) {
-		rt.parallel.forget(l, next.Address.BilledTo)
-		if !rt.parallel.enter(l, next) {
+		s.parallel.forget(l, next.Address.BilledTo)
+		if !s.parallel.enter(l, next) {
 			return 0, errQueued
 		}
-		defer rt.parallel.leave(next)
+		defer s.parallel.leave(next)
 	}
-	leave, wait := rt.enterSuspect(life, l, next)
+	leave, wait := s.enterSuspect(life, l, next)
 	if leave == nil {
 		return wait, nil
 	}
 	defer leave()
-	run, err := rt.cfg.Store.Start(life, next.ID, rt.cfg.Owner)
+	run, err := s.rt.cfg.Store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
 		return 0, err
 	}
-	return 0, rt.execute(life, run)
+	return 0, s.rt.execute(life, run)
 }

@@ -60,32 +60,29 @@ type Runtime struct {
 	toolbox  action.Toolbox
 	hub      *event.Hub
 	composer *prompt.Composer
-	choosers map[string]action.ChoiceHandler
 	live     *relay.Registry
 	bots     bots
-	tries    tries
 	work     sync.WaitGroup // rooms being served
 
 	mu     sync.Mutex
 	closed bool
-	lanes  map[lane]chan struct{} // those served here; a token makes the runner look again
-	woken  map[lane]struct{}      // those that Run shall serve
-	signal chan struct{}
 
-	counts   counts
-	bgWork   backgroundWork
-	suspects suspects
+	counts counts
+	bgWork backgroundWork
 
-	parallel parallel
+	intake    intake
+	places    places
+	choices   choices
+	commands  commandHandler
+	pairing   pairing
+	scheduler scheduler
 }
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
-	rt := &Runtime{
-		cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log),
-		lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{}, signal: make(chan struct{}, 1),
-	}
-	rt.parallel = parallel{most: cfg.Parallel, wake: rt.wakeLane, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
+	rt := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}
+	rt.intake.rt, rt.places.rt, rt.choices.rt, rt.commands.rt, rt.pairing.rt = rt, rt, rt, rt, rt
+	rt.scheduler = newScheduler(rt, cfg.Parallel)
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
@@ -101,15 +98,15 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choosers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, letIn: approvalHandler{rt}}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, letIn: approvalHandler{rt}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)
 		for _, c := range p.Choosers {
-			if rt.choosers[c.Name()] != nil {
+			if rt.choices.handlers[c.Name()] != nil {
 				return nil, fmt.Errorf("plugin %s: there is already a choice handler %s", p.Name, c.Name())
 			}
-			rt.choosers[c.Name()] = c
+			rt.choices.handlers[c.Name()] = c
 		}
 	}
 	rt.hub = event.NewHub(observers, cfg.Log)
@@ -133,19 +130,19 @@ func (rt *Runtime) Run(ctx context.Context) error {
 			upkeep.Go(func() { rt.background(ctx, p) })
 		}
 	}
-	rt.heartbeat(life)
+	rt.scheduler.heartbeat(life)
 	var grace <-chan time.Time
 	idle, stop := make(chan struct{}), ctx.Done()
 	for {
 		select {
-		case <-rt.signal:
-			rt.serveWoken(ctx, life)
+		case <-rt.scheduler.signal:
+			rt.scheduler.serveWoken(ctx, life)
 		case <-tick.C:
-			rt.heartbeat(life)
+			rt.scheduler.heartbeat(life)
 		case <-stop:
 			stop = nil
 			rt.close()
-			rt.leaving(life)
+			rt.scheduler.leaving(life)
 			grace = time.After(rt.cfg.Grace)
 			go func() { rt.work.Wait(); close(idle) }()
 		case <-grace:
@@ -163,31 +160,31 @@ func (rt *Runtime) Run(ctx context.Context) error {
 
 // heartbeat beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
 // again. A store that hangs holds up neither new messages nor the end for long.
-func (rt *Runtime) heartbeat(ctx context.Context) {
+func (s *scheduler) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatEvery/2)
 	defer cancel()
-	if err := rt.cfg.Store.Beat(ctx, rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
-		rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
+	if err := s.rt.cfg.Store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
+		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
-	rooms, err := rt.cfg.Store.OpenRooms(ctx)
+	rooms, err := s.rt.cfg.Store.OpenRooms(ctx)
 	if err != nil {
-		rt.cfg.Log.Error("can't list open runs", "err", err)
+		s.rt.cfg.Log.Error("can't list open runs", "err", err)
 		return
 	}
 	for _, room := range rooms {
-		rt.wake(room)
-		rt.wakeLane(lane{room, true})
+		s.wake(room)
+		s.wakeLane(lane{room, true})
 	}
 }
 
 // leaving tells the store that this process ends as planned, so that no run is taken for the cause. If that fails, the runs
 // that are cut off count one death too many.
-func (rt *Runtime) leaving(ctx context.Context) {
+func (s *scheduler) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	if err := rt.cfg.Store.Leave(ctx, rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
-		rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
+	if err := s.rt.cfg.Store.Leave(ctx, s.rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
+		s.rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
 	}
 }
 
@@ -206,17 +203,17 @@ func (rt *Runtime) ending() bool {
 }
 
 // wake makes sure that somebody here looks after this call at the turns of room.
-func (rt *Runtime) wake(room chat.RoomID) { rt.wakeLane(lane{room, false}) }
+func (s *scheduler) wake(room chat.RoomID) { s.wakeLane(lane{room, false}) }
 
-func (rt *Runtime) wakeLane(l lane) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if again, ok := rt.lanes[l]; ok {
+func (s *scheduler) wakeLane(l lane) {
+	s.rt.mu.Lock()
+	defer s.rt.mu.Unlock()
+	if again, ok := s.lanes[l]; ok {
 		signal(again)
 		return
 	}
-	rt.woken[l] = struct{}{}
-	signal(rt.signal)
+	s.woken[l] = struct{}{}
+	signal(s.signal)
 }
 
 // signal leaves a token, unless one is there.
@@ -229,17 +226,17 @@ func signal(ch chan<- struct{}) {
 
 // serveWoken gives each woken lane a runner. A runner ends when its room is idle: no goroutine waits for a room that
 // nobody writes in.
-func (rt *Runtime) serveWoken(stop, life context.Context) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	for l := range rt.woken {
-		delete(rt.woken, l)
-		if rt.closed || rt.lanes[l] != nil {
+func (s *scheduler) serveWoken(stop, life context.Context) {
+	s.rt.mu.Lock()
+	defer s.rt.mu.Unlock()
+	for l := range s.woken {
+		delete(s.woken, l)
+		if s.rt.closed || s.lanes[l] != nil {
 			continue
 		}
 		again := make(chan struct{}, 1)
-		rt.lanes[l] = again
-		rt.work.Go(func() { rt.serve(stop, life, l, again) })
+		s.lanes[l] = again
+		s.rt.work.Go(func() { s.serve(stop, life, l, again) })
 	}
 }
 

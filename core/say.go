@@ -29,7 +29,7 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	}
 	j := chat.JoinRule{Kind: chat.RunNotify}
 	if n.Ask != nil {
-		q, err := rt.asking(*n.Ask)
+		q, err := rt.choices.asking(*n.Ask)
 		if err != nil {
 			return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 		}
@@ -39,7 +39,7 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
-	rt.wake(m.Room)
+	rt.scheduler.wake(m.Room)
 	return acc, nil
 }
 

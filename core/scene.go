@@ -41,7 +41,7 @@ func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error
 // rights takes from s what author may not do.
 func (x *execution) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
-		if s.Owner, err = x.rt.owns(ctx, author); err != nil {
+		if s.Owner, err = x.rt.pairing.owns(ctx, author); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"parley/core/text"
 )
 
+// intake takes what happens on platforms: messages, edits, deletions, reactions.
+type intake struct{ rt *Runtime }
+
 // ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
 // means that in is not safe and must come again; after Run was told to end it is [chat.ErrShutdown].
 func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Accepted, error) {
@@ -19,23 +22,23 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	}
 	switch in := in.(type) {
 	case chat.Message:
-		return rt.accept(ctx, in)
+		return rt.intake.accept(ctx, in)
 	case chat.Choice:
-		return rt.pressed(ctx, in)
+		return rt.choices.pressed(ctx, in)
 	case chat.Command:
-		return chat.Accepted{}, rt.command(ctx, in)
+		return chat.Accepted{}, rt.commands.command(ctx, in)
 	case chat.Edited:
-		return chat.Accepted{Memory: in.ID}, rt.edited(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.intake.edited(ctx, in)
 	case chat.Deleted:
-		return chat.Accepted{Memory: in.ID}, rt.deleted(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.intake.deleted(ctx, in)
 	case chat.Reaction:
-		return rt.reaction(ctx, in)
+		return rt.intake.reaction(ctx, in)
 	case chat.Cleared:
-		return rt.cleared(ctx, in)
+		return rt.intake.cleared(ctx, in)
 	case chat.Joined:
-		return chat.Accepted{}, rt.joined(ctx, in)
+		return chat.Accepted{}, rt.places.joined(ctx, in)
 	case chat.Left:
-		return chat.Accepted{}, rt.left(ctx, in)
+		return chat.Accepted{}, rt.places.left(ctx, in)
 	default:
 		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}
@@ -43,7 +46,7 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 
 // accept stores a message and opens its run. Nothing that can fail stands between the two. A message that arrived before only
 // attaches to its own run: nothing else looks at it, or it could be taken for a choice or a command a second time (IN-16).
-func (rt *Runtime) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, error) {
 	if len(m.Address.ConnectorData) > chat.MaxOwn {
 		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
 	}
@@ -52,34 +55,34 @@ func (rt *Runtime) accept(ctx context.Context, m chat.Message) (chat.Accepted, e
 	}
 	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), cleanFiles(m.Files)
 	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted)}
-	if m.Author == rt.cfg.Agent.Entity() || m.Empty() {
+	if m.Author == t.rt.cfg.Agent.Entity() || m.Empty() {
 		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
 	}
-	if acc, known, err := rt.arrived(ctx, m.Memory); known || err != nil {
+	if acc, known, err := t.arrived(ctx, m.Memory); known || err != nil {
 		return acc, err
 	}
 	if m.Address.BilledTo == "" {
 		m.Address.BilledTo = m.Author
 	}
 	m.Address.AuthorizedByRole = ""
-	if rt.cfg.Access.HasRole(m.Place, m.Roles) {
+	if t.rt.cfg.Access.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}
-	switch c, err := rt.commanded(ctx, m); {
+	switch c, err := t.rt.commands.commanded(ctx, m); {
 	case err != nil:
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	case c != "":
-		return rt.acceptCommand(ctx, m, c)
+		return t.rt.commands.acceptCommand(ctx, m, c)
 	}
-	if acc, ok, err := rt.typed(ctx, m); ok || err != nil {
+	if acc, ok, err := t.rt.choices.typed(ctx, m); ok || err != nil {
 		return acc, err
 	}
-	return rt.ingest(ctx, m)
+	return t.ingest(ctx, m)
 }
 
 // arrived returns what m was accepted as if it arrived before.
-func (rt *Runtime) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
-	acc, err = rt.cfg.Store.Known(ctx, m)
+func (t *intake) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
+	acc, err = t.rt.cfg.Store.Known(ctx, m)
 	if ignore(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -88,68 +91,68 @@ func (rt *Runtime) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepte
 
 // Known reports whether the message id was accepted before. It costs one read.
 func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
-	_, known, err := rt.arrived(ctx, chat.Memory{ID: id})
+	_, known, err := rt.intake.arrived(ctx, chat.Memory{ID: id})
 	return known, err
 }
 
 // ingest stores a message that is meant for the agent.
-func (rt *Runtime) ingest(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	policy := rt.cfg.Turns.policy(m.Place.Kind)
-	verdict, attention, err := rt.admit(ctx, m)
+func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+	policy := t.rt.cfg.Turns.policy(m.Place.Kind)
+	verdict, attention, err := t.admit(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, rt.cfg.Turns.rule(m, verdict))
+	acc, err := t.rt.cfg.Store.Accept(ctx, m, t.rt.cfg.Turns.rule(m, verdict))
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	if !acc.Duplicate {
-		rt.hub.Emit(event.Received(m, acc))
-		rt.meet(ctx, m)
+		t.rt.hub.Emit(event.Received(m, acc))
+		t.rt.places.meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
 		if verdict == access.Yes && attention == chat.Unfollowed {
-			rt.follows(ctx, m.Room)
+			t.follows(ctx, m.Room)
 		}
 		if policy == Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
-			rt.announce(ctx, m.Room, acc.Response)
+			t.announce(ctx, m.Room, acc.Response)
 		}
-		rt.wake(m.Room)
+		t.rt.scheduler.wake(m.Room)
 	}
 	return acc, nil
 }
 
 // admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
-func (rt *Runtime) admit(ctx context.Context, m chat.Message) (access.Decision, chat.Attention, error) {
-	if in, err := rt.admits(ctx, m); err != nil || !in {
+func (t *intake) admit(ctx context.Context, m chat.Message) (access.Decision, chat.Attention, error) {
+	if in, err := t.admits(ctx, m); err != nil || !in {
 		return access.No, chat.Normal, err
 	}
-	a, err := rt.cfg.Store.Attention(ctx, m.Room)
+	a, err := t.rt.cfg.Store.Attention(ctx, m.Room)
 	if err != nil {
 		return access.No, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	d := rt.cfg.decide(m, a)
+	d := t.rt.cfg.decide(m, a)
 	switch {
 	case !m.Bot:
-		rt.bots.person(m.Room)
-	case d != access.Yes, !rt.bots.turn(m.Room, m.Author, time.Now()):
+		t.rt.bots.person(m.Room)
+	case d != access.Yes, !t.rt.bots.turn(m.Room, m.Author, time.Now()):
 		d = access.No
 	}
 	return d, a, nil
 }
 
 // follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
-func (rt *Runtime) follows(ctx context.Context, room chat.RoomID) {
-	if err := rt.cfg.Store.SetAttention(ctx, room, chat.Normal); err != nil {
-		rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
+func (t *intake) follows(ctx context.Context, room chat.RoomID) {
+	if err := t.rt.cfg.Store.SetAttention(ctx, room, chat.Normal); err != nil {
+		t.rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
 	}
 }
 
 // announce stops earlier runs of room, wherever they are. It may fail: they then end in their own time.
-func (rt *Runtime) announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
+func (t *intake) announce(ctx context.Context, room chat.RoomID, id chat.ResponseID) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), coordTimeout)
 	defer cancel()
-	if _, err := rt.cfg.Tracker.Claim(ctx, rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
-		rt.cfg.Log.Warn("can't announce a turn; earlier runs will end on their own", "room", room, "err", err)
+	if _, err := t.rt.cfg.Tracker.Claim(ctx, t.rt.cfg.Agent.ID, room, id); settled(err) == nil && err != nil {
+		t.rt.cfg.Log.Warn("can't announce a turn; earlier runs will end on their own", "room", room, "err", err)
 	}
 }

@@ -97,19 +97,19 @@ func (s *suspects) leave() (waiting []lane) {
 
 // enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
 // no model, and needs no turn.
-func (rt *Runtime) enterSuspect(ctx context.Context, l lane, run chat.Run) (leave func(), wait time.Duration) {
-	if !isSuspect(run) || run.Kind.Claims() && rt.unclaimable(ctx, run) {
+func (s *scheduler) enterSuspect(ctx context.Context, l lane, run chat.Run) (leave func(), wait time.Duration) {
+	if !isSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
-	end, wait := rt.suspects.enter(l, run, time.Now())
+	end, wait := s.suspects.enter(l, run, time.Now())
 	if end == nil {
 		return nil, wait
 	}
-	rt.cfg.Log.Warn("retrying a run that crashed processes, one such run at a time",
+	s.rt.cfg.Log.Warn("retrying a run that crashed processes, one such run at a time",
 		"run", run.ID, "deaths", run.Deaths, "attempts", run.Attempts)
 	return func() {
 		for _, l := range end() {
-			rt.wakeLane(l)
+			s.wakeLane(l)
 		}
 	}, 0
 }
@@ -121,7 +121,7 @@ func (x *execution) setAside() {
 	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return
 	}
-	rooms, err := x.rt.ownersRooms(x.life)
+	rooms, err := x.rt.pairing.ownersRooms(x.life)
 	if err != nil {
 		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}
@@ -139,10 +139,10 @@ func (x *execution) setAside() {
 const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
 
 // unclaimable reports whether the tracker knows that the run was stopped or superseded.
-func (rt *Runtime) unclaimable(ctx context.Context, run chat.Run) bool {
+func (s *scheduler) unclaimable(ctx context.Context, run chat.Run) bool {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	return settled(rt.cfg.Tracker.Settle(ctx, rt.cfg.Agent.ID, run.Room, run.Turn())) != nil
+	return settled(s.rt.cfg.Tracker.Settle(ctx, s.rt.cfg.Agent.ID, run.Room, run.Turn())) != nil
 }
 
 // countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.
@@ -164,6 +164,6 @@ func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 	if err != nil {
 		return fmt.Errorf("retry the run %s: %w", id, err)
 	}
-	rt.wakeLane(lane{run.Room, run.Kind.OutOfBand()})
+	rt.scheduler.wakeLane(lane{run.Room, run.Kind.OutOfBand()})
 	return nil
 }

@@ -102,16 +102,16 @@ func TestWakeAroundRelease(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := make(chan struct{}, 1)
-		rt.lanes[lane{room: "room"}] = again
-		rt.wake("room") // before it lets go
-		if rt.release(t.Context(), lane{room: "room"}, again) {
+		rt.scheduler.lanes[lane{room: "room"}] = again
+		rt.scheduler.wake("room") // before it lets go
+		if rt.scheduler.release(t.Context(), lane{room: "room"}, again) {
 			t.Error("a runner left although somebody asked it to look again")
 		}
-		if !rt.release(t.Context(), lane{room: "room"}, again) {
+		if !rt.scheduler.release(t.Context(), lane{room: "room"}, again) {
 			t.Error("a runner stays for nothing")
 		}
-		rt.wake("room") // after
-		if _, ok := rt.woken[lane{room: "room"}]; !ok || len(rt.signal) != 1 {
+		rt.scheduler.wake("room") // after
+		if _, ok := rt.scheduler.woken[lane{room: "room"}]; !ok || len(rt.scheduler.signal) != 1 {
 			t.Error("a wake-up after the runner left is lost")
 		}
 	})

@@ -59,7 +59,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	case answer.Superseded: // of which nobody has read more than a few words
 		return x.posts && !x.seen() || said(v) < little
 	case answer.Stopped: // because the question was taken back, or the agent thrown out
-		return x.unasked() || x.rt.botRemoved(x.life, x.run)
+		return x.unasked() || x.rt.places.botRemoved(x.life, x.run)
 	}
 	return false
 }
