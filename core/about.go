@@ -28,7 +28,7 @@ type Health struct {
 }
 
 // help lists the commands.
-func (x *execution) help(context.Context) (string, error) {
+func (cr *commandRun) help(context.Context) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Send me a message and I'll reply. If you write again before I finish, I'll take it into account.\n\n")
 	for _, c := range Commands() {
@@ -38,9 +38,9 @@ func (x *execution) help(context.Context) (string, error) {
 }
 
 // models says which model answers, and what others there are.
-func (x *execution) models(context.Context) (string, error) {
+func (cr *commandRun) models(context.Context) (string, error) {
 	var lines []string
-	for _, m := range x.rt.cfg.About.Models {
+	for _, m := range cr.x.rt.cfg.About.Models {
 		lines = append(lines, fmt.Sprintf("- %s: `%s`", m.Work, m.Name))
 	}
 	if len(lines) == 0 {
@@ -50,16 +50,16 @@ func (x *execution) models(context.Context) (string, error) {
 }
 
 // status says how things stand in the room, and around it.
-func (x *execution) status(ctx context.Context) (string, error) {
+func (cr *commandRun) status(ctx context.Context) (string, error) {
 	var room chat.Room
 	var attention chat.Attention
 	var open []chat.Run
-	err := x.persist(ctx, func() (err error) {
-		if room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
+	err := cr.x.persist(ctx, func() (err error) {
+		if room, err = cr.x.rt.cfg.Store.Room(ctx, cr.x.run.Room); err != nil {
 			return err
 		}
-		if attention, err = x.rt.cfg.Store.Attention(ctx, x.run.Room); err == nil {
-			open, err = x.rt.cfg.Store.OpenRuns(ctx, x.run.Room)
+		if attention, err = cr.x.rt.cfg.Store.Attention(ctx, cr.x.run.Room); err == nil {
+			open, err = cr.x.rt.cfg.Store.OpenRuns(ctx, cr.x.run.Room)
 		}
 		return err
 	})
@@ -67,40 +67,40 @@ func (x *execution) status(ctx context.Context) (string, error) {
 		return "", err
 	}
 	lines := []string{
-		"- Here: " + x.heed(room, attention),
+		"- Here: " + cr.heed(room, attention),
 		"- Now: " + workload(lane{}.of(open)),
-		"- Time limit per answer: " + minutes(x.rt.cfg.Turns.Limit),
+		"- Time limit per answer: " + minutes(cr.x.rt.cfg.Turns.Limit),
 	}
-	if models := x.rt.cfg.About.Models; len(models) > 0 {
+	if models := cr.x.rt.cfg.About.Models; len(models) > 0 {
 		lines = append([]string{fmt.Sprintf("- Model: `%s`", models[0].Name)}, lines...)
 	}
-	for _, h := range x.health(ctx) {
+	for _, h := range cr.health(ctx) {
 		state := "ok"
 		if h.Err != nil {
 			state = "**unreachable**"
 		}
 		lines = append(lines, fmt.Sprintf("- %s: %s", h.Name, state))
 	}
-	if left := x.rt.Counts().String(); left != "" {
+	if left := cr.x.rt.Counts().String(); left != "" {
 		lines = append(lines, "- Skipped since start: "+left)
 	}
-	if v := x.rt.cfg.About.Version; v != "" {
+	if v := cr.x.rt.cfg.About.Version; v != "" {
 		lines = append(lines, fmt.Sprintf("- Version: `%s`", v))
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-func (x *execution) health(ctx context.Context) []Health {
-	if x.rt.cfg.About.Health == nil {
+func (cr *commandRun) health(ctx context.Context) []Health {
+	if cr.x.rt.cfg.About.Health == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	return x.rt.cfg.About.Health(ctx)
+	return cr.x.rt.cfg.About.Health(ctx)
 }
 
 // heed is how closely the agent listens, in words.
-func (x *execution) heed(r chat.Room, a chat.Attention) string {
+func (cr *commandRun) heed(r chat.Room, a chat.Attention) string {
 	switch {
 	case a == chat.Muted:
 		return "muted"
@@ -108,7 +108,7 @@ func (x *execution) heed(r chat.Room, a chat.Attention) string {
 		return "I answer every message"
 	case a == chat.Unfollowed:
 		return "I stay quiet until you mention me"
-	case a == chat.Ambient || x.rt.cfg.Access.GroupIn(r) == access.GroupAmbient:
+	case a == chat.Ambient || cr.x.rt.cfg.Access.GroupIn(r) == access.GroupAmbient:
 		return "I follow the conversation and answer messages meant for me"
 	}
 	return "I answer when you mention me"

@@ -16,9 +16,9 @@ import (
 )
 
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
-func (x *execution) tools() (specs []action.Spec) {
-	for _, t := range x.rt.toolbox.All {
-		if !t.Def.Unlisted && x.rt.offers(t, x.scene) {
+func (tc *toolCalls) tools() (specs []action.Spec) {
+	for _, t := range tc.x.rt.toolbox.All {
+		if !t.Def.Unlisted && tc.x.rt.offers(t, tc.x.scene) {
 			specs = append(specs, t.Def)
 		}
 	}
@@ -27,10 +27,10 @@ func (x *execution) tools() (specs []action.Spec) {
 
 // act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
-func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err error) {
+func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
-	defer func() { x.stage(c, end, files...) }()
-	t, params, problem := x.resolve(c)
+	defer func() { tc.stage(c, end, files...) }()
+	t, params, problem := tc.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
 		return "Error: " + problem, nil
@@ -41,26 +41,26 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 		return "", context.Cause(ctx)
 	}
 	writes := t.Def.Effect == action.Writes
-	if writes && x.quoted(c, t, params) {
-		refused, err := x.confirm(ctx, c, t, params)
+	if writes && tc.quoted(c, t, params) {
+		refused, err := tc.confirm(ctx, c, t, params)
 		if err != nil {
 			end.Error = tooLate
 			return "", err
 		}
 		if end.Error = refused; refused != "" {
 			done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
-			x.acted = append(x.acted, done)
-			return done.ForModel(), x.record(c, done, false)
+			tc.acted = append(tc.acted, done)
+			return done.ForModel(), tc.record(c, done, false)
 		}
 	}
 	if writes {
-		if ctx, err = x.beginWriting(ctx, c); err != nil {
+		if ctx, err = tc.beginWriting(ctx, c); err != nil {
 			end.Error = tooLate
 			return "", err
 		}
 	}
-	x.stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
-	r, failure := x.perform(ctx, t, c, params)
+	tc.stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
+	r, failure := tc.perform(ctx, t, c, params)
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
 		return "", cause
@@ -68,7 +68,7 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
 	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
 	if failure != nil {
-		x.rt.cfg.Log.Warn("an action failed", "run", x.run.ID, "action", t.Def.Name, "err", failure)
+		tc.x.rt.cfg.Log.Warn("an action failed", "run", tc.x.run.ID, "action", t.Def.Name, "err", failure)
 		end.Error = "It failed."
 		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
@@ -77,13 +77,13 @@ func (x *execution) act(ctx context.Context, c llm.ToolCall) (result string, err
 			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: they are empty or larger than %d MiB]", n, llm.MaxFile>>20)
 		}
 	}
-	x.acted = append(x.acted, done)
-	return done.ForModel(), x.record(c, done, writes)
+	tc.acted = append(tc.acted, done)
+	return done.ForModel(), tc.record(c, done, writes)
 }
 
 // over says that an action has asked for the end of the turn.
-func (x *execution) over() bool {
-	for _, a := range x.acted {
+func (tc *toolCalls) over() bool {
+	for _, a := range tc.acted {
 		if a.Result.Last {
 			return true
 		}
@@ -92,8 +92,8 @@ func (x *execution) over() bool {
 }
 
 // requireOutput is [errNothingToSay] where nothing was said or shown.
-func (x *execution) requireOutput() error {
-	if v := x.answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
+func (tc *toolCalls) requireOutput() error {
+	if v := tc.x.answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
 		return errNothingToSay
 	}
 	return nil
@@ -101,43 +101,43 @@ func (x *execution) requireOutput() error {
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
 // is that of the process. What was said so far is noted too: whoever adopts the run says that, and generates nothing.
-func (x *execution) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
-	if err := settled(x.settle()); err != nil {
+func (tc *toolCalls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
+	if err := settled(tc.x.settle()); err != nil {
 		return nil, err
 	}
-	n := chat.Note{Acting: c.ID, Text: x.answer.View().Text()}
-	return x.life, x.persist(ctx, func() error { return x.note(n) })
+	n := chat.Note{Acting: c.ID, Text: tc.x.answer.View().Text()}
+	return tc.x.life, tc.x.persist(ctx, func() error { return tc.x.note(n) })
 }
 
 // record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
 // forgotten by now; then this is too.
-func (x *execution) record(c llm.ToolCall, done action.Acted, wrote bool) error {
+func (tc *toolCalls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
-		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", x.run.ID, x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: x.run.Room,
-		Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: x.scene.Message.ID, At: time.Now(),
+		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.x.run.ID, tc.x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.x.run.Room,
+		Author: tc.x.rt.cfg.Agent.Entity(), Name: tc.x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: tc.x.scene.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
 		m.Failure = llm.ActionFailed
 	}
-	t := x.rt.toolbox.Find(c.Name)
-	return x.persist(x.life, func() error {
+	t := tc.x.rt.toolbox.Find(c.Name)
+	return tc.x.persist(tc.x.life, func() error {
 		if t == nil || !t.Def.Quiet {
-			if err := x.rt.cfg.Store.Remember(x.life, x.run.ID, m); ignore(err, chat.ErrNotFound) != nil {
+			if err := tc.x.rt.cfg.Store.Remember(tc.x.life, tc.x.run.ID, m); ignore(err, chat.ErrNotFound) != nil {
 				return fmt.Errorf("remember %s: %w", m.ID, err)
 			}
 		}
 		if !wrote {
 			return nil
 		}
-		return x.note(chat.Note{Acted: c.ID})
+		return tc.x.note(chat.Note{Acted: c.ID})
 	})
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (x *execution) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
-	t := x.rt.toolbox.Find(c.Name)
-	if t == nil || !x.rt.offers(t, x.scene) {
+func (tc *toolCalls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
+	t := tc.x.rt.toolbox.Find(c.Name)
+	if t == nil || !tc.x.rt.offers(t, tc.x.scene) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)

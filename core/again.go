@@ -31,13 +31,13 @@ func (h *commandHandler) lastAsked(ctx context.Context, recent []chat.Memory) (a
 
 // askedAgain returns s, a retry, as it was when its last question was asked. What was answered since is forgotten: it stays in
 // sight, but not in prompts.
-func (x *execution) askedAgain(ctx context.Context, s action.TurnContext) (action.TurnContext, error) {
+func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (action.TurnContext, error) {
 	var at int
-	err := x.persist(ctx, func() (err error) {
+	err := pn.x.persist(ctx, func() (err error) {
 		var asked chat.Run
-		at, asked, err = x.rt.commands.lastAsked(ctx, s.Recent)
+		at, asked, err = pn.x.rt.commands.lastAsked(ctx, s.Recent)
 		if err == nil {
-			err = x.forgetAnswers(ctx, asked, s.Recent[at+1:])
+			err = pn.forgetAnswers(ctx, asked, s.Recent[at+1:])
 		}
 		if errors.Is(err, chat.ErrNotFound) {
 			at, err = -1, nil
@@ -74,17 +74,17 @@ func retried(s action.TurnContext, at int) action.TurnContext {
 }
 
 // forgetAnswers forgets those of later that answer what asked was to answer, at first or again.
-func (x *execution) forgetAnswers(ctx context.Context, asked chat.Run, later []chat.Memory) error {
+func (pn *preparation) forgetAnswers(ctx context.Context, asked chat.Run, later []chat.Memory) error {
 	for _, m := range later {
-		if m.Author != x.rt.cfg.Agent.Entity() {
+		if m.Author != pn.x.rt.cfg.Agent.Entity() {
 			continue
 		}
-		run, err := x.rt.cfg.Store.Run(ctx, chat.RunID(m.ID))
+		run, err := pn.x.rt.cfg.Store.Run(ctx, chat.RunID(m.ID))
 		if ignore(err, chat.ErrNotFound) != nil {
 			return err
 		}
 		if err == nil && (run.ID == asked.ID || run.Kind == chat.RunRetry) {
-			if err := x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
+			if err := pn.x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
 				return err
 			}
 		}
@@ -93,6 +93,6 @@ func (x *execution) forgetAnswers(ctx context.Context, asked chat.Run, later []c
 }
 
 // nothingToRetry is said where nothing was asked.
-func (x *execution) nothingToRetry(context.Context) (string, error) {
+func (cr *commandRun) nothingToRetry(context.Context) (string, error) {
 	return "There is no question to retry.", nil
 }

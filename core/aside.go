@@ -60,10 +60,10 @@ func (x *execution) evaluate(life context.Context) {
 	if !x.due() {
 		evaluators = nil
 	}
-	if len(evaluators) == 0 && !x.lost {
+	if len(evaluators) == 0 && !x.prep.lost {
 		return
 	}
-	scene, said, lost := x.scene, x.out, x.lost
+	scene, said, lost := x.scene, x.out, x.prep.lost
 	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
 		if lost {
 			x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })

@@ -15,36 +15,36 @@ import (
 
 // resumeChoice does what was chosen. Where the question stands in messages of its own, they become the answer: without buttons, and
 // with what was chosen, if anything was.
-func (x *execution) resumeChoice(ctx context.Context) error {
+func (ak *asking) resumeChoice(ctx context.Context) error {
 	var q chat.Question
 	var asked string
-	err := x.persist(ctx, func() (err error) {
-		if q, err = x.rt.cfg.Store.QuestionOf(ctx, x.run.ID); err == nil {
-			asked, err = x.rt.choices.questionText(ctx, q)
+	err := ak.x.persist(ctx, func() (err error) {
+		if q, err = ak.x.rt.cfg.Store.QuestionOf(ctx, ak.x.run.ID); err == nil {
+			asked, err = ak.x.rt.choices.questionText(ctx, q)
 		}
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the choice: %w", err)
 	}
-	took := len(x.run.Shown) > 0 // the messages of the question
+	took := len(ak.x.run.Shown) > 0 // the messages of the question
 	if q.Chooser == action.Awaited && !took {
 		return errNothingToSay // who asked goes on
 	}
-	if x.posts && took && asked != "" {
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
+	if ak.x.posts && took && asked != "" {
+		ak.x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
 	if q.By == "" || q.Chooser == action.Awaited {
-		return x.requireOutput()
+		return ak.x.toolCalls.requireOutput()
 	}
-	says, err := x.chosen(ctx, q)
+	says, err := ak.chosen(ctx, q)
 	if err != nil {
-		x.rt.cfg.Log.Error("a choice could not be carried out", "run", x.run.ID, "chooser", q.Chooser, "err", err)
+		ak.x.rt.cfg.Log.Error("a choice could not be carried out", "run", ak.x.run.ID, "chooser", q.Chooser, "err", err)
 		says = notDone
 	}
-	x.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(x.run.RoomKind)})
+	ak.x.answer.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: q.ChoiceLine(ak.x.run.RoomKind)})
 	if says != "" {
-		x.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
+		ak.x.answer.Apply(answer.Change{Kind: answer.Text, Step: 2, Text: says})
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func verdictText(r chat.Run) string {
 }
 
 // chosen asks the chooser. A panic is its own failure and nobody else's.
-func (x *execution) chosen(ctx context.Context, q chat.Question) (says string, err error) {
-	c := x.rt.choices.handlers[q.Chooser]
+func (ak *asking) chosen(ctx context.Context, q chat.Question) (says string, err error) {
+	c := ak.x.rt.choices.handlers[q.Chooser]
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
@@ -144,11 +144,11 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 }
 
 // askToForget asks whether /new is meant.
-func (x *execution) askToForget(ctx context.Context) (string, error) {
-	m, err := x.input(ctx)
+func (cr *commandRun) askToForget(ctx context.Context) (string, error) {
+	m, err := cr.x.input(ctx)
 	if err != nil {
 		return "", err
 	}
-	_, err = x.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Chooser: forget})
+	_, err = cr.x.asking.ask(ctx, chat.Question{Options: []string{"Forget it", "Keep it"}, For: []chat.EntityID{m.Author}, Chooser: forget})
 	return "Forget this conversation? Messages in the chat won't be deleted.", err
 }

@@ -41,17 +41,17 @@ func Commands() (specs []CommandSpec) {
 
 type command struct {
 	CommandSpec
-	reply func(*execution, context.Context) (string, error) // of one that is answered aside
+	reply func(*commandRun, context.Context) (string, error) // of one that is answered aside
 }
 
 func commands() []command {
 	return []command{
-		{CommandSpec{newCommand, "Forget this conversation and start over"}, (*execution).askToForget},
+		{CommandSpec{newCommand, "Forget this conversation and start over"}, (*commandRun).askToForget},
 		{CommandSpec{chat.Stop, "Stop the current answer"}, nil},
-		{CommandSpec{retryCommand, "Retry the last question"}, (*execution).nothingToRetry},
-		{CommandSpec{modelCommand, "Show the model"}, (*execution).models},
-		{CommandSpec{statusCommand, "Show status"}, (*execution).status},
-		{CommandSpec{helpCommand, "Show commands"}, (*execution).help},
+		{CommandSpec{retryCommand, "Retry the last question"}, (*commandRun).nothingToRetry},
+		{CommandSpec{modelCommand, "Show the model"}, (*commandRun).models},
+		{CommandSpec{statusCommand, "Show status"}, (*commandRun).status},
+		{CommandSpec{helpCommand, "Show commands"}, (*commandRun).help},
 	}
 }
 
@@ -216,8 +216,8 @@ func (h *commandHandler) dropWaiting(ctx context.Context, open []chat.Run) error
 }
 
 // runCommand carries a command out: what it has to say is the answer.
-func (x *execution) runCommand(ctx context.Context) error {
-	m, err := x.input(ctx)
+func (cr *commandRun) runCommand(ctx context.Context) error {
+	m, err := cr.x.input(ctx)
 	if err != nil {
 		return err
 	}
@@ -225,9 +225,9 @@ func (x *execution) runCommand(ctx context.Context) error {
 	if !ok || c.reply == nil {
 		return fmt.Errorf("there is no command %q", m.Text)
 	}
-	text, err := c.reply(x, ctx)
+	text, err := c.reply(cr, ctx)
 	if err == nil {
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
+		cr.x.answer.Apply(answer.Change{Kind: answer.Text, Text: text})
 	}
 	return err
 }

@@ -11,70 +11,70 @@ import (
 )
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
-func (x *execution) prepare(ctx context.Context) (*prompt.Builder, error) {
-	scene, err := x.recall(ctx)
+func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
+	scene, err := pn.recall(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("recall %s: %w", x.run.Room, err)
+		return nil, fmt.Errorf("recall %s: %w", pn.x.run.Room, err)
 	}
-	x.scene = scene
-	if err := x.refuse(ctx, scene.Recent, scene.Message); err != nil {
+	pn.x.scene = scene
+	if err := pn.refuse(ctx, scene.Recent, scene.Message); err != nil {
 		return nil, err
 	}
-	if x.run.Kind == chat.RunRetry {
-		if scene, err = x.askedAgain(ctx, scene); err != nil {
+	if pn.x.run.Kind == chat.RunRetry {
+		if scene, err = pn.askedAgain(ctx, scene); err != nil {
 			return nil, err
 		}
 	}
-	if x.run.Kind == chat.RunOverflow {
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: excuseLine})
+	if pn.x.run.Kind == chat.RunOverflow {
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: excuseLine})
 		return nil, errTold
 	}
-	if err := x.countAttempt(ctx); err != nil {
+	if err := pn.x.countAttempt(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.readCounted(ctx, &scene); err != nil {
+	if err := pn.readCounted(ctx, &scene); err != nil {
 		return nil, err
 	}
-	x.scene.Actions = x.tools()
-	x.trimHistory(ctx)
-	st := x.rt.composer.Turn(x.scene)
-	x.state = st
-	st.Images = x.pictures
+	pn.x.scene.Actions = pn.x.toolCalls.tools()
+	pn.trimHistory(ctx)
+	st := pn.x.rt.composer.Turn(pn.x.scene)
+	pn.x.state = st
+	st.Images = pn.pictures
 	return st, nil
 }
 
 // readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
 // counted, unless files must be read to find that out, or the action itself asks a model.
-func (x *execution) readCounted(ctx context.Context, s *action.TurnContext) error {
-	files := len(x.unread(x.about(*s), anyFile)) > 0
-	x.scene = *s
+func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
+	files := len(pn.unread(pn.about(*s), anyFile)) > 0
+	pn.x.scene = *s
 	if !files {
-		if err := x.alone(ctx); err != nil {
+		if err := pn.alone(ctx); err != nil {
 			return err
 		}
 	}
-	if err := x.rt.cfg.Meter.CountMessage(ctx); err != nil {
+	if err := pn.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return err
 	}
-	x.pictures = x.viewImages(ctx, s)
-	x.read(ctx, s, x.worded(*s))
+	pn.pictures = pn.viewImages(ctx, s)
+	pn.read(ctx, s, pn.worded(*s))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	x.scene = *s
+	pn.x.scene = *s
 	if !files {
 		return nil
 	}
-	return x.alone(ctx)
+	return pn.alone(ctx)
 }
 
 // alone answers without a model where that is possible: [errTold] if it has.
-func (x *execution) alone(ctx context.Context) error {
-	if x.rt.cfg.Models.Transcriber == nil && x.scene.Message.Unheard() {
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
+func (pn *preparation) alone(ctx context.Context) error {
+	if pn.x.rt.cfg.Models.Transcriber == nil && pn.x.scene.Message.Unheard() {
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
 		return errTold
 	}
-	return x.direct(ctx)
+	return pn.direct(ctx)
 }
 
 // excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.

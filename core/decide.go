@@ -69,98 +69,98 @@ func beginsWith(text, name string) bool {
 
 // wanted asks the model whether the run's message wants an answer. Nobody sees that, and no claim is made for it. An
 // error leaves the run to whoever looks next.
-func (x *execution) wanted() (bool, error) {
-	if settled(x.settle()) != nil {
+func (dg *deciding) wanted() (bool, error) {
+	if settled(dg.x.settle()) != nil {
 		return true, nil // stopped, or a later turn has the room: the claim says which
 	}
-	ctx, cancel := context.WithTimeoutCause(x.life, consider, chat.ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(dg.x.life, consider, chat.ErrTimeout)
 	defer cancel()
-	scene, err := x.recall(ctx)
+	scene, err := dg.x.prep.recall(ctx)
 	if err != nil {
-		return false, fmt.Errorf("recall %s: %w", x.run.Room, err)
+		return false, fmt.Errorf("recall %s: %w", dg.x.run.Room, err)
 	}
-	if err := x.countAttempt(ctx); err != nil {
+	if err := dg.x.countAttempt(ctx); err != nil {
 		return false, err
 	}
-	x.scene = scene
-	claimed, err := x.considered(ctx, &scene)
+	dg.x.scene = scene
+	claimed, err := dg.considered(ctx, &scene)
 	if claimed {
 		return true, nil
 	}
 	var text string
 	if err == nil {
-		text, err = x.decision(ctx, scene)
+		text, err = dg.decision(ctx, scene)
 	}
-	if x.life.Err() != nil {
-		return false, context.Cause(x.life)
+	if dg.x.life.Err() != nil {
+		return false, context.Cause(dg.x.life)
 	}
-	return x.decided(decisive(text), err)
+	return dg.decided(decisive(text), err)
 }
 
 // decision is what the model says, asked whether to answer.
-func (x *execution) decision(ctx context.Context, s action.TurnContext) (string, error) {
-	req, err := x.question(ctx, s)
+func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string, error) {
+	req, err := dg.question(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	return x.rt.small(ctx, req)
+	return dg.x.rt.small(ctx, req)
 }
 
 // considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
 // then no model is asked.
-func (x *execution) considered(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
-	voices := len(x.unread(x.about(*s), voice)) > 0
-	if _, _, claimed = x.claimant(*s); claimed && !voices {
+func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
+	voices := len(dg.x.prep.unread(dg.x.prep.about(*s), voice)) > 0
+	if _, _, claimed = dg.x.prep.claimant(*s); claimed && !voices {
 		return true, nil
 	}
-	if err := x.rt.cfg.Meter.CountMessage(ctx); err != nil {
+	if err := dg.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return false, err
 	}
-	x.read(ctx, s, voice)
-	x.scene = *s
-	_, _, claimed = x.claimant(*s)
+	dg.x.prep.read(ctx, s, voice)
+	dg.x.scene = *s
+	_, _, claimed = dg.x.prep.claimant(*s)
 	return claimed, nil
 }
 
 // decided does what the model's word asks for. Without one nothing is answered.
-func (x *execution) decided(word string, err error) (bool, error) {
+func (dg *deciding) decided(word string, err error) (bool, error) {
 	var over *quota.LimitError
 	switch {
 	case errors.As(err, &over): // who did not address the agent is not told either
-		x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", x.run.ID, "limit", over.Bucket)
+		dg.x.rt.cfg.Log.Info("a limit is reached; the message is ignored", "run", dg.x.run.ID, "limit", over.Bucket)
 		return false, nil
 	case err != nil || word == "":
-		x.rt.counts.undecided.Add(1)
-		x.rt.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", x.run.ID, "err", err)
+		dg.x.rt.counts.undecided.Add(1)
+		dg.x.rt.cfg.Log.Warn("the model did not decide whether to answer; not answering", "run", dg.x.run.ID, "err", err)
 		return false, nil
 	case word == "RESPOND":
 		return true, nil
 	}
-	x.trace.Actions = []string{word}
+	dg.x.trace.Actions = []string{word}
 	if word != stopWord {
 		return false, nil
 	}
-	return false, x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, chat.Unfollowed) })
+	return false, dg.x.persist(dg.x.life, func() error { return dg.x.rt.cfg.Store.SetAttention(dg.x.life, dg.x.run.Room, chat.Unfollowed) })
 }
 
 // rememberSilence keeps, beside the conversation, that it was decided to say nothing.
-func (x *execution) rememberSilence(v chat.Verdict) error {
+func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
 	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
 		return nil
 	}
 	m := chat.Memory{
-		ID: chat.MemoryID(x.run.ID) + "/ignored", Room: x.run.Room, Kind: chat.IgnoredKind, Author: x.rt.cfg.Agent.Entity(), Name: x.rt.cfg.Agent.Name,
+		ID: chat.MemoryID(dg.x.run.ID) + "/ignored", Room: dg.x.run.Room, Kind: chat.IgnoredKind, Author: dg.x.rt.cfg.Agent.Entity(), Name: dg.x.rt.cfg.Agent.Name,
 		Thought: cmp.Or(v.Thought, "The message does not need an answer."), Actions: v.Actions, Providers: v.Providers, At: time.Now(),
 	}
-	if n := len(x.run.Inputs); n > 0 {
-		m.InReplyTo = x.run.Inputs[n-1]
+	if n := len(dg.x.run.Inputs); n > 0 {
+		m.InReplyTo = dg.x.run.Inputs[n-1]
 	}
-	return ignore(x.rt.cfg.Store.Remember(x.life, x.run.ID, m), chat.ErrNotFound) // nobody asks any more
+	return ignore(dg.x.rt.cfg.Store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // nobody asks any more
 }
 
 // question is what the model is asked, about the end of the conversation.
-func (x *execution) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
+func (dg *deciding) question(ctx context.Context, s action.TurnContext) (llm.Request, error) {
 	var end []chat.Memory
 	for _, m := range s.Recent[max(0, len(s.Recent)-overhear):] {
 		if m.InTranscript() {
@@ -168,7 +168,7 @@ func (x *execution) question(ctx context.Context, s action.TurnContext) (llm.Req
 		}
 	}
 	s.Recent = end
-	return x.rt.composer.Turn(s).Prompt(ctx, prompt.ShouldRespond, nil)
+	return dg.x.rt.composer.Turn(s).Prompt(ctx, prompt.ShouldRespond, nil)
 }
 
 // decisive finds the decision in what the model said: RESPOND, STOP, IGNORE, or "" if there is none. What stands in an

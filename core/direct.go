@@ -13,13 +13,13 @@ import (
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
 // else was said in it would stay without an answer.
-func (x *execution) claimant(s action.TurnContext) (t *action.Tool, params json.RawMessage, ok bool) {
-	if len(x.run.Inputs) != 1 || s.Message.ID == "" {
+func (pn *preparation) claimant(s action.TurnContext) (t *action.Tool, params json.RawMessage, ok bool) {
+	if len(pn.x.run.Inputs) != 1 || s.Message.ID == "" {
 		return nil, nil, false
 	}
-	for _, t := range x.rt.toolbox.All {
-		if m, is := t.Action.(action.Matcher); is && x.rt.offers(t, s) {
-			if params, ok := x.match(t, m, s); ok {
+	for _, t := range pn.x.rt.toolbox.All {
+		if m, is := t.Action.(action.Matcher); is && pn.x.rt.offers(t, s) {
+			if params, ok := pn.match(t, m, s); ok {
 				return t, params, true
 			}
 		}
@@ -28,10 +28,10 @@ func (x *execution) claimant(s action.TurnContext) (t *action.Tool, params json.
 }
 
 // match asks one action. If that breaks, it has claimed nothing.
-func (x *execution) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
+func (pn *preparation) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", x.run.ID, "action", t.Def.Name,
+			pn.x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", pn.x.run.ID, "action", t.Def.Name,
 				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 			params, ok = nil, false
 		}
@@ -44,23 +44,23 @@ const brokenLine = "That didn't work. Please try again."
 
 // direct lets an action answer that claims the turn: [errTold] if one has. What it has shown is the answer, or else its
 // result.
-func (x *execution) direct(ctx context.Context) error {
-	t, params, ok := x.claimant(x.scene)
+func (pn *preparation) direct(ctx context.Context) error {
+	t, params, ok := pn.claimant(pn.x.scene)
 	if !ok {
 		return nil
 	}
-	c := llm.ToolCall{ID: x.callID(""), Name: t.Def.Name, Parameters: params}
-	x.stage(c, answer.Tool{Stage: answer.StageStart})
-	if _, err := x.act(ctx, c); err != nil {
+	c := llm.ToolCall{ID: pn.x.toolCalls.callID(""), Name: t.Def.Name, Parameters: params}
+	pn.x.toolCalls.stage(c, answer.Tool{Stage: answer.StageStart})
+	if _, err := pn.x.toolCalls.act(ctx, c); err != nil {
 		return err
 	}
 	switch {
-	case len(x.acted) == 0 || x.acted[0].Err != "":
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
-	case x.requireOutput() != nil:
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: x.acted[0].Result.Text})
+	case len(pn.x.toolCalls.acted) == 0 || pn.x.toolCalls.acted[0].Err != "":
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
+	case pn.x.toolCalls.requireOutput() != nil:
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: pn.x.toolCalls.acted[0].Result.Text})
 	}
-	if err := x.requireOutput(); err != nil {
+	if err := pn.x.toolCalls.requireOutput(); err != nil {
 		return err
 	}
 	return errTold

@@ -44,49 +44,49 @@ var (
 )
 
 // generate writes the answer.
-func (x *execution) generate(ctx context.Context) error {
-	st, err := x.prepare(ctx)
-	switch form := x.rt.cfg.Generation.Mode == XML; {
+func (gn *generation) generate(ctx context.Context) error {
+	st, err := gn.x.prep.prepare(ctx)
+	switch form := gn.x.rt.cfg.Generation.Mode == XML; {
 	case errors.Is(err, errTold):
 		return nil
 	case err != nil:
 		return err
-	case form && x.rt.cfg.Generation.MultiStep:
-		return x.generateSteps(ctx, st)
+	case form && gn.x.rt.cfg.Generation.MultiStep:
+		return gn.generateSteps(ctx, st)
 	case form || !st.Native():
-		return x.generateForm(ctx, st)
+		return gn.generateForm(ctx, st)
 	}
 	req, err := st.Request(ctx)
 	if err != nil {
 		return err
 	}
-	return x.generateNative(ctx, st, req)
+	return gn.generateNative(ctx, st, req)
 }
 
 // generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
 // so that it answers.
-func (x *execution) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
-	last := x.rt.cfg.Generation.steps() - 1
+func (gn *generation) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
+	last := gn.x.rt.cfg.Generation.steps() - 1
 	for step := range last + 1 {
 		if step == last {
 			req.Tools = nil
 		}
-		r, err := x.round(ctx, req, &round{x: x, step: step})
+		r, err := gn.round(ctx, req, &round{x: gn.x, step: step})
 		if err != nil {
 			return err
 		}
-		if err := x.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
+		if err := gn.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 			return err
 		}
 		if step == last {
 			return errEndless
 		}
-		results, err := x.actAll(ctx, r.calls)
+		results, err := gn.actAll(ctx, r.calls)
 		if err != nil {
 			return err
 		}
-		if x.over() {
-			return x.requireOutput()
+		if gn.x.toolCalls.over() {
+			return gn.x.toolCalls.requireOutput()
 		}
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls})
 		req.Messages = append(req.Messages, results...)
@@ -95,9 +95,9 @@ func (x *execution) generateNative(ctx context.Context, st *prompt.Builder, req 
 }
 
 // actAll makes the calls of a round, one after the other, and returns what the model is told of them.
-func (x *execution) actAll(ctx context.Context, calls []llm.ToolCall) (results []llm.Message, err error) {
+func (gn *generation) actAll(ctx context.Context, calls []llm.ToolCall) (results []llm.Message, err error) {
 	for _, c := range calls {
-		result, err := x.act(ctx, c)
+		result, err := gn.x.toolCalls.act(ctx, c)
 		if err != nil {
 			return nil, err
 		}
@@ -109,8 +109,8 @@ func (x *execution) actAll(ctx context.Context, calls []llm.ToolCall) (results [
 // resolveReservedActions has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
 // itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
 // limit has cut off is not done (LM-04).
-func (x *execution) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
-	if err := x.continueText(ctx, st, r); err != nil {
+func (gn *generation) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
+	if err := gn.continueText(ctx, st, r); err != nil {
 		return err
 	}
 	ignored := ""
@@ -122,10 +122,10 @@ func (x *execution) resolveReservedActions(ctx context.Context, st *prompt.Build
 			ignored = ignoreWord
 		case stopWord:
 			ignored = stopWord
-			if r.form && x.quotes(c.Name, nil) { // it may be somebody else's word
+			if r.form && gn.x.toolCalls.quotes(c.Name, nil) { // it may be somebody else's word
 				continue
 			}
-			if err := x.persist(x.life, func() error { return x.rt.cfg.Store.SetAttention(x.life, x.run.Room, chat.Unfollowed) }); err != nil {
+			if err := gn.x.persist(gn.x.life, func() error { return gn.x.rt.cfg.Store.SetAttention(gn.x.life, gn.x.run.Room, chat.Unfollowed) }); err != nil {
 				return err
 			}
 		default:
@@ -136,15 +136,15 @@ func (x *execution) resolveReservedActions(ctx context.Context, st *prompt.Build
 	r.limit()
 	for i, c := range r.calls {
 		if c.ID == "" { // nobody has seen anything of it yet
-			r.calls[i].ID = x.callID("")
-			x.block(r.calls[i], r.step).Written = r.form
-			x.begin(r.calls[i], r.step)
+			r.calls[i].ID = gn.x.toolCalls.callID("")
+			gn.x.toolCalls.block(r.calls[i], r.step).Written = r.form
+			gn.x.toolCalls.begin(r.calls[i], r.step)
 		}
 	}
-	x.trace.add(r)
+	gn.x.trace.add(r)
 	if ignored != "" && r.blank() && len(r.calls) == 0 {
-		x.trace.Actions = append(x.trace.Actions, ignored)
-		return x.requireOutput()
+		gn.x.trace.Actions = append(gn.x.trace.Actions, ignored)
+		return gn.x.toolCalls.requireOutput()
 	}
 	return nil
 }

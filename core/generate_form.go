@@ -15,91 +15,91 @@ import (
 
 // generateForm asks for the form. An answer that names providers is asked for once more with what they tell, and one
 // that names actions is followed by another that tells what came of them. Most answers need neither.
-func (x *execution) generateForm(ctx context.Context, st *prompt.Builder) error {
-	r, err := x.fill(ctx, st, prompt.MessageHandler, &round{x: x, form: true}, nil)
+func (gn *generation) generateForm(ctx context.Context, st *prompt.Builder) error {
+	r, err := gn.fill(ctx, st, prompt.MessageHandler, &round{x: gn.x, form: true}, nil)
 	if err != nil {
 		return err
 	}
 	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
 		r.calls = nil
-		if err := x.resolveReservedActions(ctx, st, r); err != nil {
+		if err := gn.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
 		st.AskNamed(ctx, r.wrote.Providers)
-		if r, err = x.fill(ctx, st, prompt.MessageHandler, &round{x: x, form: true, step: 1}, x.saidSoFar()); err != nil {
+		if r, err = gn.fill(ctx, st, prompt.MessageHandler, &round{x: gn.x, form: true, step: 1}, gn.saidSoFar()); err != nil {
 			return err
 		}
 	}
-	if err := x.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
+	if err := gn.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
 		return err
 	}
-	results, err := x.actAll(ctx, r.calls)
+	results, err := gn.actAll(ctx, r.calls)
 	if err != nil {
 		return err
 	}
 	nothing := func(t llm.Message) bool { return strings.TrimSpace(t.Text) == "" }
-	if x.over() || !slices.ContainsFunc(results, func(t llm.Message) bool { return !nothing(t) }) {
-		return x.requireOutput()
+	if gn.x.toolCalls.over() || !slices.ContainsFunc(results, func(t llm.Message) bool { return !nothing(t) }) {
+		return gn.x.toolCalls.requireOutput()
 	}
-	return x.conclude(ctx, st, 2)
+	return gn.conclude(ctx, st, 2)
 }
 
 // generateSteps decides one step after the other, unseen, and then writes the answer.
-func (x *execution) generateSteps(ctx context.Context, st *prompt.Builder) error {
-	last := x.rt.cfg.Generation.steps() - 1
+func (gn *generation) generateSteps(ctx context.Context, st *prompt.Builder) error {
+	last := gn.x.rt.cfg.Generation.steps() - 1
 	for step := range last {
-		r, err := x.fill(ctx, st, prompt.MultiStepDecision, &round{x: x, form: true, hidden: true, step: step}, nil)
+		r, err := gn.fill(ctx, st, prompt.MultiStepDecision, &round{x: gn.x, form: true, hidden: true, step: step}, nil)
 		if errors.Is(err, errEmpty) { // it can't decide; it may answer all the same
 			break
 		} else if err != nil {
 			return err
 		}
 		lacks := st.Lacks(r.wrote.Providers)
-		if err := x.resolveReservedActions(ctx, st, r); err != nil {
+		if err := gn.resolveReservedActions(ctx, st, r); err != nil {
 			return err
 		}
 		st.AskNamed(ctx, r.wrote.Providers)
-		if _, err := x.actAll(ctx, r.calls); err != nil {
+		if _, err := gn.actAll(ctx, r.calls); err != nil {
 			return err
 		}
-		if x.over() {
-			return x.requireOutput()
+		if gn.x.toolCalls.over() {
+			return gn.x.toolCalls.requireOutput()
 		}
 		if r.wrote.Finish || !lacks && len(r.calls) == 0 {
 			break
 		}
 	}
-	return x.conclude(ctx, st, last)
+	return gn.conclude(ctx, st, last)
 }
 
 // conclude writes the answer from what was found. What it asks to be done is not done any more.
-func (x *execution) conclude(ctx context.Context, st *prompt.Builder, step int) error {
-	r, err := x.fill(ctx, st, prompt.MultiStepSummary, &round{x: x, form: true, step: step}, x.saidSoFar())
+func (gn *generation) conclude(ctx context.Context, st *prompt.Builder, step int) error {
+	r, err := gn.fill(ctx, st, prompt.MultiStepSummary, &round{x: gn.x, form: true, step: step}, gn.saidSoFar())
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(r.calls, func(c llm.ToolCall) bool { return r.reservedAction(c) == "" }) {
-		x.rt.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", x.run.ID, "calls", len(r.calls))
+		gn.x.rt.cfg.Log.Info("the model called actions instead of answering; they are skipped", "run", gn.x.run.ID, "calls", len(r.calls))
 	}
 	r.calls = slices.DeleteFunc(r.calls, func(c llm.ToolCall) bool { return r.reservedAction(c) == "" })
-	return x.resolveReservedActions(ctx, st, r)
+	return gn.resolveReservedActions(ctx, st, r)
 }
 
 // fill asks the model to fill a form.
-func (x *execution) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
+func (gn *generation) fill(ctx context.Context, st *prompt.Builder, name string, like *round, said []llm.Message) (*round, error) {
 	req, err := st.Prompt(ctx, name, map[string]string{
-		"actionResults": x.resultsSoFar(), "partialAnswer": x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(x.rt.cfg.Generation.steps()),
+		"actionResults": gn.resultsSoFar(), "partialAnswer": gn.x.answer.View().Text(), "step": strconv.Itoa(like.step + 1), "maxSteps": strconv.Itoa(gn.x.rt.cfg.Generation.steps()),
 	})
 	if err != nil {
 		return nil, err
 	}
 	req.Messages = append(req.Messages, said...)
-	return x.round(ctx, req, like)
+	return gn.round(ctx, req, like)
 }
 
 // saidSoFar tells the model what people have read of this answer.
-func (x *execution) saidSoFar() []llm.Message {
-	said := strings.TrimSpace(x.answer.View().Text())
+func (gn *generation) saidSoFar() []llm.Message {
+	said := strings.TrimSpace(gn.x.answer.View().Text())
 	if said == "" {
 		return nil
 	}
@@ -110,9 +110,9 @@ func (x *execution) saidSoFar() []llm.Message {
 }
 
 // resultsSoFar is what the actions of this run came to.
-func (x *execution) resultsSoFar() string {
+func (gn *generation) resultsSoFar() string {
 	var b strings.Builder
-	for _, a := range x.acted {
+	for _, a := range gn.x.toolCalls.acted {
 		fmt.Fprintf(&b, "%s %s: %s\n", a.Action, a.Parameters, text.Quote(text.Excerpt(a.ForModel(), maxTold)))
 	}
 	return strings.TrimSuffix(b.String(), "\n")

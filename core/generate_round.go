@@ -63,7 +63,7 @@ func (r *round) useless() bool {
 
 // round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
 // a copy of like.
-func (x *execution) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
+func (gn *generation) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
 	empty := false
 	req.Messages = llm.NormalizeMessages(req.Messages)
 	for try := 1; ; try++ {
@@ -82,16 +82,16 @@ func (x *execution) round(ctx context.Context, req llm.Request, like *round) (*r
 			return nil, &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
-			x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", x.run.ID, "try", try, "wrote", r.some)
+			gn.x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", gn.x.run.ID, "try", try, "wrote", r.some)
 			continue
 		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
 			return nil, err
 		}
-		wait := max(f.After, x.rt.jitter(backoff<<try))
+		wait := max(f.After, gn.x.rt.jitter(backoff<<try))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
 			return nil, err
 		}
-		x.rt.cfg.Log.Warn("the model failed; retrying", "run", x.run.ID, "try", try, "err", err)
+		gn.x.rt.cfg.Log.Warn("the model failed; retrying", "run", gn.x.run.ID, "try", try, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -103,7 +103,7 @@ func (x *execution) round(ctx context.Context, req llm.Request, like *round) (*r
 // read follows the model under a watchdog: only what the model produces counts as life (LM-03).
 func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	begun := time.Now()
-	defer func() { r.x.used(req, r, time.Since(begun)) }()
+	defer func() { r.x.gen.used(req, r, time.Since(begun)) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(llm.ErrStalled) })
@@ -183,16 +183,16 @@ func (r *round) piece(d llm.CallDelta) {
 		r.index[d.Index] = i
 		c := llm.ToolCall{Name: text.Clean(d.Name)}
 		if !r.hidden && r.reservedAction(c) == "" {
-			c.ID = r.x.callID(d.ID)
+			c.ID = r.x.toolCalls.callID(d.ID)
 			r.visible = true
-			r.x.begin(c, r.step)
+			r.x.toolCalls.begin(c, r.step)
 		}
 		r.calls = append(r.calls, c)
 	}
 	if d.Parameters != "" {
 		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
 		if r.calls[i].ID != "" {
-			r.x.stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
+			r.x.toolCalls.stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
 		}
 	}
 }
@@ -237,7 +237,7 @@ func (r *round) limit() {
 	}
 	for _, c := range r.calls {
 		if c.ID != "" { // people have seen something of it
-			r.x.stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
+			r.x.toolCalls.stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
 		}
 	}
 	r.calls = nil

@@ -16,20 +16,20 @@ const choicePoll = 2 * time.Second
 
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
 // somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
-func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
-	q, err := x.rt.choices.asking(q)
+func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
+	q, err := ak.x.rt.choices.asking(q)
 	if err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
-	q.Run, q.Room = x.run.ID, x.run.Room
-	if err := x.persist(ctx, func() error { return x.rt.cfg.Store.Ask(ctx, q) }); err != nil {
+	q.Run, q.Room = ak.x.run.ID, ak.x.run.Room
+	if err := ak.x.persist(ctx, func() error { return ak.x.rt.cfg.Store.Ask(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
-	x.offer(q)
+	ak.offer(q)
 	answered := make(chan chat.Question, 1)
-	x.side.Go(func() {
+	ak.x.side.Go(func() {
 		defer close(answered)
-		if now, ok := x.untilChosen(ctx, q); ok {
+		if now, ok := ak.untilChosen(ctx, q); ok {
 			answered <- now
 		}
 	})
@@ -38,48 +38,48 @@ func (x *execution) ask(ctx context.Context, q chat.Question) (<-chan chat.Quest
 
 // untilChosen takes the options of q away once it is closed, and says whether somebody has chosen. One that is waited for is closed
 // when that is over.
-func (x *execution) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
-	ctx, cancel := context.WithCancelCause(x.life)
+func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
+	ctx, cancel := context.WithCancelCause(ak.x.life)
 	defer cancel(nil)
 	if q.Chooser == action.Awaited {
-		for _, over := range []context.Context{asker, x.work} {
+		for _, over := range []context.Context{asker, ak.x.work} {
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}
-		x.side.Go(func() {
-			if x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // nobody sees the options
+		ak.x.side.Go(func() {
+			if ak.x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // nobody sees the options
 				cancel(chat.ErrUnseen)
 			}
 		})
 	}
-	now, err := x.closed(ctx, q)
-	if x.life.Err() != nil {
+	now, err := ak.closed(ctx, q)
+	if ak.x.life.Err() != nil {
 		return q, false
 	}
-	x.takeBack(q)
+	ak.takeBack(q)
 	if err == nil {
 		return now, now.By != ""
 	}
-	if err := x.rt.cfg.Store.Withdraw(x.life, q.Room, q.Run); err != nil {
-		x.rt.cfg.Log.Warn("an abandoned question stays open until it expires", "run", x.run.ID, "err", err)
+	if err := ak.x.rt.cfg.Store.Withdraw(ak.x.life, q.Room, q.Run); err != nil {
+		ak.x.rt.cfg.Log.Warn("an abandoned question stays open until it expires", "run", ak.x.run.ID, "err", err)
 	}
 	return q, false
 }
 
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
-func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	x.rt.scheduler.parallel.leave(x.run) // meanwhile nothing is made
-	defer x.rt.scheduler.parallel.resume(x.run)
+func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
+	ak.x.rt.scheduler.parallel.leave(ak.x.run) // meanwhile nothing is made
+	defer ak.x.rt.scheduler.parallel.resume(ak.x.run)
 	for {
-		rung := x.rt.live.ChoiceMade(x.run.ID)
-		now, err := x.rt.cfg.Store.Question(ctx, q.ID)
+		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
+		now, err := ak.x.rt.cfg.Store.Question(ctx, q.ID)
 		switch {
 		case errors.Is(err, chat.ErrNotFound): // another has taken its place
 			return q, nil
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
 		case err != nil && ctx.Err() == nil:
-			x.rt.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", x.run.ID, "err", err)
+			ak.x.rt.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", ak.x.run.ID, "err", err)
 		}
 		select {
 		case <-rung:
@@ -91,33 +91,33 @@ func (x *execution) closed(ctx context.Context, q chat.Question) (chat.Question,
 }
 
 // offer shows what may be chosen from: also at the end of an answer that is completed.
-func (x *execution) offer(q chat.Question) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.offered = &answer.Choices{ID: q.ID, Options: q.Options}
-	x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: x.offered})
+func (ak *asking) offer(q chat.Question) {
+	ak.x.mu.Lock()
+	defer ak.x.mu.Unlock()
+	ak.offered = &answer.Choices{ID: q.ID, Options: q.Options}
+	ak.x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged, Choices: ak.offered})
 }
 
 // takeBack takes the options of q away, unless there are others by now.
-func (x *execution) takeBack(q chat.Question) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.offered != nil && x.offered.ID == q.ID {
-		x.offered = nil
-		x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
+func (ak *asking) takeBack(q chat.Question) {
+	ak.x.mu.Lock()
+	defer ak.x.mu.Unlock()
+	if ak.offered != nil && ak.offered.ID == q.ID {
+		ak.offered = nil
+		ak.x.answer.Apply(answer.Change{Kind: answer.ChoicesChanged})
 	}
 }
 
-func (x *execution) offering() *answer.Choices {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.offered
+func (ak *asking) offering() *answer.Choices {
+	ak.x.mu.Lock()
+	defer ak.x.mu.Unlock()
+	return ak.offered
 }
 
 // withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
-func (x *execution) withdraw(o answer.Outcome) error {
-	if o.Offer != nil || x.offering() == nil && x.run.Epoch < 2 {
+func (ak *asking) withdraw(o answer.Outcome) error {
+	if o.Offer != nil || ak.offering() == nil && ak.x.run.Epoch < 2 {
 		return nil
 	}
-	return x.persist(x.life, func() error { return x.rt.cfg.Store.Withdraw(x.life, x.run.Room, x.run.ID) })
+	return ak.x.persist(ak.x.life, func() error { return ak.x.rt.cfg.Store.Withdraw(ak.x.life, ak.x.run.Room, ak.x.run.ID) })
 }

@@ -51,28 +51,28 @@ type pairing struct {
 
 // refuse answers at the door, in place of the model: strangers, and those who bring a code. Who writes elsewhere was
 // invited when the run was opened.
-func (x *execution) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
-	room := chat.Room{Kind: x.run.RoomKind, Connector: x.run.Address.Connector}
-	if question.ID == "" || !room.Kind.Private() || x.rt.cfg.Access.Open[room.Connector] {
+func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, question chat.Memory) error {
+	room := chat.Room{Kind: pn.x.run.RoomKind, Connector: pn.x.run.Address.Connector}
+	if question.ID == "" || !room.Kind.Private() || pn.x.rt.cfg.Access.Open[room.Connector] {
 		return nil
 	}
-	g := guest{chat.Person{ID: question.Author, Name: question.Name, Address: x.run.Address, Since: time.Now()}, room, question.Text, false}
+	g := guest{chat.Person{ID: question.Author, Name: question.Name, Address: pn.x.run.Address, Since: time.Now()}, room, question.Text, false}
 	g.greeted = len(recent) == prompt.Window // who has filled a prompt was told, or does not listen
 	for _, m := range recent {
-		g.greeted = g.greeted || m.Author == x.rt.cfg.Agent.Entity()
+		g.greeted = g.greeted || m.Author == pn.x.rt.cfg.Agent.Entity()
 	}
 	var in bool
 	var line string
-	err := x.persist(ctx, func() (err error) {
-		in, line, err = x.rt.pairing.checkPairing(ctx, g)
+	err := pn.x.persist(ctx, func() (err error) {
+		in, line, err = pn.x.rt.pairing.checkPairing(ctx, g)
 		return err
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("check access in %s: %w", x.run.ID, err)
+		return fmt.Errorf("check access in %s: %w", pn.x.run.ID, err)
 	case line != "":
-		x.trace.Actions = []string{chat.AccessAction}
-		x.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
+		pn.x.trace.Actions = []string{chat.AccessAction}
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
 		return errTold
 	case !in:
 		return errNothingToSay

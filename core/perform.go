@@ -25,10 +25,10 @@ var (
 )
 
 // perform runs an action, and tells observers of its start and of its end.
-func (x *execution) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
-	info, start := event.ActionInfo{RunInfo: x.info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
-	x.rt.hub.Emit(event.ActionStarted{ActionInfo: info})
-	r, err := x.do(ctx, t, x.call(ctx, c, params))
+func (tc *toolCalls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, params json.RawMessage) (action.Result, error) {
+	info, start := event.ActionInfo{RunInfo: tc.x.info, Call: c.ID, Action: t.Def.Name, Parameters: params}, time.Now()
+	tc.x.rt.hub.Emit(event.ActionStarted{ActionInfo: info})
+	r, err := tc.do(ctx, t, tc.call(ctx, c, params))
 	end := event.ActionCompleted{ActionInfo: info, Duration: time.Since(start), Status: answer.Completed, Result: event.ActionOutput(r)}
 	if err != nil {
 		end.Status, end.Result, end.Err = answer.Failed, event.ActionOutput{}, forModel(err)
@@ -36,13 +36,13 @@ func (x *execution) perform(ctx context.Context, t *action.Tool, c llm.ToolCall,
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		end.Status = statusOf(cause)
 	}
-	x.rt.hub.Emit(end)
+	tc.x.rt.hub.Emit(end)
 	return r, err
 }
 
 // do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
 // left behind: nobody can end it, and nobody waits for it.
-func (x *execution) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
+func (tc *toolCalls) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
 	limit := t.Def.Limit
 	if limit == 0 {
 		limit = actLimit

@@ -33,26 +33,26 @@ var errReading = errors.New("reading the files took too long")
 
 // read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
-func (x *execution) read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
-	about := x.about(*s)
-	files := x.unread(about, wanted)
+func (pn *preparation) read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
+	about := pn.about(*s)
+	files := pn.unread(about, wanted)
 	if len(files) == 0 {
 		return
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
 	defer cancel()
-	files = x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, x.describe())
+	files = pn.x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, pn.describe())
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
 		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
-		x.learn(s, m, files)
+		pn.learn(s, m, files)
 	}
 }
 
 // unread are the files of about that are still to be read, as far as wanted says.
-func (x *execution) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
-	if x.rt.cfg.Reader == nil {
+func (pn *preparation) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
+	if pn.x.rt.cfg.Reader == nil {
 		return nil
 	}
 	for _, m := range about {
@@ -66,17 +66,17 @@ func (x *execution) unread(about []chat.Memory, wanted func(chat.Attachment) boo
 }
 
 // describe is what a model is asked about a picture.
-func (x *execution) describe() string {
-	return x.rt.composer.Describe(x.rt.cfg.Agent.Name)
+func (pn *preparation) describe() string {
+	return pn.x.rt.composer.Describe(pn.x.rt.cfg.Agent.Name)
 }
 
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
 // before. The latest come last.
-func (x *execution) about(s action.TurnContext) (about []chat.Memory) {
+func (pn *preparation) about(s action.TurnContext) (about []chat.Memory) {
 	replied := map[chat.MemoryID]bool{}
 	people := map[chat.EntityID]time.Time{} // when each asked first
 	for _, m := range s.Recent {
-		if m.ID == s.Message.ID || slices.Contains(x.run.Inputs, m.ID) {
+		if m.ID == s.Message.ID || slices.Contains(pn.x.run.Inputs, m.ID) {
 			replied[m.InReplyTo] = true
 			if _, ok := people[m.Author]; !ok {
 				people[m.Author] = m.At
@@ -93,8 +93,8 @@ func (x *execution) about(s action.TurnContext) (about []chat.Memory) {
 }
 
 // learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
-func (x *execution) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
-	now, err := x.rt.cfg.Store.Memory(x.life, m.ID)
+func (pn *preparation) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
+	now, err := pn.x.rt.cfg.Store.Memory(pn.x.life, m.ID)
 	if err == nil {
 		before := now.Files
 		now.Files = merged(before, read)
@@ -102,10 +102,10 @@ func (x *execution) learn(s *action.TurnContext, m chat.Memory, read []chat.Atta
 			return
 		}
 		now.Text = chat.WithTranscripts(now.Text, fresh(before, now.Files))
-		err = x.rt.cfg.Store.Revise(x.life, now.ID, now.Text, now.Files)
+		err = pn.x.rt.cfg.Store.Revise(pn.x.life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
-		x.rt.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
+		pn.x.rt.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
 	}
 	if now.ID == "" { // forgotten meanwhile, or the store is away
 		return
@@ -146,19 +146,19 @@ func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 	return all
 }
 
-// anyFile and voice are what [execution.read] may want.
+// anyFile and voice are what [preparation.read] may want.
 func anyFile(chat.Attachment) bool { return true }
 
 func voice(f chat.Attachment) bool { return f.Voice }
 
 // viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
-func (x *execution) viewImages(ctx context.Context, s *action.TurnContext) []llm.File {
-	if !x.rt.cfg.Models.LargeVision || x.rt.cfg.Reader == nil {
+func (pn *preparation) viewImages(ctx context.Context, s *action.TurnContext) []llm.File {
+	if !pn.x.rt.cfg.Models.LargeVision || pn.x.rt.cfg.Reader == nil {
 		return nil
 	}
 	var files []chat.Attachment
-	about := x.about(*s)
+	about := pn.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
 			if f.Unread == "" && (f.Seen == "" || f.Seen == questionText(*s)) {
@@ -169,7 +169,7 @@ func (x *execution) viewImages(ctx context.Context, s *action.TurnContext) []llm
 	if len(files) == 0 {
 		return nil
 	}
-	shown, fetched := x.rt.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	shown, fetched := pn.x.rt.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (x *execution) viewImages(ctx context.Context, s *action.TurnContext) []llm
 		fetched[i].Seen = questionText(*s)
 	}
 	for _, m := range about {
-		x.learn(s, m, fetched)
+		pn.learn(s, m, fetched)
 	}
 	return shown
 }
@@ -189,6 +189,6 @@ func questionText(s action.TurnContext) chat.MemoryID {
 
 // worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
-func (x *execution) worded(s action.TurnContext) func(chat.Attachment) bool {
-	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || x.rt.cfg.Models.Vision != nil }
+func (pn *preparation) worded(s action.TurnContext) func(chat.Attachment) bool {
+	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || pn.x.rt.cfg.Models.Vision != nil }
 }

@@ -18,6 +18,32 @@ import (
 // hasBegun says that an earlier holder has left traces.
 func hasBegun(r chat.Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
 
+// The parts of an execution, each with one subject.
+type (
+	// preparation finds out what a turn is about before a model is asked.
+	preparation struct {
+		x        *execution
+		lost     bool       // the prompt holds less than it should: the rest is to be summed up
+		pictures []llm.File // that the model is shown
+	}
+	// deciding finds out whether a turn is answered at all.
+	deciding struct{ x *execution }
+	// generation writes an answer in rounds of a model.
+	generation struct{ x *execution }
+	// toolCalls makes the calls that a model asks for.
+	toolCalls struct {
+		x     *execution
+		acted []action.Acted // the calls that have ended
+	}
+	// asking has people choose.
+	asking struct {
+		x       *execution
+		offered *answer.Choices // what the answer asks, under the execution's lock
+	}
+	// commandRun does what a command asks for.
+	commandRun struct{ x *execution }
+)
+
 // execution is one holder's work on one run.
 type execution struct {
 	rt     *Runtime
@@ -31,20 +57,23 @@ type execution struct {
 	scene  action.TurnContext      // once the prompt is made
 	state  *prompt.Builder         // likewise
 	paid   bool                    // this attempt is counted
-	lost   bool                    // it holds less than it should: the rest is to be summed up
 	out    chat.Memory             // what the run has said, once that is stored
-	acted  []action.Acted          // the calls that have ended
 	trace  decisionTrace           // how the answer came about
 
 	side       sync.WaitGroup // what goes on beside, until life is done
-	pictures   []llm.File     // that the model is shown
 	savedFiles []llm.File     // files that are remembered with the verdict
 
-	mu      sync.Mutex
-	calls   map[string]*action.Block // by their ids
-	offered *answer.Choices          // what the answer asks
-	posted  bool                     // there is, or may be, a message in sight
-	shown   map[int]chat.Shown       // what this holder knows of its messages, by part
+	mu     sync.Mutex
+	calls  map[string]*action.Block // by their ids
+	posted bool                     // there is, or may be, a message in sight
+	shown  map[int]chat.Shown       // what this holder knows of its messages, by part
+
+	prep      preparation
+	deciding  deciding
+	gen       generation
+	toolCalls toolCalls
+	asking    asking
+	command   commandRun
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
@@ -56,6 +85,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
 	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
+	x.prep.x, x.deciding.x, x.gen.x, x.toolCalls.x, x.asking.x, x.command.x = x, x, x, x, x, x
 	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
 	rt.hub.Follow(x.info, a)
 
@@ -64,7 +94,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 			x.setAside()
 			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
-		if wanted, err := x.wanted(); err != nil {
+		if wanted, err := x.deciding.wanted(); err != nil {
 			return err
 		} else if !wanted {
 			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.trace.Actions})
@@ -187,11 +217,11 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	case run.Kind == chat.RunNotify:
 		err = x.sendNotice(x.work)
 	case run.Kind == chat.RunCommand:
-		err = x.runCommand(x.work)
+		err = x.command.runCommand(x.work)
 	case run.Kind == chat.RunChoiceResult:
-		err = x.resumeChoice(x.work)
+		err = x.asking.resumeChoice(x.work)
 	default:
-		err = x.reportLimit(x.work, x.generate(x.work))
+		err = x.reportLimit(x.work, x.gen.generate(x.work))
 	}
 	if x.life.Err() != nil {
 		return chat.Verdict{}, context.Cause(x.life)
@@ -205,7 +235,7 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	if errors.Is(err, answer.ErrLost) { // not another word
 		return chat.Verdict{}, err
 	}
-	x.endCalls(err)
+	x.toolCalls.endCalls(err)
 	return x.verdict(err), nil
 }
 

@@ -104,7 +104,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 			x.trace.Actions = []string{chat.AccessAction}
 		}
 		if err == nil && q.Open(time.Now()) {
-			x.offer(q)
+			x.asking.offer(q)
 		}
 		return ignore(err, chat.ErrNotFound)
 	})

@@ -10,26 +10,26 @@ import (
 
 // recall finds out what the turn is about: its room, what was said there, and who asks. What was forgotten since the run
 // began is no part of it.
-func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error) {
-	err = x.persist(ctx, func() error {
-		s = x.rt.answering(action.TurnContext{Agent: x.rt.cfg.Agent, Run: x.run.ID, Private: x.run.RoomKind.Private(), Answered: x.run.Inputs})
-		s.Owner, s.Allowed = len(x.run.Inputs) > 0, len(x.run.Inputs) > 0
-		if s.Room, err = x.rt.cfg.Store.Room(ctx, x.run.Room); err != nil {
+func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err error) {
+	err = pn.x.persist(ctx, func() error {
+		s = pn.x.rt.answering(action.TurnContext{Agent: pn.x.rt.cfg.Agent, Run: pn.x.run.ID, Private: pn.x.run.RoomKind.Private(), Answered: pn.x.run.Inputs})
+		s.Owner, s.Allowed = len(pn.x.run.Inputs) > 0, len(pn.x.run.Inputs) > 0
+		if s.Room, err = pn.x.rt.cfg.Store.Room(ctx, pn.x.run.Room); err != nil {
 			return err
 		}
-		applyOverride(x.rt.cfg.Access.OverrideFor(s.Room), &s)
-		if s.Recent, err = x.rt.cfg.Store.Recent(ctx, x.run.Room, chat.Said, x.run.Response, prompt.Window); err != nil {
+		applyOverride(pn.x.rt.cfg.Access.OverrideFor(s.Room), &s)
+		if s.Recent, err = pn.x.rt.cfg.Store.Recent(ctx, pn.x.run.Room, chat.Said, pn.x.run.Response, prompt.Window); err != nil {
 			return err
 		}
-		for _, id := range x.run.Inputs {
-			m, err := x.rt.cfg.Store.Memory(ctx, id)
+		for _, id := range pn.x.run.Inputs {
+			m, err := pn.x.rt.cfg.Store.Memory(ctx, id)
 			switch {
 			case ignore(err, chat.ErrNotFound) != nil:
 				return err
 			case err == nil:
 				s.Message = m
 			}
-			if err := x.rights(ctx, m.Author, &s); err != nil {
+			if err := pn.rights(ctx, m.Author, &s); err != nil {
 				return err
 			}
 		}
@@ -39,14 +39,14 @@ func (x *execution) recall(ctx context.Context) (s action.TurnContext, err error
 }
 
 // rights takes from s what author may not do.
-func (x *execution) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
+func (pn *preparation) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
-		if s.Owner, err = x.rt.pairing.owns(ctx, author); err != nil {
+		if s.Owner, err = pn.x.rt.pairing.owns(ctx, author); err != nil {
 			return err
 		}
 	}
-	if s.Allowed && !s.Owner && !x.rt.cfg.Access.People[author] && x.run.Address.AuthorizedByRole != author {
-		_, err = x.rt.cfg.Store.Person(ctx, author)
+	if s.Allowed && !s.Owner && !pn.x.rt.cfg.Access.People[author] && pn.x.run.Address.AuthorizedByRole != author {
+		_, err = pn.x.rt.cfg.Store.Person(ctx, author)
 		s.Allowed = err == nil
 	}
 	return ignore(err, chat.ErrNotFound)

@@ -16,14 +16,14 @@ const maxSummary = 4000 // characters
 
 // trimHistory fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
-func (x *execution) trimHistory(ctx context.Context) {
-	limits := x.rt.composer.Recall
-	s := &x.scene
+func (pn *preparation) trimHistory(ctx context.Context) {
+	limits := pn.x.rt.composer.Recall
+	s := &pn.x.scene
 	var summed chat.MemoryID
 	if limits.Summaries {
-		notes, err := x.rt.cfg.Store.Notes(ctx, x.run.Room, chat.SummaryNote, 1)
+		notes, err := pn.x.rt.cfg.Store.Notes(ctx, pn.x.run.Room, chat.SummaryNote, 1)
 		if err != nil {
-			x.rt.cfg.Log.Warn("can't read a summary; continuing without it", "run", x.run.ID, "err", err)
+			pn.x.rt.cfg.Log.Warn("can't read a summary; continuing without it", "run", pn.x.run.ID, "err", err)
 		}
 		for _, n := range notes {
 			s.Summary, summed = n.Text, n.Last
@@ -36,7 +36,7 @@ func (x *execution) trimHistory(ctx context.Context) {
 	}
 	longest := limits.Prompt / 2 / max(1, len(s.Answered))
 	c := prompt.Keep(s.Recent, prompt.AnsweredFrom(*s), summed, limits.History, longest)
-	s.Recent, x.lost = c.Kept, c.Lost && limits.Summaries
+	s.Recent, pn.lost = c.Kept, c.Lost && limits.Summaries
 }
 
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.

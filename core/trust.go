@@ -22,11 +22,11 @@ import (
 func (r *round) permits(calls []scan.Call, raw string) bool {
 	x := r.x
 	if len(calls) == 0 {
-		return !strings.Contains(x.untrusted().plain, text.Plain(raw))
+		return !strings.Contains(x.toolCalls.untrusted().plain, text.Plain(raw))
 	}
 	for _, c := range calls {
 		t := x.rt.toolbox.Find(c.Name)
-		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.scene) || x.quotes(c.Name, json.RawMessage(c.Parameters)) {
+		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.scene) || x.toolCalls.quotes(c.Name, json.RawMessage(c.Parameters)) {
 			return false
 		}
 	}
@@ -34,8 +34,8 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 }
 
 // quoted reports whether the model wrote c as text and may only repeat what it was given to read.
-func (x *execution) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
-	return x.block(c, 0).Written && (x.quotes(c.Name, params) || x.quotes(t.Def.Name, params))
+func (tc *toolCalls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
+	return tc.block(c, 0).Written && (tc.quotes(c.Name, params) || tc.quotes(t.Def.Name, params))
 }
 
 // The text and the options of the question whether a call is carried out that may be a quote.
@@ -47,12 +47,12 @@ const (
 )
 
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
-func (x *execution) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+func (tc *toolCalls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}
 	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
-	q, err := x.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.Def.Name, shown), chat.Question{Options: []string{doIt, dont}})
+	q, err := tc.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.Def.Name, shown), chat.Question{Options: []string{doIt, dont}})
 	switch {
 	case err == nil && q.Choice == 0:
 		return "", nil
@@ -73,16 +73,16 @@ type corpus struct {
 }
 
 // untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
-func (x *execution) untrusted() corpus {
-	s := x.scene
+func (tc *toolCalls) untrusted() corpus {
+	s := tc.x.scene
 	texts := []string{s.Summary, s.Room.Name}
 	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
 		for _, m := range memories {
 			texts = append(texts, isForeign(m, s.Message.Author)...)
 		}
 	}
-	if x.state != nil {
-		for _, t := range x.state.Outputs {
+	if tc.x.state != nil {
+		for _, t := range tc.x.state.Outputs {
 			if t.Spec.Own {
 				continue
 			}
@@ -95,7 +95,7 @@ func (x *execution) untrusted() corpus {
 			}
 		}
 	}
-	for _, a := range x.acted {
+	for _, a := range tc.acted {
 		texts = append(texts, a.ForModel())
 	}
 	all := strings.Join(texts, "\n")
@@ -126,8 +126,8 @@ func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
 
 // quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
 // there as in a call.
-func (x *execution) quotes(name string, params json.RawMessage) bool {
-	c, values := x.untrusted(), leaves(params)
+func (tc *toolCalls) quotes(name string, params json.RawMessage) bool {
+	c, values := tc.untrusted(), leaves(params)
 	for _, v := range values {
 		if !strings.Contains(c.plain, v) {
 			return false

@@ -29,7 +29,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 		v = x.answer.View()
 	}
 	if o.Status == answer.Completed {
-		o.Offer = x.offering()
+		o.Offer = x.asking.offering()
 	}
 	var kept answer.CallSnapshot
 	calls := kept.Keep(v)
@@ -126,11 +126,11 @@ func (x *execution) remembered(v chat.Verdict) chat.Memory {
 // finish ends the run and stores what it said, then ends the answer for those who watch it.
 func (x *execution) finish(v chat.Verdict) error {
 	out := x.remembered(v)
-	if err := x.withdraw(v.Outcome); err != nil {
+	if err := x.asking.withdraw(v.Outcome); err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)
 	}
 	err := x.persist(x.life, func() error {
-		if err := x.rememberSilence(v); err != nil {
+		if err := x.deciding.rememberSilence(v); err != nil {
 			return err
 		}
 		return x.rt.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
