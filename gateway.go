@@ -7,54 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
 
-	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
-	"parley/core/event"
 	"parley/core/quota"
+	"parley/internal/local"
 	"parley/internal/schema"
+	"parley/internal/settings"
 )
-
-// Env is the world outside: every socket comes through it, so that a whole gateway can run in memory. Nil functions
-// mean the real thing; without Dial the environment's proxy counts.
-type Env struct {
-	Listen func(network, address string) (net.Listener, error)
-	Dial   connectors.Dialer
-	Rand   *rand.Rand // jitter
-	Log    *slog.Logger
-	// PDF takes the text out of what other people sent; nil leaves PDFs unread.
-	PDF       func(ctx context.Context, document []byte) (string, error)
-	Observers []event.Observer // hear what happens, beside those of plugins: for metrics
-	// Wrap stands between the runtime and its store; tests let processes die there.
-	Wrap func(core.Store) core.Store
-	// OpenStore opens the store; tests let it fail. Nil is sqlite.Open.
-	OpenStore func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error)
-}
-
-func (e Env) filled() Env {
-	if e.Listen == nil {
-		e.Listen = net.Listen
-	}
-	if e.Log == nil {
-		e.Log = slog.New(slog.DiscardHandler)
-	}
-	if e.Wrap == nil {
-		e.Wrap = func(s core.Store) core.Store { return s }
-	}
-	if e.OpenStore == nil {
-		e.OpenStore = sqlite.Open
-	}
-	return e
-}
 
 // Gateway is one process of the gateway.
 type Gateway struct {
@@ -81,10 +48,10 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		}
 	}()
 	g.models = newModels(cfg, g.env)
-	meter := quota.NewMeter(dayLimits(cfg), g.backends.store, g.env.Log)
+	meter := quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
 	g.models.Models = meter.Models(g.models.Models) // whoever asks one from now on is counted
 	g.backends.closers = append(g.backends.closers, g.models.close)
-	agent := newAgent(cfg)
+	agent := settings.Agent(cfg)
 	for _, w := range cfg.Warnings {
 		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
@@ -99,11 +66,11 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	g.runtime, err = core.New(core.Config{
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
-		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: accessPolicy(cfg), Recall: recall(cfg),
+		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Recall: settings.Recall(cfg),
 		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
 	})
 	if err != nil {
-		return nil, inPlace(cfg, err)
+		return nil, settings.InPlace(cfg, err)
 	}
 	return g, g.addWeb(agent)
 }
@@ -142,22 +109,19 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 		return fmt.Errorf("listen on %s: %w; choose another address with --listen or web.listen", g.cfg.Web.Listen, err)
 	}
 	g.addr = l.Addr()
-	token, err := announceLocal(g.cfg, g.addr)
+	token, err := local.Announce(g.cfg, g.addr)
 	if err != nil {
 		g.env.Log.Warn("can't publish this gateway's address; gateway pair won't find it", "err", err)
 	}
-	g.backends.closers = append(g.backends.closers, func() error { return os.Remove(localFile(g.cfg)) })
+	g.backends.closers = append(g.backends.closers, func() error { return local.Withdraw(g.cfg) })
 	g.connectors = append(g.connectors, web.New(web.Options{
 		Listener: l, Agent: agent, Answers: g.runtime, Store: g.backends.store, Origins: g.cfg.Web.Origins,
 		Proxies: g.cfg.Web.TrustedProxies, Limits: web.Limits(g.cfg.Web.Limits), Ready: g.backends.ready, Log: g.env.Log,
-		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: serveLocal(g.backends.store, g.runtime.Approve, g.runtime.RetryRun), LocalToken: token,
+		Memo: g.backends.memo, Zone: g.cfg.Limits.Zone(), Local: local.Handler(g.backends.store, g.runtime), LocalToken: token,
 		Suggestions: suggestions(g.cfg),
 	}))
 	return nil
 }
-
-// agentID is the one agent that a gateway has.
-const agentID chat.AgentID = "agent"
 
 // owner names this process, unlike any other before or beside it.
 func owner() string {

@@ -17,6 +17,7 @@ import (
 	"parley"
 	"parley/config"
 	"parley/connectors/terminal"
+	"parley/internal/local"
 )
 
 type chatCmd struct {
@@ -61,7 +62,7 @@ func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, e
 	g, err := parley.New(cfg, parley.Env{Log: quiet(cfg.Log), Listen: listenSomewhere})
 	switch {
 	case errors.Is(err, parley.ErrRunning):
-		if url, ok := parley.RunningAt(cfg); ok {
+		if url, ok := local.URL(cfg); ok {
 			return url, nothing, nil
 		}
 		return "http://" + reachable(cfg.Web.Listen), nothing, nil

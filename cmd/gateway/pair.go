@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"parley"
+	"parley/core/chat"
+	"parley/internal/local"
 )
 
 type pairCmd struct {
@@ -23,14 +24,14 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	}
 	switch {
 	case p.Code != "":
-		who, err := parley.LetIn(ctx, cfg, p.Code)
+		who, err := local.Approve(ctx, cfg, p.Code)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("%s is approved.\n", named(who))
 		return nil
 	case p.Remove != "":
-		if err := parley.Dismiss(ctx, cfg, p.Remove); err != nil {
+		if err := local.Revoke(ctx, cfg, p.Remove); err != nil {
 			return err
 		}
 		fmt.Printf("%s no longer has access.\n", p.Remove)
@@ -38,11 +39,11 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	case !p.List:
 		return errors.New("no code given; approve a user with gateway pair CODE, or list users with gateway pair --list")
 	}
-	people, err := parley.ListPeople(ctx, cfg)
+	people, err := local.ListPeople(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	for _, who := range people.In {
+	for _, who := range people.Approved {
 		word := "approved"
 		if who.Owner {
 			word = "owner"
@@ -60,7 +61,7 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 
 // named is somebody as people know them, and as --remove takes them. Names are others' words: nothing of them reaches the
 // terminal but what can be seen.
-func named(p parley.Person) string {
+func named(p chat.Person) string {
 	account := strings.Replace(string(p.ID), "/", ":", 1)
 	if p.Name == "" {
 		return account

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"parley"
+	"parley/internal/local"
 )
 
 type runsCmd struct {
@@ -24,7 +24,7 @@ func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	runs, err := parley.ListSetAside(ctx, cfg)
+	runs, err := local.ListSetAside(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	if err != nil {
 		return err
 	}
-	if err := parley.RetryRun(ctx, cfg, r.ID); err != nil {
+	if err := local.RetryRun(ctx, cfg, r.ID); err != nil {
 		return err
 	}
 	fmt.Printf("%s will be retried, now or when the gateway starts.\n", shown(r.ID))

@@ -1,4 +1,5 @@
-package parley
+// Package settings turns the configuration into what the runtime takes: the agent, access, limits.
+package settings
 
 import (
 	"errors"
@@ -9,8 +10,11 @@ import (
 	"parley/core/prompt"
 )
 
-// newAgent is who answers, as the configuration describes it.
-func newAgent(cfg config.Config) chat.Agent {
+// agentID is that of the one agent of a gateway. It is stored.
+const agentID chat.AgentID = "agent"
+
+// Agent returns the agent that the configuration describes.
+func Agent(cfg config.Config) chat.Agent {
 	a := cfg.Agent
 	c := chat.Character{
 		Username: a.Username, Bio: a.Bio, Topics: a.Topics, Adjectives: a.Adjectives, Style: chat.Style(a.Style), PostExamples: a.PostExamples,
@@ -32,16 +36,16 @@ func newAgent(cfg config.Config) chat.Agent {
 	return chat.Agent{ID: agentID, Name: a.Name, Names: names, System: a.System, Templates: a.Templates.ByName(), Character: c}
 }
 
-// recall bounds the prompts. The demo model can't sum up.
-func recall(cfg config.Config) prompt.Recall {
+// Recall returns the limits of prompts. The demo model can't summarize.
+func Recall(cfg config.Config) prompt.Recall {
 	return prompt.Recall{
 		Prompt: cfg.Agent.PromptTokens, History: cfg.Agent.HistoryTokens,
 		Summaries: cfg.Agent.Summaries && cfg.LargeProvider() != config.ProviderDemo,
 	}
 }
 
-// inPlace says where in the files a template stands that err is about.
-func inPlace(cfg config.Config, err error) error {
+// InPlace adds to an error about a template where in the configuration files it is.
+func InPlace(cfg config.Config, err error) error {
 	var wrong *prompt.TemplateError
 	if errors.As(err, &wrong) && cfg.Places[wrong.Name] != "" {
 		return fmt.Errorf("%s: %w", cfg.Places[wrong.Name], wrong.Err)

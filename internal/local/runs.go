@@ -1,4 +1,4 @@
-package parley
+package local
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 // mostListed is how many runs `gateway runs` lists.
 const mostListed = 100
 
-// SetAside is a question that is not answered any more, because processes died while they tried.
+// SetAside is a run that the gateway does not try again, because it crashed each time.
 type SetAside struct {
 	Run      chat.RunID
 	Room     chat.RoomID
 	Opened   time.Time
 	Deaths   int
 	Attempts int
-	Question string // the beginning of what was asked; empty if that was taken back
+	Question string // its beginning; empty if the message was deleted
 }
 
 // runsRequest is what `gateway runs` asks for: the run to retry, or the list.
@@ -34,13 +34,10 @@ type runsReply struct {
 	Error string
 }
 
-// retrying answers a run that was set aside again.
-type retrying func(ctx context.Context, id chat.RunID) error
-
-// runsHere does what r asks for.
-func runsHere(ctx context.Context, store core.Store, retry retrying, r runsRequest) (out runsReply, err error) {
-	if r.Retry != "" {
-		return out, retryError(r.Retry, retry(ctx, r.Retry))
+// runsAt does what req asks for.
+func runsAt(ctx context.Context, store core.Store, rt Runtime, req runsRequest) (out runsReply, err error) {
+	if req.Retry != "" {
+		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
 	}
 	runs, err := store.SetAside(ctx, mostListed)
 	if err != nil {
@@ -60,7 +57,7 @@ func runsHere(ctx context.Context, store core.Store, retry retrying, r runsReque
 	return out, nil
 }
 
-// retryError says why a run can't be retried, and what to do.
+// retryError explains why a run can't be retried, and what to do.
 func retryError(id chat.RunID, err error) error {
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
@@ -80,15 +77,15 @@ func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
 	return out.Runs, err
 }
 
-// RetryRun has a run that is set aside answered again: by the running gateway of cfg, or by the next one.
+// RetryRun answers a run that is set aside again: the running gateway of cfg does, or the next one.
 func RetryRun(ctx context.Context, cfg config.Config, id string) error {
 	_, err := askRuns(ctx, cfg, runsRequest{Retry: chat.RunID(id)})
 	return err
 }
 
-func askRuns(ctx context.Context, cfg config.Config, r runsRequest) (out runsReply, err error) {
-	err = atStore(ctx, cfg, "runs", r, &out, func(store core.Store) error {
-		out, err = runsHere(ctx, store, store.RetryRun, r)
+func askRuns(ctx context.Context, cfg config.Config, req runsRequest) (out runsReply, err error) {
+	err = askOrOpen(ctx, cfg, "runs", req, &out, func(store core.Store) error {
+		out, err = runsAt(ctx, store, offline{store: store}, req)
 		return err
 	})
 	if err == nil && out.Error != "" {

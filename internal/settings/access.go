@@ -1,4 +1,4 @@
-package parley
+package settings
 
 import (
 	"strings"
@@ -10,12 +10,12 @@ import (
 	"parley/core/quota"
 )
 
-// accessPolicy opens the web chat, which has limits of its own, and says what the configuration allows.
-func accessPolicy(cfg config.Config) access.Policy {
+// Access returns the rules of access. The web chat is open to everyone, because it has limits of its own.
+func Access(cfg config.Config) access.Policy {
 	c := cfg.Access
 	a := access.Policy{
-		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, entity),
-		People: set(c.Allow.Users, entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
+		Open: map[string]bool{web.Name: true}, Owners: set(cfg.Owner, Entity),
+		People: set(c.Allow.Users, Entity), Roles: set(c.Allow.Roles, asWritten), Guests: places(c.Allow.Rooms, c.Allow.Worlds),
 		Direct: access.DirectAccess(c.Direct), Group: access.GroupAccess(c.Group), Listen: places(c.Rooms, c.Worlds),
 		Always: places(c.Always.Rooms, nil), Sources: set(c.Always.Sources, asWritten), Bots: access.BotAccess(c.Bots),
 	}
@@ -36,7 +36,7 @@ func places(rooms []config.Chat, worlds []config.World) access.RoomSet {
 	}
 }
 
-// set makes a set of a list.
+// set returns the set of the elements of a list.
 func set[T ~string, K comparable](list []T, key func(string) K) map[K]bool {
 	all := make(map[K]bool, len(list))
 	for _, e := range list {
@@ -47,14 +47,14 @@ func set[T ~string, K comparable](list []T, key func(string) K) map[K]bool {
 
 func asWritten(id string) string { return id }
 
-// entity is an account as connectors know it.
-func entity(account string) chat.EntityID { return chat.EntityID(slashed(account)) }
+// Entity returns the id that connectors give to an account of the configuration.
+func Entity(account string) chat.EntityID { return chat.EntityID(slashed(account)) }
 
-// slashed turns "platform:id" into what connectors make of it.
+// slashed turns "platform:id" into "platform/id", the form of ids in the runtime.
 func slashed(id string) string { return strings.Replace(id, ":", "/", 1) }
 
-// dayLimits are what a day may cost.
-func dayLimits(cfg config.Config) quota.Limits {
+// DayLimits returns the costs allowed per day.
+func DayLimits(cfg config.Config) quota.Limits {
 	person, room, total := cfg.DayLimits()
 	return quota.Limits{Person: quota.Cost(person), Room: quota.Cost(room), Total: quota.Cost(total), Zone: cfg.Limits.Zone()}
 }

@@ -1,0 +1,126 @@
+// Package local connects the command line with a running gateway on the same machine. A gateway writes its address and a
+// secret to a file beside its store, which only its user can read. Where no gateway runs, the commands open the store themselves.
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"parley/backends/sqlite"
+	"parley/config"
+	"parley/connectors/web"
+	"parley/core"
+)
+
+// contact is what the file contains.
+type contact struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+func storePath(cfg config.Config) string { return strings.TrimPrefix(cfg.Store.Reveal(), "sqlite:") }
+
+func contactFile(cfg config.Config) string { return storePath(cfg) + ".local" }
+
+// Announce writes the file of a gateway that listens on addr, and returns the secret that requests must bring.
+func Announce(cfg config.Config, addr net.Addr) (token string, err error) {
+	c := contact{URL: "http://" + addr.String(), Token: rand.Text()}
+	if ap, err := netip.ParseAddrPort(addr.String()); err == nil && ap.Addr().IsUnspecified() {
+		c.URL = fmt.Sprintf("http://127.0.0.1:%d", ap.Port())
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	name := contactFile(cfg)
+	if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) { // an old one may be readable by others
+		return "", fmt.Errorf("remove %s: %w", name, err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return c.Token, nil
+}
+
+// Withdraw removes the file. A gateway calls it when it ends.
+func Withdraw(cfg config.Config) error { return os.Remove(contactFile(cfg)) }
+
+// URL returns the address of the gateway of cfg that was started last on this machine. It can differ from the configured one,
+// which may have been in use. It returns false if no gateway was started, or if the last one has ended in order.
+func URL(cfg config.Config) (url string, ok bool) {
+	c, err := readContact(cfg)
+	return c.URL, err == nil
+}
+
+// Running reports whether a gateway of cfg answers on this machine.
+func Running(ctx context.Context, cfg config.Config) bool {
+	return ask(ctx, cfg, "pair", pairRequest{}, &pairReply{}) == nil
+}
+
+func readContact(cfg config.Config) (c contact, err error) {
+	data, err := os.ReadFile(contactFile(cfg))
+	if err != nil {
+		return c, fmt.Errorf("find a running gateway: %w", err)
+	}
+	if err = json.Unmarshal(data, &c); err != nil {
+		return c, fmt.Errorf("read %s: %w", contactFile(cfg), err)
+	}
+	return c, nil
+}
+
+var errNotRunning = errors.New("no gateway with this configuration is running")
+
+// askOrOpen asks the running gateway of cfg. If none runs, it opens the store and calls here with it.
+func askOrOpen(ctx context.Context, cfg config.Config, name string, request, reply any, here func(core.Store) error) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if err := ask(ctx, cfg, name, request, reply); !errors.Is(err, errNotRunning) {
+		return err
+	}
+	store, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{})
+	if err != nil {
+		return fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
+	}
+	return errors.Join(here(store), store.Close())
+}
+
+// ask sends a request to the running gateway. It stays on this machine and ignores proxies.
+func ask(ctx context.Context, cfg config.Config, name string, request, reply any) error {
+	c, err := readContact(cfg)
+	if err != nil {
+		return errNotRunning
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+web.LocalPath+name, bytes.NewReader(body))
+	if err != nil {
+		return errNotRunning
+	}
+	req.Header.Set("Authorization", "Bearer "+c.Token)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK { // the file is left from a crash; another program may listen there now
+		if err == nil {
+			resp.Body.Close()
+		}
+		return errNotRunning
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(reply); err != nil {
+		return fmt.Errorf("read the gateway's response: %w", err)
+	}
+	return nil
+}
