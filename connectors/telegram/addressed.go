@@ -7,8 +7,8 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// addressed says whether m is meant for us, by what the platform marks alone (IN-14): an e-mail address, a link and code
-// that hold our name are none of its marks, and who quotes us does not call us.
+// addressed reports whether m is meant for the bot. Only the platform's own entities count: the bot's name inside an
+// e-mail address, a link or code does not address it, and neither does quoting it.
 func (s self) addressed(m *tgbotapi.Message, topic int) bool {
 	if r := answered(m, topic); r != nil && r.From != nil && r.From.ID == int64(s.account) && r.SenderChat == nil {
 		return true
@@ -22,7 +22,7 @@ func (s self) addressed(m *tgbotapi.Message, topic int) bool {
 	return false
 }
 
-// named says whether e names us.
+// named reports whether e mentions the bot.
 func (s self) named(text string, e tgbotapi.MessageEntity) bool {
 	switch e.Type {
 	case "mention":
@@ -40,7 +40,7 @@ func (s self) isUs(username string) bool {
 	return s.username != "" && strings.EqualFold(username, s.username)
 }
 
-// quoted says whether e stands in a quote or in code.
+// quoted reports whether e is inside a quote or code.
 func quoted(e tgbotapi.MessageEntity, all []tgbotapi.MessageEntity) bool {
 	for _, q := range all {
 		switch q.Type {
@@ -53,7 +53,7 @@ func quoted(e tgbotapi.MessageEntity, all []tgbotapi.MessageEntity) bool {
 	return false
 }
 
-// entityText is what e marks. Offsets count UTF-16 units.
+// entityText returns the text that e covers. Offsets count UTF-16 units.
 func entityText(text string, e tgbotapi.MessageEntity) string {
 	u := utf16.Encode([]rune(text))
 	if e.Offset < 0 || e.Length < 0 || e.Offset > len(u) || e.Length > len(u)-e.Offset {

@@ -11,28 +11,28 @@ import (
 
 const (
 	answerWorkers = 8
-	mostAnswers   = 1000             // that wait; what is more is dropped
-	answerLife    = 30 * time.Second // after which nobody looks at the button any more
+	mostAnswers   = 1000             // queued at most; further ones are dropped
+	answerLife    = 30 * time.Second // the client stops waiting for an answer after that
 )
 
-// callbackAnswer is what the server is told of a press.
+// callbackAnswer is the answer to a callback query (a button press).
 type callbackAnswer struct {
 	query string // the id of the callback query
 	text  string // an alert; empty for none
 	due   time.Time
 }
 
-// answers tells the server of presses beside the poll loop, which must not wait for that: a bounded number at a time, in
-// order within a chat, chats in turn. An answer that is not sent within [answerLife] is dropped, which costs no more than
-// a button that spins for some seconds: what was chosen is safe before.
+// answers sends the answers to button presses outside the poll loop, which must not wait for them: a bounded number at
+// a time, in order within a chat, with chats taking turns. An answer that is not sent within [answerLife] is dropped.
+// That costs only a button that spins for some seconds, because the choice itself has already been stored.
 type answers struct {
-	ctx  context.Context // of the requests: what is queued is dropped when it is done
+	ctx  context.Context // the requests' context: when it is done, queued answers are dropped
 	send func(ctx context.Context, a callbackAnswer) (pause time.Duration)
 	log  *slog.Logger
 	jobs *connectors.Jobs[int64] // by chat
 
 	mu    sync.Mutex
-	until time.Time // the server asked to wait
+	until time.Time // the end of the server's rate limit
 }
 
 func newAnswers(ctx context.Context, send func(context.Context, callbackAnswer) time.Duration, log *slog.Logger) *answers {
@@ -47,7 +47,7 @@ func (q *answers) add(chat int64, a callbackAnswer) {
 	}
 }
 
-// answer sends a, unless it is too late for that.
+// answer sends a unless it has expired.
 func (q *answers) answer(chat int64, a callbackAnswer) {
 	if q.hold(a); q.ctx.Err() == nil && time.Now().Before(a.due) {
 		q.close(q.send(q.ctx, a))
@@ -56,7 +56,7 @@ func (q *answers) answer(chat int64, a callbackAnswer) {
 	}
 }
 
-// hold waits while the server wants no answers, as long as a has time.
+// hold waits until the rate limit ends or a expires.
 func (q *answers) hold(a callbackAnswer) {
 	q.mu.Lock()
 	until := q.until
@@ -66,7 +66,7 @@ func (q *answers) hold(a callbackAnswer) {
 	}
 }
 
-// close sends nothing for so long.
+// close pauses sending for the given time.
 func (q *answers) close(pause time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -75,5 +75,5 @@ func (q *answers) close(pause time.Duration) {
 	}
 }
 
-// wait returns when all answers are sent or dropped. Nothing is added any more.
+// wait returns when all answers are sent or dropped. The caller adds no more.
 func (q *answers) wait() { q.jobs.Wait() }

@@ -41,7 +41,7 @@ func (r *rig) takes() (choices *int) {
 	return &n
 }
 
-// TR-34: 900 presses whose answers take 100 ms each hold nobody else up. They are answered by a few requests at a time, in order within
+// TR-34: 900 presses whose answers take 100 ms each do not delay other updates. They are answered by a few requests at a time, in order within
 // a chat.
 func TestPressesHoldNobodyUp(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

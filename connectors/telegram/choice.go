@@ -15,14 +15,14 @@ import (
 	"parley/core/chat"
 )
 
-// chooseTime is how long a press may take to be safe: people look at a spinning sign until it is answered.
+// chooseTime limits how long storing a choice may take, because the button spins until the press is answered.
 const chooseTime = 5 * time.Second
 
-// notTaken is what people read whose choice could not be stored.
+// notTaken is the reply when a choice could not be stored.
 const notTaken = "That didn't work. Please try again."
 
-// keyboard has a button for each option, below each other: labels may be long. Its data is the question's random id and the
-// option's place.
+// keyboard returns one button per option, one per row because labels can be long. A button's data is the question's
+// random id and the option's index.
 func keyboard(o answer.Choices) string {
 	type button struct {
 		Text string `json:"text"`
@@ -34,12 +34,12 @@ func keyboard(o answer.Choices) string {
 	}
 	raw, err := json.Marshal(map[string]any{"inline_keyboard": rows})
 	if err != nil {
-		panic(err) // strings
+		panic(err) // only strings, which always marshal
 	}
 	return string(raw)
 }
 
-// choice is what a press means; ok is false if it is none of ours.
+// choice converts a button press; ok is false if the button is not one of ours.
 func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(int64) int64) (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(q.Data, ":")
 	n, err := strconv.Atoi(option)
@@ -52,8 +52,9 @@ func (s self) choice(q *tgbotapi.CallbackQuery, newer *newerMessage, first func(
 	}, true
 }
 
-// pressed hands a press over before it is confirmed, and queues the answer, which there is in every case: else the button
-// spins on. A press that is not safe in time does not come again: the user is told, and can press again.
+// pressed passes a press to the gateway before it confirms the update, and always queues an answer, because otherwise
+// the button keeps spinning. A press that can't be stored in time is not redelivered: the user is told and can press
+// again.
 func (p *poller) pressed(ctx context.Context, u update) error {
 	told := notTaken
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
@@ -70,7 +71,7 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 	return nil
 }
 
-// tellPress answers a press. pause is for how long the server wants no more of these requests.
+// tellPress answers a press. pause is the server's rate limit on such requests, if any.
 func (p *poller) tellPress(ctx context.Context, a callbackAnswer) (pause time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()

@@ -22,18 +22,18 @@ import (
 const (
 	defaultAPI = "https://api.telegram.org"
 	tlsTime    = 10 * time.Second
-	idleTime   = 30 * time.Second // less than servers keep idle connections: a request into a closed one is lost
+	idleTime   = 30 * time.Second // shorter than servers keep idle connections, because a request on a closed connection is lost
 	maxAnswer  = 32 << 20         // bytes
 )
 
-// client makes requests. No error of its contains the token (SE-02).
+// client makes requests. Its errors never contain the token.
 type client struct {
 	api   tgbotapi.BotAPI
 	http  *http.Client
 	clean *strings.Replacer
-	files string // where files are: with the token in it
+	files string // base URL of file downloads, which contains the token
 
-	revoked chan struct{} // closed when the token was refused: nothing is sent any more (TR-30)
+	revoked chan struct{} // closed when the token was rejected: no more requests are sent
 	once    sync.Once
 }
 
@@ -43,7 +43,7 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 		Transport: &http.Transport{
 			DialContext: dial, Proxy: proxy(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would carry the token off
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would leak the token
 	}
 	if base == "" {
 		base = defaultAPI
@@ -55,7 +55,7 @@ func newClient(token, base string, dial connectors.Dialer) *client {
 	return c
 }
 
-// proxy is the environment's, where nobody has said how to connect.
+// proxy returns the environment's proxy, unless a dialer is configured.
 func proxy(dial connectors.Dialer) func(*http.Request) (*url.URL, error) {
 	if dial != nil {
 		return nil
@@ -63,7 +63,7 @@ func proxy(dial connectors.Dialer) func(*http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment
 }
 
-// redactor takes the token and its secret half out of texts, as they are and as URLs write them.
+// redactor removes the token and its secret half from texts, both plain and URL-encoded.
 func redactor(token string) *strings.Replacer {
 	var pairs []string
 	_, secret, _ := strings.Cut(token, ":")
@@ -77,24 +77,24 @@ func redactor(token string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// errUnsent marks a request for which there was no connection: certainly nothing came of it.
+// errUnsent marks a request for which no connection could be made, so that it certainly had no effect.
 var errUnsent = errors.New("can't connect")
 
-// errRevoked says that the server does not know the token, or not any more.
+// errRevoked means that the server rejects the token.
 var errRevoked = errors.New("Telegram rejected the bot token; get a new one from @BotFather (/token) and set connectors.telegram.token")
 
-// refusal is an answer that is no result.
+// refusal is an error response of the Bot API.
 type refusal struct {
 	method   string
 	code     int
 	text     string
-	after    time.Duration // when to try again; 0 if it does not say
-	migrated int64         // the group's new id; 0 if it has none
+	after    time.Duration // when to retry; 0 if the server does not say
+	migrated int64         // the group's new id; 0 if it has not moved
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("%s: %d %s", r.method, r.code, r.text) }
 
-// says tells whether the server used one of these words.
+// says reports whether the server's description contains one of the words.
 func (r *refusal) says(words ...string) bool {
 	text := strings.ToLower(r.text)
 	for _, w := range words {
@@ -105,8 +105,8 @@ func (r *refusal) says(words ...string) bool {
 	return false
 }
 
-// call makes one request, with files if there are any, and decodes its result into v. The error is a *refusal, errUnsent or errRevoked, or else it
-// is not known whether the server did it.
+// call makes one request, with files if there are any, and decodes its result into v. If the error is neither a
+// *refusal nor errUnsent nor errRevoked, the outcome of the request is unknown.
 func (c *client) call(ctx context.Context, method string, params tgbotapi.Params, v any, files ...tgbotapi.RequestFile) error {
 	select {
 	case <-c.revoked:
@@ -136,12 +136,12 @@ func request(api tgbotapi.BotAPI, method string, params tgbotapi.Params, files [
 	}
 	answer, err := api.UploadFiles(method, params, files)
 	if said := (*tgbotapi.Error)(nil); errors.As(err, &said) {
-		said.Code = answer.ErrorCode // which the library leaves out of uploads alone
+		said.Code = answer.ErrorCode // the library sets it except for uploads
 	}
 	return answer, err
 }
 
-// failure sorts what request returned.
+// failure classifies the error of a request.
 func (c *client) failure(t *trip, method string, err error) error {
 	var said *tgbotapi.Error
 	switch {
@@ -154,7 +154,7 @@ func (c *client) failure(t *trip, method string, err error) error {
 			method: method, code: said.Code, text: c.clean.Replace(said.Message),
 			after: time.Duration(said.RetryAfter) * time.Second, migrated: said.MigrateToChatID,
 		}
-	case t.status >= http.StatusMultipleChoices: // the page of a proxy
+	case t.status >= http.StatusMultipleChoices: // a proxy's error page
 		return &refusal{method: method, code: t.status, text: http.StatusText(t.status), after: t.after}
 	case !t.sent:
 		return fmt.Errorf("%s: %w: %w", method, errUnsent, c.redact(err))
@@ -162,7 +162,8 @@ func (c *client) failure(t *trip, method string, err error) error {
 	return fmt.Errorf("%s: %w", method, c.redact(err))
 }
 
-// redact takes the address out of err, which holds the token. If it stands elsewhere too, only the text remains.
+// redact removes the request's address, which contains the token, from err. If the token occurs elsewhere too, only the
+// redacted text of the error remains.
 func (c *client) redact(err error) error {
 	for outer := (*url.Error)(nil); errors.As(err, &outer); {
 		err = outer.Err
@@ -173,11 +174,11 @@ func (c *client) redact(err error) error {
 	return err
 }
 
-// trip is the HTTP client of one request: it has its context, and remembers how far it came.
+// trip is the HTTP client of one request: it adds the request's context and records whether a connection was made.
 type trip struct {
 	ctx    context.Context
 	http   *http.Client
-	sent   bool // there was a connection
+	sent   bool // a connection was made
 	status int
 	after  time.Duration
 }
@@ -188,7 +189,7 @@ func (t *trip) Do(req *http.Request) (*http.Response, error) {
 	ctx := httptrace.WithClientTrace(t.ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		select {
 		case got <- struct{}{}:
-		default: // a second one
+		default: // a second connection
 		}
 	}})
 	resp, err := t.http.Do(req.WithContext(ctx))

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// parseUpdate reads an update. What can't be read of it is left out, and returned as odd; but an update that does not
-// say who did what where is an error.
+// parseUpdate decodes an update. Fields that can't be decoded are left out and reported as odd; an update without its
+// sender, chat or subject is an error.
 func parseUpdate(raw json.RawMessage) (u update, odd, err error) {
 	if err := json.Unmarshal(raw, &essentials{}); err != nil {
 		return u, nil, fmt.Errorf("decode the update: %w", err)
@@ -16,8 +16,8 @@ func parseUpdate(raw json.RawMessage) (u update, odd, err error) {
 	return u, odd, nil
 }
 
-// essentials are the fields without which an update would be taken for another: each must be of the right type. The
-// decoder goes on behind a field of a wrong type, and leaves it out.
+// essentials are the fields without which an update would be mistaken for another: each must have the right type. The
+// JSON decoder skips a field of a wrong type and continues.
 type essentials struct {
 	Message    essential `json:"message"`
 	Edited     essential `json:"edited_message"`
@@ -50,8 +50,8 @@ type essential struct {
 	InTopic            bool    `json:"is_topic_message"`
 	MigrateTo          int64   `json:"migrate_to_chat_id"`
 	MigrateFrom        int64   `json:"migrate_from_chat_id"`
-	User               someone `json:"user"`       // who reacted
-	Actor              someone `json:"actor_chat"` // or in whose name
+	User               someone `json:"user"`       // the user who reacted
+	Actor              someone `json:"actor_chat"` // or the chat that reacted
 	NewMember          struct {
 		Status string  `json:"status"`
 		User   someone `json:"user"`

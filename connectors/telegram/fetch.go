@@ -16,12 +16,13 @@ import (
 	"parley/core/llm"
 )
 
-// maxDownload is the largest file that the server hands out (TR-31). One of your own may have more, and is not asked for it.
+// maxDownload is the largest file that Telegram's server lets bots download. A self-hosted server may allow more, but
+// we don't rely on it.
 const maxDownload = 20 << 20
 
 var _ connectors.Fetcher = (*Telegram)(nil)
 
-// Fetch implements [connectors.Fetcher]: it asks where the file is, and reads it there.
+// Fetch implements [connectors.Fetcher]: it asks for the file's path, then downloads it.
 func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	limit = min(limit, maxDownload)
 	if f.Size > limit {
@@ -47,10 +48,11 @@ func (t *Telegram) Fetch(ctx context.Context, f chat.Attachment, limit int64) (l
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// errOnDisk is a server of one's own that was started with --local.
+// errOnDisk means a self-hosted Bot API server in --local mode.
 var errOnDisk = errors.New("the Bot API server keeps its files on its disk; start it without --local")
 
-// download reads what the server keeps under path. The address holds the token, and is told to nobody (SE-02).
+// download reads the file at path from the server. The address contains the token, so it must not appear in errors or
+// logs.
 func (c *client) download(ctx context.Context, path string, limit int64) ([]byte, error) {
 	if strings.HasPrefix(path, "/") {
 		return nil, errOnDisk

@@ -30,7 +30,7 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TR-31: 21 MB are not asked for, whoever says how much it is.
+// TR-31: A file over the limit is not requested, no matter where its size comes from.
 func TestFetchTooMuch(t *testing.T) {
 	const much = 21 << 20
 	bubble(t, func(t *testing.T, r *rig) {
@@ -77,7 +77,7 @@ func TestFetchFails(t *testing.T) {
 			})
 		})
 	}
-	t.Run("nobody is there", func(t *testing.T) {
+	t.Run("no server", func(t *testing.T) {
 		c := newClient(telegramfake.DefaultToken, "http://files.test", func(context.Context, string, string) (net.Conn, error) {
 			return nil, errors.New("refused")
 		})

@@ -8,8 +8,9 @@ import (
 	"parley/core/chat"
 )
 
-// filesOf is what came with m. A ref is the id by which the server hands a file to us; it means nothing to others. An
-// animation is a document too, for clients that know no animations; a sticker is said in words, see [said].
+// filesOf returns the attachments of m. A ref is the id by which the server returns the file to this bot; other bots
+// can't use it. Telegram sends an animation as a document too, for clients without animations. A sticker becomes text,
+// see [said].
 func filesOf(m *tgbotapi.Message) []chat.Attachment {
 	switch {
 	case m.Voice != nil:
@@ -37,7 +38,7 @@ func filesOf(m *tgbotapi.Message) []chat.Attachment {
 	return nil
 }
 
-// largest is the best copy of a picture. The server lists them by size, but does not promise to.
+// largest returns the best copy of a picture. The server lists copies by size, but does not document that order.
 func largest(sizes []tgbotapi.PhotoSize) tgbotapi.PhotoSize {
 	best := sizes[0]
 	for _, s := range sizes[1:] {
@@ -48,7 +49,7 @@ func largest(sizes []tgbotapi.PhotoSize) tgbotapi.PhotoSize {
 	return best
 }
 
-// sticker is what a sticker says.
+// sticker returns a sticker as text.
 func sticker(s *tgbotapi.Sticker) string {
 	if s.Emoji == "" {
 		return "*Sticker*"

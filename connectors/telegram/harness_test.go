@@ -164,7 +164,7 @@ func (r *rig) last() chat.Message {
 	return r.got[len(r.got)-1].(chat.Message)
 }
 
-// ask lets somebody write, and opens the conversation that this begins.
+// ask sends a message as a user, and opens the conversation that it begins.
 func (r *rig) ask(c telegramfake.Chat, from telegramfake.User, text string, opts ...telegramfake.SayOption) *sink {
 	r.t.Helper()
 	r.Say(c, from, text, opts...)

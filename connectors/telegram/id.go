@@ -9,17 +9,17 @@ import (
 	"parley/core/chat"
 )
 
-// Name is how addresses and the log call this connector.
+// Name identifies this connector in addresses and logs.
 const Name = "telegram"
 
-// account is the bot's number; all ids but people's are made within it. Their form is stored, hence stays.
+// account is the bot's number. All ids except users' are scoped to it. Their form is stored, so it must not change.
 type account int64
 
 func (a account) memory(room int64, message int) chat.MemoryID {
 	return chat.MemoryID(fmt.Sprintf("%s/%d/%d/%d", Name, a, room, message))
 }
 
-// room is a chat, or one topic of it. Topic 0 is no topic: a plain chat, or a forum's General.
+// room returns the id of a chat, or of one of its topics. Topic 0 means no topic: a plain chat, or a forum's General.
 func (a account) room(conv int64, topic int) chat.RoomID {
 	id := fmt.Sprintf("%s/%d/%d", Name, a, conv)
 	if topic != 0 {
@@ -28,19 +28,19 @@ func (a account) room(conv int64, topic int) chat.RoomID {
 	return chat.RoomID(id)
 }
 
-// entity is a person, a bot, or a chat that writes in its own name.
+// entity returns the id of a user, a bot, or a chat that writes in its own name.
 func entity(id int64) chat.EntityID { return chat.EntityID(Name + "/" + strconv.FormatInt(id, 10)) }
 
-// address is [chat.Address.ConnectorData].
+// address is the content of [chat.Address.ConnectorData].
 type address struct {
 	Chat    int64  `json:"chat"`
 	Topic   int    `json:"topic,omitempty"`
-	Message int    `json:"message,omitempty"` // to reply to
-	Kind    string `json:"kind"`              // the chat's: private, group, supergroup or channel
-	Asker   string `json:"asker,omitempty"`   // the username of who asked; empty before it was stored, and if there is none
+	Message int    `json:"message,omitempty"` // the message to reply to
+	Kind    string `json:"kind"`              // the chat's type: private, group, supergroup or channel
+	Asker   string `json:"asker,omitempty"`   // the asking user's username; empty if they have none, or if the address was stored before this field existed
 }
 
-// The kinds of chats.
+// The chat types.
 const (
 	private    = "private"
 	group      = "group"
@@ -51,7 +51,7 @@ const (
 func (a address) encode() []byte {
 	b, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // numbers and one of four words
+		panic(err) // only numbers and one of four words, which always marshal
 	}
 	return b
 }
@@ -71,8 +71,8 @@ func parseAddress(own []byte) (a address, err error) {
 	return a, nil
 }
 
-// messageID is how a sink names a message. Numbers do not carry over when a group gets a new id (TR-24), so the chat
-// belongs to it.
+// messageID returns the id under which a sink refers to a message. It includes the chat, because message numbers are
+// not kept when a group becomes a supergroup with a new id.
 func messageID(chat int64, message int) string { return fmt.Sprintf("%d/%d", chat, message) }
 
 func parseMessageID(id string) (chat int64, message int, err error) {

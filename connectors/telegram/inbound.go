@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// update is one update as the library knows it, and what it is too old to know.
+// update is an update as the library decodes it, plus newer fields that the library lacks.
 type update struct {
 	tgbotapi.Update
 	newer struct {
@@ -26,7 +26,7 @@ type update struct {
 	}
 }
 
-// newerMessage are fields of Message after Bot API 5.5.
+// newerMessage holds fields of Message that are newer than Bot API 5.5.
 type newerMessage struct {
 	Thread             int            `json:"message_thread_id"`
 	InTopic            bool           `json:"is_topic_message"`
@@ -35,24 +35,24 @@ type newerMessage struct {
 	GuestQuery         string         `json:"guest_query_id"`
 	newerKinds
 	Quote struct {
-		Text string `json:"text"` // the part of the message replied to that somebody chose, be it in another chat
+		Text string `json:"text"` // the part of the original message that the sender quoted, possibly from another chat
 	} `json:"quote"`
 	Chat struct {
 		Forum bool `json:"is_forum"`
 	} `json:"chat"`
 }
 
-// self is what we need to know of our own account to read messages.
+// self holds what reading messages requires of the bot's own account.
 type self struct {
 	account
 	username string
 }
 
-// inbound says what a message is to the gateway; nil if it is nothing. first is the id of the chat under which its room
-// was opened.
+// inbound converts a message to an inbound event, or returns nil if it is to be ignored. first maps a chat's id to the
+// one under which its room was created.
 //
-// Messages of business connections and guest queries are not ours to answer here, and their chat ids may be those of
-// other chats (TR-29): they are left out.
+// Messages of business connections and guest queries are ignored: they are not ours to answer, and their chat ids can
+// collide with those of other chats.
 func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64) int64) chat.Inbound {
 	text, entities := said(m)
 	files := filesOf(m)
@@ -87,7 +87,7 @@ func (s self) inbound(m *tgbotapi.Message, newer *newerMessage, first func(int64
 	return in
 }
 
-// asker returns the username of the person who wrote m, if there is one.
+// asker returns the username of the message's sender, or "".
 func asker(m *tgbotapi.Message) string {
 	if m.SenderChat != nil || m.From == nil {
 		return ""
@@ -95,7 +95,7 @@ func asker(m *tgbotapi.Message) string {
 	return m.From.UserName
 }
 
-// written returns when m was written, as far as the server says so.
+// written returns the message's date, or the zero time if the server sent none.
 func written(m *tgbotapi.Message) time.Time {
 	if m.Date == 0 {
 		return time.Now().UTC()
@@ -103,11 +103,11 @@ func written(m *tgbotapi.Message) time.Time {
 	return time.Unix(int64(m.Date), 0).UTC()
 }
 
-// splitFrom is the least length of a text that may go on: apps cut what is longer than 4096 at a good place in the second
-// half of that (TR-26).
+// splitFrom is the minimum length of a text that may continue in another message: clients split texts longer than 4096
+// characters at a good place in the second half.
 const splitFrom = 2048
 
-// chats are the ids of a chat: people may have listed the one from before it moved (TR-24).
+// chats returns the ids of a chat: an allowlist may contain the id from before the group moved.
 func chats(now, first int64) []string {
 	all := []string{strconv.FormatInt(now, 10)}
 	if first != now {
@@ -116,7 +116,7 @@ func chats(now, first int64) []string {
 	return all
 }
 
-// said is what somebody wrote: the text, or what stands below a picture or file.
+// said returns the text of a message, or the caption of a picture or file.
 func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
@@ -127,8 +127,8 @@ func said(m *tgbotapi.Message) (string, []tgbotapi.MessageEntity) {
 	return m.Caption, m.CaptionEntities
 }
 
-// topicOf is the topic that a message stands in. Elsewhere message_thread_id counts replies, and a forum's General is
-// named by leaving the topic out (TR-25).
+// topicOf returns the message's topic. Outside forums message_thread_id numbers reply chains instead, and a forum's
+// General is addressed by omitting the topic.
 func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 	const general = 1
 	if !newer.InTopic || newer.Thread == general && m.Chat.Type != private {
@@ -137,7 +137,7 @@ func topicOf(m *tgbotapi.Message, newer *newerMessage) int {
 	return newer.Thread
 }
 
-// place is a chat, or a topic of it.
+// place returns the room of a chat or topic.
 func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64) int64) chat.Room {
 	return chat.Room{
 		ID: a.room(first(c.ID), topic), World: a.world(c, first).ID, Kind: roomKind(c.Type, topic, forum), Connector: Name,
@@ -145,7 +145,7 @@ func (a account) place(c *tgbotapi.Chat, topic int, forum bool, first func(int64
 	}
 }
 
-// roomKind takes a forum's General for the forum.
+// roomKind returns the kind of a room. A forum's General counts as the forum itself.
 func roomKind(room string, topic int, forum bool) chat.RoomKind {
 	switch {
 	case room == private:
@@ -174,7 +174,7 @@ func fullName(first, last, username string) string {
 	return username
 }
 
-// authorOf is who wrote: a chat that writes in its own name is its own author.
+// authorOf returns the author's id and name. A chat that writes in its own name is its own author.
 func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 	switch {
 	case m.SenderChat != nil:
@@ -185,14 +185,16 @@ func authorOf(m *tgbotapi.Message) (chat.EntityID, string) {
 	return entity(m.Chat.ID), placeName(m.Chat)
 }
 
-// fromBot says that no person can be held to have written m (TR-28): bots, ourselves among them, inline results,
-// echoes of business accounts, and whatever is posted in the name of a chat, which bots do too.
+// fromBot reports whether no person can be held responsible for m: messages of bots (including our own), inline
+// results, echoes of business accounts, and everything posted in the name of a chat, because bots can post that way
+// too.
 func (s self) fromBot(m *tgbotapi.Message, newer *newerMessage) bool {
 	return m.From == nil || m.From.IsBot || m.From.ID == int64(s.account) || m.ViaBot != nil ||
 		newer.SenderBusinessBot != nil || m.SenderChat != nil || m.IsAutomaticForward || m.Chat.Type == channel
 }
 
-// answered is the message that m replies to. In a topic, what opened it is named where nobody chose a message.
+// answered returns the message that m replies to. In a topic, a message that replies to nothing refers to the topic's
+// first message; that is not a reply.
 func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
 	if r := m.ReplyToMessage; r != nil && r.Chat != nil && r.MessageID != 0 && (topic == 0 || r.MessageID != topic) {
 		return r
@@ -200,7 +202,7 @@ func answered(m *tgbotapi.Message, topic int) *tgbotapi.Message {
 	return nil
 }
 
-// asked is the text of m. A command at its beginning that names us, before it or in it, is one without our name.
+// asked returns the text of m. If it begins with a command addressed to the bot, the bot's name is removed.
 func (s self) asked(text string, entities []tgbotapi.MessageEntity) string {
 	for _, e := range entities {
 		if e.Offset != 0 || !s.named(text, e) {

@@ -34,7 +34,7 @@ const (
 	ours      = `{"id":42,"is_bot":true,"first_name":"P","username":"parley_bot"}`
 )
 
-// What a message replies to comes with it: the message, or the part of one that somebody chose, which may stand elsewhere.
+// What a message replies to comes with it: the message, or the quoted part of one, possibly from another chat.
 func TestQuoted(t *testing.T) {
 	reply := `"text":"why?","reply_to_message":{"message_id":3,"date":1,"chat":` + inGroup + `,"from":` + ours + `,"text":"Because it is so."}`
 	for fields, want := range map[string]chat.Quoted{
@@ -154,7 +154,7 @@ func TestBots(t *testing.T) {
 		"forward, no sender": {inGroup, `"is_automatic_forward":true`, true, "telegram/5"},
 		"anonymous admin":    {inGroup, `"from":{"id":1087968824,"is_bot":true,"first_name":"Group"},"sender_chat":` + inGroup, true, "telegram/-6"},
 		"channel post":       {inChannel, `"from":null,"sender_chat":` + inChannel, true, "telegram/-200"},
-		"nobody":             {inGroup, `"from":null`, true, "telegram/-6"},
+		"no sender":          {inGroup, `"from":null`, true, "telegram/-6"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			extra := `"text":"/stop@parley_bot","entities":[{"type":"bot_command","offset":0,"length":16}]`
@@ -189,7 +189,7 @@ func TestAddressed(t *testing.T) {
 		"mention":             {"@parley_bot hello", quote("mention", 0, 11), ``, true},
 		"any case":            {"hi @PARLEY_BOT", quote("mention", 3, 11), ``, true},
 		"after emoji":         {"👩‍👩‍👧😀 @parley_bot", quote("mention", 11, 11), ``, true},
-		"somebody else":       {"@parley_bot2 hello", quote("mention", 0, 12), ``, false},
+		"another user":        {"@parley_bot2 hello", quote("mention", 0, 12), ``, false},
 		"longer than text":    {"@parley_bot", quote("mention", 0, 99), ``, false},
 		"before the text":     {"@parley_bot", quote("mention", -1, 11), ``, false},
 		"e-mail":              {"x@parley_bot.org", quote("email", 0, 16), ``, false},

@@ -13,32 +13,34 @@ import (
 )
 
 const (
-	keptWait = 10 * time.Second // between tries to hand an update over, at most
-	keptTime = 10 * time.Minute // before one that alone fails is given up
+	keptWait = 10 * time.Second // the longest pause between delivery attempts
+	keptTime = 10 * time.Minute // after which an update that alone keeps failing is dropped
 )
 
-// errKept says that updates were not taken, and stay with the server.
+// errKept means that some updates were not accepted and stay queued at the server.
 var errKept = errors.New("not taken")
 
-// intake hands updates over, each once, in order within a room. One that is not taken holds its room back, and the
-// offset, while other rooms go on; if others were taken all the time, it is given up after keptTime.
+// intake delivers updates to the gateway, each once and in order within a room. An update that is not accepted blocks
+// its room, and the offset, while other rooms continue. If all the others were accepted meanwhile, it is dropped after
+// keptTime.
 type intake struct {
 	h    connectors.Handler
 	log  *slog.Logger
-	done map[int]bool           // taken, and not confirmed yet
-	kept map[int]*pendingUpdate // not taken, by update
+	done map[int]bool           // accepted, not yet confirmed to the server
+	kept map[int]*pendingUpdate // not accepted, by update id
 }
 
 type pendingUpdate struct {
 	since  time.Time
-	others bool // some were taken meanwhile
+	others bool // others were accepted meanwhile
 }
 
 func newIntake(h connectors.Handler, log *slog.Logger) *intake {
 	return &intake{h: h, log: log, done: map[int]bool{}, kept: map[int]*pendingUpdate{}}
 }
 
-// take hands a batch over. offset confirms what needs not come again; the error is [errKept] if some has to.
+// take delivers a batch. offset confirms the updates that need not be redelivered; the error is [errKept] if some must
+// be.
 func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []handler) (offset int, err error) {
 	last, kept, held := -1, 0, map[int64]bool{}
 	for _, raw := range batch {
@@ -60,7 +62,7 @@ func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []hand
 			offset, err = id, failed
 		}
 		if ctx.Err() != nil {
-			break // what follows was not tried
+			break // the rest was not tried
 		}
 	}
 	if kept > 0 {
@@ -74,10 +76,11 @@ func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []hand
 	return last + 1, nil
 }
 
-// errBehind keeps an update in line behind an earlier one of its chat.
+// errBehind keeps an update queued behind an earlier one of its chat.
 var errBehind = errors.New("an earlier update of the chat was not accepted")
 
-// one hands an update over. One that can't be read is logged and counts as taken: it would never be better.
+// one delivers an update. An update that can't be decoded is logged and counts as accepted, because a retry would fail
+// in the same way.
 func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []handler, held map[int64]bool) error {
 	u, odd, err := parseUpdate(raw)
 	if err != nil {
@@ -106,7 +109,7 @@ func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []h
 	return nil
 }
 
-// taken remembers that id needs not be handed over again.
+// taken records that id needs no redelivery.
 func (i *intake) taken(id int) {
 	i.done[id] = true
 	delete(i.kept, id)
@@ -115,7 +118,8 @@ func (i *intake) taken(id int) {
 	}
 }
 
-// hopeless gives an update up that no later try can help, so that it does not stop the others for ever.
+// hopeless reports whether the update keeps failing while others succeed; dropping it keeps it from blocking the others
+// forever.
 func (i *intake) hopeless(id int, err error) bool {
 	k := i.kept[id]
 	if k == nil || !errors.Is(err, chat.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
@@ -135,7 +139,7 @@ func updateID(raw json.RawMessage) (id int, ok bool) {
 	return *u.ID, true
 }
 
-// handler finds who takes u: the one whose kind is among its fields.
+// handler returns the handler for the kind of u.
 func (u update) handler(raw json.RawMessage, table []handler) func(context.Context, update) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {
@@ -149,7 +153,7 @@ func (u update) handler(raw json.RawMessage, table []handler) func(context.Conte
 	return nil
 }
 
-// chat is where u happened, as far as order matters; 0 if nowhere.
+// chat returns the chat that orders u relative to other updates; 0 if there is none.
 func (u update) chat() int64 {
 	switch {
 	case u.Message != nil && u.Message.Chat != nil:

@@ -10,7 +10,7 @@ import (
 	"parley/progressive"
 )
 
-// judge says what an error means for the conversation.
+// judge classifies a failed request for the sink's caller.
 func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	var r *refusal
 	switch {
@@ -23,7 +23,7 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	case !errors.As(err, &r), r.code >= http.StatusInternalServerError:
 		return fmt.Errorf("%w: %w", progressive.ErrAmbiguous, err)
 	case r.code == http.StatusTooManyRequests:
-		after := max(r.after, leastWait) // a proxy may say nothing
+		after := max(r.after, leastWait) // a proxy may omit the time
 		return progressive.RetryAfter{Scope: s.closed(chat, after), After: after, Err: r}
 	case r.code == http.StatusRequestTimeout: // the request did not arrive
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
@@ -38,16 +38,17 @@ func (s *sink) judge(op progressive.Op, chat int64, err error) error {
 	return s.judgeBad(op, r)
 }
 
-// judgeBad reads the words of a 400, which has no codes. Unknown ones are definite: it was not done.
+// judgeBad classifies a 400 by its description, because the Bot API has no error codes. An unknown description is a
+// definite failure: the request had no effect.
 func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 	switch {
 	case op == progressive.Edit && r.says("message is not modified"):
-		return nil // TR-07
+		return nil // "message is not modified": the message already has this content
 	case r.says("can't parse entities"):
-		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // TR-11
+		return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r) // the formatting can't be parsed
 	case r.says("message to be replied not found", "message to reply not found"):
 		s.alone = true
-		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r) // the next try is another request
+		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r) // the retry is a different request
 	case r.says("message thread not found", "topic_closed", "topic_deleted", "topic_id_invalid", "chat not found",
 		"peer_id_invalid", "chat_id_invalid", "user_is_blocked", "deactivated", "not enough rights", "have no rights",
 		"need administrator rights", "chat_write_forbidden", "chat_restricted", "chat_admin_required", "was kicked"):
@@ -55,12 +56,12 @@ func (s *sink) judgeBad(op progressive.Op, r *refusal) error {
 	case op == progressive.Edit && r.says("can't be edited"):
 		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
 	case op != progressive.Post && r.says("not found", "can't be deleted", "message_id_invalid"):
-		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // TR-08
+		return fmt.Errorf("%w: %w", progressive.ErrGone, r) // the message is gone
 	}
 	return r
 }
 
-// migrated is the new id of the chat that err speaks of; 0 if it speaks of none.
+// migrated returns the chat's new id from err, or 0.
 func migrated(err error) int64 {
 	if r := (*refusal)(nil); errors.As(err, &r) {
 		return r.migrated
@@ -68,8 +69,8 @@ func migrated(err error) int64 {
 	return 0
 }
 
-// closed is the scope that a refusal closes. The server does not say; but if two chats are refused at, or until, the same
-// moment, that is the bot's own limit, and to ask again from every chat would only make it longer (TR-03).
+// closed returns the scope that a rate limit applies to. The server does not say. But if two chats are limited at the
+// same moment, or until the same moment, it is the bot-wide limit, and requests from other chats would only extend it.
 func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
 	if s.telegram.refused.shared(chat, time.Now().Add(after)) {
 		return s.bot()
@@ -77,7 +78,7 @@ func (s *sink) closed(chat int64, after time.Duration) progressive.Scope {
 	return s.Scopes(progressive.Post)[0]
 }
 
-// refusals remembers the last chat that was told to wait.
+// refusals remembers the last chat that was rate limited.
 type refusals struct {
 	mu    sync.Mutex
 	chat  int64
@@ -87,7 +88,7 @@ type refusals struct {
 
 const sameMoment = 2 * time.Second // the server counts in whole seconds
 
-// shared says whether another chat was told so at the same moment, or has to wait until the same.
+// shared reports whether another chat was limited at the same moment, or until the same moment.
 func (r *refusals) shared(chat int64, until time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,8 +8,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 )
 
-// inWords returns what a message says that is neither text nor a file, as the model reads it; empty if it is a notice of
-// the chat's.
+// inWords describes for the model a message that is neither text nor a file. It returns "" for a service message.
 func inWords(m *tgbotapi.Message) string {
 	switch {
 	case m.Sticker != nil:
@@ -40,7 +39,7 @@ func coordinates(l tgbotapi.Location) string {
 	return fmt.Sprintf("latitude %.6g, longitude %.6g", l.Latitude, l.Longitude)
 }
 
-// newerKinds are those that came after Bot API 5.5. Of their content only what is words is read.
+// newerKinds are the message kinds added after Bot API 5.5. Only their text is read.
 type newerKinds struct {
 	Story     json.RawMessage `json:"story"`
 	Giveaway  json.RawMessage `json:"giveaway"`
@@ -53,7 +52,7 @@ type newerKinds struct {
 	} `json:"checklist"`
 }
 
-// inWords does for newer kinds what the function of that name does.
+// inWords is the same for the newer kinds.
 func (k newerKinds) inWords() string {
 	switch {
 	case k.Checklist != nil:

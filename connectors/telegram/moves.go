@@ -9,13 +9,14 @@ import (
 	"parley/connectors"
 )
 
-// moves remembers groups that got a new id (TR-24), over a restart too: a room is called by the first.
+// moves maps between the ids of groups that became supergroups. It is persistent, because a room keeps the id of the
+// original group.
 type moves struct {
-	name string                // of what is kept
-	memo connectors.StateStore // nil: it lasts as long as the process
+	name string                // the key in the store
+	memo connectors.StateStore // nil: moves are kept in memory only
 
 	mu   sync.Mutex
-	to   map[int64]int64 // nil before anything was read
+	to   map[int64]int64 // nil until loaded
 	from map[int64]int64
 }
 
@@ -23,7 +24,7 @@ func newMoves(a account, memo connectors.StateStore) *moves {
 	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo}
 }
 
-// load reads what was kept, once.
+// load reads the stored moves once.
 func (m *moves) load(ctx context.Context) error {
 	m.mu.Lock()
 	loaded := m.to != nil
@@ -52,7 +53,7 @@ func (m *moves) load(ctx context.Context) error {
 	return nil
 }
 
-// make and put are called under the lock.
+// make and put require the lock.
 func (m *moves) make() {
 	if m.to == nil {
 		m.to, m.from = map[int64]int64{}, map[int64]int64{}
@@ -64,7 +65,7 @@ func (m *moves) put(old, now int64) {
 	m.to[old], m.from[now] = now, old
 }
 
-// add keeps a move. After an error it is known here, and not kept: whoever can hears of it again.
+// add records a move. If storing fails it is still known in this process, and the caller gets the error.
 func (m *moves) add(ctx context.Context, old, now int64) error {
 	if old == now || old == 0 || now == 0 {
 		return nil
@@ -89,7 +90,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	return nil
 }
 
-// now is the id under which the chat is reached.
+// now returns the chat's current id.
 func (m *moves) now(chat int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +100,7 @@ func (m *moves) now(chat int64) int64 {
 	return chat
 }
 
-// first is the id under which the chat's room was opened.
+// first returns the id under which the chat's room was created.
 func (m *moves) first(chat int64) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -88,7 +88,7 @@ func TestMembershipComesAgain(t *testing.T) {
 	})
 }
 
-// Each sign that was put on a message or taken away is one reaction; the bot's own, and what nobody can be held to, none.
+// Each added or removed emoji is one reaction. The bot's own and anonymous reactions are ignored.
 func TestReactions(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada := r.AddUser("Ada", "ada")

@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	pollTime  = 50 * time.Second // the longest that the server allows (TR-17)
-	pollGrace = 15 * time.Second // after which a poll is dead
+	pollTime  = 50 * time.Second // the longest long poll that the server allows
+	pollGrace = 15 * time.Second // after which a poll without a response is abandoned
 	callTime  = 15 * time.Second // of every other request
 	byeTime   = 3 * time.Second
 	leastWait = time.Second
 	mostWait  = time.Minute
-	hasty     = time.Second            // a poll that brings nothing should take longer than that
-	leastIdle = 200 * time.Millisecond // after one that does not, and more each time
+	hasty     = time.Second            // an empty poll should take longer than that
+	leastIdle = 200 * time.Millisecond // pause after an empty poll that returned at once; it doubles each time
 	mostIdle  = 2 * time.Second
 )
 
-// poller takes updates from the server, for one Run. Only its goroutine uses it.
+// poller takes updates from the server for one Run. It belongs to one goroutine.
 type poller struct {
 	*Telegram
 	self    self
 	intake  *intake
-	answers *answers      // of presses
-	offset  int           // confirms all updates before it; 0 when there is nothing to confirm
-	fails   int           // in a row
-	idle    time.Duration // the pause after the last poll that brought nothing at once; 0 if none did lately
+	answers *answers      // answers to button presses
+	offset  int           // confirms all earlier updates; 0 when there is nothing to confirm
+	fails   int           // consecutive failures
+	idle    time.Duration // the pause after the last empty poll that returned at once, or 0
 	begun   bool
 }
 
@@ -47,11 +47,11 @@ func newPoller(t *Telegram, h connectors.Handler) *poller {
 	return p
 }
 
-// run polls until ctx is done, or the token is refused.
+// run polls until ctx is done or the token is rejected.
 func (p *poller) run(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.answers = newAnswers(requests, p.tellPress, p.log)
-	defer func() { // answers to presses and the last confirmation have the same time
+	defer func() { // answers to presses and the last confirmation share one deadline
 		defer cancel()
 		late := time.AfterFunc(byeTime, cancel)
 		defer late.Stop()
@@ -77,7 +77,7 @@ func (p *poller) run(ctx context.Context) error {
 	return nil
 }
 
-// turn makes one step: the greeting, then polls.
+// turn makes one step: the setup requests first, then polls.
 func (p *poller) turn(ctx context.Context) error {
 	if !p.begun {
 		return p.begin(ctx)
@@ -88,7 +88,7 @@ func (p *poller) turn(ctx context.Context) error {
 		return p.freed(ctx, err)
 	}
 	if p.rest(ctx, time.Since(asked), p.news(batch)); len(batch) == 0 {
-		p.offset = 0 // everything before it is confirmed; numbers may now start again anywhere (TR-18)
+		p.offset = 0 // all earlier updates are confirmed, and after an idle week the server may restart update ids at a random number
 		return nil
 	}
 	p.offset, err = p.intake.take(ctx, batch, p.handlers())
@@ -103,8 +103,8 @@ func (p *poller) news(batch []json.RawMessage) bool {
 	})
 }
 
-// rest waits after a poll that took so long. A server that does not wait for updates would otherwise be asked without a
-// pause, thousands of times a second: pauses grow while polls bring nothing at once.
+// rest pauses after a poll that took the given time. A server that ignores the poll timeout would otherwise get
+// thousands of requests a second, so pauses grow while polls return empty at once.
 func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
 	switch {
 	case news || took >= pollTime:
@@ -115,7 +115,7 @@ func (p *poller) rest(ctx context.Context, took time.Duration, news bool) {
 	}
 }
 
-// begin asks who we are, and makes the server keep updates for us.
+// begin looks up the bot's account and makes the server queue updates for polling.
 func (p *poller) begin(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -145,7 +145,7 @@ func (p *poller) begin(ctx context.Context) error {
 	return nil
 }
 
-// freed removes a webhook that stops us polling.
+// freed removes a webhook that prevents polling.
 func (p *poller) freed(ctx context.Context, err error) error {
 	var r *refusal
 	if !errors.As(err, &r) || r.code != 409 || !r.says("webhook") {
@@ -165,7 +165,7 @@ func (p *poller) poll(ctx context.Context) (batch []json.RawMessage, err error) 
 	return batch, err
 }
 
-// allowed is always sent: without it the server keeps an older setting (TR-22).
+// allowed returns allowed_updates. It is always sent, because otherwise the server keeps an older setting.
 func (p *poller) allowed() string {
 	kinds := []string{}
 	for _, h := range p.handlers() {
@@ -174,7 +174,7 @@ func (p *poller) allowed() string {
 	return "[" + strings.Join(kinds, ",") + "]"
 }
 
-// bye confirms what was handed over, so that a new start does not see it again.
+// bye confirms the delivered updates, so that they are not redelivered after a restart.
 func (p *poller) bye(ctx context.Context) {
 	if p.offset == 0 {
 		return
@@ -190,7 +190,7 @@ func (p *poller) bye(ctx context.Context) {
 	}
 }
 
-// pause is how long to wait after err: what the server says, or longer each time.
+// pause returns how long to wait after err: what the server demands, or an increasing back-off.
 func (p *poller) pause(err error) time.Duration {
 	var r *refusal
 	if errors.As(err, &r) && r.after > 0 {
@@ -204,7 +204,7 @@ func (p *poller) pause(err error) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// report tells what stands in the way. It comes seldom: the pauses grow.
+// report logs what prevents polling. It is rare, because the pauses grow.
 func (p *poller) report(err error, wait time.Duration) {
 	log := p.log.With("wait", wait, "err", err)
 	var r *refusal
@@ -215,9 +215,9 @@ func (p *poller) report(err error, wait time.Duration) {
 		log.Warn("can't reach Telegram")
 	case r.code == 409 && r.says("webhook"):
 		log.Warn("a webhook was set for this bot; it was removed, because the gateway polls")
-	case r.code == 409 && p.fails == 1: // it also happens after a network cut
+	case r.code == 409 && p.fails == 1: // a dropped connection also causes one conflict
 		log.Warn("another process fetched this bot's messages")
-	case r.code == 409: // TR-19
+	case r.code == 409: // another process polls with the same token
 		log.Error("another process is fetching this bot's messages, so none arrive here. " +
 			"Stop the other process, or get a new token from @BotFather (/revoke) and use it only here")
 	default:
@@ -232,13 +232,13 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// handler takes updates of one kind. An error means that the update is to come again.
+// handler takes updates of one kind. On an error the update is redelivered.
 type handler struct {
 	kind   string
 	handle func(ctx context.Context, u update) error
 }
 
-// handlers is the table of all kinds of updates that are asked for.
+// handlers returns the handlers of all requested kinds of updates.
 func (p *poller) handlers() []handler {
 	return []handler{
 		{"message", func(ctx context.Context, u update) error { return p.message(ctx, u.Message, u.newer.Message) }},
@@ -278,10 +278,10 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 	return nil
 }
 
-// edited hands over what a message says now; whether that is another text, and matters, is not decided here (IN-12).
+// edited delivers a message's new content. The core decides whether the text has changed and whether that matters.
 func (p *poller) edited(ctx context.Context, u update) error {
 	if u.EditedMessage.Location != nil {
-		return nil // a live location moves all the time: that is no new question
+		return nil // a live location is edited all the time without a new question
 	}
 	m, ok := p.self.inbound(u.EditedMessage, u.newer.Edited, p.moves.first).(chat.Message)
 	if !ok {

@@ -146,7 +146,7 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 		r.run(r.bot)
 		wait(time.Hour)
 		if len(r.Unconfirmed()) != 1 {
-			t.Fatal("given up, though nobody was held up")
+			t.Fatal("dropped although it blocked no other update")
 		}
 		r.Say(good, bob, "hello")
 		r.Say(bad, ada, "me too")
@@ -154,7 +154,7 @@ func TestGivesUpWhatAloneFails(t *testing.T) {
 		r.want("hello", "me too")
 		wait(time.Minute)
 		if n := len(r.Unconfirmed()); n != 0 {
-			t.Errorf("%d updates wait for ever", n)
+			t.Errorf("%d updates still wait", n)
 		}
 	})
 }
@@ -299,7 +299,7 @@ func TestPollIsToldToWait(t *testing.T) {
 	})
 }
 
-// TR-30: a refused token ends everything at once, whoever heard of it.
+// TR-30: a rejected token ends everything at once, whichever request got the rejection.
 func TestRefusedToken(t *testing.T) {
 	const unauthorized = `{"ok":false,"error_code":401,"description":"Unauthorized"}`
 	for _, method := range []string{"getMe", "getUpdates", "sendMessage"} {
@@ -404,7 +404,7 @@ func TestSaysWhoItIs(t *testing.T) {
 		if _, err := stranger.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "@BotFather") {
 			t.Errorf("a wrong token: %v", err)
 		}
-		lost := New(Options{Token: r.Token(), APIURL: "http://nobody.test", Dial: r.net.Dial})
+		lost := New(Options{Token: r.Token(), APIURL: "http://unreachable.test", Dial: r.net.Dial})
 		if _, err := lost.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "api_url") {
 			t.Errorf("a wrong address: %v", err)
 		}

@@ -10,12 +10,12 @@ import (
 	"parley/core/chat"
 )
 
-// reactions are MessageReactionUpdated: what somebody's reactions to a message were, and are now (Bot API 7.0).
+// reactions is MessageReactionUpdated: a user's old and new reactions to a message (Bot API 7.0).
 type reactions struct {
 	Chat    tgbotapi.Chat  `json:"chat"`
 	Message int            `json:"message_id"`
 	User    *tgbotapi.User `json:"user"`
-	Actor   *tgbotapi.Chat `json:"actor_chat"` // who reacted in the name of a chat
+	Actor   *tgbotapi.Chat `json:"actor_chat"` // the chat in whose name the user reacted
 	Date    int            `json:"date"`
 	Old     []reaction     `json:"old_reaction"`
 	New     []reaction     `json:"new_reaction"`
@@ -26,7 +26,7 @@ type reaction struct {
 	Emoji string `json:"emoji"`
 }
 
-// sign is what people see of r, as far as it has a name.
+// sign returns the emoji of r, if it has one.
 func (r reaction) sign() string {
 	switch r.Type {
 	case "emoji":
@@ -37,7 +37,7 @@ func (r reaction) sign() string {
 	return ":custom:"
 }
 
-// changes says what was taken away and what was added. Topics are not told: a message that is remembered knows its room.
+// changes returns the removed and the added reactions. They carry no topic; the stored message determines the room.
 func (s self) changes(r *reactions, first func(int64) int64) (all []chat.Inbound) {
 	change := chat.Reaction{
 		Room: s.room(first(r.Chat.ID), 0), On: s.memory(r.Chat.ID, r.Message), At: time.Unix(int64(r.Date), 0).UTC(),

@@ -13,15 +13,15 @@ import (
 	"parley/progressive"
 )
 
-// typingTime is how long clients show the sign (TR-30).
+// typingTime is how long clients show the typing indicator.
 const typingTime = 5 * time.Second
 
-// sink is one conversation. It knows no nonces: after a create of unknown outcome nobody can tell whether the message is
-// there, so only a last word is sent again, once, with a mark.
+// sink posts to one conversation. Telegram has no nonces, so after a create of unknown outcome there is no way to find
+// out whether the message exists. Therefore only a final message is sent again, once, with a mark.
 type sink struct {
 	telegram *Telegram
 	to       address
-	alone    bool // what we reply to is gone
+	alone    bool // the message we would reply to is gone
 	prose    *progressive.MarkdownMessages
 }
 
@@ -41,29 +41,29 @@ var (
 
 // The kinds of scopes.
 const (
-	privateScope = "telegram.private"       // everything in one private chat
+	privateScope = "telegram.private"       // all requests in one private chat
 	privateEdits = "telegram.private-edits" // edits there
-	groupScope   = "telegram.group"         // everything in one group with all its topics (TR-02), or channel
+	groupScope   = "telegram.group"         // all requests in one group with all its topics, or in a channel
 	groupEdits   = "telegram.group-edits"   // edits there
-	botScope     = "telegram.bot"           // everything
+	botScope     = "telegram.bot"           // all requests
 )
 
-// Limits are how much is sent. Telegram publishes no exact numbers (TR-01).
+// Limits are the request rates that the connector keeps to. Telegram publishes no exact numbers.
 type Limits struct {
 	PrivateEdits   time.Duration // between two edits in a private chat
 	GroupEdits     time.Duration // between two edits in a group or channel
-	GroupPerMinute int           // everything there
-	PerSecond      int           // everything everywhere
+	GroupPerMinute int           // all requests in a group
+	PerSecond      int           // all requests of the bot
 }
 
-// DefaultLimits stay below what leads to refusals, as far as is known.
+// DefaultLimits returns rates below those known to be refused.
 func DefaultLimits() Limits {
 	return Limits{PrivateEdits: 1100 * time.Millisecond, GroupEdits: 3500 * time.Millisecond, GroupPerMinute: 20, PerSecond: 30}
 }
 
-// Budgets are the budgets of all scopes, by kind. A chat may burst, as long as its answers are short; edits keep a pace,
-// so that an answer grows evenly instead of by fits and starts, and in groups leave a fifth of the minute's requests to
-// last words, commands and first texts.
+// Budgets returns the budgets of all scopes, by kind. A chat may burst, because answers are usually short. Edits keep a
+// steady pace, so that an answer grows evenly; in groups they leave a fifth of each minute's requests to final texts,
+// commands and first messages.
 func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		privateScope: {N: 5, Per: 5 * l.PrivateEdits},
@@ -74,7 +74,7 @@ func (l Limits) Budgets() map[string]progressive.Budget {
 	}
 }
 
-// Budgets are those of the default limits.
+// Budgets returns the budgets of the default limits.
 func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
 // Scopes implements [progressive.Sink].
@@ -103,14 +103,14 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 // Resends implements [progressive.Resender].
 func (s *sink) Resends() bool { return !s.telegram.skip }
 
-// Marked implements [progressive.Resender]. The limits of a rendered message leave room for the mark.
+// Marked implements [progressive.Resender]. The length limits of a rendered message leave room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
 // Post implements [progressive.Sink].
 func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, error) {
 	chat := s.telegram.moves.now(s.to.Chat)
 	id, err := s.send(ctx, chat, p)
-	if to := migrated(err); to != 0 { // TR-24: definite, so it is sent once more
+	if to := migrated(err); to != 0 { // the refusal is definite, so resending under the new id can't duplicate the message
 		s.move(chat, to)
 		chat = to
 		id, err = s.send(ctx, chat, p)
@@ -121,7 +121,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, _ string) (string, 
 	return messageID(chat, id), nil
 }
 
-// move keeps that the chat has another id. Where that fails the next request hears it again.
+// move stores the chat's new id. If that fails, the next request gets the same refusal and tries again.
 func (s *sink) move(chat, to int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()
@@ -137,7 +137,7 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, e
 		method, params, files = c.method(), tgbotapi.Params{"chat_id": params["chat_id"]}, c.files(c.kind)
 	}
 	s.addTopic(params)
-	if p.ReplyTo && !s.alone && chat == s.to.Chat { // numbers of messages do not move with a group
+	if p.ReplyTo && !s.alone && chat == s.to.Chat { // message numbers are not kept when a group moves
 		params["reply_parameters"] = fmt.Sprintf(`{"message_id":%d,"allow_sending_without_reply":true}`, s.to.Message)
 	}
 	var sent struct {
@@ -147,7 +147,8 @@ func (s *sink) send(ctx context.Context, chat int64, p progressive.Part) (int, e
 	return sent.ID, err
 }
 
-// content is what a message says. Previews of links are off, each time (TR-32).
+// content returns a message's parameters. Link previews are disabled in every request, because an edit without the
+// option enables them again.
 func content(chat int64, p progressive.Part) tgbotapi.Params {
 	params := tgbotapi.Params{
 		"chat_id": strconv.FormatInt(chat, 10), "text": p.Plain, "link_preview_options": `{"is_disabled":true}`,
@@ -155,7 +156,7 @@ func content(chat int64, p progressive.Part) tgbotapi.Params {
 	if p.Text != "" {
 		params["text"], params["parse_mode"] = p.Text, tgbotapi.ModeHTML
 	}
-	if p.Offer != nil { // an edit without takes the buttons away
+	if p.Offer != nil { // an edit without a keyboard removes the buttons
 		params["reply_markup"] = keyboard(*p.Offer)
 	}
 	return params
@@ -181,7 +182,7 @@ func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
 	return judgeFile(p, s.judge(progressive.Edit, chat, s.telegram.client.call(ctx, method, params, &edited, files...)))
 }
 
-// Delete implements [progressive.Deleter]. A message that can't be deleted any more counts as gone.
+// Delete implements [progressive.Deleter]. A message that can't be deleted any more counts as deleted.
 func (s *sink) Delete(ctx context.Context, id string) error {
 	chat, message, err := parseMessageID(id)
 	if err != nil {
@@ -193,7 +194,7 @@ func (s *sink) Delete(ctx context.Context, id string) error {
 	}, &done))
 }
 
-// Typing implements [progressive.Typer]. Channels have no such sign.
+// Typing implements [progressive.Typer]. Channels have no typing indicator.
 func (s *sink) Typing(ctx context.Context) (time.Duration, error) {
 	if s.to.Kind == channel {
 		return 0, nil

@@ -93,7 +93,7 @@ func TestWhereAnswersGo(t *testing.T) {
 			if got := sent["reply_parameters"] != ""; got != c.reply {
 				t.Errorf("%s: reply %t", name, got)
 			}
-			place := r.last().Here().Address // what the agent says there by itself replies to nobody
+			place := r.last().Here().Address // a message that the agent starts is not a reply
 			r.post(r.open(place), "by myself")
 			if sent := r.final("sendMessage").Params; sent["message_thread_id"] != c.thread || sent["reply_parameters"] != "" {
 				t.Errorf("%s: said unasked: %v", name, sent)
@@ -235,7 +235,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// SE-21, I11: a link to a person is shown, and notifies nobody; the one who asked may be called by name, and nobody else.
+// SE-21, I11: a link to a user is shown without a notification; only the asking user can be mentioned by name.
 func TestMentions(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		ada, eve := r.AddUser("Ada", "ada"), r.AddUser("Eve", "eve")
@@ -250,7 +250,7 @@ func TestMentions(t *testing.T) {
 			t.Errorf("pings %+v", got)
 		}
 		a := r.last().Address
-		a.ReplyTo = "" // nobody asked
+		a.ReplyTo = "" // not a reply
 		r.post(r.open(a), "hello @ada")
 		if got := r.Pings(); len(got) != 2 {
 			t.Errorf("unasked: pings %+v", got)

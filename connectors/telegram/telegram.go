@@ -1,5 +1,5 @@
-// Package telegram joins Telegram to the gateway: what is written to a bot comes in by long polling, and answers are
-// messages that grow by edits.
+// Package telegram connects Telegram to the gateway. It receives messages by long polling; answers are messages that
+// grow by edits.
 package telegram
 
 import (
@@ -21,35 +21,35 @@ import (
 	"parley/progressive"
 )
 
-// Options is what a [Telegram] is made of.
+// Options configures a [Telegram].
 type Options struct {
 	Token  string
-	APIURL string // of a Bot API server; empty for Telegram's own
-	// Dial opens connections. Nil means the system's way, with the environment's proxy.
+	APIURL string // the Bot API server; empty for Telegram's own
+	// Dial opens connections. Nil means the default dialer with the environment's proxy.
 	Dial connectors.Dialer
-	Memo connectors.StateStore // keeps which groups got new ids; nil for as long as the process lives
-	Log  *slog.Logger          // nil for none
-	// Progress is how much people see of calls; empty is [progressive.Compact].
+	Memo connectors.StateStore // stores the new ids of groups that moved; nil keeps them in memory
+	Log  *slog.Logger          // nil disables logging
+	// Progress sets how much of tool calls is shown; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
-	// MaxMessages is how many messages an answer has at most; the rest goes into a file. 0: as many as it takes.
+	// MaxMessages limits the messages of an answer; the rest becomes a file. 0 means no limit.
 	MaxMessages int
-	// SkipAmbiguous leaves a last word of unknown fate as it is. By default it is sent once more, marked.
+	// SkipAmbiguous disables resending a final message of unknown outcome. By default it is sent once more, marked.
 	SkipAmbiguous bool
 }
 
-// Telegram is one bot. The server remembers which updates were confirmed.
+// Telegram is one bot. The server keeps track of the confirmed updates.
 type Telegram struct {
 	client   *client
 	account  account
-	wrong    error // of the settings
+	wrong    error // invalid options
 	moves    *moves
 	refused  refusals
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
-	most     int  // messages of an answer
-	skip     bool // a last word of unknown fate is not sent again
+	most     int  // messages per answer
+	skip     bool // no resend after an unknown outcome
 }
 
 var (
@@ -58,7 +58,7 @@ var (
 	_ connectors.Checker   = (*Telegram)(nil)
 )
 
-// New returns a bot that has not talked to anybody yet. A token that can't be one is an error of Run and Check.
+// New returns a bot without making any request. Run and Check report a malformed token.
 func New(o Options) *Telegram {
 	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode, most: o.MaxMessages, skip: o.SkipAmbiguous}
 	if t.log == nil {
@@ -72,7 +72,7 @@ func New(o Options) *Telegram {
 
 var tokenForm = regexp.MustCompile(`^[0-9]{1,19}:[A-Za-z0-9_-]{20,}$`)
 
-// accountOf reads the bot's number from its token, which begins with it.
+// accountOf returns the bot's number, which is the first part of its token.
 func accountOf(token string) (account, error) {
 	number, _, _ := strings.Cut(token, ":")
 	id, err := strconv.ParseInt(number, 10, 64)
@@ -96,7 +96,7 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case <-t.client.revoked: // any request may hear it
+		case <-t.client.revoked: // any request can detect that the token was revoked
 			cancel(errRevoked)
 		case <-ctx.Done():
 		}
@@ -110,7 +110,7 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 	return err
 }
 
-// Close lets go of connections that nobody uses.
+// Close closes idle connections.
 func (t *Telegram) Close() error {
 	t.client.http.CloseIdleConnections()
 	return nil
@@ -123,7 +123,7 @@ func (t *Telegram) Open(ctx context.Context, a chat.Address) (progressive.Sink, 
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		own.Message, own.Asker = 0, "" // what was written there last
+		own.Message, own.Asker = 0, "" // those of the last message there
 	}
 	if err := t.moves.load(ctx); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func (t *Telegram) Check(ctx context.Context) (found connectors.CheckResult, err
 	return found, nil
 }
 
-// advise adds the next step.
+// advise adds to err what to do about it.
 func advise(err error) error {
 	var r *refusal
 	switch {
@@ -167,7 +167,7 @@ func advise(err error) error {
 	return err
 }
 
-// privacy says what of a group the bot gets to see (TR-27).
+// privacy describes what the bot can read in groups.
 func privacy(me tgbotapi.User) string {
 	if me.CanReadAllGroupMessages {
 		return "it receives every message in its groups"
@@ -181,7 +181,7 @@ func (t *Telegram) me(ctx context.Context) (me tgbotapi.User, err error) {
 	return me, err
 }
 
-// webhook is where the server sends updates instead of keeping them for us; empty if nowhere.
+// webhook returns the bot's webhook URL; empty if none is set.
 func (t *Telegram) webhook(ctx context.Context) (string, error) {
 	var info struct {
 		URL string `json:"url"`
@@ -190,7 +190,7 @@ func (t *Telegram) webhook(ctx context.Context) (string, error) {
 	return info.URL, err
 }
 
-// listCommands makes clients offer the commands where people write.
+// listCommands registers the commands for the clients' command menu.
 func (t *Telegram) listCommands(ctx context.Context) error {
 	type item struct {
 		Command     chat.CommandName `json:"command"`

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // what a photo may be
+	_ "image/jpeg" // for photos
 	_ "image/png"
 	"mime"
 	"net/http"
@@ -19,23 +19,23 @@ import (
 	"parley/progressive"
 )
 
-// How large files may be, in bytes, and photos in pixels, as the Bot API's reference says ("Sending files", sendPhoto).
+// Size limits of files in bytes and of photos in pixels, from the Bot API's reference ("Sending files", sendPhoto).
 const (
 	mostFile  = 50e6
 	mostPhoto = 10e6
-	mostSides = 10_000 // width and height together
+	mostSides = 10_000 // width plus height
 	mostRatio = 20
 )
 
-// carried is a file as it is sent.
+// carried is a file prepared for sending.
 type carried struct {
-	kind string // photo, audio or document, as the methods, their parameters and InputMedia name it
+	kind string // photo, audio or document: the name used in the method, its parameter and InputMedia
 	name string
 	data []byte
 }
 
-// carry says what a file is for Telegram: what is neither a photo nor music is a document. The server knows music by its
-// name ("Your audio must be in the .MP3 or .M4A format").
+// carry chooses how to send a file: everything that is neither a photo nor music is a document. The server identifies
+// music by the file name ("Your audio must be in the .MP3 or .M4A format").
 func carry(f llm.File) carried {
 	c := carried{kind: "document", name: connectors.FileName(f.Name), data: f.Data}
 	switch ext := music(f.Type); {
@@ -50,9 +50,9 @@ func carry(f llm.File) carried {
 	return c
 }
 
-// music is how the name of a file ends that can be played, by its type; empty if that can't.
+// music returns the file extension of a playable audio type, or "".
 func music(kind string) string {
-	kind, _, _ = mime.ParseMediaType(kind) // empty if it is none
+	kind, _, _ = mime.ParseMediaType(kind) // empty if malformed
 	switch kind {
 	case "audio/mpeg", "audio/mp3":
 		return ".mp3"
@@ -69,10 +69,10 @@ func isPhoto(data []byte) bool {
 
 func (c carried) method() string { return "send" + strings.ToUpper(c.kind[:1]) + c.kind[1:] }
 
-// attached names the file of a request whose media is elsewhere among its parameters.
+// attached is the multipart name of a file whose InputMedia is a parameter of its own.
 const attached = "file"
 
-// media is the InputMedia that stands for c in an edit.
+// media returns the InputMedia of c for an edit.
 func (c carried) media() string {
 	return `{"type":"` + c.kind + `","media":"attach://` + attached + `"}`
 }
@@ -81,8 +81,8 @@ func (c carried) files(field string) []tgbotapi.RequestFile {
 	return []tgbotapi.RequestFile{{Name: field, Data: tgbotapi.FileBytes{Name: c.name, Bytes: c.data}}}
 }
 
-// judgeFile makes what is refused for good, of a part with a file, a file that is not taken: it may be no more than files
-// that are refused here, and the words instead find out.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file. Possibly the chat only refuses
+// files; sending the text instead shows whether that is so.
 func judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) ||

@@ -119,7 +119,7 @@ func TestFileEditErrors(t *testing.T) {
 	}
 }
 
-// TR-03, TR-08, TR-24: a demand to wait closes the chat; a message that somebody removed, or that stayed behind when its group
+// TR-03, TR-08, TR-24: a rate limit closes the chat; a message that was deleted, or that stayed behind when its group
 // moved, is gone.
 func TestFileEditWaitsAndEnds(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -11,7 +11,7 @@ type apiError struct {
 	code    int
 	message string
 	extra   object // further fields of the body
-	// malformed says that the request should never have been sent: it goes
+	// malformed reports whether the request should never have been sent: it goes
 	// to Rejected.
 	malformed bool
 }

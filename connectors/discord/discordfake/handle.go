@@ -114,7 +114,7 @@ func (s *Server) identify(c *conn, data json.RawMessage, now time.Time) {
 	s.hub.identifies = append(s.hub.identifies, seen)
 }
 
-// old tells whether the properties have the names that they had before v10.
+// old reports whether the properties have the names that they had before v10.
 func (f *identifyForm) old() bool {
 	for name := range f.Properties {
 		if strings.HasPrefix(name, "$") {

@@ -67,7 +67,7 @@ func (s *Server) InvalidRequests() int {
 	return s.limits.ban.total
 }
 
-// Banned tells whether a ban is in force.
+// Banned reports whether a ban is in force.
 func (s *Server) Banned() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 // FlagVoice marks a message that was spoken; its attachment is the sound.
 const FlagVoice = 1 << 13
 
-// Attachment is a file on a message. Without a URL it has one that serves Data, signed anew whenever the message is
+// Attachment is a file on a message. Without a URL it has one that serves Data, signed again whenever the message is
 // handed out (DR-26).
 type Attachment struct {
 	ID          string // given when it comes to stand in a message

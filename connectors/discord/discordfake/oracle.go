@@ -39,7 +39,7 @@ type Rejection struct {
 	Reason  string
 }
 
-// TypingMark is one time that somebody was shown typing.
+// TypingMark is one time that someone was shown typing.
 type TypingMark struct {
 	At   time.Time
 	User string
@@ -160,7 +160,7 @@ func (s *Server) Typing(channelID string) []TypingMark {
 	return slices.Clone(s.mustChannel(channelID).typing)
 }
 
-// TypingShown tells whether users see the bot typing now.
+// TypingShown reports whether users see the bot typing now.
 func (s *Server) TypingShown(channelID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -222,7 +222,7 @@ func checkChoice(want schema, value any, at string) string {
 	return ""
 }
 
-// typeFits tells whether a value has one of the named types; no name fits all.
+// typeFits reports whether a value has one of the named types; no name fits all.
 func typeFits(names, value any) bool {
 	kind := kindOf(value)
 	fits := func(name any) bool {

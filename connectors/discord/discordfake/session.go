@@ -58,7 +58,7 @@ func (sn *session) detach(c *conn, code int) {
 	}
 }
 
-// endsSession tells whether nothing can be resumed after a close code (DR-15,
+// endsSession reports whether nothing can be resumed after a close code (DR-15,
 // DR-16).
 func endsSession(code int) bool {
 	switch code {
@@ -68,7 +68,7 @@ func endsSession(code int) bool {
 	return false
 }
 
-// resumable tells whether a session may be taken up now.
+// resumable reports whether a session may be taken up now.
 func (sn *session) resumable(window time.Duration, now time.Time) bool {
 	if sn == nil || sn.ended {
 		return false

@@ -97,7 +97,7 @@ func (w *world) dm(u *user) *channel {
 	return nil
 }
 
-// may tells whether the bot has all of p here; a thread inherits from its
+// may reports whether the bot has all of p here; a thread inherits from its
 // parent. Direct messages have no permissions to lack but managing others'.
 func (c *channel) may(p Permission) bool {
 	has, lacks := usualPermissions|c.granted, c.denied

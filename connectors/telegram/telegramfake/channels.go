@@ -2,8 +2,8 @@ package telegramfake
 
 import "time"
 
-// AddChannel is a channel in which the bot is an administrator with the right to post. Less than an administrator bots
-// can't be there. Whatever is posted there comes from the channel: nobody is told who wrote it.
+// AddChannel creates a channel in which the bot is an administrator with the right to post; bots can only join channels
+// as administrators. Posts there come from the channel and do not reveal their author.
 func (s *Server) AddChannel(title string) Chat {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -11,8 +11,8 @@ func (s *Server) AddChannel(title string) Chat {
 	return s.add(Chat{ID: -1_000_000_000_000 - s.nextGroup, Type: channel, Title: title}).Chat
 }
 
-// LetPost gives the bot the right to post in a channel, or takes it away, with a my_chat_member update; by is who does
-// it. Without the right it hears of posts, and can change nothing.
+// LetPost grants or revokes the bot's right to post in a channel, with a my_chat_member update; by is the acting user.
+// Without the right the bot still receives posts, but can't change anything.
 func (s *Server) LetPost(c Chat, by User, may bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,7 +24,7 @@ func (s *Server) LetPost(c Chat, by User, may bool) {
 	})
 }
 
-// administrator is the bot's ChatMemberAdministrator in a channel.
+// administrator returns the bot's ChatMemberAdministrator in a channel.
 func (s *Server) administrator(ch *chat) map[string]any {
 	out := map[string]any{"status": "administrator", "user": s.bot, "can_manage_chat": true, "can_post_messages": !ch.mute}
 	for _, right := range []string{

@@ -7,7 +7,7 @@ import (
 	"parley/connectors/telegram/telegramfake"
 )
 
-// A channel's posts come from the channel, whoever wrote them, and the bot posts, changes and deletes as an
+// A channel's posts come from the channel and hide their author, and the bot posts, changes and deletes as an
 // administrator. It does not type there (TR-30).
 func TestChannel(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {

@@ -24,7 +24,7 @@ func (s *Server) editMessageText(c *call) (any, error) {
 	return s.revise(c, m, v)
 }
 
-// editMessageMedia shows another file in place of one. Captions are not modelled.
+// editMessageMedia replaces a message's file. Captions are not modeled.
 func (s *Server) editMessageMedia(c *call) (any, error) {
 	v := Version{At: time.Now()}
 	var err error
@@ -44,7 +44,7 @@ func (s *Server) editMessageMedia(c *call) (any, error) {
 	return s.revise(c, m, v)
 }
 
-// editable is the message that a request names, if the bot may edit it.
+// editable returns the message that a request names, if the bot may edit it.
 func (s *Server) editable(c *call) (*message, error) {
 	m := c.chat.live(c.int("message_id"))
 	switch {
@@ -56,7 +56,7 @@ func (s *Server) editable(c *call) (*message, error) {
 	return m, nil
 }
 
-// revise shows a new version of a message.
+// revise stores a new version of a message.
 func (s *Server) revise(c *call, m *message, v Version) (any, error) {
 	c.log.Message = m.id
 	if v.same(m.now()) {
@@ -70,7 +70,7 @@ func (s *Server) revise(c *call, m *message, v Version) (any, error) {
 	return m.wire(false), nil
 }
 
-// same compares what users see (TR-07): a preview counts only where there is a link.
+// same reports whether users would see no difference (TR-07): a preview counts only where there is a link.
 func (v *Version) same(old *Version) bool {
 	if v.Text != old.Text || !reflect.DeepEqual(v.Entities, old.Entities) || string(v.Markup) != string(old.Markup) || !v.Upload.same(old.Upload) {
 		return false

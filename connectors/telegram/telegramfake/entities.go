@@ -87,7 +87,7 @@ func fixEntities(list []Entity) (fixed []Entity, lost int) {
 	return fixed, lost
 }
 
-// valid tells whether a sorted list needs no repair.
+// valid reports whether a sorted list needs no repair.
 func valid(list []Entity) bool {
 	for i, e := range list {
 		for _, outer := range list[:i] {

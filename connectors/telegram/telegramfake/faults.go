@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Fault spoils requests on demand. The first four fields choose them, the others say how; delays go with anything.
+// Fault makes requests fail on demand. The first four fields select the requests, the others the failure; delays
+// combine with any failure.
 type Fault struct {
 	Method string // empty: any
 	Chat   int64  // 0: any
@@ -75,7 +76,7 @@ func (a *armed) matches(c *call) bool {
 		(!a.ParseError || c.params["parse_mode"] != "")
 }
 
-// spoils tells whether the client gets another answer than the server's.
+// spoils reports whether the client gets a response other than the server's.
 func (f Fault) spoils() bool { return f.Drop || f.Half || f.Status != 0 || f.RetryAfter != 0 }
 
 func (f Fault) name() string {
@@ -98,8 +99,8 @@ func (f Fault) name() string {
 	return "delay"
 }
 
-// spoil answers as the fault says; real is the server's own answer if the request was applied. Without a fault the
-// client has gone.
+// spoil sends the fault's response; real is the server's own response if the request was applied. Without a fault it
+// closes the connection.
 func (s *Server) spoil(w http.ResponseWriter, c *call, f Fault, real response) {
 	resp := response{status: f.Status, body: []byte(f.Body), kind: "text/html"}
 	switch {

@@ -12,7 +12,7 @@ func TestFaults(t *testing.T) {
 	type fault = telegramfake.Fault
 	for name, c := range map[string]struct {
 		fault   fault
-		shown   int    // messages after the spoilt sendMessage
+		shown   int    // messages after the spoiled sendMessage
 		err     string // of the client; empty: it got JSON
 		code    int    // of the answer
 		elapsed time.Duration

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	maxFile  = 20 << 20  // bytes that the server hands out (TR-31)
-	linkLife = time.Hour // of the path that getFile names
+	maxFile  = 20 << 20  // bytes that the server lets bots download (TR-31)
+	linkLife = time.Hour // of the path that getFile returns
 )
 
-// Download is the name under which the log has the reading of a file.
+// Download is the name of a file download in the log.
 const Download = "download"
 
-// file is one that a user sent.
+// file is a file that a user sent.
 type file struct {
 	data  []byte
 	size  int64
 	path  string
-	until time.Time // its path is good
+	until time.Time // the end of its path's validity
 }
 
-// AddFile keeps what a user sends, and returns the file_id that messages name it by. size is what the server says of it; 0 is
-// that of data.
+// AddFile stores a user's file, and returns the file_id that messages refer to. size is the size that the server
+// reports; 0 means that of data.
 func (s *Server) AddFile(name string, data []byte, size int64) (id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -41,7 +41,7 @@ func (s *Server) addFileLocked(name string, data []byte, size int64) (id string)
 	return id
 }
 
-// LoseFile makes a file one that the server has no more.
+// LoseFile makes the server forget a file.
 func (s *Server) LoseFile(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Server) getFile(c *call) (any, error) {
 
 var filePath = regexp.MustCompile(`^/file/bot(\d+:[A-Za-z0-9_-]{20,})/(.+)$`) // never changed
 
-// serveFile answers /file/bot<token>/<path>. It tells whether that was asked for.
+// serveFile answers /file/bot<token>/<path>. It reports whether the request was one.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) bool {
 	m := filePath.FindStringSubmatch(r.URL.Path)
 	if m == nil {
@@ -88,11 +88,11 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) bool {
 	}
 	s.close(c, true, nil)
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(data) // a client that has left needs no answer
+	_, _ = w.Write(data) // a client that has disconnected needs no response
 	return true
 }
 
-// read is what stands under a path, while that is good.
+// read returns the file under a path while the path is valid.
 func (s *Server) read(path string) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

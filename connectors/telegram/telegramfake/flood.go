@@ -98,7 +98,7 @@ func (s *Server) charge(ch *chat) int {
 	return 0
 }
 
-// held tells whether a request to ch comes before the end of a hold (invariant I6).
+// held reports whether a request to ch comes before the end of a hold (invariant I6).
 func (s *Server) held(ch *chat) bool {
 	now := time.Now()
 	return ch.budget.held(now) || s.botBudget.held(now)

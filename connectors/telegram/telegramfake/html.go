@@ -21,7 +21,7 @@ func wrongAt(offset int, format string, args ...any) *ParseError {
 	return &ParseError{Offset: offset, Reason: fmt.Sprintf(format+" at byte offset %d", append(args, offset)...)}
 }
 
-// ParseHTML reads a text as the server does in HTML mode (TR-09) and returns what is shown, neither normalised nor
+// ParseHTML reads a text as the server does in HTML mode (TR-09) and returns what is shown, neither normalized nor
 // trimmed, and its entities: outer before inner, offsets in UTF-16 units, made fit for display (code and pre hold
 // nothing, quotes are not nested, links that lead nowhere are gone). It is pure. The error is a *ParseError.
 func ParseHTML(s string) (text string, entities []Entity, err error) {

@@ -95,7 +95,7 @@ func TestEntitiesOverAHundredVanish(t *testing.T) {
 	})
 }
 
-// TR-07: compared after normalisation; a preview counts only with a link.
+// TR-07: compared after normalization; a preview counts only with a link.
 func TestNotModified(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {
 		chat := b.AddPrivate(b.AddUser("Ann", "ann"))
@@ -193,7 +193,7 @@ func TestMigration(t *testing.T) {
 		if len(got) != 2 || got[0].Message.Migrate != next.ID || got[0].Message.Chat.ID != old.ID || got[1].Message.Chat.ID != next.ID {
 			t.Errorf("updates: %+v", got)
 		}
-		b.Say(old, ann, "/nobody hears")
+		b.Say(old, ann, "/unheard")
 		if n := len(b.Unconfirmed()); n != 2 {
 			t.Errorf("%d updates", n)
 		}
@@ -327,7 +327,7 @@ func TestStrictness(t *testing.T) {
 			}{
 				{"sendMessage", params{"chat_id": id, "text": "x", "reply_to_message_id": 3}},
 				{"sendMessage", params{"chat_id": id, "text": "x", "disable_notification": 1}},
-				{"sendMessage", params{"chat_id": "somebody", "text": "x"}},
+				{"sendMessage", params{"chat_id": "someone", "text": "x"}},
 				{"sendMessage", params{"chat_id": id, "text": "x", "message_thread_id": "x"}},
 				{"sendMessage", params{"chat_id": id, "text": "x", "link_preview_options": params{"disabled": true}}},
 				{"sendMessage", params{"chat_id": id, "text": "x", "reply_parameters": "{"}},

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Request is one call of the bot, as the server saw it.
+// Request is one request of the bot, as the server received it.
 type Request struct {
-	At, Ended   time.Time // Ended is zero while it is under way
+	At, Ended   time.Time // Ended is zero while it is in progress
 	Method      string
 	Params      map[string]string // nested values are JSON
-	Chat        int64             // 0 if the request names none that exists
+	Chat        int64             // 0 if the request names no existing chat
 	Message     int               // the message that was sent, edited or deleted
-	Status      int               // of the answer; 0 if there was none
+	Status      int               // of the response; 0 if there was none
 	Description string
 	RetryAfter  int
-	Applied     bool   // it did what it asks, whether the bot learnt that or not
+	Applied     bool   // it took effect, whether the bot learned that or not
 	Early       bool   // it came before the end of a hold (invariant I6)
-	Fault       string // what spoilt it
+	Fault       string // the injected fault
 }
 
 // Log returns all requests in the order of their arrival.

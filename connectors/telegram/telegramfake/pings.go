@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Ping is a mention by the bot that notified somebody.
+// Ping is a mention in a bot message that notified a user.
 type Ping struct {
 	Chat    int64
 	Message int
-	Name    string // without @; empty if it was by number. It may be that of a chat or of anybody on Telegram
-	User    int64  // 0 if nobody here has the name
-	Asked   bool   // the one who is named wrote into the chat before
+	Name    string // without @; empty for a mention by id. It may belong to a chat, or to any user of Telegram
+	User    int64  // 0 if no user here has the name
+	Asked   bool   // the mentioned user wrote in the chat before
 }
 
-// Pings returns all mentions of others that the bot's messages ever held, each once for a message. The server finds names as clients
-// do, wherever the bot's own entities leave room for that (SE-21).
+// Pings returns all mentions of others in the bot's messages, each once per message. The server detects names as
+// clients do, wherever the bot's own entities do not cover the text (SE-21).
 func (s *Server) Pings() (all []Ping) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	conflictDelay = 3 * time.Second
 )
 
-// poll is a getUpdates that waits. Its channels are made by the request that waits.
+// poll is a waiting getUpdates. Its channels are made by the waiting request.
 type poll struct {
 	wake  chan struct{} // capacity 1
 	ended chan struct{} // closed after cause is set
@@ -23,7 +23,7 @@ type poll struct {
 func (p *poll) signal() {
 	select {
 	case p.wake <- struct{}{}:
-	default: // it knows
+	default: // already signaled
 	}
 }
 
@@ -37,7 +37,7 @@ func (q *queue) endPoll(cause error) {
 	q.poll = nil
 }
 
-// getUpdates is the only method that waits. An older poll that waits loses to a newer one (TR-19).
+// getUpdates is the only method that waits. A newer poll ends an older one (TR-19).
 func (s *Server) getUpdates(ctx context.Context, c *call) (any, error) {
 	allowed, err := allowedUpdates(c)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Server) await(ctx context.Context, p *poll, limit int, timeout time.Dur
 	}
 }
 
-// leave stops p waiting and takes what there is.
+// leave ends the wait of p and returns the pending updates.
 func (s *Server) leave(p *poll, limit int) []Update {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *Server) leave(p *poll, limit int) []Update {
 	return s.queue.take(limit)
 }
 
-// collect takes what there is; p goes on waiting if there is nothing.
+// collect returns the pending updates; without any, p keeps waiting.
 func (s *Server) collect(p *poll, limit int) []Update {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *Server) tellConflict(ctx context.Context, cause error) error {
 	}
 	s.mu.Unlock()
 	if early {
-		_ = sleep(ctx, conflictDelay) // who has gone does not hear it
+		_ = sleep(ctx, conflictDelay) // a disconnected client gets no response
 	}
 	return cause
 }

@@ -10,7 +10,7 @@ import (
 
 const deleteLimit = 48 * time.Hour
 
-// replyParameters is ReplyParameters as far as it is modelled.
+// replyParameters holds the modeled part of ReplyParameters.
 type replyParameters struct {
 	MessageID int             `json:"message_id"`
 	ChatID    json.RawMessage `json:"chat_id"`
@@ -36,7 +36,7 @@ func (s *Server) send(c *call, v Version) (any, error) {
 		return nil, err
 	}
 	if thread == 0 && target != nil && target.topic && target.chat == c.chat {
-		thread = target.thread // a reply goes where its question stands
+		thread = target.thread // a reply goes to the topic of the message it replies to
 	}
 	m := s.post(c.chat, &s.bot, v)
 	m.thread, m.topic, m.silent = thread, thread != 0, c.params["disable_notification"] == "true"
@@ -50,8 +50,8 @@ func (s *Server) send(c *call, v Version) (any, error) {
 	return m.wire(false), nil
 }
 
-// writableThread is the topic to write into; 0 is General or no topic. Chats without topics ignore the number, and
-// General's own number is not one (TR-25).
+// writableThread returns the topic to write into; 0 is General or no topic. Chats without topics ignore the number, and
+// General's own number is not a topic (TR-25).
 func (c *chat) writableThread(id int) (int, error) {
 	if id == 0 || !c.IsForum && c.Type != private {
 		return 0, nil
@@ -86,7 +86,7 @@ func (s *Server) replyTarget(c *call) (*message, error) {
 	return nil, badRequest("message to be replied not found")
 }
 
-// content is the new state of a message that a request describes.
+// content returns the new state of a message that a request describes.
 func (s *Server) content(c *call) (Version, error) {
 	v := Version{At: time.Now(), Raw: c.params["text"], ParseMode: c.params["parse_mode"]}
 	var err error
@@ -127,10 +127,10 @@ func (s *Server) deleteMessage(c *call) (any, error) {
 	return true, nil
 }
 
-// Action is what a chat shows above its input, for up to five seconds.
+// Action is an indicator that a chat shows above its input for up to five seconds.
 type Action struct {
 	At     time.Time
-	Name   string // as typing
+	Name   string // such as typing
 	Thread int
 }
 
@@ -143,10 +143,10 @@ func (s *Server) sendChatAction(c *call) (any, error) {
 	switch {
 	case !slices.Contains(known, name):
 		return nil, badRequest("wrong parameter action in request")
-	case c.chat.Type == channel: // the documentation excludes them; what the server does is not known
+	case c.chat.Type == channel: // the documentation excludes channels; the server's behavior is unknown
 		return nil, s.rejectLocked(c, errors.New("no chat actions in channels"))
 	}
-	const general = 1 // whether typing may name General is unsettled; the server passes it on
+	const general = 1 // it is undocumented whether typing may name General; the server passes it on
 	if c.chat.IsForum && thread > general && c.chat.topics[thread] == nil {
 		return nil, badRequest("message thread not found")
 	}

@@ -1,12 +1,11 @@
-// Package telegramfake is a Telegram Bot API server for tests: it speaks the real wire, refuses what the real one
-// refuses, remembers every request, and shows what users would see. It holds one bot and any number of chats.
+// Package telegramfake is a Telegram Bot API server for tests: it speaks the real protocol, refuses what the real
+// server refuses, records every request, and shows what users would see. It holds one bot and any number of chats.
 //
-// A [Server] is an http.Handler for a real or an in-memory listener. It reads the clock only while a request or a
-// call of the test is under way and makes its timers and channels then, so that it works in a testing/synctest
-// bubble. All methods may be called concurrently.
+// A [Server] is an http.Handler for a real or an in-memory listener. It reads the clock only during a request or a call
+// of the test, and makes its timers and channels then, so that it works in a testing/synctest bubble. All methods are
+// safe for concurrent use.
 //
-// The rules come from the official documentation and from the behaviour of the published server; the Bot API level
-// is 10.1.
+// The rules follow the official documentation and the behavior of the published server; the Bot API level is 10.1.
 package telegramfake
 
 import (
@@ -49,28 +48,28 @@ type Server struct {
 // Option changes a new [Server].
 type Option func(*Server)
 
-// WithToken sets the only token that is accepted; "<digits>:<35 characters>" is the form of real ones.
+// WithToken sets the only accepted token; "<digits>:<35 characters>" is the form of real ones.
 func WithToken(token string) Option { return func(s *Server) { s.token = token } }
 
-// WithBot sets who the bot is; IsBot is set for it.
+// WithBot sets the bot's account; IsBot is set.
 func WithBot(u User) Option { return func(s *Server) { s.bot = u } }
 
-// WithReadAllGroupMessages switches the bot's privacy mode off, as its owner does at BotFather (TR-27).
+// WithReadAllGroupMessages disables the bot's privacy mode, as its owner does at BotFather (TR-27).
 func WithReadAllGroupMessages() Option { return func(s *Server) { s.readAll = true } }
 
 // WithFlood replaces [DefaultFlood].
 func WithFlood(f Flood) Option { return func(s *Server) { s.flood = f } }
 
-// WithoutFlood switches the budgets off; a 429 of a [Fault] still holds its chat.
+// WithoutFlood disables the budgets; a 429 of a [Fault] still holds its chat.
 func WithoutFlood() Option { return WithFlood(Flood{}) }
 
 // WithIdleJump lets update ids restart at a random lower number after a week without updates (TR-18).
 func WithIdleJump() Option { return func(s *Server) { s.idleJump = true } }
 
-// WithSpec checks every request against the machine-readable specification too.
+// WithSpec also checks every request against the machine-readable specification.
 func WithSpec(spec *Spec) Option { return func(s *Server) { s.spec = spec } }
 
-// WithSeed seeds what is random: the first update id and those after an idle week.
+// WithSeed seeds the random update ids: the first one and those after an idle week.
 func WithSeed(seed uint64) Option {
 	return func(s *Server) { s.luck = rand.New(rand.NewPCG(seed, seed)) }
 }
@@ -78,7 +77,7 @@ func WithSeed(seed uint64) Option {
 // DefaultToken is accepted unless [WithToken] says otherwise.
 const DefaultToken = "4200000001:AAFakeFakeFakeFakeFakeFakeFakeFake_0"
 
-// New returns a server whose bot has no chats yet. Privacy mode is on and [DefaultFlood] rules.
+// New returns a server whose bot has no chats. Privacy mode is on and [DefaultFlood] applies.
 func New(opts ...Option) *Server {
 	s := &Server{
 		token:     DefaultToken,
@@ -103,13 +102,13 @@ func New(opts ...Option) *Server {
 	return s
 }
 
-// Bot is the bot's account.
+// Bot returns the bot's account.
 func (s *Server) Bot() User { return s.bot }
 
-// Token is the one that is accepted.
+// Token returns the accepted token.
 func (s *Server) Token() string { return s.token }
 
-// Revoke makes the token invalid: from now on every request gets a 401.
+// Revoke invalidates the token: every further request gets a 401.
 func (s *Server) Revoke() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,15 +23,15 @@ const (
 	isArray
 )
 
-// Rejection is a request that the fake refused because no correct client sends it.
+// Rejection is a request that the fake refused as malformed.
 type Rejection struct {
 	Method string
 	Params map[string]string
 	Reason string
 }
 
-// Rejected returns what was refused for its form: unknown parameters, wrong types, what this fake does not model.
-// A test of a correct client finds it empty.
+// Rejected returns the requests refused for their form: unknown parameters, wrong types, features that this fake does
+// not model. With a correct client it is empty.
 func (s *Server) Rejected() []Rejection {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,7 +21,7 @@ func Normalise(text string) string {
 	return out
 }
 
-// format is the way of a text into a message: parse, normalise, limits. lost counts entities that vanish silently.
+// format is the way of a text into a message: parse, normalize, limits. lost counts entities that vanish silently.
 func format(raw string, html bool, given []Entity) (text string, entities []Entity, lost int, err error) {
 	switch {
 	case raw == "":
@@ -71,7 +71,7 @@ func invisible(r rune) bool {
 	return false
 }
 
-// clean normalises and trims text and moves the entities along.
+// clean normalizes and trims text and moves the entities along.
 func clean(text string, entities []Entity) (string, []Entity) {
 	runes := []rune(text)
 	moved := make([]int, 0, len(runes)+1) // old UTF-16 offset → new one

@@ -57,7 +57,7 @@ func TestLongPollWaits(t *testing.T) {
 	})
 }
 
-// A kind that nobody asked for neither wakes a poll nor waits (TR-22).
+// A kind of update that was not requested neither wakes a poll nor is queued (TR-22).
 func TestAllowedUpdatesAreRemembered(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bot) {
 		ann := b.AddUser("Ann", "ann")

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	_ "image/jpeg" // what a photo may be
+	_ "image/jpeg" // for photos
 	_ "image/png"
 	"io"
 	"maps"
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// How large an upload may be in bytes, and a photo in pixels (the reference's "Sending files" and sendPhoto).
+// Size limits of uploads in bytes, and of photos in pixels (the reference's "Sending files" and sendPhoto).
 const (
 	maxUpload = 50_000_000
 	maxPhoto  = 10_000_000
@@ -26,13 +26,13 @@ const (
 
 // Upload is a file that the bot sent.
 type Upload struct {
-	Method string // that posts such a file: sendPhoto, sendAudio or sendDocument
+	Method string // the method that posts such a file: sendPhoto, sendAudio or sendDocument
 	Name   string
 	Type   string
 	Data   []byte
 }
 
-// uploads takes the files out of a form, and puts their names among the parameters.
+// uploads moves the files out of a form, and adds their names to the parameters.
 func uploads(form *multipart.Form, params map[string]string) (map[string]Upload, error) {
 	files := map[string]Upload{}
 	for field, all := range form.File {
@@ -44,7 +44,7 @@ func uploads(form *multipart.Form, params map[string]string) (map[string]Upload,
 			return nil, fmt.Errorf("file %q: %w", field, err)
 		}
 		data, err := io.ReadAll(f)
-		_ = f.Close() // it was read
+		_ = f.Close() // only read
 		if err != nil {
 			return nil, fmt.Errorf("file %q: %w", field, err)
 		}
@@ -54,10 +54,10 @@ func uploads(form *multipart.Form, params map[string]string) (map[string]Upload,
 	return files, nil
 }
 
-// kinds are the files that a bot can show, by the method that posts one: the parameter and the type of InputMedia.
+// kinds maps the methods that post a file to its parameter and InputMedia type.
 var kinds = map[string]string{"sendPhoto": "photo", "sendAudio": "audio", "sendDocument": "document"}
 
-// sendFile posts one.
+// sendFile posts a file.
 func (s *Server) sendFile(c *call) (any, error) {
 	f, err := s.uploaded(c, kinds[c.name], c.name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Server) sendFile(c *call) (any, error) {
 	return s.send(c, Version{Upload: f})
 }
 
-// inputMedia is the file that an edit shows.
+// inputMedia returns the new file of an edit.
 func (s *Server) inputMedia(c *call) (*Upload, error) {
 	in, err := object[struct{ Type, Media string }](s, c, "media")
 	switch {
@@ -89,7 +89,7 @@ func (s *Server) inputMedia(c *call) (*Upload, error) {
 
 const attach = "attach://"
 
-// unattached are the parameters without the files that another one names.
+// unattached returns the parameters except the files that another parameter refers to.
 func (c *call) unattached() map[string]string {
 	params := maps.Clone(c.params)
 	for field := range c.files {
@@ -100,8 +100,8 @@ func (c *call) unattached() map[string]string {
 	return params
 }
 
-// uploaded is the file of a request, as method would send it. Files that the server has already, or would fetch, are not
-// modelled.
+// uploaded returns the file of a request, as method would send it. Files already on the server, or to be downloaded by
+// it, are not modeled.
 func (s *Server) uploaded(c *call, field, method string) (*Upload, error) {
 	f, ok := c.files[field]
 	switch {
@@ -124,7 +124,7 @@ func (s *Server) uploaded(c *call, field, method string) (*Upload, error) {
 	return &f, nil
 }
 
-// audioTypes are what players take; the server goes by the name.
+// audioTypes are the playable types; the server goes by the file name.
 var audioTypes = map[string]string{".mp3": "audio/mpeg", ".m4a": "audio/mp4"}
 
 func checkPhoto(data []byte) error {
@@ -140,14 +140,14 @@ func checkPhoto(data []byte) error {
 	return nil
 }
 
-// keep stores f and returns the fields that a message has of it.
+// keep stores f and returns its fields in a message.
 func (s *Server) keep(f *Upload) map[string]any {
 	id := s.addFileLocked(f.Name, f.Data, 0)
 	fields := map[string]any{"file_id": id, "file_unique_id": "u" + id, "file_size": len(f.Data)}
 	kind := kinds[f.Method]
 	switch kind {
 	case "photo":
-		size, _, _ := image.DecodeConfig(bytes.NewReader(f.Data)) // it was read before
+		size, _, _ := image.DecodeConfig(bytes.NewReader(f.Data)) // decoded successfully before
 		fields["width"], fields["height"] = size.Width, size.Height
 		return map[string]any{kind: []any{fields}}
 	case "audio":

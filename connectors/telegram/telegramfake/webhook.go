@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// webhook is stored only: nothing is sent to it.
+// webhook is only stored: no updates are sent to it.
 type webhook struct {
 	url, secret string
 	ip          string
 	connections int
 }
 
-// Webhook is the URL that setWebhook has set, or empty.
+// Webhook returns the URL set by setWebhook, or "".
 func (s *Server) Webhook() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

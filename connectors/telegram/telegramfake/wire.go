@@ -18,13 +18,13 @@ import (
 
 const maxBody = 50 << 20
 
-// call is one request on its way through the server.
+// call is one request being processed.
 type call struct {
 	name   string // as the method table spells it
 	method method
 	params map[string]string
-	files  map[string]Upload // by the parameter that they are
-	chat   *chat             // of chat_id, for methods that are charged
+	files  map[string]Upload // by parameter
+	chat   *chat             // of chat_id, for methods with a budget
 	log    *Request
 	fault  Fault
 }
@@ -142,7 +142,7 @@ func addJSON(out map[string]string, body []byte) error {
 	return nil
 }
 
-// envelope is the outside of every answer.
+// envelope is the outer object of every response.
 type envelope struct {
 	OK          bool        `json:"ok"`
 	Result      any         `json:"result,omitempty"`
@@ -186,7 +186,7 @@ func encode(status int, env envelope) response {
 
 func write(w http.ResponseWriter, resp response) {
 	header(w, resp)
-	_, _ = w.Write(resp.body) // a client that has gone is no error of ours
+	_, _ = w.Write(resp.body) // ignore a disconnected client
 }
 
 func header(w http.ResponseWriter, resp response) {
