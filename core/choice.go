@@ -134,7 +134,11 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	if err != nil {
 		return err
 	}
-	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || cs.rt.places.botRemoved(ctx, asker) {
+	removed, err := cs.rt.places.botRemoved(ctx, asker)
+	if err != nil {
+		return err
+	}
+	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
 		return cs.rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := cs.rt.cfg.Store.Retire(ctx, q.ID); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
+	"parley/core/answer"
 	"parley/core/chat"
 )
 
@@ -136,6 +137,36 @@ var failingStories = map[string]func(s *narrator){
 		if said := s.hears("eve", "And now?"); said != "You said: And now?" {
 			s.Errorf("who was let in hears %q", said)
 		}
+	},
+	"a stop": func(s *narrator) {
+		s.model.queue([]step{write(fox), pause(time.Hour)})
+		acc := s.say("A")
+		time.Sleep(10 * time.Second)
+		s.tell(chat.Command{Room: room, Author: "ada", Name: chat.Stop})
+		if o, _ := s.ended(acc); o.Status != answer.Stopped {
+			s.Errorf("it ended as %+v", o)
+		}
+	},
+	"a stop by a paired user": func(s *narrator) {
+		s.hears("olga", "/pair "+s.code(s.hears("eve", "Hello")))
+		s.model.queue([]step{write(fox), pause(time.Hour)})
+		acc := s.tell(s.message("fake/eve", "eve", "A"))
+		time.Sleep(10 * time.Second)
+		s.tell(chat.Command{Room: "fake/eve", Author: "eve", Name: chat.Stop})
+		if o, _ := s.ended(acc); o.Status != answer.Stopped {
+			s.Errorf("it ended as %+v", o)
+		}
+	},
+	"a stop of what is asked": func(s *narrator) {
+		s.ended(s.say("A"))
+		asked := s.say("/new")
+		s.ended(asked)
+		s.tell(chat.Command{Room: room, Author: "ada", Name: chat.Stop})
+		if acc := s.tell(chat.Choice(pressed(s.question(asked), 0))); acc.Refused != "This question has closed." {
+			s.Errorf("it is still open: %+v", acc)
+		}
+		time.Sleep(time.Minute)
+		s.chat.forget() // its buttons went after its end
 	},
 	"a later turn": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Minute)})

@@ -170,12 +170,12 @@ func (pl *places) leaveRoom(ctx context.Context, id chat.RoomID) error {
 	return pl.rt.commands.stop(ctx, id, everyTurn)
 }
 
-// botRemoved says that the agent is no more where run was to be answered.
-func (pl *places) botRemoved(ctx context.Context, run chat.Run) bool {
+// botRemoved reports whether the agent was removed from where run was to be answered.
+func (pl *places) botRemoved(ctx context.Context, run chat.Run) (bool, error) {
 	r, err := pl.rt.cfg.Store.Room(ctx, run.Room)
 	if err != nil || r.Gone || r.World == "" {
-		return r.Gone
+		return r.Gone, ignore(err, chat.ErrNotFound)
 	}
 	w, err := pl.rt.cfg.Store.World(ctx, r.World)
-	return err == nil && w.Gone
+	return w.Gone, ignore(err, chat.ErrNotFound)
 }

@@ -59,7 +59,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	case answer.Superseded: // of which nobody has read more than a few words
 		return x.posts && !x.seen() || said(v) < little
 	case answer.Stopped: // because the question was taken back, or the agent thrown out
-		return x.unasked() || x.rt.places.botRemoved(x.life, x.run)
+		return x.unasked() || x.botRemoved()
 	}
 	return false
 }
@@ -72,6 +72,15 @@ func (x *execution) unasked() bool {
 		return err
 	})
 	return err == nil && len(run.Inputs) == 0
+}
+
+// botRemoved reports whether the agent was removed from where this is to be answered.
+func (x *execution) botRemoved() (removed bool) {
+	err := x.persist(x.life, func() (err error) {
+		removed, err = x.rt.places.botRemoved(x.life, x.run)
+		return err
+	})
+	return err == nil && removed
 }
 
 // said counts what the model has written, in characters. Statuses don't count.
