@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -169,8 +170,9 @@ func TestChoiceSurvives(t *testing.T) {
 
 // An option may be written, or its number, by whom it is for.
 func TestTypedChoice(t *testing.T) {
-	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1} {
-		t.Run(text, func(t *testing.T) {
+	for text, want := range map[string]int{"yes": 0, " YES ": 0, "2": 1, "2.": 1, "no, never": 1, "3": -1, "0": -1, "yes please": -1, "-1": -1,
+		"1" + strings.Repeat(".", 1000): -1} {
+		t.Run(text[:min(len(text), 20)], func(t *testing.T) {
 			inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 				m := w.message(room, "ada", text)
 				acc := n.submit(m)
@@ -180,6 +182,38 @@ func TestTypedChoice(t *testing.T) {
 				}
 				if again := n.submit(m); again.Run != acc.Run || !again.Duplicate || len(c.chosen) > 1 {
 					w.Errorf("again: %+v", again)
+				}
+			})
+		})
+	}
+	t.Run("by a bot", func(t *testing.T) {
+		inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
+			m := w.message(room, "ada", "Yes")
+			m.Bot = true
+			if acc := n.submit(m); acc.Run != "" {
+				w.ended(acc)
+			}
+			if len(c.chosen) != 0 {
+				w.Errorf("chosen was %+v", c.chosen)
+			}
+		})
+	})
+	for _, addressed := range []bool{false, true} {
+		t.Run(fmt.Sprint("in a group, addressed: ", addressed), func(t *testing.T) {
+			inChoice(t, func(w *world, n *node, c *chooser, _ chat.Question) {
+				first := w.message(group, "ada", "A")
+				first.Addressed = true
+				w.ended(n.submit(first))
+				w.ended(n.announce(chat.Notice{To: chat.Address{Room: group}, Text: "Tea?", Ask: &chat.Question{
+					Options: []string{"Yes", "No"}, For: []chat.EntityID{"ada"}, Chooser: "test",
+				}}))
+				m := w.message(group, "ada", "Yes")
+				m.Addressed = addressed
+				if acc := n.submit(m); acc.Run != "" {
+					w.ended(acc)
+				}
+				if (len(c.chosen) == 1) != addressed {
+					w.Errorf("chosen was %+v", c.chosen)
 				}
 			})
 		})

@@ -146,6 +146,7 @@ func ledgerReserves(t *testing.T, s store) {
 	s.reserve(50, 60, 50, "", all, tokens("bob", 0, 0))
 	s.spend(day, "", tokens("all", 30, 0)) // more came than was reserved
 	s.reserve(1, 1, 0, "all", all)
+	s.reserve(20, 30, 0, "one", tokens("one", 0, 10), tokens("two", 0, 10))
 	s.reserve(1, 7, 7, "", tokens("free", 0, 0))
 	s.reserve(1, 7, 7, "")
 }

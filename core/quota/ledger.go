@@ -26,7 +26,7 @@ type UsageStore interface {
 	// counts again. [chat.ErrNotFound] if there is no such run.
 	Count(ctx context.Context, day string, run chat.RunID, charges ...Charge) (over string, err error)
 	// Reserve adds the same number of tokens to each bucket: most, or as many as fit into all of them, but at least so many as
-	// least says. If fewer fit, it adds none, and over is the bucket with the least room. Of the charges it takes the buckets
+	// least says. If fewer fit, it adds none, and over is the first bucket with the least room. Of the charges it takes the buckets
 	// and their limits. All is one step: what fits is not taken by another call in between.
 	Reserve(ctx context.Context, day string, least, most int, charges ...Charge) (tokens int, over string, err error)
 	// Spent is what a bucket was charged on a day.
