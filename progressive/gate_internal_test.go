@@ -43,6 +43,29 @@ func TestGateForgetsIdleScopes(t *testing.T) {
 	})
 }
 
+// I10: a refusal can close a scope that its ticket did not name. That one is forgotten too.
+func TestGateForgetsScopesOfReplies(t *testing.T) {
+	for name, said := range map[string]error{
+		"a refusal": RetryAfter{Scope: "route", After: time.Minute}, "a hint": BudgetHint{Scope: "route", Left: 1, After: time.Minute},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := NewGate(func(Scope) Budget { return Budget{N: 2, Per: time.Second} })
+			leave, err := g.Enter(t.Context(), Ticket{Scopes: []Scope{"chat"}, Priority: Final})
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave(said)
+			if n, _ := remembered(g); n != 2 {
+				t.Errorf("%s: %d scopes are remembered, want the chat and the route", name, n)
+			}
+			time.Sleep(time.Hour)
+			if scopes, wakes := remembered(g); scopes+wakes != 0 {
+				t.Errorf("%s: %d scopes, %d wakes after an hour", name, scopes, wakes)
+			}
+		})
+	}
+}
+
 // Those who give up leave nothing behind, and nobody who waited for them waits on.
 func TestGateGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

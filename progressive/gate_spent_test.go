@@ -95,7 +95,7 @@ func (w *windows) gate(t *testing.T, open bool) *progressive.MemoryGate {
 		t.Fatal(err)
 	}
 	return progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{
-		"chat": {N: 3, Per: 6 * time.Second}, "slow": {N: 1, Per: time.Minute},
+		"chat": {N: 3, Per: 6 * time.Second}, "slow": {N: 1, Per: time.Minute}, "unlimited": {},
 	}), o)
 }
 
@@ -233,6 +233,23 @@ func TestGateContinuesWhatItLearned(t *testing.T) {
 		}
 		if got := waited(t, g, "slow"); got != time.Minute {
 			t.Errorf("after the clock was set back it waited %v", got)
+		}
+	})
+}
+
+// ST-28: what a crashed process may have spent unsaved matters for one window, and only where there is a budget.
+func TestGateContinuesAfterACrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &windows{}
+		w.gate(t, false) // it crashes
+		w.saved.Windows = map[progressive.Scope]progressive.Window{"chat": {Resets: time.Now().Add(time.Hour), Allowed: 1}}
+		g := w.gate(t, false)
+		if got := waited(t, g, "unlimited"); got != 0 {
+			t.Errorf("without a budget it waited %v", got)
+		}
+		time.Sleep(time.Minute)
+		if got := waited(t, g, "chat"); got != 0 {
+			t.Errorf("the request that the platform still allows waited %v, a minute after the crash", got)
 		}
 	})
 }

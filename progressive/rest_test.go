@@ -119,3 +119,32 @@ func TestAnswersThatFitStay(t *testing.T) {
 		t.Errorf("of one message there are %d", len(parts))
 	}
 }
+
+// ST-29: the file with the rest opens a block of code again if, and only if, the answer is cut within one.
+func TestRestKnowsWhereCodeEnds(t *testing.T) {
+	for name, c := range map[string]struct{ begins, file string }{
+		"no code":                  {"", "Paragraph "},
+		"closed":                   {"```go\nx()\n```\n\n", "Paragraph "},
+		"closed with tildes":       {"~~~go\nx()\n~~~\n\n", "Paragraph "},
+		"closed by a longer fence": {"```go\nx()\n`````\n\n", "Paragraph "},
+		"closed, indented":         {"```go\nx()\n   ```  \n\n", "Paragraph "},
+		"closed, and code in line": {"```go\nx()\n```\n\n``` x ``` is code.\n\n", "Paragraph "},
+		"two blocks":               {"```\nx()\n```\n\n```go\ny()\n", "```go\nParagraph "},
+		"open":                     {"```go\n", "```go\nParagraph "},
+		"open with tildes":         {"~~~ go\n```\n", "~~~ go\nParagraph "},
+		"a shorter fence":          {"````go\n```\n", "````go\nParagraph "},
+		"a fence with words":       {"```go\n``` go\n", "```go\nParagraph "},
+		"a fence too far in":       {"```go\n    ```\n", "```go\nParagraph "},
+	} {
+		parts := capped(3).Parts(whole(c.begins + paragraphs(300)))
+		last := parts[len(parts)-1]
+		if last.File == nil || !strings.HasPrefix(string(last.File.Data), c.file) {
+			t.Errorf("%s: the last part is %.40q; the file does not begin with %q", name, last.Text, c.file)
+			continue
+		}
+		shown := parts[len(parts)-2].Text
+		if code := strings.HasPrefix(c.file, "Paragraph"); code == strings.Contains(shown, "```\n\n*(The rest") {
+			t.Errorf("%s: the last message is %q", name, shown)
+		}
+	}
+}

@@ -70,6 +70,21 @@ func TestWhatIsLong(t *testing.T) {
 	}
 }
 
+// An item of a list that is too long for one piece goes on as what it is: its words as words, its code as code.
+func TestLongItemGoesOn(t *testing.T) {
+	words, code := strings.Repeat("  words of *one* item\n", 1000), strings.Repeat("  code of *one* item\n", 1000)
+	for name, c := range map[string]struct{ text, plain string }{
+		"words":      {"- An item\n" + words + "  end", "words of one item"},
+		"code":       {"- An item\n\n  ```go\n" + code + "  ```\n\n  end", "code of *one* item"},
+		"after code": {"- An item\n\n  ```go\n  x()\n  ```\n\n" + words + "  end", "words of one item"},
+	} {
+		parts := markdown.Render(markdown.Parse(c.text), markdown.HTML(markdown.HTMLOptions{}), markdown.Limits{})
+		if len(parts) != 1 || strings.Count(parts[0].Plain, c.plain) != 1000 || !strings.HasSuffix(parts[0].Plain, "end") {
+			t.Errorf("%s: %d lines read %q, of\n%.200q … %q", name, strings.Count(parts[0].Plain, c.plain), c.plain, parts[0].Plain, parts[0].Plain[len(parts[0].Plain)-200:])
+		}
+	}
+}
+
 // ST-19, ST-20: while code grows that may become a file, no part appears that the end does not have, for every length of the code
 // and of what stands around it; and a view depends on the text alone, not on how it came.
 func TestLongCodeGrows(t *testing.T) {

@@ -78,7 +78,7 @@ func (s *segmenter) overflow() {
 	s.flush()
 	s.open.joint = NextLine
 	switch {
-	case o.mode == inList && o.inner != "":
+	case o.inner != "":
 		s.open = state{mode: inCode, mark: o.inner, language: o.language, indent: o.width, joint: Apart, nested: true}
 	case o.blanks > 0:
 		s.open.joint = Apart
