@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
+
+	"parley/connectors"
 )
 
 // A connection that can't be secured has carried nothing.
@@ -21,5 +24,27 @@ func TestNoTLS(t *testing.T) {
 	err := newClient("token", "https://discord.test", dial, nil).do(t.Context(), http.MethodGet, "gateway", nil, nil)
 	if !errors.Is(err, errUnsent) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Settings that can't be right are said at once, and nothing is sent.
+func TestWrongSettings(t *testing.T) {
+	for want, o := range map[string]Options{
+		"connectors.discord.token is empty":         {},
+		"connectors.discord.api_url is not a URL":   {Token: "token", APIURL: "discord.test"},
+		"connectors.discord.api_url is not a URL; ": {Token: "token", APIURL: "ftp://discord.test"},
+	} {
+		o.Dial = func(context.Context, string, string) (net.Conn, error) {
+			t.Errorf("%s: it connects", want)
+			return nil, errors.New("no network")
+		}
+		d := New(o)
+		err := d.Run(t.Context(), nil)
+		if !errors.As(err, new(connectors.Fatal)) || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("want %q, Run says %v", want, err)
+		}
+		if _, err := d.Check(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("want %q, Check says %v", want, err)
+		}
 	}
 }

@@ -47,6 +47,21 @@ func TestZombie(t *testing.T) {
 	})
 }
 
+// DR-14: a heartbeat that Discord asks for is sent at once.
+func TestHeartbeatOnRequest(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		for range 3 {
+			before := w.fake.Heartbeats()
+			w.fake.RequestHeartbeat()
+			w.settle()
+			if n := w.fake.Heartbeats() - before; n != 1 {
+				w.Errorf("%d heartbeats came", n)
+			}
+		}
+	}, discordfake.WithHeartbeat(10000*time.Hour)) // its own come later
+}
+
 // DR-15: what each end of a connection leads to. What was written meanwhile is heard.
 func TestReconnect(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -147,6 +147,37 @@ func (m *memo) broken(err error) {
 	m.err = err
 }
 
+// TR-24: where the new ids of groups can't be read, nothing is answered or saved as if there were none.
+func TestMigrationsThatCantBeRead(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		ada := r.AddUser("Ada", "ada")
+		book, down := &memo{kept: map[string]string{}}, errors.New("the disk is gone")
+		r.bot.moves = newMoves(r.bot.account, book)
+		for name, kept := range map[string]string{"unreadable": "[]", "broken": ""} {
+			book.kept[r.bot.moves.name] = kept
+			if kept == "" {
+				book.broken(down)
+			}
+			if err := r.bot.moves.add(t.Context(), -1, -2); err == nil || r.bot.moves.now(-1) != -1 {
+				t.Errorf("%s: a move is added: %v", name, err)
+			}
+			if _, err := r.bot.Open(t.Context(), chat.Address{ConnectorData: []byte(`{"chat":1,"kind":"private"}`)}); err == nil {
+				t.Errorf("%s: a conversation opens", name)
+			}
+		}
+		r.run(r.bot)
+		r.Say(r.AddPrivate(ada), ada, "Hello")
+		r.want()
+		book.kept[r.bot.moves.name] = `{"-1":-2}`
+		book.broken(nil)
+		wait(pollTime)
+		r.want("Hello")
+		if got := r.bot.moves.now(-1); got != -2 {
+			t.Errorf("the group is thought to be %d", got)
+		}
+	})
+}
+
 // TR-24, IN-15: a group that got a new id is the room that it was, also in the next process; what can't be kept is not
 // confirmed.
 func TestMigrationIsKept(t *testing.T) {

@@ -121,6 +121,22 @@ func TestLargestMessage(t *testing.T) {
 	}
 }
 
+// A field of another type is refused as such, whichever it is: it is not read as an empty one.
+func TestFieldsOfAnotherType(t *testing.T) {
+	w := New(Options{Listener: noListener{}})
+	for _, body := range []string{
+		`{"text":1}`, `{"text":{"a":[]}}`, `{"text":"a","clientMessageId":1}`, `{"text":"a","streamProtocol":[]}`, `{"text":"a","source":{}}`,
+		`{"text":"a","images":{}}`, `{"text":"a","images":[1]}`, `{"text":"a","images":[{"data":1}]}`, `{"text":"a","x":}`,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		q, no := w.readQuestion(httptest.NewRecorder(), r)
+		if no == nil || no.status != http.StatusBadRequest || !strings.HasPrefix(no.sentence, "The request must be the JSON object") {
+			t.Errorf("%s is read as %+v, %+v", body, q, no)
+		}
+	}
+}
+
 // WB-14: what the bounds let through is JSON as any decoder reads it, and nothing else is.
 func FuzzReadBody(f *testing.F) {
 	for _, seed := range []string{`{"text":"a"}`, `{"text":"a"}x`, `{"text":"a"} {}`, `{"text":1}`, `{"images":null,"text":"\u00e4\\"}`, `[]`, `null`, ``,

@@ -87,6 +87,7 @@ func (s *Server) rejectFrame(c *conn, code int, reason string) {
 }
 
 func (s *Server) beat(c *conn) {
+	s.hub.beats++
 	switch {
 	case s.hub.dropAcks > 0:
 		s.hub.dropAcks--

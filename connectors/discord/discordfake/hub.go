@@ -39,6 +39,7 @@ type hub struct {
 	starts     startLimit
 	mischief   mischief
 	dropAcks   int    // negative: all
+	beats      int    // heartbeats that came
 	silent     int    // connections that get no HELLO; negative: all
 	deaf       int    // resumes that get no answer; negative: all
 	resumeURL  string // in place of the gateway's own
@@ -179,6 +180,13 @@ func (s *Server) SetResumeURL(url string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hub.resumeURL = url
+}
+
+// Heartbeats is how many op 1 came.
+func (s *Server) Heartbeats() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hub.beats
 }
 
 // DropAcks leaves the next n heartbeats without an ACK; a negative n means all
