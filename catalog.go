@@ -23,6 +23,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/relay"
+	"parley/internal/sections"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
 	"parley/plugins/player"
@@ -117,6 +118,24 @@ func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models)
 	return plugins, nil
 }
 
+// Platforms describes the chat platforms. A new platform is one more line.
+func Platforms() []sections.Section {
+	return []sections.Section{
+		discord.Section(),
+		telegram.Section(),
+	}
+}
+
+// LoadConfig reads a configuration file with the sections of all platforms, see [config.Load].
+func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config, error) {
+	return config.Load(path, getenv, Platforms()...)
+}
+
+// DefaultConfig is the configuration without a file, see [config.Default].
+func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
+	return config.Default(getenv, Platforms()...)
+}
+
 // platform is a connector that is on, with what its requests may spend, by kind of scope.
 type platform struct {
 	connectors.Connector
@@ -124,20 +143,9 @@ type platform struct {
 }
 
 func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []platform) {
-	if d := cfg.Connectors.Discord; cfg.DiscordOn() {
-		bot := discord.New(discord.Options{
-			Token: d.Token.Reveal(), APIURL: d.APIURL, Dial: env.Dial, Log: env.Log,
-			Progress: progressive.Progress(d.Progress), LongCode: progressive.LongCode(d.LongCode), MaxMessages: d.MaxMessages, Memo: memo, CatchUp: d.CatchUp,
-		})
-		on = append(on, platform{bot, discord.Limits(d.Limits).Budgets()})
-	}
-	if t := cfg.Connectors.Telegram; cfg.TelegramOn() {
-		bot := telegram.New(telegram.Options{
-			Token: t.Token.Reveal(), APIURL: t.APIURL, Dial: env.Dial, Memo: memo, Log: env.Log,
-			Progress: progressive.Progress(t.Progress), LongCode: progressive.LongCode(t.LongCode), MaxMessages: t.MaxMessages,
-			SkipAmbiguous: t.Ambiguous == config.AmbiguousSkip,
-		})
-		on = append(on, platform{bot, telegram.Limits(t.Limits).Budgets()})
+	for _, s := range cfg.ConnectorsOn() {
+		c := s.Values.(connectors.Settings)
+		on = append(on, platform{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: memo}), c.Budgets()})
 	}
 	return on
 }

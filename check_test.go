@@ -11,7 +11,9 @@ import (
 	"parley"
 	"parley/backends/sqlite"
 	"parley/config"
+	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
+	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 )
@@ -22,22 +24,22 @@ type checking struct {
 	cfg config.Config
 }
 
-func newChecking(t *testing.T, telegram *telegramfake.Server, discord *discordfake.Server) *checking {
+func newChecking(t *testing.T, tg *telegramfake.Server, dc *discordfake.Server) *checking {
 	t.Helper()
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}
 	cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"
-	if telegram != nil {
-		server := httptest.NewServer(telegram)
+	if tg != nil {
+		server := httptest.NewServer(tg)
 		t.Cleanup(server.Close)
-		cfg.Connectors.Telegram.Token, cfg.Connectors.Telegram.APIURL = config.Secret(telegram.Token()), server.URL
+		config.Section[telegram.Config](cfg.Connectors).Token, config.Section[telegram.Config](cfg.Connectors).APIURL = config.Secret(tg.Token()), server.URL
 	}
-	if discord != nil {
-		server := httptest.NewServer(discord.Handler())
+	if dc != nil {
+		server := httptest.NewServer(dc.Handler())
 		t.Cleanup(server.Close)
-		cfg.Connectors.Discord.Token, cfg.Connectors.Discord.APIURL = config.Secret(discord.Token()), server.URL
+		config.Section[discord.Config](cfg.Connectors).Token, config.Section[discord.Config](cfg.Connectors).APIURL = config.Secret(dc.Token()), server.URL
 	}
 	return &checking{t, cfg}
 }

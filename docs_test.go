@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/text"
 
-	"parley/config"
+	"parley"
 )
 
 // page is a Markdown file of the repository.
@@ -97,7 +97,7 @@ func TestConfigurationInTheDocs(t *testing.T) {
 			if err := os.WriteFile(file, []byte(block), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := config.Load(file, func(string) (string, bool) { return "", false }); err != nil {
+			if _, err := parley.LoadConfig(file, func(string) (string, bool) { return "", false }); err != nil {
 				t.Errorf("%s: %v\n%s", p.name, err, block)
 			}
 		}

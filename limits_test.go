@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"parley"
 	"parley/config"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
@@ -13,14 +14,14 @@ import (
 // The configuration's defaults are those that the connectors are tested with, and stay within what the platforms are
 // known to allow (TR-01, DR-02).
 func TestDefaultLimits(t *testing.T) {
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := telegram.Limits(cfg.Connectors.Telegram.Limits); l != telegram.DefaultLimits() {
+	if l := config.Section[telegram.Config](cfg.Connectors).Limits; l != telegram.DefaultLimits() {
 		t.Errorf("Telegram: %+v, want %+v", l, telegram.DefaultLimits())
 	}
-	if l := discord.Limits(cfg.Connectors.Discord.Limits); l != discord.DefaultLimits() {
+	if l := config.Section[discord.Config](cfg.Connectors).Limits; l != discord.DefaultLimits() {
 		t.Errorf("Discord: %+v, want %+v", l, discord.DefaultLimits())
 	}
 	budgets := telegram.Budgets()

@@ -18,7 +18,7 @@ func TestCheckModels(t *testing.T) {
 	fake := modelfake.New(modelfake.Options{Key: key, Models: []string{"large", "small", "eyes", "ears", "brush"}})
 	server := httptest.NewServer(http.Handler(fake))
 	defer server.Close()
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}

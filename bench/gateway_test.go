@@ -21,7 +21,7 @@ func gateway(
 	if path == "" {
 		path = filepath.Join(b.TempDir(), "parley.db")
 	}
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		b.Fatal(err)
 	}

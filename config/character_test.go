@@ -46,7 +46,7 @@ func TestCharacterFile(t *testing.T) {
 	dir := characterDir(t, map[string]string{
 		"c/eliza.json": elizaOS, "c/hours.txt": "Nine to six.", "c/sub/a.md": "A", "c/sub/b.bin": "\x00\x01", "c/sub/.hidden": "x",
 	})
-	c, err := Parse("config.yaml", []byte("agent:\n  character: c/eliza.json\n  adjectives: [dry]\n"), dir, environment(nil))
+	c, err := Parse("config.yaml", []byte("agent:\n  character: c/eliza.json\n  adjectives: [dry]\n"), dir, environment(nil), platforms...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestCharacterErrors(t *testing.T) {
 			files[file] = c.text
 		}
 		dir := characterDir(t, files)
-		_, err := Parse("config.yaml", []byte("agent:\n  character: "+file+"\n"), dir, environment(nil))
+		_, err := Parse("config.yaml", []byte("agent:\n  character: "+file+"\n"), dir, environment(nil), platforms...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %s", file, err, c.want)
 		}
@@ -105,7 +105,7 @@ func TestCharacterErrors(t *testing.T) {
 // A character in YAML has the same keys, and those of the section agent too.
 func TestCharacterYAML(t *testing.T) {
 	dir := characterDir(t, map[string]string{"c.yaml": "name: Polly\nbio: [A parrot.]\npost_examples: [Kraa]\ntemplates: {messageHandler: hi, continue: on}\n"})
-	c, err := Parse("config.yaml", []byte("agent:\n  name: Paula\n  character: ${env:WHO:-c.yaml}\n"), dir, environment(nil))
+	c, err := Parse("config.yaml", []byte("agent:\n  name: Paula\n  character: ${env:WHO:-c.yaml}\n"), dir, environment(nil), platforms...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,11 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/sections"
 )
 
 // check reports what is well-formed and still wrong.
@@ -30,7 +31,7 @@ func (d *decoder) check(c *Config) {
 	d.checkAddresses(c)
 	d.checkAgent(c.Agent)
 	d.checkTimes(c)
-	d.checkPaces(c.Connectors)
+	c.Connectors.check(d)
 }
 
 // checkOverrides wants each to be for something.
@@ -38,35 +39,6 @@ func (d *decoder) checkOverrides(all []Override) {
 	for i, o := range all {
 		if path := fmt.Sprintf("access.overrides[%d]", i); len(o.Rooms)+len(o.Worlds) == 0 && !d.broken(path) {
 			d.reject(path, "applies to no room", "set rooms or worlds")
-		}
-	}
-}
-
-// checkPaces wants every pace to be one at which something is sent.
-func (d *decoder) checkPaces(c Connectors) {
-	for path, t := range map[string]time.Duration{
-		"connectors.discord.limits.edits":          c.Discord.Limits.Edits,
-		"connectors.telegram.limits.private_edits": c.Telegram.Limits.PrivateEdits,
-		"connectors.telegram.limits.group_edits":   c.Telegram.Limits.GroupEdits,
-	} {
-		if t < 100*time.Millisecond || t > time.Minute {
-			d.reject(path, "is not between 100ms and 1m", "set a duration, such as 1.1s")
-		}
-	}
-	for path, n := range map[string]int{
-		"connectors.discord.limits.per_second":        c.Discord.Limits.PerSecond,
-		"connectors.telegram.limits.group_per_minute": c.Telegram.Limits.GroupPerMinute,
-		"connectors.telegram.limits.per_second":       c.Telegram.Limits.PerSecond,
-	} {
-		if n < 1 {
-			d.reject(path, "is less than 1", "nothing could be sent")
-		}
-	}
-	for path, n := range map[string]int{
-		"connectors.discord.max_messages": c.Discord.MaxMessages, "connectors.telegram.max_messages": c.Telegram.MaxMessages,
-	} {
-		if n < 0 {
-			d.reject(path, "is negative", "set 0 for no limit")
 		}
 	}
 }
@@ -97,53 +69,17 @@ func (d *decoder) checkTokens(c *Config) {
 			d.reject(s.path+".enabled", "has no credentials", s.howOn()+", or write enabled: auto")
 		}
 	}
-	d.checkSecret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
-	shape := discordToken
-	if c.Connectors.Discord.APIURL != "" {
-		shape = nil // another server may have tokens of another form
-	}
-	d.checkSecret("connectors.discord.token", c.Connectors.Discord.Token, shape,
-		"copy the whole token from the Bot page at discord.com/developers: three parts separated by dots, without the word Bot in front")
-	d.checkSecret("connectors.telegram.token", c.Connectors.Telegram.Token, telegramToken, "copy the whole token from @BotFather: digits, a colon, letters")
-}
-
-var discordToken = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
-
-var telegramToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
-
-// checkSecret keeps out what would break a header or a URL, where the platform's
-// client might put it into an error.
-func (d *decoder) checkSecret(path string, s Secret, shape *regexp.Regexp, hint string) {
-	unfit := func(r rune) bool { return r <= ' ' || r > '~' }
-	if s != "" && (strings.ContainsFunc(s.Reveal(), unfit) || shape != nil && !shape.MatchString(s.Reveal())) {
-		d.reject(path, "does not look like a token or key", hint)
-	}
+	sections.Reject(d.reject).Secret("providers.openai.api_key", c.Providers.OpenAI.APIKey, nil, "set the key alone, without spaces or line breaks")
 }
 
 func (d *decoder) checkAddresses(c *Config) {
-	for path, address := range map[string]string{
-		"providers.openai.base_url":   c.Providers.OpenAI.BaseURL,
-		"connectors.discord.api_url":  c.Connectors.Discord.APIURL,
-		"connectors.telegram.api_url": c.Connectors.Telegram.APIURL,
-	} {
-		if address != "" && !plainURL(address) {
-			d.reject(path, "is not a plain server URL",
-				"use http:// or https://, a host and optionally a path; keys don't belong in the URL")
-		}
-	}
+	sections.Reject(d.reject).URL("providers.openai.base_url", c.Providers.OpenAI.BaseURL)
 	if path, _ := strings.CutPrefix(c.Store.Reveal(), "sqlite:"); c.Store.Scheme() != "sqlite" || path == "" {
 		d.reject("store", "is not a supported store", "set sqlite: and a file path, such as sqlite:parley.db")
 	}
 	if !sharedAddress(c.Shared) {
 		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
 	}
-}
-
-// plainURL accepts neither passwords nor parameters: such addresses are shown in logs.
-func plainURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		u.User == nil && u.RawQuery == "" && !u.ForceQuery && !strings.Contains(address, "#")
 }
 
 func sharedAddress(shared DSN) bool {
@@ -175,9 +111,6 @@ func (d *decoder) checkTimes(c *Config) {
 		if t <= 0 {
 			d.reject(path, "is not longer than zero", "set a duration, such as 90s")
 		}
-	}
-	if t := c.Connectors.Discord.CatchUp; t < 0 || t > 24*time.Hour {
-		d.reject("connectors.discord.catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
 	}
 	if c.Shutdown.Grace < 0 {
 		d.reject("shutdown.grace", "is negative", "set 0s to stop at once")

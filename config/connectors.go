@@ -1,78 +1,118 @@
 package config
 
-import "time"
+import (
+	"cmp"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
-// Connectors lists the chat platforms.
-type Connectors struct {
-	// Discord: create an application at https://discord.com/developers and copy the token from its Bot page.
-	Discord Discord `yaml:"discord"`
-	// Telegram: send /newbot to @BotFather and copy the token from its reply.
-	Telegram Telegram `yaml:"telegram"`
+	"parley/internal/sections"
+)
+
+// Connectors are the sections of the chat platforms, in the order of their descriptors. Values points to what was read.
+type Connectors []sections.Section
+
+// fresh returns sections with values of their own.
+func fresh(sections []sections.Section) Connectors {
+	all := slices.Clone(sections)
+	for i, s := range all {
+		all[i].Values = reflect.New(reflect.TypeOf(s.Values).Elem()).Interface()
+	}
+	return all
 }
 
-// Discord configures the bot on Discord.
-type Discord struct {
-	// auto = on if there is a token; true = required: fail to start without a token; false = off.
-	Enabled *bool `yaml:"enabled"`
-	// The bot's token.
-	Token Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
-	// Another URL for Discord's API, for tests and proxies. Empty = Discord.
-	APIURL string `yaml:"api_url"`
-	// Request rates. Discord's own rate limits take precedence; higher rates lead to pauses.
-	Limits DiscordLimits `yaml:"limits"`
-	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
-	// fetched and answered: at most 24h, 0s = none.
-	CatchUp time.Duration `yaml:"catch_up" default:"1h"`
-	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
-	Progress Progress `yaml:"progress" default:"compact"`
-	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
-	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
-	// shown. If the chat rejects files, the code is sent as messages.
-	LongCode LongCode `yaml:"long_code" default:"message"`
-	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
-	MaxMessages int `yaml:"max_messages" default:"10"`
+// Section returns the values of the platform with values of type T. It panics if there is none.
+func Section[T any](all Connectors) *T {
+	for _, s := range all {
+		if values, ok := s.Values.(*T); ok {
+			return values
+		}
+	}
+	panic("config: no section has values of the type " + reflect.TypeFor[T]().String())
 }
 
-// DiscordLimits are request rates.
-type DiscordLimits struct {
-	// The minimum time between two edits of an answer in a channel.
-	Edits time.Duration `yaml:"edits" default:"1.2s"`
-	// Requests per second, over all channels.
-	PerSecond int `yaml:"per_second" default:"45"`
+// ConnectorsOn returns the platforms that have credentials and are not turned off.
+func (c Config) ConnectorsOn() (on Connectors) {
+	for _, s := range c.Connectors {
+		if connectorToggle(s).on() {
+			on = append(on, s)
+		}
+	}
+	return on
 }
 
-// Telegram configures the bot on Telegram.
-type Telegram struct {
-	// auto = on if there is a token; true = required: fail to start without a token; false = off.
-	Enabled *bool `yaml:"enabled"`
-	// The bot's token, such as 123456789:AbC...
-	Token Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
-	// The URL of your own Bot API server. Empty = Telegram.
-	APIURL string `yaml:"api_url"`
-	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
-	Limits TelegramLimits `yaml:"limits"`
-	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
-	Progress Progress `yaml:"progress" default:"compact"`
-	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
-	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
-	// shown. If the chat rejects files, the code is sent as messages.
-	LongCode LongCode `yaml:"long_code" default:"message"`
-	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
-	MaxMessages int `yaml:"max_messages" default:"10"`
-	// If sending the last message of an answer fails (server error, lost connection, gateway crash), it is unknown whether it
-	// arrived. resend = send it again after a pause, marked; it may appear twice. skip = don't send it again; the answer may be
-	// missing, and the log reports it.
-	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`
+// WithoutConnectors is c with every platform off.
+func (c Config) WithoutConnectors() Config {
+	c.Connectors = nil
+	return c
 }
 
-// TelegramLimits are request rates.
-type TelegramLimits struct {
-	// The minimum time between two edits of an answer in a private chat.
-	PrivateEdits time.Duration `yaml:"private_edits" default:"1.1s"`
-	// The minimum time between two edits of an answer in a group.
-	GroupEdits time.Duration `yaml:"group_edits" default:"3.5s"`
-	// Requests per minute and group, including its topics. A fifth is reserved for new messages and final edits.
-	GroupPerMinute int `yaml:"group_per_minute" default:"20"`
-	// Requests per second, over all chats.
-	PerSecond int `yaml:"per_second" default:"30"`
+func connectorPath(s sections.Section) string { return "connectors." + s.Name }
+
+// variable is the one in the default of a secret.
+var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
+
+func connectorToggle(s sections.Section) toggle {
+	t := toggle{name: s.Title, path: connectorPath(s), secret: s.Secret}
+	for _, e := range entries(reflect.ValueOf(s.Values).Elem()) {
+		switch enabled, ok := e.value.Interface().(*bool); {
+		case e.key == "enabled" && ok:
+			t.enabled = enabled
+		case e.key == s.Secret:
+			t.given = !e.value.IsZero()
+			if m := variable.FindStringSubmatch(e.fallback); m != nil {
+				t.variables = m[1]
+			}
+		}
+	}
+	return t
 }
+
+// check calls the checks of the platforms.
+func (all Connectors) check(d *decoder) {
+	for _, s := range all {
+		if c, ok := s.Values.(sections.Checker); ok {
+			c.Check(func(key, what, hint string) { d.reject(connectorPath(s)+"."+key, what, hint) })
+		}
+	}
+}
+
+// idForm is the form of one kind of id.
+func (all Connectors) idForm(name string, kind func(sections.Section) sections.ID, more ...string) form {
+	pattern, examples := all.ids(kind, more...)
+	hint := "write the platform and the id in quotes"
+	if len(examples) > 0 {
+		hint += ", such as " + strings.Join(examples[:min(2, len(examples))], " or ")
+	}
+	return form{text, name, hint, false, func(s string) (any, bool) { return s, regexp.MustCompile(pattern).MatchString(s) }}
+}
+
+// ids returns what matches one kind of id on any platform, and examples, the shortest first. A misspelled platform would
+// otherwise never match, without any notice.
+func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...string) (pattern string, examples []string) {
+	var patterns []string
+	for _, s := range all {
+		if id := kind(s); id.Pattern != "" {
+			patterns = append(patterns, s.Name+":"+id.Pattern)
+			examples = append(examples, strconv.Quote(s.Name+":"+id.Example))
+		}
+	}
+	slices.SortStableFunc(examples, func(a, b string) int { return cmp.Compare(len(a), len(b)) })
+	return oneOf(append(patterns, more...)), examples
+}
+
+// oneOf is a pattern for what matches one of patterns as a whole.
+func oneOf(patterns []string) string {
+	switch len(patterns) {
+	case 0:
+		return `^[^\s\S]$` // nothing
+	case 1:
+		return "^" + patterns[0] + "$"
+	}
+	return "^(" + strings.Join(patterns, "|") + ")$"
+}
+
+// local are the accounts that need no platform.
+const local = `(web|terminal):[!-~]{1,200}`

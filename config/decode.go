@@ -19,6 +19,7 @@ type mark struct {
 type decoder struct {
 	file     string
 	refs     resolver
+	config   *Config
 	marks    map[string]*mark
 	problems Problems
 
@@ -58,7 +59,7 @@ func (d *decoder) report(line, column int, path, message, hint string) {
 }
 
 func (d *decoder) decode(path string, n *node, into reflect.Value) {
-	form := formOf(into.Type())
+	form := d.config.Connectors.formOf(into.Type())
 	d.marks[path] = &mark{file: n.file, line: n.line, column: n.column, subject: form.subject(n)}
 	switch {
 	case n.kind == nothing:
@@ -81,24 +82,43 @@ func (d *decoder) mismatch(path string, n *node, form form) {
 }
 
 func (d *decoder) section(path string, n *node, into reflect.Value) {
-	given := d.fields(path, n, into.Type())
-	for i := range into.NumField() {
-		structField := into.Type().Field(i)
-		key := structField.Tag.Get("yaml")
-		if key == "-" {
-			continue
-		}
-		value, ok := given[key]
+	all := entries(into)
+	given := d.fields(path, n, all)
+	for _, e := range all {
+		value, ok := given[e.key]
 		if !ok {
-			value = &node{text: structField.Tag.Get("default")} // without a place: it is not in the file
+			value = &node{text: e.fallback} // without a place: it is not in the file
 		}
-		d.decode(join(path, key), value, into.Field(i))
+		d.decode(join(path, e.key), value, e.value)
 	}
 }
 
+// entry is one key of a section.
+type entry struct {
+	key, fallback string
+	value         reflect.Value
+}
+
+// entries returns the keys of a section, in order.
+func entries(section reflect.Value) (all []entry) {
+	if connectors, ok := section.Interface().(Connectors); ok {
+		for _, s := range connectors {
+			all = append(all, entry{s.Name, "", reflect.ValueOf(s.Values).Elem()})
+		}
+		return all
+	}
+	for i := range section.NumField() {
+		tag := section.Type().Field(i).Tag
+		if key := tag.Get("yaml"); key != "-" {
+			all = append(all, entry{key, tag.Get("default"), section.Field(i)})
+		}
+	}
+	return all
+}
+
 // fields returns the known keys of a section and reports the others.
-func (d *decoder) fields(path string, n *node, of reflect.Type) map[string]*node {
-	known := keysOf(of)
+func (d *decoder) fields(path string, n *node, all []entry) map[string]*node {
+	known := keysOf(all)
 	given := make(map[string]*node, len(n.fields))
 	lines := make(map[string]int, len(n.fields))
 	for _, f := range n.fields {
@@ -107,7 +127,7 @@ func (d *decoder) fields(path string, n *node, of reflect.Type) map[string]*node
 		case f.value.kind == strange && f.key == "":
 			d.report(f.line, f.column, path, "a key uses "+f.value.text+", which is not supported here", "write the key plainly")
 		case !slices.Contains(known, f.key):
-			d.report(f.line, f.column, join(path, shorten(f.key)), "is not a known key", suggest(f.key, known))
+			d.report(f.line, f.column, join(path, shorten(f.key)), "is not a known key", d.suggest(f.key, known))
 		case twice:
 			d.report(f.line, f.column, join(path, f.key), fmt.Sprintf("is a duplicate, first set in line %d", first), "keep one of the two")
 		default:

@@ -53,7 +53,7 @@ func TestCharacterReadsItsOwnFolderOnly(t *testing.T) {
 			character := `{"name": "Eliza", "knowledge": ["` + entry + `"]}`
 			write(t, dir, "config.yaml", text)
 			write(t, dir, "c/character.json", character)
-			got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil))
+			got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestOwnKnowledge(t *testing.T) {
 		"its config": {"agent: {knowledge: [config.yaml, key.txt]}\n", ""},
 	} {
 		write(t, dir, "config.yaml", c.text+key)
-		got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil))
+		got, err := Load(filepath.Join(dir, "config.yaml"), environment(nil), platforms...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestOwnKnowledge(t *testing.T) {
 // A character can't permit itself more.
 func TestRootsOfACharacter(t *testing.T) {
 	dir := characterDir(t, map[string]string{"c/c.yaml": "name: x\nknowledge_roots: [/]\nknowledge: [../a.txt]\n", "a.txt": "a"})
-	c, err := Parse("config.yaml", []byte("agent: {character: c/c.yaml}\n"), dir, environment(nil))
+	c, err := Parse("config.yaml", []byte("agent: {character: c/c.yaml}\n"), dir, environment(nil), platforms...)
 	if err != nil || texts(c) != "" || len(c.Warnings) != 2 || len(c.Agent.KnowledgeRoots) > 0 {
 		t.Errorf("%v, it reads %q, with the warnings %q", err, texts(c), c.Warnings)
 	}

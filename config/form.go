@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/internal/sections"
 )
 
 // form is how the values of one Go type are written in the file.
@@ -20,31 +21,34 @@ type form struct {
 	parse func(text string) (any, bool)
 }
 
-func formOf(t reflect.Type) form {
+// formOf returns the form of a type. The forms of ids depend on the platforms.
+func (all Connectors) formOf(t reflect.Type) form {
 	switch reflect.Zero(t).Interface().(type) {
 	case time.Duration:
 		return form{text, "a duration", "write a number with its unit, such as 90s, 15m or 1h", true, parsed(time.ParseDuration)}
 	case netip.Prefix:
 		return form{text, "a range of addresses", `write the first address and the length, such as "10.0.0.0/8" or "192.0.2.7/32"`, true, parseRange}
 	case Account:
-		return form{text, "an account id", `write the platform and the id in quotes, such as "telegram:123456789" or "discord:80351110224678912"`, false, parseAccount}
+		return all.idForm("an account id", func(s sections.Section) sections.ID { return s.Account }, local)
 	case Chat:
-		return form{text, "a group or channel", `write the platform and the id in quotes, such as "telegram:-1001234567890" or "discord:80351110224678912"`, false, parseChat}
+		return all.idForm("a group or channel", func(s sections.Section) sections.ID { return s.Chat })
 	case World:
-		return form{text, "a server", `write the platform and the id in quotes, such as "discord:80351110224678912"`, false, parseMember}
+		return all.idForm("a server", func(s sections.Section) sections.ID { return s.World })
 	case Role:
-		return form{text, "a role", `write the platform and the id in quotes, such as "discord:80351110224678912"`, false, parseMember}
+		return all.idForm("a role", func(s sections.Section) sections.ID { return s.Role })
+	case Connectors:
+		return sectionForm()
 	}
 	if e, ok := reflect.Zero(t).Interface().(enum); ok && t.Kind() != reflect.Pointer {
-		return enumForm(e.words())
+		return enumForm(e.Words())
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		f := formOf(t.Elem())
+		f := all.formOf(t.Elem())
 		f.name, f.hint = strings.Replace(f.name, " or ", ", ", 1)+" or auto", f.hint+", or auto"
 		return f
 	case reflect.Struct:
-		return form{kind: section, name: "a section", hint: "write its keys below it, each indented by two spaces"}
+		return sectionForm()
 	case reflect.Slice:
 		return form{kind: list, name: "a list", hint: `write it in brackets, such as ["a", "b"], or [] for an empty one`}
 	case reflect.Bool:
@@ -104,25 +108,8 @@ func parseRange(text string) (any, bool) {
 	return prefix, err == nil && prefix == prefix.Masked()
 }
 
-// accountID matches the ids of each platform. A misspelled platform would
-// otherwise never match, without any notice.
-var accountID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-?[0-9]{1,20}|(web|terminal):[!-~]{1,200})$`)
-
-func parseAccount(text string) (any, bool) {
-	return text, accountID.MatchString(text)
-}
-
-var chatID = regexp.MustCompile(`^(discord:[0-9]{1,20}|telegram:-[0-9]{1,20})$`)
-
-func parseChat(text string) (any, bool) {
-	return text, chatID.MatchString(text)
-}
-
-// memberID is that of a server or a role: only one platform has them.
-var memberID = regexp.MustCompile(`^discord:[0-9]{1,20}$`)
-
-func parseMember(text string) (any, bool) {
-	return text, memberID.MatchString(text)
+func sectionForm() form {
+	return form{kind: section, name: "a section", hint: "write its keys below it, each indented by two spaces"}
 }
 
 func enumForm(words []string) form {

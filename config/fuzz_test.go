@@ -26,7 +26,7 @@ func FuzzParse(f *testing.F) {
 	getenv := func(string) (string, bool) { return secret, true }
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, err := Parse("config.yaml", data, dir, getenv)
+		_, err := Parse("config.yaml", data, dir, getenv, platforms...)
 		if err == nil {
 			return
 		}

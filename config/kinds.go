@@ -1,7 +1,7 @@
 package config
 
 // enum is a word out of a closed list.
-type enum interface{ words() []string }
+type enum interface{ Words() []string }
 
 // TurnRule says what a new message does to an answer that is being written.
 type TurnRule string
@@ -13,7 +13,7 @@ const (
 	Collect   TurnRule = "collect"   // all that wait get one answer together
 )
 
-func (TurnRule) words() []string {
+func (TurnRule) Words() []string {
 	return []string{string(Supersede), string(Queue), string(Collect)}
 }
 
@@ -26,43 +26,7 @@ const (
 	Remember EditRule = "remember" // only what is remembered changes
 )
 
-func (EditRule) words() []string { return []string{string(Revise), string(Remember)} }
-
-// Progress says how much people see of the calls of actions.
-type Progress string
-
-// How much people see of calls.
-const (
-	ProgressOff     Progress = "off"
-	ProgressCompact Progress = "compact" // while the answer is being written
-	ProgressFull    Progress = "full"    // and afterwards
-)
-
-func (Progress) words() []string {
-	return []string{string(ProgressOff), string(ProgressCompact), string(ProgressFull)}
-}
-
-// LongCode says where very long code goes.
-type LongCode string
-
-// The places for very long code.
-const (
-	LongCodeMessage LongCode = "message"
-	LongCodeFile    LongCode = "file"
-)
-
-func (LongCode) words() []string { return []string{string(LongCodeMessage), string(LongCodeFile)} }
-
-// Ambiguous is what to do with the last message of an answer when it is unknown whether it arrived.
-type Ambiguous string
-
-// What becomes of such a message.
-const (
-	AmbiguousResend Ambiguous = "resend" // it is sent once more, marked
-	AmbiguousSkip   Ambiguous = "skip"   // it is not sent again
-)
-
-func (Ambiguous) words() []string { return []string{string(AmbiguousResend), string(AmbiguousSkip)} }
+func (EditRule) Words() []string { return []string{string(Revise), string(Remember)} }
 
 // Generation says in which form a model answers.
 type Generation string
@@ -73,7 +37,7 @@ const (
 	GenerateXML    Generation = "xml"    // text with tags around its parts
 )
 
-func (Generation) words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
+func (Generation) Words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
 
 // DirectAccess says who is answered in direct chats.
 type DirectAccess string
@@ -86,7 +50,7 @@ const (
 	DirectOff       DirectAccess = "off"
 )
 
-func (DirectAccess) words() []string {
+func (DirectAccess) Words() []string {
 	return []string{string(DirectPairing), string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
 }
 
@@ -100,7 +64,7 @@ const (
 	GroupOff         GroupAccess = "off"
 )
 
-func (GroupAccess) words() []string {
+func (GroupAccess) Words() []string {
 	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
 }
 
@@ -113,7 +77,7 @@ const (
 	BotsMention BotAccess = "mention"
 )
 
-func (BotAccess) words() []string { return []string{string(BotsOff), string(BotsMention)} }
+func (BotAccess) Words() []string { return []string{string(BotsOff), string(BotsMention)} }
 
 // Provider names who runs a model.
 type Provider string
@@ -125,14 +89,14 @@ const (
 	ProviderDemo   Provider = "demo" // built in, answers without a model
 )
 
-func (Provider) words() []string {
+func (Provider) Words() []string {
 	return []string{string(ProviderAuto), string(ProviderOpenAI), string(ProviderDemo)}
 }
 
 // LogLevel is the least important kind of line that is written.
 type LogLevel string
 
-func (LogLevel) words() []string { return []string{"debug", "info", "warn", "error"} }
+func (LogLevel) Words() []string { return []string{"debug", "info", "warn", "error"} }
 
 // LogFormat is how log lines look.
 type LogFormat string
@@ -144,7 +108,7 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-func (LogFormat) words() []string {
+func (LogFormat) Words() []string {
 	return []string{string(LogAuto), string(LogText), string(LogJSON)}
 }
 

@@ -28,7 +28,7 @@ var exact = cmp.Options{cmpopts.EquateComparable(), cmp.Comparer(func(a, b Secre
 
 func parse(t *testing.T, yaml string, variables map[string]string) Config {
 	t.Helper()
-	c, err := Parse("config.yaml", []byte(yaml), t.TempDir(), environment(variables))
+	c, err := Parse("config.yaml", []byte(yaml), t.TempDir(), environment(variables), platforms...)
 	if err != nil {
 		t.Fatalf("Parse: %v", err)
 	}
@@ -50,11 +50,11 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 	}
 	for name, variables := range environments {
 		t.Run(name, func(t *testing.T) {
-			fromFile, err := Load("../config.yaml", environment(variables))
+			fromFile, err := Load("../config.yaml", environment(variables), platforms...)
 			if err != nil {
 				t.Fatalf("Load: %v", err)
 			}
-			inCode, err := Default(environment(variables))
+			inCode, err := Default(environment(variables), platforms...)
 			if err != nil {
 				t.Fatalf("Default: %v", err)
 			}
@@ -66,7 +66,7 @@ func TestDeliveredFileEqualsDefault(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	c, err := Default(environment(nil))
+	c, err := Default(environment(nil), platforms...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestDefaults(t *testing.T) {
 		c.Shared != "inmem:" || c.Store != "sqlite:parley.db" || c.Providers.OpenAI.BaseURL != "" {
 		t.Errorf("unexpected defaults: %+v", c)
 	}
-	withKey, err := Default(environment(map[string]string{"OPENAI_API_KEY": "k"}))
+	withKey, err := Default(environment(map[string]string{"OPENAI_API_KEY": "k"}), platforms...)
 	if err != nil || withKey.Providers.OpenAI.BaseURL != "https://api.openai.com/v1" {
 		t.Errorf("with a key: base_url %q, error %v", withKey.Providers.OpenAI.BaseURL, err)
 	}
@@ -124,7 +124,7 @@ log: {level: debug}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)
 	}
-	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || c.TelegramOn() || c.Turns.Direct != Collect {
+	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || len(c.ConnectorsOn()) > 0 || c.Turns.Direct != Collect {
 		t.Errorf("others: %+v", c)
 	}
 	if c.Turns.Group != Queue {
@@ -133,7 +133,7 @@ log: {level: debug}
 }
 
 func TestEmptyFileIsTheDefault(t *testing.T) {
-	want, _ := Default(environment(nil))
+	want, _ := Default(environment(nil), platforms...)
 	for _, empty := range []string{"", "\n", "# only a comment\n", "---\n", "\ufeff# with a byte order mark\n", "{}"} {
 		if diff := cmp.Diff(want, parse(t, empty, nil), exact); diff != "" {
 			t.Errorf("%q: %s", empty, diff)
@@ -142,7 +142,7 @@ func TestEmptyFileIsTheDefault(t *testing.T) {
 }
 
 func TestLoadSaysWhichFileIsMissing(t *testing.T) {
-	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"), environment(nil))
+	_, err := Load(filepath.Join(t.TempDir(), "absent.yaml"), environment(nil), platforms...)
 	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "absent.yaml") {
 		t.Errorf("error %v", err)
 	}
@@ -167,7 +167,7 @@ func TestErrorsReadWell(t *testing.T) {
 			if !strings.Contains(string(data), "TELEGRAM_TOKEN") {
 				values = map[string]string{"SECRET": secret, "EMPTY": "", "WORD": secret}
 			}
-			_, err = Parse("config.yaml", data, "testdata", environment(values))
+			_, err = Parse("config.yaml", data, "testdata", environment(values), platforms...)
 			if _, ok := errors.AsType[Problems](err); !ok {
 				t.Fatalf("error %v is not Problems", err)
 			}
@@ -196,7 +196,7 @@ func compareGolden(t *testing.T, file, got string) {
 }
 
 func TestProblemsCanBeTakenApart(t *testing.T) {
-	_, err := Parse("f.yaml", []byte("log:\n  level: loud\nweb:\n  public: 3\n"), "", environment(nil))
+	_, err := Parse("f.yaml", []byte("log:\n  level: loud\nweb:\n  public: 3\n"), "", environment(nil), platforms...)
 	problem, ok := errors.AsType[Problem](err)
 	if !ok || problem.File != "f.yaml" || problem.Line != 2 || problem.Column != 10 || problem.Key != "log.level" {
 		t.Errorf("first problem: %+v", problem)

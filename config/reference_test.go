@@ -2,6 +2,8 @@ package config
 
 import (
 	"os"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,7 +87,7 @@ owner: ["${env:ME}"]
 		c.Web.TrustedProxies[0].Bits() != 8 || c.Web.Limits.MessagesPerMinute != 7 {
 		t.Errorf("web: %+v", c.Web)
 	}
-	if *c.Models.Large.Temperature != 0.5 || *c.Connectors.Telegram.Enabled || c.Connectors.Discord.Enabled != nil ||
+	if *c.Models.Large.Temperature != 0.5 || *Section[telegram.Config](c.Connectors).Enabled || Section[discord.Config](c.Connectors).Enabled != nil ||
 		c.Turns.Idle != 3*time.Second || c.Turns.Direct != Queue || c.Owner[0] != "discord:1" {
 		t.Errorf("others: %+v", c)
 	}

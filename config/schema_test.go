@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/invopop/jsonschema"
+
+	"parley/internal/sections"
 )
 
 // Patterns of the values that are text in the file but not any text.
@@ -36,14 +38,16 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	case netip.Prefix:
 		return orReference(&jsonschema.Schema{Type: "string", Pattern: prefixPattern})
 	case Account:
-		return orReference(&jsonschema.Schema{Type: "string", Pattern: accountID.String()})
+		return idSchema(func(s sections.Section) sections.ID { return s.Account }, local)
 	case Chat:
-		return orReference(&jsonschema.Schema{Type: "string", Pattern: chatID.String()})
-	case World, Role:
-		return orReference(&jsonschema.Schema{Type: "string", Pattern: memberID.String()})
+		return idSchema(func(s sections.Section) sections.ID { return s.Chat })
+	case World:
+		return idSchema(func(s sections.Section) sections.ID { return s.World })
+	case Role:
+		return idSchema(func(s sections.Section) sections.ID { return s.Role })
 	case enum:
 		var words []any
-		for _, word := range zero.words() {
+		for _, word := range zero.Words() {
 			words = append(words, word)
 		}
 		return orReference(&jsonschema.Schema{Type: "string", Enum: words})
@@ -61,16 +65,34 @@ func schemaOf(t reflect.Type) *jsonschema.Schema {
 	return nil
 }
 
+func idSchema(kind func(sections.Section) sections.ID, more ...string) *jsonschema.Schema {
+	pattern, _ := Connectors(platforms).ids(kind, more...)
+	return orReference(&jsonschema.Schema{Type: "string", Pattern: pattern})
+}
+
 // generate builds the schema from the structs, their tags and their comments.
 func generate(t *testing.T) []byte {
 	t.Helper()
 	r := jsonschema.Reflector{FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true, Mapper: schemaOf}
-	if err := r.AddGoComments("parley/config", ".", jsonschema.WithFullComment()); err != nil {
-		t.Fatal(err)
+	comments := func(dir string) {
+		if err := r.AddGoComments("parley/config", dir, jsonschema.WithFullComment()); err != nil {
+			t.Fatal(err)
+		}
 	}
+	comments(".")
 	schema := r.Reflect(Config{})
+	connectors, _ := schema.Properties.Get("connectors")
+	connectors.Type, connectors.Items = "object", nil
+	connectors.Properties, connectors.AdditionalProperties = jsonschema.NewProperties(), jsonschema.FalseSchema
+	for _, s := range platforms {
+		of := reflect.TypeOf(s.Values).Elem()
+		comments("../" + strings.TrimPrefix(of.PkgPath(), "parley/"))
+		property := r.ReflectFromType(of)
+		property.Version, property.Description = "", s.About
+		connectors.Properties.Set(s.Name, property)
+	}
 	schema.Title = "The configuration of Parley"
-	complete(schema, reflect.TypeFor[Config]())
+	complete(schema, reflect.ValueOf(Config{Connectors: fresh(platforms)}))
 	out, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -79,40 +101,36 @@ func generate(t *testing.T) []byte {
 }
 
 // complete adds what the reflector does not know: defaults, and auto for what may be absent.
-func complete(schema *jsonschema.Schema, of reflect.Type) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		if field.Tag.Get("yaml") == "-" {
-			continue
-		}
-		property, _ := schema.Properties.Get(field.Tag.Get("yaml"))
-		form := formOf(field.Type)
+func complete(schema *jsonschema.Schema, of reflect.Value) {
+	for _, e := range entries(of) {
+		property, _ := schema.Properties.Get(e.key)
+		of := e.value.Type()
+		form := Connectors(platforms).formOf(of)
 		switch {
 		case form.kind == section:
-			complete(property, field.Type)
+			complete(property, e.value)
 		case form.kind == list:
 			property.Default = []any{}
-			if field.Type.Elem().Kind() == reflect.Struct && formOf(field.Type.Elem()).kind == section {
-				complete(property.Items, field.Type.Elem())
+			if item := of.Elem(); Connectors(platforms).formOf(item).kind == section {
+				complete(property.Items, reflect.Zero(item))
 			}
-		case field.Type.Kind() == reflect.Pointer:
+		case of.Kind() == reflect.Pointer:
 			property.AnyOf = append(property.AnyOf, &jsonschema.Schema{Type: "string", Enum: []any{"auto"}})
 			property.Default = "auto"
 		default:
-			property.Default = defaultOf(field, form)
+			property.Default = defaultOf(e, form)
 		}
 	}
 }
 
-func defaultOf(field reflect.StructField, form form) any {
-	written := field.Tag.Get("default")
-	if written == "" {
-		return reflect.Zero(field.Type).Interface()
+func defaultOf(e entry, form form) any {
+	if e.fallback == "" {
+		return reflect.Zero(e.value.Type()).Interface()
 	}
 	if form.kind == text {
-		return written
+		return e.fallback
 	}
-	value, _ := form.parse(written)
+	value, _ := form.parse(e.fallback)
 	return value
 }
 
@@ -199,7 +217,7 @@ func TestSchemaAgreesWithParse(t *testing.T) {
 	variables := environment(map[string]string{"T": "true"})
 	for _, test := range tests {
 		wrong := violations(t, schema, test.document)
-		_, err := Parse("", []byte(test.document), "", variables)
+		_, err := Parse("", []byte(test.document), "", variables, platforms...)
 		if (len(wrong) == 0) != test.valid || (err == nil) != test.valid {
 			t.Errorf("%s: valid %v, schema says %q, Parse says %v", test.document, test.valid, wrong, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"parley/connectors/discord"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	c := parse(t, "shared: redis://user:${env:S}@cache:6379/0\n", map[string]string{
 		"S": secret, "DISCORD_TOKEN": secret, "OPENAI_API_KEY": secret, "TELEGRAM_TOKEN": "1:hunter2correcthorse",
 	})
-	token := c.Connectors.Discord.Token
+	token := Section[discord.Config](c.Connectors).Token
 	values := map[string]any{
 		"Secret": token, "pointer": &token, "DSN": c.Shared, "Config": c, "Off": c.Off(),
 		"slice": []Secret{token}, "struct": struct{ T Secret }{token}, "map": map[string]DSN{"k": c.Shared},

@@ -34,28 +34,16 @@ func openAISection(c Config) toggle {
 		o.Enabled, o.APIKey != "" || o.BaseURL != ""}
 }
 
-func discordSection(c Config) toggle {
-	s := c.Connectors.Discord
-	return toggle{"Discord", "connectors.discord", "token", "DISCORD_TOKEN", "", s.Enabled, s.Token != ""}
-}
-
-func telegramSection(c Config) toggle {
-	s := c.Connectors.Telegram
-	return toggle{"Telegram", "connectors.telegram", "token", "TELEGRAM_TOKEN", "", s.Enabled, s.Token != ""}
-}
-
 func (c Config) sections() []toggle {
-	return []toggle{openAISection(c), discordSection(c), telegramSection(c)}
+	all := []toggle{openAISection(c)}
+	for _, s := range c.Connectors {
+		all = append(all, connectorToggle(s))
+	}
+	return all
 }
 
 // OpenAIOn reports whether the OpenAI provider has a key or a server and is not turned off.
 func (c Config) OpenAIOn() bool { return openAISection(c).on() }
-
-// DiscordOn reports whether Discord has a token and is not turned off.
-func (c Config) DiscordOn() bool { return discordSection(c).on() }
-
-// TelegramOn reports whether Telegram has a token and is not turned off.
-func (c Config) TelegramOn() bool { return telegramSection(c).on() }
 
 // LargeProvider returns who runs the large model: ProviderOpenAI or ProviderDemo, never ProviderAuto.
 func (c Config) LargeProvider() Provider {

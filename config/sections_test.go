@@ -26,7 +26,11 @@ func TestSectionsAreOnWhenTheyHaveWhatTheyNeed(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			c := parse(t, test.yaml, test.variables)
-			for name, on := range map[string]bool{discord: c.DiscordOn(), telegram: c.TelegramOn(), openai: c.OpenAIOn()} {
+			connected := map[string]bool{openai: c.OpenAIOn(), discord: false, telegram: false}
+			for _, s := range c.ConnectorsOn() {
+				connected[s.Title] = true
+			}
+			for name, on := range connected {
 				if on != slices.Contains(test.on, name) {
 					t.Errorf("%s is on: %v", name, on)
 				}

@@ -6,19 +6,17 @@ import (
 	"strings"
 )
 
-// keysOf returns the keys of a section in the order of the struct.
-func keysOf(t reflect.Type) []string {
-	var keys []string
-	for i := range t.NumField() {
-		if key := t.Field(i).Tag.Get("yaml"); key != "-" {
-			keys = append(keys, key)
-		}
+// keysOf returns the keys of entries.
+func keysOf(all []entry) []string {
+	keys := make([]string, len(all))
+	for i, e := range all {
+		keys[i] = e.key
 	}
 	return keys
 }
 
 // suggest names the known key that was probably meant, the section where the key belongs, or all known keys.
-func suggest(key string, known []string) string {
+func (d *decoder) suggest(key string, known []string) string {
 	best, distance := "", 3
 	key = strings.ToLower(shorten(key))
 	for _, candidate := range known {
@@ -29,25 +27,20 @@ func suggest(key string, known []string) string {
 	if best != "" {
 		return fmt.Sprintf("did you mean %s?", best)
 	}
-	if places := placesOf(key, "", reflect.TypeFor[Config]()); len(places) == 1 {
+	if places := d.placesOf(key, "", reflect.ValueOf(d.config).Elem()); len(places) == 1 {
 		return "it belongs in another section: write it as " + places[0]
 	}
 	return "known keys: " + strings.Join(known, ", ")
 }
 
-// placesOf returns the paths of every key of that name in t and the sections below it.
-func placesOf(key, path string, t reflect.Type) (all []string) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Tag.Get("yaml")
-		if name == "-" {
-			continue
+// placesOf returns the paths of every key of that name in a section and the sections below it.
+func (d *decoder) placesOf(key, path string, in reflect.Value) (all []string) {
+	for _, e := range entries(in) {
+		if e.key == key {
+			all = append(all, join(path, e.key))
 		}
-		if name == key {
-			all = append(all, join(path, name))
-		}
-		if formOf(f.Type).kind == section {
-			all = append(all, placesOf(key, join(path, name), f.Type)...)
+		if d.config.Connectors.formOf(e.value.Type()).kind == section {
+			all = append(all, d.placesOf(key, join(path, e.key), e.value)...)
 		}
 	}
 	return all

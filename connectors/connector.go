@@ -71,8 +71,19 @@ func (f Fatal) Unwrap() error { return f.Err }
 // Deps is what every connector is given.
 type Deps struct {
 	Log *slog.Logger
-	// Dial opens connections to the platform.
+	// Dial opens connections to the platform. Nil is the system's way, with the environment's proxy.
 	Dial Dialer
+	// Memo keeps the connector's state. Nil keeps nothing.
+	Memo StateStore
+}
+
+// Settings are the values of a platform's section of the configuration ([sections.Section]), once they were read and
+// checked.
+type Settings interface {
+	// Connect makes the connector, which talks to nobody before it runs.
+	Connect(d Deps) Connector
+	// Budgets are the budgets of the connector's scopes, by kind.
+	Budgets() map[string]progressive.Budget
 }
 
 // Dialer is the form of net.Dialer.DialContext.

@@ -18,6 +18,9 @@ const (
 	Full    Progress = "full"    // and then too
 )
 
+// Words returns the words of the configuration.
+func (Progress) Words() []string { return []string{string(Off), string(Compact), string(Full)} }
+
 const mostLines = 8 // about calls while the answer is being written: the newest
 
 // Lines are the lines about the calls of v that people see, oldest first.

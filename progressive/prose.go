@@ -17,6 +17,9 @@ const (
 	InFile     LongCode = "file"    // below the answer, with a line in place of the code
 )
 
+// Words returns the words of the configuration.
+func (LongCode) Words() []string { return []string{string(InMessages), string(InFile)} }
+
 // MarkdownOptions is how a platform shows answers.
 type MarkdownOptions struct {
 	Dialect  markdown.Dialect

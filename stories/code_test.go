@@ -9,14 +9,16 @@ import (
 	"parley/config"
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	. "parley/models/modelfake"
 	"parley/progressive"
 )
 
 // codeIn says where long code goes.
-func codeIn(where config.LongCode) func(*config.Config) {
+func codeIn(where progressive.LongCode) func(*config.Config) {
 	return func(cfg *config.Config) {
-		cfg.Connectors.Discord.LongCode, cfg.Connectors.Telegram.LongCode = where, where
+		config.Section[discord.Config](cfg.Connectors).LongCode, config.Section[telegram.Config](cfg.Connectors).LongCode = where, where
 	}
 }
 
@@ -81,7 +83,7 @@ func (c *chatStory) wantInMessages(in Place, n, files int) {
 // ST-11, ST-18: by policy, code of many messages is a file below the answer; its beginning is read while it is written, in one
 // message, and how long it is.
 func TestChatLongCode(t *testing.T) {
-	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
 		for _, in := range []Place{c.ada, c.group} {
 			c.model.Queue(Script{Pace(10 * time.Millisecond), Text(answerWithCode(200), ByWord), Pause(time.Minute)})
 			c.Mention(Ada, in, "Write it")
@@ -100,7 +102,7 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 	for _, above := range []int{1, 15} { // lines of 80 characters
 		for _, lines := range []int{20, 48, 52, 97, 104, 250} {
 			t.Run(fmt.Sprintf("%d lines below %d", lines, above), func(t *testing.T) {
-				onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+				onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
 					c.model.Queue(Script{Pace(20 * time.Millisecond), Text(strings.Repeat(program(1)+"\n", above)+answerWithCode(lines), ByWord)})
 					c.Say(Ada, c.ada, "Write it")
 					c.rest()
@@ -122,9 +124,9 @@ func TestChatLongCodeDeletesNothing(t *testing.T) {
 // What is asked for by default, and code of two messages, stands in messages.
 func TestChatLongCodeInMessages(t *testing.T) {
 	for name, play := range map[string]struct {
-		where config.LongCode
+		where progressive.LongCode
 		lines int
-	}{"by default": {"", 200}, "not long enough": {config.LongCodeFile, 30}} {
+	}{"by default": {"", 200}, "not long enough": {progressive.InFile, 30}} {
 		t.Run(name, func(t *testing.T) {
 			edit := codeIn(play.where)
 			if play.where == "" {
@@ -151,7 +153,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 		"a slow file": {Delay: 5 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+			onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
 				c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
 				c.Say(Ada, c.ada, "Write it")
 				c.read(c.ada, "Run it twice.")
@@ -176,7 +178,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 func TestChatLongCodeAnew(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		c.shutdown()
-		codeIn(config.LongCodeFile)(&c.cfg)
+		codeIn(progressive.InFile)(&c.cfg)
 		c.start()
 		c.pass(10 * time.Second)
 		c.model.Queue(Script{Text(answerWithCode(200))}, Script{Text(answerWithCode(150))}, Script{Text("It is short now.")})
@@ -197,7 +199,7 @@ func TestChatLongCodeAnew(t *testing.T) {
 
 // I6: a process that dies before it has posted the file leaves that to the next one.
 func TestChatLongCodeAfterCrash(t *testing.T) {
-	onEach(t, codeIn(config.LongCodeFile), func(c *chatStory) {
+	onEach(t, codeIn(progressive.InFile), func(c *chatStory) {
 		c.model.Queue(Script{Text(answerWithCode(200)), Pause(30 * time.Second)})
 		c.Say(Ada, c.ada, "Write it")
 		c.read(c.ada, "Run it twice.")

@@ -9,6 +9,8 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	. "parley/models/modelfake"
 )
 
@@ -19,7 +21,7 @@ type outlay struct{ requests, allocations, bytes float64 }
 func TestLongAnswersInChats(t *testing.T) {
 	const short, long = 5_000, 50_000
 	uncapped := func(cfg *config.Config) {
-		cfg.Connectors.Discord.MaxMessages, cfg.Connectors.Telegram.MaxMessages = 0, 0
+		config.Section[discord.Config](cfg.Connectors).MaxMessages, config.Section[telegram.Config](cfg.Connectors).MaxMessages = 0, 0
 	}
 	onEach(t, uncapped, func(c *chatStory) {
 		c.grow(short) // what is made once

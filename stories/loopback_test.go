@@ -59,7 +59,7 @@ func TestLoopback(t *testing.T) {
 			provider := httptest.NewServer(model)
 			defer provider.Close()
 
-			cfg, err := config.Default(func(string) (string, bool) { return "", false })
+			cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 			must(err)
 			cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = provider.URL+"/v1", secretKey
 			cfg.Store, cfg.Web.Listen = config.DSN("sqlite:"+filepath.Join(t.TempDir(), "parley.db")), "127.0.0.1:0"

@@ -8,6 +8,7 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -347,7 +348,9 @@ func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
 
 // ST-27, connectors.telegram.ambiguous: skip. A last word of unknown fate is not sent again, and the log says so.
 func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
-	skip := func(cfg *config.Config) { cfg.Connectors.Telegram.Ambiguous = config.AmbiguousSkip }
+	skip := func(cfg *config.Config) {
+		config.Section[telegram.Config](cfg.Connectors).Ambiguous = telegram.AmbiguousSkip
+	}
 	for name, f := range map[string]Fault{
 		"done":     {Op: progressive.Post, BadGateway: true, Lost: true},
 		"not done": {Op: progressive.Post, BadGateway: true},

@@ -11,6 +11,8 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -67,21 +69,21 @@ func steps(m Line) (texts []string) {
 func TestProgressInChat(t *testing.T) {
 	const asks, runs, ran = "⏳ play music: so what", "⚙️ play music: so what", "✅ play music: so what → playing"
 	ended := paragraphs(letMe, playing, enjoy)
-	for progress, want := range map[config.Progress][]string{
-		config.ProgressOff:     {letMe, paragraphs(letMe, settling), paragraphs(letMe, playing), ended},
-		config.ProgressCompact: {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended},
-		config.ProgressFull:    {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended + "\n\n" + ran},
+	for progress, want := range map[progressive.Progress][]string{
+		progressive.Off:     {letMe, paragraphs(letMe, settling), paragraphs(letMe, playing), ended},
+		progressive.Compact: {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended},
+		progressive.Full:    {letMe, paragraphs(letMe, settling, runs), paragraphs(letMe, playing, ran), ended + "\n\n" + ran},
 	} {
 		passing := []string{ // what one reads or not: the next comes at the same moment
 			paragraphs(letMe, "⏳ play music"), paragraphs(letMe, asks), paragraphs(letMe, runs), paragraphs(letMe, playing, runs), ended + "\n\n" + ran,
 		}
-		if progress == config.ProgressOff {
+		if progress == progressive.Off {
 			passing = nil
 		}
 		t.Run(string(progress), func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
-				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = progress, progress
+				config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progress, progress
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("so what")...)
@@ -217,7 +219,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
-				cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff // else it is found out sooner
+				config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off // else it is found out sooner
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("endless")[0])

@@ -24,7 +24,7 @@ import (
 // real runs a gateway on real sockets and a real clock, and returns its address.
 func real(t *testing.T, edit func(*config.Config)) string {
 	t.Helper()
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/models/modelfake"
@@ -39,7 +41,7 @@ func sites() []site {
 			world: func() (World, error) { return telegramworld.New() },
 			use: func(c *config.Config, w World, url string) string {
 				token := w.(*telegramworld.World).Fake.Token()
-				c.Connectors.Telegram.Token, c.Connectors.Telegram.APIURL = config.Secret(token), url
+				config.Section[telegram.Config](c.Connectors).Token, config.Section[telegram.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
 		},
@@ -48,7 +50,7 @@ func sites() []site {
 			world: func() (World, error) { return discordworld.New() },
 			use: func(c *config.Config, w World, url string) string {
 				token := w.(*discordworld.World).Fake.Token()
-				c.Connectors.Discord.Token, c.Connectors.Discord.APIURL = config.Secret(token), url
+				config.Section[discord.Config](c.Connectors).Token, config.Section[discord.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
 		},

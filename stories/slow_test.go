@@ -8,6 +8,9 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
+	"parley/progressive"
 )
 
 const once = "🔁 The server of “so what” is not responding; trying again…"
@@ -29,7 +32,7 @@ func (s *story) slowMusic() {
 func TestSlowServerInChat(t *testing.T) {
 	onEach(t, func(cfg *config.Config) {
 		withMusic(cfg)
-		cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff
+		config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
 	}, func(c *chatStory) {
 		c.slowMusic()
 		c.Say(Ada, c.ada, "Play something")

@@ -89,7 +89,7 @@ func tellIn(t *testing.T, prepare, play func(*story)) {
 		s := &story{T: t, net: sim.NewNet(), accepted: map[chat.MemoryID]chat.RoomID{}, answers: map[chat.MemoryID]chat.RunID{}}
 		s.model = modelfake.New(modelfake.Options{Key: secretKey})
 		stopModel := s.model.Serve(s.listen(modelAt))
-		cfg, err := config.Default(func(string) (string, bool) { return "", false })
+		cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 		s.must(err)
 		cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = "http://model.test/v1", secretKey
 		cfg.Models.Large.Model = modelfake.DefaultModel

@@ -12,7 +12,10 @@ import (
 
 	"parley/config"
 	. "parley/connectors/connectortest"
+	"parley/connectors/discord"
+	"parley/connectors/telegram"
 	. "parley/models/modelfake"
+	"parley/progressive"
 )
 
 const (
@@ -34,7 +37,7 @@ func album(t *testing.T) func(*config.Config) {
 	}
 	return func(cfg *config.Config) {
 		cfg.Plugins.Player.Folder = folder
-		cfg.Connectors.Discord.Progress, cfg.Connectors.Telegram.Progress = config.ProgressOff, config.ProgressOff
+		config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
 	}
 }
 

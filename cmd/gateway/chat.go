@@ -57,9 +57,7 @@ func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, e
 	if c.URL != "" {
 		return strings.TrimSuffix(c.URL, "/"), nothing, nil
 	}
-	off := false
-	cfg.Connectors.Discord.Enabled, cfg.Connectors.Telegram.Enabled = &off, &off
-	g, err := parley.New(cfg, parley.Env{Log: quiet(cfg.Log), Listen: listenSomewhere})
+	g, err := parley.New(cfg.WithoutConnectors(), parley.Env{Log: quiet(cfg.Log), Listen: listenSomewhere})
 	switch {
 	case errors.Is(err, parley.ErrRunning):
 		if url, ok := local.URL(cfg); ok {

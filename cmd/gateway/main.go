@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
 
+	"parley"
 	"parley/config"
 )
 
@@ -85,12 +86,12 @@ func interruptible() (context.Context, context.CancelFunc) {
 // load reads the configuration and says where it came from.
 func (c *cli) load() (config.Config, string, error) {
 	if c.Config != "" {
-		cfg, err := config.Load(c.Config, os.LookupEnv)
+		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
 		return cfg, c.Config, err
 	}
-	cfg, err := config.Load(defaultFile, os.LookupEnv)
+	cfg, err := parley.LoadConfig(defaultFile, os.LookupEnv)
 	if errors.Is(err, fs.ErrNotExist) {
-		cfg, err = config.Default(os.LookupEnv)
+		cfg, err = parley.DefaultConfig(os.LookupEnv)
 		return cfg, "the defaults", err
 	}
 	return cfg, defaultFile, err

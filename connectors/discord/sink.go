@@ -31,13 +31,6 @@ const (
 	botScope     = "discord.bot"           // everything
 )
 
-// Limits are how much is sent. Discord publishes only the bot's limit, 50 a second (DR-02); a channel's is what users
-// report. What its replies say goes over both.
-type Limits struct {
-	Edits     time.Duration // between two edits in a channel; of everything there, five in five times as long
-	PerSecond int           // everything everywhere
-}
-
 // DefaultLimits stay below what leads to refusals, as far as is known.
 func DefaultLimits() Limits { return Limits{Edits: 1200 * time.Millisecond, PerSecond: 45} }
 

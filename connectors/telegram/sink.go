@@ -48,14 +48,6 @@ const (
 	botScope     = "telegram.bot"           // all requests
 )
 
-// Limits are the request rates that the connector keeps to. Telegram publishes no exact numbers.
-type Limits struct {
-	PrivateEdits   time.Duration // between two edits in a private chat
-	GroupEdits     time.Duration // between two edits in a group or channel
-	GroupPerMinute int           // all requests in a group
-	PerSecond      int           // all requests of the bot
-}
-
 // DefaultLimits returns rates below those known to be refused.
 func DefaultLimits() Limits {
 	return Limits{PrivateEdits: 1100 * time.Millisecond, GroupEdits: 3500 * time.Millisecond, GroupPerMinute: 20, PerSecond: 30}

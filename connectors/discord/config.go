@@ -1,0 +1,84 @@
+package discord
+
+import (
+	"regexp"
+	"time"
+
+	"parley/connectors"
+	"parley/internal/sections"
+	"parley/progressive"
+)
+
+// Section describes connectors.discord.
+func Section() sections.Section {
+	snowflake := sections.ID{Pattern: `[0-9]{1,20}`, Example: "80351110224678912"}
+	return sections.Section{
+		Name: Name, Title: "Discord", Secret: "token", Values: new(Config),
+		About:   "Discord: create an application at https://discord.com/developers and copy the token from its Bot page.",
+		Account: snowflake, Chat: snowflake, World: snowflake, Role: snowflake,
+	}
+}
+
+// Config configures the bot on Discord.
+type Config struct {
+	// auto = on if there is a token; true = required: fail to start without a token; false = off.
+	Enabled *bool `yaml:"enabled"`
+	// The bot's token.
+	Token sections.Secret `yaml:"token" default:"${env:DISCORD_TOKEN:-}"`
+	// Another URL for Discord's API, for tests and proxies. Empty = Discord.
+	APIURL string `yaml:"api_url"`
+	// Request rates. Discord's own rate limits take precedence; higher rates lead to pauses.
+	Limits Limits `yaml:"limits"`
+	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
+	// fetched and answered: at most 24h, 0s = none.
+	CatchUp time.Duration `yaml:"catch_up" default:"1h"`
+	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
+	Progress progressive.Progress `yaml:"progress" default:"compact"`
+	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
+	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
+	// shown. If the chat rejects files, the code is sent as messages.
+	LongCode progressive.LongCode `yaml:"long_code" default:"message"`
+	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
+	MaxMessages int `yaml:"max_messages" default:"10"`
+}
+
+// Limits are request rates. Discord publishes only the bot's limit, 50 a second (DR-02); a channel's is what users
+// report. What its replies say takes precedence over both.
+type Limits struct {
+	// The minimum time between two edits of an answer in a channel.
+	Edits time.Duration `yaml:"edits" default:"1.2s"`
+	// Requests per second, over all channels.
+	PerSecond int `yaml:"per_second" default:"45"`
+}
+
+var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$`)
+
+// Check implements [sections.Checker].
+func (c *Config) Check(reject sections.Reject) {
+	shape := tokenForm
+	if c.APIURL != "" {
+		shape = nil // another server may have tokens of another form
+	}
+	reject.Secret("token", c.Token, shape,
+		"copy the whole token from the Bot page at discord.com/developers: three parts separated by dots, without the word Bot in front")
+	reject.URL("api_url", c.APIURL)
+	reject.Pace("limits.edits", c.Limits.Edits)
+	reject.Rate("limits.per_second", c.Limits.PerSecond)
+	reject.Limit("max_messages", c.MaxMessages)
+	if c.CatchUp < 0 || c.CatchUp > 24*time.Hour {
+		reject("catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
+	}
+}
+
+var _ connectors.Settings = (*Config)(nil)
+
+// Connect implements [connectors.Settings].
+func (c *Config) Connect(d connectors.Deps) connectors.Connector {
+	return New(Options{
+		Token: c.Token.Reveal(), APIURL: c.APIURL, Dial: d.Dial, Log: d.Log, Memo: d.Memo,
+		Progress: c.Progress, LongCode: c.LongCode, MaxMessages: c.MaxMessages, CatchUp: c.CatchUp,
+	})
+}
+
+// Budgets implements [connectors.Settings].
+func (c *Config) Budgets() map[string]progressive.Budget { return c.Limits.Budgets() }

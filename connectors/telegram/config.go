@@ -1,0 +1,94 @@
+package telegram
+
+import (
+	"regexp"
+	"time"
+
+	"parley/connectors"
+	"parley/internal/sections"
+	"parley/progressive"
+)
+
+// Section describes connectors.telegram.
+func Section() sections.Section {
+	return sections.Section{
+		Name: Name, Title: "Telegram", Secret: "token", Values: new(Config),
+		About:   "Telegram: send /newbot to @BotFather and copy the token from its reply.",
+		Account: sections.ID{Pattern: `-?[0-9]{1,20}`, Example: "123456789"},
+		Chat:    sections.ID{Pattern: `-[0-9]{1,20}`, Example: "-1001234567890"},
+	}
+}
+
+// Config configures the bot on Telegram.
+type Config struct {
+	// auto = on if there is a token; true = required: fail to start without a token; false = off.
+	Enabled *bool `yaml:"enabled"`
+	// The bot's token, such as 123456789:AbC...
+	Token sections.Secret `yaml:"token" default:"${env:TELEGRAM_TOKEN:-}"`
+	// The URL of your own Bot API server. Empty = Telegram.
+	APIURL string `yaml:"api_url"`
+	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
+	Limits Limits `yaml:"limits"`
+	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
+	Progress progressive.Progress `yaml:"progress" default:"compact"`
+	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
+	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
+	// shown. If the chat rejects files, the code is sent as messages.
+	LongCode progressive.LongCode `yaml:"long_code" default:"message"`
+	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
+	MaxMessages int `yaml:"max_messages" default:"10"`
+	// If sending the last message of an answer fails (server error, lost connection, gateway crash), it is unknown whether it
+	// arrived. resend = send it again after a pause, marked; it may appear twice. skip = don't send it again; the answer may be
+	// missing, and the log reports it.
+	Ambiguous Ambiguous `yaml:"ambiguous" default:"resend"`
+}
+
+// Limits are the request rates that the connector keeps to. Telegram publishes no exact numbers.
+type Limits struct {
+	// The minimum time between two edits of an answer in a private chat.
+	PrivateEdits time.Duration `yaml:"private_edits" default:"1.1s"`
+	// The minimum time between two edits of an answer in a group.
+	GroupEdits time.Duration `yaml:"group_edits" default:"3.5s"`
+	// Requests per minute and group, including its topics. A fifth is reserved for new messages and final edits.
+	GroupPerMinute int `yaml:"group_per_minute" default:"20"`
+	// Requests per second, over all chats.
+	PerSecond int `yaml:"per_second" default:"30"`
+}
+
+// Ambiguous says what happens to the last message of an answer if it is unknown whether it arrived.
+type Ambiguous string
+
+// What happens to such a message.
+const (
+	AmbiguousResend Ambiguous = "resend" // it is sent once more, marked
+	AmbiguousSkip   Ambiguous = "skip"   // it is not sent again
+)
+
+// Words returns the words of the configuration.
+func (Ambiguous) Words() []string { return []string{string(AmbiguousResend), string(AmbiguousSkip)} }
+
+var configuredToken = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
+
+// Check implements [sections.Checker].
+func (c *Config) Check(reject sections.Reject) {
+	reject.Secret("token", c.Token, configuredToken, "copy the whole token from @BotFather: digits, a colon, letters")
+	reject.URL("api_url", c.APIURL)
+	reject.Pace("limits.private_edits", c.Limits.PrivateEdits)
+	reject.Pace("limits.group_edits", c.Limits.GroupEdits)
+	reject.Rate("limits.group_per_minute", c.Limits.GroupPerMinute)
+	reject.Rate("limits.per_second", c.Limits.PerSecond)
+	reject.Limit("max_messages", c.MaxMessages)
+}
+
+var _ connectors.Settings = (*Config)(nil)
+
+// Connect implements [connectors.Settings].
+func (c *Config) Connect(d connectors.Deps) connectors.Connector {
+	return New(Options{
+		Token: c.Token.Reveal(), APIURL: c.APIURL, Dial: d.Dial, Log: d.Log, Memo: d.Memo,
+		Progress: c.Progress, LongCode: c.LongCode, MaxMessages: c.MaxMessages, SkipAmbiguous: c.Ambiguous == AmbiguousSkip,
+	})
+}
+
+// Budgets implements [connectors.Settings].
+func (c *Config) Budgets() map[string]progressive.Budget { return c.Limits.Budgets() }

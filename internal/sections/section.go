@@ -1,0 +1,36 @@
+// Package sections is the vocabulary that package config shares with the packages whose sections it reads: the
+// descriptor of a section, secrets, and common checks.
+package sections
+
+import "fmt"
+
+// Section describes the section connectors.NAME of the configuration. After it was read, Values points to what it
+// contains.
+type Section struct {
+	Name  string // the key; ids on the platform begin with it
+	Title string // what users call the platform
+	About string // the description in the schema
+	// Values points to a struct. Of its fields, the tag yaml is the key, the tag default the default, and the comment the
+	// description in the schema. One field is `Enabled *bool` with the key enabled. Values may be a [Checker].
+	Values any
+	// Secret is the key of the credentials. Its default is ${env:VARIABLE:-}. Without it, the platform is off.
+	Secret string
+
+	// How the configuration names what is on the platform.
+	Account, Chat, World, Role ID
+}
+
+// Format prints the name only: with some verbs, package fmt would print the secrets that Values points to.
+func (s Section) Format(f fmt.State, verb rune) { fmt.Fprintf(f, fmt.FormatString(f, verb), s.Name) }
+
+// ID is the form of ids, without the name and the colon before it. The zero ID means that the platform has none.
+type ID struct {
+	Pattern string // a regular expression for the whole id
+	Example string
+}
+
+// Checker is implemented by values that can be well-formed and still wrong.
+type Checker interface {
+	// Check calls reject for each wrong value.
+	Check(reject Reject)
+}
