@@ -23,6 +23,11 @@ type parallel struct {
 	lanes  map[lane]chat.EntityID   // for whose answers a lane waits
 }
 
+// newParallel bounds the answers of each person to most; 0 is no bound. wake is told of lanes that can go on.
+func newParallel(most int, wake func(lane)) *parallel {
+	return &parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
+}
+
 // queue is one person's.
 type queue struct {
 	under   map[chat.RunID]bool // under way

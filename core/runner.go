@@ -19,7 +19,7 @@ type lane struct {
 type scheduler struct {
 	rt       *Runtime
 	suspects suspects
-	parallel parallel
+	parallel *parallel
 	signal   chan struct{} // wakes Run
 
 	// Under the runtime's lock.
@@ -28,10 +28,9 @@ type scheduler struct {
 }
 
 func newScheduler(rt *Runtime, most int) scheduler {
-	wake := func(l lane) { rt.scheduler.wakeLane(l) }
 	return scheduler{
 		rt: rt, signal: make(chan struct{}, 1), lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{},
-		parallel: parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}},
+		parallel: newParallel(most, func(l lane) { rt.scheduler.wakeLane(l) }),
 	}
 }
 

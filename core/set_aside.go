@@ -1,0 +1,82 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley/core/chat"
+)
+
+// enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
+// no model, and needs no turn.
+func (s *scheduler) enterSuspect(ctx context.Context, l lane, run chat.Run) (leave func(), wait time.Duration) {
+	if !isSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
+		return func() {}, 0
+	}
+	end, wait := s.suspects.enter(l, run, time.Now())
+	if end == nil {
+		return nil, wait
+	}
+	s.rt.cfg.Log.Warn("retrying a run that crashed processes, one such run at a time",
+		"run", run.ID, "deaths", run.Deaths, "attempts", run.Attempts)
+	return func() {
+		for _, l := range end() {
+			s.wakeLane(l)
+		}
+	}, 0
+}
+
+// setAside logs that the run gets no further attempt, and tells the owners where they can be reached.
+func (x *execution) setAside() {
+	x.rt.cfg.Log.Error("a run is set aside because processes crashed while running it; retry it with `gateway runs retry`",
+		"run", x.run.ID, "room", x.run.Room, "deaths", x.run.Deaths, "attempts", x.run.Attempts)
+	if x.run.Kind == chat.RunNotify { // it could be this very notice
+		return
+	}
+	rooms, err := x.rt.pairing.ownersRooms(x.life)
+	if err != nil {
+		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
+	}
+	for _, room := range rooms {
+		_, err := x.rt.Say(x.life, chat.Notice{
+			To: chat.Address{Room: room}, Key: fmt.Sprintf("set-aside/%s/%d", x.run.ID, x.run.Retried), Text: setAsideLine,
+		})
+		if err != nil {
+			x.rt.cfg.Log.Warn("can't tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
+		}
+	}
+}
+
+// setAsideLine tells the owner.
+const setAsideLine = "I gave up on a message because I crashed each time I tried to answer it. Run `gateway runs` on the machine that runs me to see and retry it."
+
+// unclaimable reports whether the tracker knows that the run was stopped or superseded.
+func (s *scheduler) unclaimable(ctx context.Context, run chat.Run) bool {
+	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
+	defer cancel()
+	return settled(s.rt.cfg.Tracker.Settle(ctx, s.rt.cfg.Agent.ID, run.Room, run.Turn())) != nil
+}
+
+// countAttempt counts, before the first call of a model, that the run costs something. What is counted survives the process.
+func (x *execution) countAttempt(ctx context.Context) error {
+	if x.paid {
+		return nil
+	}
+	err := x.persist(ctx, func() error { return x.note(chat.Note{Attempt: true}) })
+	x.paid = err == nil
+	return err
+}
+
+// RetryRun answers a run that was set aside again, see [Journal].
+func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
+	run, err := rt.cfg.Store.Run(ctx, id)
+	if err == nil {
+		err = rt.cfg.Store.RetryRun(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("retry the run %s: %w", id, err)
+	}
+	rt.scheduler.wakeLane(lane{run.Room, run.Kind.OutOfBand()})
+	return nil
+}
