@@ -21,10 +21,12 @@ import (
 )
 
 const (
-	leaseTTL       = 15 * time.Second // how long an owner is believed alive after its last beat
-	heartbeatEvery = 5 * time.Second  // how often a runtime beats, and looks for rooms nobody serves
-	coordTimeout   = time.Second      // how long the tracker may take before the journal goes on alone
+	leaseTTL     = 15 * time.Second // how long an owner is believed alive after its last beat
+	coordTimeout = time.Second      // how long the tracker may take before the journal goes on alone
 )
+
+// heartbeatEvery is how often a runtime renews its lease and looks for rooms that no process serves.
+const heartbeatEvery = 5 * time.Second
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
 type Config struct {
