@@ -23,6 +23,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/relay"
+	"parley/core/schedule"
 	"parley/internal/sections"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
@@ -158,11 +159,11 @@ func suggestions(cfg config.Config) []string {
 	return nil
 }
 
-func turns(cfg config.Config) core.TurnPolicy {
-	return core.TurnPolicy{
-		Direct: core.Policy(cfg.Turns.Direct), Group: core.Policy(cfg.Turns.Group),
+func turns(cfg config.Config) schedule.TurnPolicy {
+	return schedule.TurnPolicy{
+		Direct: schedule.Policy(cfg.Turns.Direct), Group: schedule.Policy(cfg.Turns.Group),
 		Window: cfg.Turns.Window, Limit: cfg.Turns.Timeout, First: cfg.Turns.FirstEvent, Idle: cfg.Turns.Idle,
-		OnEdit: core.EditPolicy(cfg.Turns.OnEdit),
+		OnEdit: schedule.EditPolicy(cfg.Turns.OnEdit),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // scribe writes text, and then asks for a file to be written with as much in its parameters.
@@ -125,7 +126,7 @@ func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtim
 	cfg := core.Config{
 		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 		Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
-		Turns:  core.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
+		Turns:  schedule.TurnPolicy{Limit: time.Hour, First: time.Hour, Idle: time.Hour},
 		Access: access.Policy{Open: map[string]bool{web.Name: true}}, Log: slog.New(slog.DiscardHandler),
 	}
 	set(&cfg)

@@ -8,6 +8,7 @@ import (
 
 	"parley/core/access"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // About is what people are told of the program around the runtime.
@@ -68,7 +69,7 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	}
 	lines := []string{
 		"- Here: " + cr.heed(room, attention),
-		"- Now: " + workload(lane{}.of(open)),
+		"- Now: " + workload(schedule.Lane{}.Of(open)),
 		"- Time limit per answer: " + minutes(cr.x.rt.cfg.Turns.Limit),
 	}
 	if models := cr.x.rt.cfg.About.Models; len(models) > 0 {

@@ -16,6 +16,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // likes is a schema with something to get wrong.
@@ -167,7 +168,7 @@ func TestTheSecondUsesTheFirst(t *testing.T) {
 func TestOwnerIsWhoeverWroteAllOfIt(t *testing.T) {
 	for name, authors := range map[string][]chat.EntityID{"owner alone": {"ada"}, "with another": {"bob", "ada"}, "another": {"bob"}} {
 		inWorld(t, func(w *world) {
-			w.cfg.Turns.Group = core.Collect
+			w.cfg.Turns.Group = schedule.Collect
 			w.cfg.Access.People["bob"] = true
 			w.cfg.Access.Owners = map[chat.EntityID]bool{"ada": true}
 			owner, several := make(chan bool, 3), make(chan bool, 3)

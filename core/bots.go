@@ -2,84 +2,9 @@ package core
 
 import (
 	"context"
-	"math"
-	"sync"
-	"time"
 
 	"parley/core/access"
-	"parley/core/chat"
 )
-
-// How much bots get answered (IN-05).
-const (
-	pairTurns  = 20          // of one bot in one room
-	pairWindow = time.Minute // within this
-	pairCool   = time.Minute // how long there is silence after that
-	chainTurns = 3           // of bots in a row in one room, until a person writes
-	pairsKept  = 10_000      // rooms and bots that are remembered at most; they are forgotten all at once
-)
-
-// bots counts the turns that bots have begun. It lasts as long as the process, and ends exchanges that nobody else would.
-type bots struct {
-	mu     sync.Mutex
-	pairs  map[pair]*exchange
-	chains map[chat.RoomID]*exchange
-}
-
-type pair struct {
-	room chat.RoomID
-	bot  chat.EntityID
-}
-
-// exchange are the turns that count, oldest first, and until when there is silence.
-type exchange struct {
-	turns  []time.Time
-	silent time.Time
-}
-
-// person says that somebody has written in room who is no bot: what bots say there now has a reason again.
-func (b *bots) person(room chat.RoomID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.chains, room)
-}
-
-// turn says whether bot may begin another turn in room, and counts it.
-func (b *bots) turn(room chat.RoomID, bot chat.EntityID, now time.Time) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pairs == nil || len(b.pairs) >= pairsKept {
-		b.pairs, b.chains = map[pair]*exchange{}, map[chat.RoomID]*exchange{}
-	}
-	with, chain := b.pairs[pair{room, bot}], b.chains[room]
-	if with == nil {
-		with = &exchange{}
-		b.pairs[pair{room, bot}] = with
-	}
-	if chain == nil {
-		chain = &exchange{}
-		b.chains[room] = chain
-	}
-	// Both count, also where one says no.
-	allowed, chained := with.turn(pairTurns, pairWindow, now), chain.turn(chainTurns, math.MaxInt64, now)
-	return allowed && chained
-}
-
-// turn counts one of at most most within a window; one too many begins a silence.
-func (e *exchange) turn(most int, within time.Duration, now time.Time) bool {
-	if now.Before(e.silent) {
-		return false
-	}
-	for len(e.turns) > 0 && now.Sub(e.turns[0]) >= within {
-		e.turns = e.turns[1:]
-	}
-	if len(e.turns) >= most {
-		e.turns, e.silent = nil, now.Add(pairCool)
-		return false
-	}
-	e.turns = append(e.turns, now)
-	return true
-}
 
 // fromBot says that a bot has asked: it is never told of a failure, which it might answer.
 func (x *execution) fromBot(ctx context.Context) bool {

@@ -13,6 +13,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 	"parley/core/text"
 )
 
@@ -91,7 +92,7 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 		return acc, nil // it arrived twice at once, and the other one was faster
 	}
 	cs.rt.live.NotifyChoice(q.Run)
-	cs.rt.scheduler.wakeLane(lane{q.Room, true})
+	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	acc.Chosen = true
 	return acc, nil
 }
@@ -144,7 +145,7 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	if _, err := cs.rt.cfg.Store.Retire(ctx, q.ID); err != nil {
 		return ignore(err, answer.ErrLost) // somebody was faster
 	}
-	cs.rt.scheduler.wakeLane(lane{q.Room, true})
+	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // chooser remembers what was chosen.
@@ -340,7 +341,7 @@ func TestRoleAmongOthers(t *testing.T) {
 	for _, last := range []chat.EntityID{"rita", "gus"} {
 		inWorld(t, func(w *world) {
 			w.cfg.Access.Roles, w.cfg.Access.Guests = map[string]bool{"fake:friend": true}, access.RoomSet{Chats: map[string]bool{"fake:here": true}}
-			w.cfg.Turns.Group = core.Collect
+			w.cfg.Turns.Group = schedule.Collect
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {
 				seen = c.Scene

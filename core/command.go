@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/prompt"
+	"parley/core/schedule"
 )
 
 // The commands beside [chat.Stop].
@@ -112,10 +113,10 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
-	if j.Kind.Claims() && !acc.Duplicate && h.rt.cfg.Turns.policy(m.Place.Kind) == Supersede {
+	if j.Kind.Claims() && !acc.Duplicate && h.rt.cfg.Turns.PolicyFor(m.Place.Kind) == schedule.Supersede {
 		h.rt.intake.announce(ctx, m.Room, acc.Response)
 	}
-	h.rt.scheduler.wakeLane(lane{m.Room, j.Kind.OutOfBand()})
+	h.rt.scheduler.wakeLane(schedule.Lane{Room: m.Room, Control: j.Kind.OutOfBand()})
 	return acc, nil
 }
 
@@ -195,7 +196,7 @@ func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo c
 		return err
 	}
 	defer h.rt.scheduler.wake(room)
-	if err := h.rt.cfg.Tracker.Stop(ctx, h.rt.cfg.Agent.ID, room, lastTurn(open)); err != nil {
+	if err := h.rt.cfg.Tracker.Stop(ctx, h.rt.cfg.Agent.ID, room, schedule.LastTurn(open)); err != nil {
 		return err
 	}
 	return h.dropWaiting(ctx, open)

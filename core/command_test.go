@@ -14,6 +14,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -110,7 +111,7 @@ func TestWhatIsACommand(t *testing.T) {
 
 // A command is answered at once, beside the answer under way, which it leaves alone.
 func TestCommandsWaitForNothing(t *testing.T) {
-	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy
@@ -154,7 +155,7 @@ func TestCommandsAreGivenOnce(t *testing.T) {
 // /stop is obeyed at once, as a message too, on every replica, and leaves nothing behind.
 func TestStopFromAnotherReplica(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n, other := w.start(), w.start()
 		w.model.queue([]step{write(fox), pause(time.Hour)})
 		running, waiting := n.say("A"), n.say("B")
@@ -250,7 +251,7 @@ func TestRetryInterrupts(t *testing.T) {
 // A question that is deleted while the wish for another answer waits is not answered: nothing is said.
 func TestRetryOfWhatIsDeleted(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
 		m := w.message(room, "ada", "A")

@@ -9,13 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/core/schedule"
 )
 
 // SE-19: over the limit nothing is paid for: no file is read, no picture fetched, no model asked.
@@ -99,7 +99,7 @@ func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("edited", func(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.limit(quota.Limits{Person: quota.Cost{Messages: 9}}, w.store)
-			w.cfg.Turns.OnEdit = core.ReviseAnswer
+			w.cfg.Turns.OnEdit = schedule.ReviseAnswer
 			n := w.start()
 			m := w.message(room, "ada", "Hello")
 			acc := n.submit(m)

@@ -8,11 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/schedule"
 )
 
 // ambient makes the group of the next nodes one where the agent listens to all that is said.
@@ -149,7 +149,7 @@ func TestAmbientRoom(t *testing.T) {
 func TestUndecidedSupersedesNobody(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()
-		w.cfg.Turns.Group = core.Supersede
+		w.cfg.Turns.Group = schedule.Supersede
 		n := w.start()
 		w.model.queue([]step{write(fox), pause(10 * time.Second), write(" The end.")}, []step{write("IGNORE")})
 		first := n.addressed("Tell me")
@@ -164,7 +164,7 @@ func TestUndecidedSupersedesNobody(t *testing.T) {
 func TestUndecidedGivesWay(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()
-		w.cfg.Turns.Group = core.Supersede
+		w.cfg.Turns.Group = schedule.Supersede
 		n := w.start()
 		w.model.queue([]step{pause(5 * time.Second), write("RESPOND")})
 		asked, waits := n.heard("It rains."), n.heard("It pours.")

@@ -14,11 +14,12 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 func TestStop(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{write("So"), pause(time.Hour)})
 		running, waiting := n.say("A"), n.say("B")

@@ -11,6 +11,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/schedule"
 	"parley/core/text"
 )
 
@@ -81,7 +82,7 @@ func (rt *Runtime) revise(ctx context.Context, e chat.Edited) error {
 
 // answers returns the started run that is to be answered again after e, or none.
 func (rt *Runtime) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
-	if rt.cfg.Turns.OnEdit == RememberEdit {
+	if rt.cfg.Turns.OnEdit == schedule.RememberEdit {
 		return chat.Run{}, nil
 	}
 	run, err := rt.cfg.Store.RunOf(ctx, e.ID)

@@ -8,6 +8,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // slowRevision takes two minutes to store another text.
@@ -23,7 +24,7 @@ func TestEditIsStoredLate(t *testing.T) {
 	for name, waits := range map[string]bool{"a run that waits": true, "an answer that stands": false} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Turns.Direct = core.Queue
+				w.cfg.Turns.Direct = schedule.Queue
 				w.cfg.Store = slowRevision{w.store}
 				n := w.start()
 				if waits {

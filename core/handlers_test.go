@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 	"parley/sim"
 )
 
@@ -116,7 +116,7 @@ func TestEditElsewhere(t *testing.T) {
 // IN-12: a run that waits reads the new text.
 func TestEditWhileWaiting(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
 		first := n.say("a?")
@@ -155,7 +155,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				if c.remember {
-					w.cfg.Turns.OnEdit = core.RememberEdit
+					w.cfg.Turns.OnEdit = schedule.RememberEdit
 				}
 				n := w.start()
 				m := w.message(room, "ada", "fox?")
@@ -235,7 +235,7 @@ func TestDeleteWhileAnswering(t *testing.T) {
 // A waiting run whose question is deleted never asks the model; the one under way goes on.
 func TestDeleteWhileWaiting(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
 		first := n.say("a?")
@@ -256,7 +256,7 @@ func TestDeleteWhileWaiting(t *testing.T) {
 // One of several questions is deleted: the others are answered.
 func TestDeleteOneOfTwo(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Collect
+		w.cfg.Turns.Direct = schedule.Collect
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("A")})
 		n.say("a?")

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // part is what Ada sends as one of several messages.
@@ -98,7 +98,7 @@ func TestPartsAreOneRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				w.cfg.Turns.Direct = core.Queue
+				w.cfg.Turns.Direct = schedule.Queue
 				n := w.start()
 				begun := time.Now()
 				first := w.message(room, "ada", c.first.Text)

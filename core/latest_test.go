@@ -16,6 +16,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
@@ -24,12 +25,12 @@ import (
 func TestSecondMessageDuringASlowAction(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		policy    core.Policy
+		policy    schedule.Policy
 		elsewhere bool
 		first     answer.Status
 	}{
-		{"supersede", core.Supersede, false, answer.Superseded}, {"supersede, elsewhere", core.Supersede, true, answer.Superseded},
-		{"queue", core.Queue, false, answer.Completed}, {"queue, elsewhere", core.Queue, true, answer.Completed},
+		{"supersede", schedule.Supersede, false, answer.Superseded}, {"supersede, elsewhere", schedule.Supersede, true, answer.Superseded},
+		{"queue", schedule.Queue, false, answer.Completed}, {"queue, elsewhere", schedule.Queue, true, answer.Completed},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -135,7 +136,7 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 // invariants are held against what the model and the chat have seen.
 func TestAnyInterleavingOnReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		policy := rapid.SampledFrom([]core.Policy{core.Supersede, core.Queue, core.Collect}).Draw(rt, "policy")
+		policy := rapid.SampledFrom([]schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect}).Draw(rt, "policy")
 		type happening struct {
 			After time.Duration
 			Node  int
@@ -183,14 +184,14 @@ func TestAnyInterleavingOnReplicas(t *testing.T) {
 // IN-08: what is said right after a stop is answered: it joins no turn that the stop has ended before its time.
 func TestSaidAfterAStop(t *testing.T) {
 	for name, c := range map[string]struct {
-		turns  core.TurnPolicy
+		turns  schedule.TurnPolicy
 		before int // messages that are being answered, or wait
 	}{
-		"collected":    {core.TurnPolicy{Direct: core.Collect}, 2},
-		"in a window":  {core.TurnPolicy{Direct: core.Supersede, Window: 5 * time.Second}, 1},
-		"queued":       {core.TurnPolicy{Direct: core.Queue}, 3},
-		"one by one":   {core.TurnPolicy{Direct: core.Supersede}, 1},
-		"nothing open": {core.TurnPolicy{Direct: core.Collect}, 0},
+		"collected":    {schedule.TurnPolicy{Direct: schedule.Collect}, 2},
+		"in a window":  {schedule.TurnPolicy{Direct: schedule.Supersede, Window: 5 * time.Second}, 1},
+		"queued":       {schedule.TurnPolicy{Direct: schedule.Queue}, 3},
+		"one by one":   {schedule.TurnPolicy{Direct: schedule.Supersede}, 1},
+		"nothing open": {schedule.TurnPolicy{Direct: schedule.Collect}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

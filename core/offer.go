@@ -68,8 +68,8 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 // closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
 // seen a little later.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
-	ak.x.rt.scheduler.parallel.leave(ak.x.run) // meanwhile nothing is made
-	defer ak.x.rt.scheduler.parallel.resume(ak.x.run)
+	ak.x.rt.scheduler.parallel.Leave(ak.x.run) // meanwhile nothing is made
+	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run)
 	for {
 		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
 		now, err := ak.x.rt.cfg.Store.Question(ctx, q.ID)

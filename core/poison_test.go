@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // lives starts one process after the other, each when the one before has died, and returns how many have died. A process
@@ -90,7 +90,7 @@ func (w *world) asks(text string) (n int) {
 // IN-11, IN-18: a message at which the process dies is set aside after three deaths, visibly, and the room goes on.
 func TestPoisonIsSetAside(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		w.cfg.Access.People["bob"] = true
 		w.model.where = func(r llm.Request) chat.RoomID {
 			if last := r.Messages[len(r.Messages)-1].Text; last == "elsewhere" {

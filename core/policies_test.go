@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // REFERENCE 3.1 loses B's answer here.
@@ -40,7 +40,7 @@ func TestSupersede(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("first")})
 		a, b, c := n.say("A"), n.say("B"), n.say("C")
@@ -55,7 +55,7 @@ func TestQueue(t *testing.T) {
 
 func TestCollect(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Collect
+		w.cfg.Turns.Direct = schedule.Collect
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("first")})
 		a := n.say("A")
@@ -73,7 +73,7 @@ func TestCollect(t *testing.T) {
 
 // IN-06: whatever the policy, one run at a time, and every message is accounted for.
 func TestHundredMessagesAtOnce(t *testing.T) {
-	for policy, many := range map[core.Policy]int{core.Supersede: 100, core.Collect: 100, core.Queue: 10} {
+	for policy, many := range map[schedule.Policy]int{schedule.Supersede: 100, schedule.Collect: 100, schedule.Queue: 10} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy
@@ -107,7 +107,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 				if last.Outcome.Status != answer.Completed {
 					w.Errorf("the last turn ended as %+v", last.Outcome)
 				}
-				if statuses[answer.Completed]+statuses[answer.Superseded] != many || policy != core.Supersede && statuses[answer.Superseded] > 0 {
+				if statuses[answer.Completed]+statuses[answer.Superseded] != many || policy != schedule.Supersede && statuses[answer.Superseded] > 0 {
 					w.Errorf("they ended as %v", statuses)
 				}
 			})
@@ -117,7 +117,7 @@ func TestHundredMessagesAtOnce(t *testing.T) {
 
 // IN-08: a message in any window around the end of a run is answered, at once.
 func TestMessageAroundTheEndOfARun(t *testing.T) {
-	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		inWorld(t, func(w *world) {
 			w.cfg.Turns.Direct = policy
 			w.chat.slow = time.Millisecond
@@ -141,7 +141,7 @@ func TestMessageAroundTheEndOfARun(t *testing.T) {
 func TestMessageAtEachEffect(t *testing.T) {
 	for effect, more := 1, true; more; effect++ {
 		inWorld(t, func(w *world) {
-			w.cfg.Turns.Direct = core.Queue
+			w.cfg.Turns.Direct = schedule.Queue
 			var b chat.Accepted
 			var n *node
 			p := &ports{}

@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 )
 
 // librarian reads files by their references, and takes its time.
@@ -192,7 +192,7 @@ func TestWhatIsRead(t *testing.T) {
 
 // IN-12: who edits the words while a file is read does so in vain neither for the words nor for the file.
 func TestEditWhileReading(t *testing.T) {
-	for _, policy := range []core.EditPolicy{core.ReviseAnswer, core.RememberEdit} {
+	for _, policy := range []schedule.EditPolicy{schedule.ReviseAnswer, schedule.RememberEdit} {
 		t.Run(string(policy), func(t *testing.T) {
 			reading(t, func(w *world, r *librarian) {
 				w.cfg.Turns.OnEdit = policy
@@ -236,7 +236,7 @@ func TestVoiceBecomesText(t *testing.T) {
 // IN-12: words beside what was spoken may change, what was spoken stays.
 func TestEditBesideVoice(t *testing.T) {
 	reading(t, func(w *world, _ *librarian) {
-		w.cfg.Turns.OnEdit = core.RememberEdit
+		w.cfg.Turns.OnEdit = schedule.RememberEdit
 		n := w.start()
 		m := with(w.message(room, "ada", "A capton"), spoke("v"))
 		w.wants(n.submit(m), answer.Completed, "You said: A capton\nheard v")
@@ -292,7 +292,7 @@ func TestPicturesOfTheSameQuestion(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			reading(t, func(w *world, r *librarian) {
-				w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, core.ReviseAnswer
+				w.cfg.Models.LargeVision, w.cfg.Turns.OnEdit = true, schedule.ReviseAnswer
 				n := w.start()
 				m := with(w.message(room, "ada", "One"), pic("a"))
 				w.ended(n.submit(m))

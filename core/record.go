@@ -10,6 +10,7 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // unseen is how long an action waits until people see what it shows.
@@ -29,7 +30,7 @@ func (x *execution) note(n chat.Note) error {
 // persist repeats f while the store is down: what was decided must not be decided twice. It gives up when the run is
 // lost or ctx is done.
 func (x *execution) persist(ctx context.Context, f func() error) error {
-	for wait := heartbeatEvery / 10; ; wait = min(2*wait, heartbeatEvery) {
+	for wait := schedule.HeartbeatEvery / 10; ; wait = min(2*wait, schedule.HeartbeatEvery) {
 		err := f()
 		if err == nil || errors.Is(err, answer.ErrLost) || errors.Is(err, chat.ErrCrashed) || ctx.Err() != nil {
 			return err

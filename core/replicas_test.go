@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/relay"
+	"parley/core/schedule"
 )
 
 // deafBus loses frames.
@@ -214,7 +214,7 @@ func TestHolderDies(t *testing.T) {
 // A message that comes in where the holder is not is answered at once when the holder's run ends; under supersede it
 // ends that run.
 func TestSecondMessageElsewhere(t *testing.T) {
-	for policy, want := range map[core.Policy]answer.Status{core.Supersede: answer.Superseded, core.Queue: answer.Completed} {
+	for policy, want := range map[schedule.Policy]answer.Status{schedule.Supersede: answer.Superseded, schedule.Queue: answer.Completed} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy

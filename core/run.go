@@ -13,6 +13,7 @@ import (
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
+	"parley/core/schedule"
 )
 
 // hasBegun says that an earlier holder has left traces.
@@ -90,7 +91,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	rt.hub.Follow(x.info, a)
 
 	if run.Kind == chat.RunDecide && !hasBegun(run) {
-		if isHopeless(run) {
+		if schedule.IsHopeless(run) {
 			x.setAside()
 			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
@@ -138,7 +139,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	}
 	stopNotes := x.noteText()
 	v, err := x.write(refused)
-	x.rt.scheduler.parallel.leave(x.run) // what is left to do is to show it
+	x.rt.scheduler.parallel.Leave(x.run) // what is left to do is to show it
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
 		err = x.persist(x.life, func() error { return x.note(chat.Note{Verdict: &v, Files: x.savedFiles}) })
@@ -204,10 +205,10 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	case run.Verdict != nil:
 		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
-	case isHopeless(run): // without its text, which could be what ended the processes
+	case schedule.IsHopeless(run): // without its text, which could be what ended the processes
 		if err == nil {
 			x.setAside()
-			err = errSetAside
+			err = schedule.ErrSetAside
 		}
 	case refused != nil:
 		x.answer.Replay(run.Text, nil, nil, nil)

@@ -7,50 +7,35 @@ import (
 
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
-
-// lane is one of the two lines of runs that a room has.
-type lane struct {
-	room    chat.RoomID
-	control bool
-}
 
 // scheduler gives the open runs of each room their turns.
 type scheduler struct {
 	rt       *Runtime
-	suspects suspects
-	parallel *parallel
+	suspects schedule.Suspects
+	parallel *schedule.Parallel
 	signal   chan struct{} // wakes Run
 
 	// Under the runtime's lock.
-	lanes map[lane]chan struct{} // those served here; a token makes the runner look again
-	woken map[lane]struct{}      // those that Run shall serve
+	lanes map[schedule.Lane]chan struct{} // those served here; a token makes the runner look again
+	woken map[schedule.Lane]struct{}      // those that Run shall serve
 }
 
 func newScheduler(rt *Runtime, most int) scheduler {
 	return scheduler{
-		rt: rt, signal: make(chan struct{}, 1), lanes: map[lane]chan struct{}{}, woken: map[lane]struct{}{},
-		parallel: newParallel(most, func(l lane) { rt.scheduler.wakeLane(l) }),
+		rt: rt, signal: make(chan struct{}, 1), lanes: map[schedule.Lane]chan struct{}{}, woken: map[schedule.Lane]struct{}{},
+		parallel: schedule.NewParallel(most, func(l schedule.Lane) { rt.scheduler.wakeLane(l) }),
 	}
-}
-
-// of are those of runs that go in this lane.
-func (l lane) of(runs []chat.Run) (mine []chat.Run) {
-	for _, r := range runs {
-		if r.Kind.OutOfBand() == l.control {
-			mine = append(mine, r)
-		}
-	}
-	return mine
 }
 
 // serve runs the lane's turns one after the other, until none is open or another replica has the room. That one looks
 // again when its run ends, and what was accepted before that it sees: so no wake-up is lost (IN-08).
-func (s *scheduler) serve(stop, life context.Context, l lane, again <-chan struct{}) {
+func (s *scheduler) serve(stop, life context.Context, l schedule.Lane, again <-chan struct{}) {
 	for {
 		wait, err := s.turn(stop, life, l)
-		if !errors.Is(err, errQueued) {
-			s.parallel.forget(l, "")
+		if !errors.Is(err, schedule.ErrQueued) {
+			s.parallel.Forget(l, "")
 		}
 		if err == nil {
 			select {
@@ -61,7 +46,7 @@ func (s *scheduler) serve(stop, life context.Context, l lane, again <-chan struc
 			case <-stop.Done():
 			}
 		}
-		s.report(l.room, err)
+		s.report(l.Room, err)
 		if s.release(stop, l, again) {
 			return
 		}
@@ -69,7 +54,7 @@ func (s *scheduler) serve(stop, life context.Context, l lane, again <-chan struc
 }
 
 // release lets go of l, unless somebody has asked to look again.
-func (s *scheduler) release(stop context.Context, l lane, again <-chan struct{}) bool {
+func (s *scheduler) release(stop context.Context, l schedule.Lane, again <-chan struct{}) bool {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
 	select {
@@ -85,7 +70,7 @@ func (s *scheduler) release(stop context.Context, l lane, again <-chan struct{})
 
 // report logs why a turn was not taken, unless that is the usual course of things.
 func (s *scheduler) report(room chat.RoomID, err error) {
-	for _, usual := range []error{nil, errIdle, errQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
+	for _, usual := range []error{nil, errIdle, schedule.ErrQueued, chat.ErrBusy, answer.ErrLost, chat.ErrShutdown, context.Canceled} {
 		if errors.Is(err, usual) {
 			return
 		}
@@ -97,32 +82,32 @@ var errIdle = errors.New("no open run")
 
 // turn starts the run that is due and sees it through, or says how long until one is. An error means that there is
 // nothing to do, or nothing that can be done before the next sweep.
-func (s *scheduler) turn(stop, life context.Context, l lane) (wait time.Duration, err error) {
+func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time.Duration, err error) {
 	if stop.Err() != nil {
 		return 0, chat.ErrShutdown
 	}
-	open, err := s.rt.cfg.Store.OpenRuns(life, l.room)
+	open, err := s.rt.cfg.Store.OpenRuns(life, l.Room)
 	if err != nil {
 		return 0, err
 	}
-	open = l.of(open)
+	open = l.Of(open)
 	if len(open) == 0 {
 		return 0, errIdle
 	}
-	policy := s.rt.cfg.Turns.policy(open[0].RoomKind)
-	if last := latest(open); policy == Supersede && last.ID != "" && last.Epoch == 0 {
-		s.rt.intake.announce(life, l.room, last.Turn()) // once more: the tracker may have forgotten, or been away
+	policy := s.rt.cfg.Turns.PolicyFor(open[0].RoomKind)
+	if last := schedule.Latest(open); policy == schedule.Supersede && last.ID != "" && last.Epoch == 0 {
+		s.rt.intake.announce(life, l.Room, last.Turn()) // once more: the tracker may have forgotten, or been away
 	}
-	next, wait := s.rt.cfg.Turns.due(open, time.Now())
+	next, wait := s.rt.cfg.Turns.Due(open, time.Now())
 	if wait > 0 {
 		return wait, nil
 	}
-	if last := latest(open); needsSlot(next, policy == Supersede && last.Response > next.Response) {
-		s.parallel.forget(l, next.Address.BilledTo)
-		if !s.parallel.enter(l, next) {
-			return 0, errQueued
+	if last := schedule.Latest(open); schedule.NeedsSlot(next, policy == schedule.Supersede && last.Response > next.Response) {
+		s.parallel.Forget(l, next.Address.BilledTo)
+		if !s.parallel.Enter(l, next) {
+			return 0, schedule.ErrQueued
 		}
-		defer s.parallel.leave(next)
+		defer s.parallel.Leave(next)
 	}
 	leave, wait := s.enterSuspect(life, l, next)
 	if leave == nil {

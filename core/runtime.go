@@ -18,15 +18,13 @@ import (
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/relay"
+	"parley/core/schedule"
 )
 
 const (
 	leaseTTL     = 15 * time.Second // how long an owner is believed alive after its last beat
 	coordTimeout = time.Second      // how long the tracker may take before the journal goes on alone
 )
-
-// heartbeatEvery is how often a runtime renews its lease and looks for rooms that no process serves.
-const heartbeatEvery = 5 * time.Second
 
 // Config is what a [Runtime] is made of. Every field is needed unless it says otherwise.
 type Config struct {
@@ -44,7 +42,7 @@ type Config struct {
 	Observers []event.Observer
 	Open      Opener
 	About     About // what /status and /model tell; may be empty
-	Turns     TurnPolicy
+	Turns     schedule.TurnPolicy
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
 	Generation Generation
 	Access     access.Policy
@@ -63,7 +61,7 @@ type Runtime struct {
 	hub      *event.Hub
 	composer *prompt.Composer
 	live     *relay.Registry
-	bots     bots
+	bots     schedule.Bots
 	work     sync.WaitGroup // rooms being served
 
 	mu     sync.Mutex
@@ -122,7 +120,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 	defer rt.hub.Listen()()
 	life, abort := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer abort(nil)
-	tick := time.NewTicker(heartbeatEvery)
+	tick := time.NewTicker(schedule.HeartbeatEvery)
 	defer tick.Stop()
 	var upkeep sync.WaitGroup
 	defer upkeep.Wait()
@@ -163,7 +161,7 @@ func (rt *Runtime) Run(ctx context.Context) error {
 // heartbeat beats and finds the rooms that have open runs. While the store is down it can do neither; the next sweep tries
 // again. A store that hangs holds up neither new messages nor the end for long.
 func (s *scheduler) heartbeat(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, heartbeatEvery/2)
+	ctx, cancel := context.WithTimeout(ctx, schedule.HeartbeatEvery/2)
 	defer cancel()
 	if err := s.rt.cfg.Store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
@@ -176,7 +174,7 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 	}
 	for _, room := range rooms {
 		s.wake(room)
-		s.wakeLane(lane{room, true})
+		s.wakeLane(schedule.Lane{Room: room, Control: true})
 	}
 }
 
@@ -205,9 +203,9 @@ func (rt *Runtime) ending() bool {
 }
 
 // wake makes sure that somebody here looks after this call at the turns of room.
-func (s *scheduler) wake(room chat.RoomID) { s.wakeLane(lane{room, false}) }
+func (s *scheduler) wake(room chat.RoomID) { s.wakeLane(schedule.Lane{Room: room, Control: false}) }
 
-func (s *scheduler) wakeLane(l lane) {
+func (s *scheduler) wakeLane(l schedule.Lane) {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()
 	if again, ok := s.lanes[l]; ok {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // announce says something to a room, as the agent.
@@ -65,7 +65,7 @@ func TestSayInReply(t *testing.T) {
 
 // What the agent says by itself waits for the answer under way, under every policy, and gives way to none.
 func TestSayInterruptsNothing(t *testing.T) {
-	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct = policy
@@ -185,7 +185,7 @@ func TestSayRefuses(t *testing.T) {
 // Who clears the room before it is said has it not said.
 func TestSayCleared(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cfg.Turns.Direct = core.Queue
+		w.cfg.Turns.Direct = schedule.Queue
 		n := w.start()
 		w.model.queue([]step{pause(time.Minute), write("Late.")})
 		n.say("A")

@@ -6,15 +6,16 @@ import (
 	"time"
 
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // enterSuspect gives run its turn among the suspects. If leave is nil it has to wait. A run that is stopped or superseded asks
 // no model, and needs no turn.
-func (s *scheduler) enterSuspect(ctx context.Context, l lane, run chat.Run) (leave func(), wait time.Duration) {
-	if !isSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
+func (s *scheduler) enterSuspect(ctx context.Context, l schedule.Lane, run chat.Run) (leave func(), wait time.Duration) {
+	if !schedule.IsSuspect(run) || run.Kind.Claims() && s.unclaimable(ctx, run) {
 		return func() {}, 0
 	}
-	end, wait := s.suspects.enter(l, run, time.Now())
+	end, wait := s.suspects.Enter(l, run, time.Now())
 	if end == nil {
 		return nil, wait
 	}
@@ -77,6 +78,6 @@ func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 	if err != nil {
 		return fmt.Errorf("retry the run %s: %w", id, err)
 	}
-	rt.scheduler.wakeLane(lane{run.Room, run.Kind.OutOfBand()})
+	rt.scheduler.wakeLane(schedule.Lane{Room: run.Room, Control: run.Kind.OutOfBand()})
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"parley/core/access"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/schedule"
 	"parley/core/text"
 )
 
@@ -97,12 +98,12 @@ func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 
 // ingest stores a message that is meant for the agent.
 func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	policy := t.rt.cfg.Turns.policy(m.Place.Kind)
+	policy := t.rt.cfg.Turns.PolicyFor(m.Place.Kind)
 	verdict, attention, err := t.admit(ctx, m)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	acc, err := t.rt.cfg.Store.Accept(ctx, m, t.rt.cfg.Turns.rule(m, verdict))
+	acc, err := t.rt.cfg.Store.Accept(ctx, m, t.rt.cfg.Turns.JoinRule(m, verdict))
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -114,7 +115,7 @@ func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, err
 		if verdict == access.Yes && attention == chat.Unfollowed {
 			t.follows(ctx, m.Room)
 		}
-		if policy == Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
+		if policy == schedule.Supersede && verdict == access.Yes { // until the model has decided, nothing gives way
 			t.announce(ctx, m.Room, acc.Response)
 		}
 		t.rt.scheduler.wake(m.Room)
@@ -134,8 +135,8 @@ func (t *intake) admit(ctx context.Context, m chat.Message) (access.Decision, ch
 	d := t.rt.cfg.decide(m, a)
 	switch {
 	case !m.Bot:
-		t.rt.bots.person(m.Room)
-	case d != access.Yes, !t.rt.bots.turn(m.Room, m.Author, time.Now()):
+		t.rt.bots.Person(m.Room)
+	case d != access.Yes, !t.rt.bots.Turn(m.Room, m.Author, time.Now()):
 		d = access.No
 	}
 	return d, a, nil

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/schedule"
 )
 
 // IN-07: thirty messages while a run is busy. Ten are answered in their order, one notice says that there was more, and
@@ -87,7 +87,7 @@ func TestTooManyWaitAgain(t *testing.T) {
 
 // IN-13: what comes within the window is one run, in order, on every policy; who goes on writing is answered too.
 func TestWindow(t *testing.T) {
-	for _, policy := range []core.Policy{core.Supersede, core.Queue, core.Collect} {
+	for _, policy := range []schedule.Policy{schedule.Supersede, schedule.Queue, schedule.Collect} {
 		t.Run(string(policy), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Turns.Direct, w.cfg.Turns.Window = policy, 2*time.Second

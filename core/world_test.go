@@ -20,6 +20,7 @@ import (
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/relay"
+	"parley/core/schedule"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -64,8 +65,8 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Agent: chat.Agent{ID: chat.AgentID(agent), Name: "Agent", System: "Be brief."},
 			Store: s, Tracker: w.tracker, Bus: w.bus, Models: llm.Models{Large: w.model},
 			Open: func(_ context.Context, r chat.Run) (core.Surface, error) { return &poster{chat: w.chat, run: r}, nil },
-			Turns: core.TurnPolicy{
-				Direct: core.Supersede, Group: core.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
+			Turns: schedule.TurnPolicy{
+				Direct: schedule.Supersede, Group: schedule.Queue, Limit: 15 * time.Minute, First: 90 * time.Second, Idle: 75 * time.Second,
 			},
 			Access: access.Policy{People: map[chat.EntityID]bool{"ada": true}},
 			Schema: schema.Compile,

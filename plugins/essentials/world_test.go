@@ -21,6 +21,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/schedule"
 	"parley/internal/schema"
 )
 
@@ -54,7 +55,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
 			Models: llm.Models{Large: w.model}, Plugins: []action.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
-			Turns:  core.TurnPolicy{Direct: core.Queue, Group: core.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
+			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},
 			Log:    slog.New(slog.DiscardHandler),
 		})

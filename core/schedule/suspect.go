@@ -1,4 +1,4 @@
-package core
+package schedule
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ const (
 	maxPause      = 5 * time.Minute // before any turn of a suspect
 )
 
-var errSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
+var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is set aside because processes crashed while running it")}
 
-// isSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
+// IsSuspect reports whether the run could be what ended earlier processes. A run with a verdict is not: what is left to do is
 // the same for every answer.
-func isSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
+func IsSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
-// isHopeless reports whether the run gets no further attempt.
-func isHopeless(r chat.Run) bool {
+// IsHopeless reports whether the run gets no further attempt.
+func IsHopeless(r chat.Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 
@@ -34,17 +34,17 @@ func suspectPause(r chat.Run) time.Duration {
 	return min(minPause<<min(n, 10), maxPause)
 }
 
-// suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the cause.
-type suspects struct {
+// Suspects gives suspects their turns, one at a time: if the process dies during one, that run is most likely the cause.
+type Suspects struct {
 	mu      sync.Mutex
 	ready   map[chat.RunID]time.Time // when each that waits may start
-	waiting map[lane]bool            // lanes to wake when the turn ends
+	waiting map[Lane]bool            // lanes to wake when the turn ends
 	busy    bool
 }
 
-// enter gives the turn to run if it is ready and no other suspect has the turn. Otherwise leave is nil, and wait is how
+// Enter gives the turn to run if it is ready and no other suspect has the turn. Otherwise leave is nil, and wait is how
 // long to wait before the next call.
-func (s *suspects) enter(l lane, run chat.Run, now time.Time) (leave func() []lane, wait time.Duration) {
+func (s *Suspects) Enter(l Lane, run chat.Run, now time.Time) (leave func() []Lane, wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ready, ok := s.ready[run.ID]
@@ -56,10 +56,10 @@ func (s *suspects) enter(l lane, run chat.Run, now time.Time) (leave func() []la
 		return nil, ready.Sub(now)
 	case s.busy:
 		if s.waiting == nil {
-			s.waiting = map[lane]bool{}
+			s.waiting = map[Lane]bool{}
 		}
 		s.waiting[l] = true
-		return nil, heartbeatEvery
+		return nil, HeartbeatEvery
 	}
 	delete(s.ready, run.ID)
 	s.busy = true
@@ -67,7 +67,7 @@ func (s *suspects) enter(l lane, run chat.Run, now time.Time) (leave func() []la
 }
 
 // announce notes a suspect that waits, and forgets those that ended otherwise long ago.
-func (s *suspects) announce(run chat.Run, now time.Time) (ready time.Time) {
+func (s *Suspects) announce(run chat.Run, now time.Time) (ready time.Time) {
 	for id, at := range s.ready {
 		if now.Sub(at) > time.Hour {
 			delete(s.ready, id)
@@ -82,7 +82,7 @@ func (s *suspects) announce(run chat.Run, now time.Time) (ready time.Time) {
 }
 
 // leave ends a turn and returns the lanes that wait for one.
-func (s *suspects) leave() (waiting []lane) {
+func (s *Suspects) leave() (waiting []Lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = false

@@ -1,4 +1,4 @@
-package core
+package schedule
 
 import (
 	"errors"
@@ -9,23 +9,23 @@ import (
 	"parley/core/chat"
 )
 
-// errQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
-var errQueued = errors.New("too many parallel answers for this user")
+// ErrQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
+var ErrQueued = errors.New("too many parallel answers for this user")
 
-// parallel bounds the answers that are made for one person at a time, in this process. Further ones wait in the order in which
+// Parallel bounds the answers that are made for one person at a time, in this process. Further ones wait in the order in which
 // they were opened, as runs that nobody has started: they hold neither a goroutine nor anything else.
-type parallel struct {
+type Parallel struct {
 	most int        // 0 is no limit
-	wake func(lane) // called without the lock
+	wake func(Lane) // called without the lock
 
 	mu     sync.Mutex
 	people map[chat.EntityID]*queue // of those with a run
-	lanes  map[lane]chat.EntityID   // for whose answers a lane waits
+	lanes  map[Lane]chat.EntityID   // for whose answers a lane waits
 }
 
-// newParallel bounds the answers of each person to most; 0 is no bound. wake is told of lanes that can go on.
-func newParallel(most int, wake func(lane)) *parallel {
-	return &parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[lane]chat.EntityID{}}
+// NewParallel bounds the answers of each person to most; 0 is no bound. wake is told of lanes that can go on.
+func NewParallel(most int, wake func(Lane)) *Parallel {
+	return &Parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
 }
 
 // queue is one person's.
@@ -35,18 +35,18 @@ type queue struct {
 }
 
 type queued struct {
-	lane   lane
+	lane   Lane
 	opened time.Time
 }
 
-// needsSlot reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
+// NeedsSlot reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
 // that only end: because a later turn has taken the room, or because their last word stands.
-func needsSlot(r chat.Run, taken bool) bool {
+func NeedsSlot(r chat.Run, taken bool) bool {
 	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
-// enter begins run, or has its lane wait for that.
-func (p *parallel) enter(l lane, run chat.Run) bool {
+// Enter begins run, or has its lane wait for that.
+func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 	if p.most == 0 {
 		return true
 	}
@@ -76,7 +76,7 @@ func (p *parallel) enter(l lane, run chat.Run) bool {
 	return true
 }
 
-func (p *parallel) queue(person chat.EntityID) *queue {
+func (p *Parallel) queue(person chat.EntityID) *queue {
 	q := p.people[person]
 	if q == nil {
 		q = &queue{under: map[chat.RunID]bool{}}
@@ -85,8 +85,8 @@ func (p *parallel) queue(person chat.EntityID) *queue {
 	return q
 }
 
-// resume counts a run that has left and goes on: it does not wait.
-func (p *parallel) resume(run chat.Run) {
+// Resume counts a run that has left and goes on: it does not wait.
+func (p *Parallel) Resume(run chat.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.most > 0 && run.Address.BilledTo != "" {
@@ -94,8 +94,8 @@ func (p *parallel) resume(run chat.Run) {
 	}
 }
 
-// leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
-func (p *parallel) leave(run chat.Run) {
+// Leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
+func (p *Parallel) Leave(run chat.Run) {
 	p.mu.Lock()
 	person := run.Address.BilledTo
 	if q := p.people[person]; q != nil {
@@ -104,8 +104,8 @@ func (p *parallel) leave(run chat.Run) {
 	p.next(person)
 }
 
-// forget takes back that a lane waits, unless it waits for person: the run that did has ended, or is not the next any more.
-func (p *parallel) forget(l lane, person chat.EntityID) {
+// Forget takes back that a lane waits, unless it waits for person: the run that did has ended, or is not the next any more.
+func (p *Parallel) Forget(l Lane, person chat.EntityID) {
 	p.mu.Lock()
 	waits := p.lanes[l]
 	if waits == "" || waits == person {
@@ -119,7 +119,7 @@ func (p *parallel) forget(l lane, person chat.EntityID) {
 }
 
 // next unlocks p, and wakes the lanes that can go on for a person.
-func (p *parallel) next(person chat.EntityID) {
+func (p *Parallel) next(person chat.EntityID) {
 	var free []queued
 	if q := p.people[person]; q != nil {
 		free = slices.Clone(q.waiting[:max(0, min(len(q.waiting), p.most-len(q.under)))])

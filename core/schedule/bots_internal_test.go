@@ -1,4 +1,4 @@
-package core
+package schedule
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 
 // IN-05: twenty turns of a pair in a minute, then a minute of silence.
 func TestPairBudget(t *testing.T) {
-	b, now := &bots{}, time.Unix(0, 0)
-	turn := func(room chat.RoomID, bot chat.EntityID) bool { b.person(room); return b.turn(room, bot, now) }
+	b, now := &Bots{}, time.Unix(0, 0)
+	turn := func(room chat.RoomID, bot chat.EntityID) bool { b.Person(room); return b.Turn(room, bot, now) }
 	for i := range pairTurns {
 		if now = now.Add(2 * time.Second); !turn("room", "bot") {
 			t.Fatalf("turn %d is refused", i)
@@ -29,10 +29,10 @@ func TestPairBudget(t *testing.T) {
 	if now = now.Add(time.Second); !turn("room", "bot") {
 		t.Error("the silence does not end")
 	}
-	slow := &bots{}
+	slow := &Bots{}
 	for i := range 100 {
-		slow.person("room")
-		if now = now.Add(3001 * time.Millisecond); !slow.turn("room", "bot", now) {
+		slow.Person("room")
+		if now = now.Add(3001 * time.Millisecond); !slow.Turn("room", "bot", now) {
 			t.Fatalf("turn %d of a slow one is refused", i)
 		}
 	}
@@ -40,35 +40,35 @@ func TestPairBudget(t *testing.T) {
 
 // IN-05: three turns of bots in a row, however slow and whoever they are, until a person writes or a minute of silence.
 func TestChainOfBots(t *testing.T) {
-	b, now := &bots{}, time.Unix(0, 0)
+	b, now := &Bots{}, time.Unix(0, 0)
 	turn := func(n int) bool {
 		now = now.Add(5 * time.Minute)
-		return b.turn("room", chat.EntityID(fmt.Sprint(n)), now)
+		return b.Turn("room", chat.EntityID(fmt.Sprint(n)), now)
 	}
 	for n := range chainTurns {
 		if !turn(n) {
 			t.Fatalf("turn %d is refused", n)
 		}
 	}
-	if turn(9) || b.turn("room", "bot", now.Add(pairCool-1)) {
+	if turn(9) || b.Turn("room", "bot", now.Add(pairCool-1)) {
 		t.Error("one more is not refused")
 	}
-	if b.person("room"); !b.turn("room", "bot", now) {
+	if b.Person("room"); !b.Turn("room", "bot", now) {
 		t.Error("a person's word does not count")
 	}
 	for range chainTurns {
-		b.turn("room", "bot", now)
+		b.Turn("room", "bot", now)
 	}
-	if now = now.Add(pairCool); !b.turn("room", "bot", now) {
+	if now = now.Add(pairCool); !b.Turn("room", "bot", now) {
 		t.Error("the silence does not end")
 	}
 }
 
 // I10: what is remembered of bots is bounded.
 func TestBotsAreForgotten(t *testing.T) {
-	b := &bots{}
+	b := &Bots{}
 	for i := range 3 * pairsKept {
-		b.turn(chat.RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0))
+		b.Turn(chat.RoomID(fmt.Sprint(i)), "bot", time.Unix(0, 0))
 	}
 	if len(b.pairs) > pairsKept || len(b.chains) > pairsKept {
 		t.Errorf("%d pairs, %d chains", len(b.pairs), len(b.chains))

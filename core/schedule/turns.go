@@ -1,4 +1,4 @@
-package core
+package schedule
 
 import (
 	"slices"
@@ -39,7 +39,7 @@ const (
 	Collect   Policy = "collect"   // all that wait are answered together
 )
 
-func (t TurnPolicy) policy(k chat.RoomKind) Policy {
+func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 	if k.Private() {
 		return t.Direct
 	}
@@ -60,9 +60,9 @@ const (
 	allParts = 10 * time.Second        // for all of it
 )
 
-// rule says what becomes of m.
-func (t TurnPolicy) rule(m chat.Message, d access.Decision) chat.JoinRule {
-	policy := t.policy(m.Place.Kind)
+// JoinRule says what becomes of m.
+func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
+	policy := t.PolicyFor(m.Place.Kind)
 	j := chat.JoinRule{NoRun: d == access.No, JoinOnly: d == access.ContextOnly, Collect: policy == Collect && d != access.ContextOnly}
 	if d == access.Maybe || d == access.ContextOnly {
 		j.Kind = chat.RunDecide
@@ -92,8 +92,8 @@ func gapAfter(m chat.Message) time.Duration {
 	return 0
 }
 
-// latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
-func latest(runs []chat.Run) chat.Run {
+// Latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
+func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
 		if r.Kind != chat.RunDecide && r.Kind.Claims() {
 			return r
@@ -102,19 +102,19 @@ func latest(runs []chat.Run) chat.Run {
 	return chat.Run{}
 }
 
-// lastTurn returns the newest turn that open runs, in turn order, claim.
-func lastTurn(open []chat.Run) (last chat.ResponseID) {
+// LastTurn returns the newest turn that open runs, in turn order, claim.
+func LastTurn(open []chat.Run) (last chat.ResponseID) {
 	for _, r := range open {
 		last = max(last, r.Turn())
 	}
 	return last
 }
 
-// due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
+// Due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
 // oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
-func (t TurnPolicy) due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
+func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
 	next = open[0]
-	taken := t.policy(next.RoomKind) == Supersede && latest(open).Turn() > next.Turn()
+	taken := t.PolicyFor(next.RoomKind) == Supersede && Latest(open).Turn() > next.Turn()
 	if next.Epoch > 0 || taken {
 		return next, 0
 	}

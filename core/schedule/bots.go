@@ -1,0 +1,80 @@
+package schedule
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"parley/core/chat"
+)
+
+// How much bots get answered (IN-05).
+const (
+	pairTurns  = 20          // of one bot in one room
+	pairWindow = time.Minute // within this
+	pairCool   = time.Minute // how long there is silence after that
+	chainTurns = 3           // of bots in a row in one room, until a person writes
+	pairsKept  = 10_000      // rooms and bots that are remembered at most; they are forgotten all at once
+)
+
+// Bots counts the turns that bots have begun. It lasts as long as the process, and ends exchanges that nobody else would.
+type Bots struct {
+	mu     sync.Mutex
+	pairs  map[pair]*exchange
+	chains map[chat.RoomID]*exchange
+}
+
+type pair struct {
+	room chat.RoomID
+	bot  chat.EntityID
+}
+
+// exchange are the turns that count, oldest first, and until when there is silence.
+type exchange struct {
+	turns  []time.Time
+	silent time.Time
+}
+
+// Person says that somebody has written in room who is no bot: what bots say there now has a reason again.
+func (b *Bots) Person(room chat.RoomID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.chains, room)
+}
+
+// Turn says whether bot may begin another turn in room, and counts it.
+func (b *Bots) Turn(room chat.RoomID, bot chat.EntityID, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pairs == nil || len(b.pairs) >= pairsKept {
+		b.pairs, b.chains = map[pair]*exchange{}, map[chat.RoomID]*exchange{}
+	}
+	with, chain := b.pairs[pair{room, bot}], b.chains[room]
+	if with == nil {
+		with = &exchange{}
+		b.pairs[pair{room, bot}] = with
+	}
+	if chain == nil {
+		chain = &exchange{}
+		b.chains[room] = chain
+	}
+	// Both count, also where one says no.
+	allowed, chained := with.turn(pairTurns, pairWindow, now), chain.turn(chainTurns, math.MaxInt64, now)
+	return allowed && chained
+}
+
+// turn counts one of at most most within a window; one too many begins a silence.
+func (e *exchange) turn(most int, within time.Duration, now time.Time) bool {
+	if now.Before(e.silent) {
+		return false
+	}
+	for len(e.turns) > 0 && now.Sub(e.turns[0]) >= within {
+		e.turns = e.turns[1:]
+	}
+	if len(e.turns) >= most {
+		e.turns, e.silent = nil, now.Add(pairCool)
+		return false
+	}
+	e.turns = append(e.turns, now)
+	return true
+}
