@@ -13,7 +13,7 @@ import (
 
 // Accept implements [core.Journal]. A message that is only remembered takes a turn number of its own, so that the
 // prompts of earlier turns do not hold it; one that joins a run shares the run's.
-func (s *Store) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
+func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := checkMessage(in)
 	if err == nil {
@@ -40,7 +40,7 @@ func checkMessage(in chat.Message) error {
 }
 
 // Known implements [core.Journal].
-func (s *Store) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
+func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
 	err = s.read(func(db *sql.DB) error {
 		acc, err = known(ctx, db, in)
 		return err

@@ -20,7 +20,7 @@ const (
 )
 
 // BeginWindows implements [progressive.Windows].
-func (s *Store) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
+func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
 		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, nanos(time.Now()))
@@ -55,7 +55,7 @@ func markWindows(ctx context.Context, tx *sql.Tx, how string) error {
 }
 
 // SaveWindows implements [progressive.Windows].
-func (s *Store) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
+func (s *usage) SaveWindows(ctx context.Context, changed []progressive.ChangedWindow, end bool) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if err := saveWindows(ctx, tx, changed); err != nil || !end {
 			return err
@@ -82,7 +82,7 @@ func saveWindows(ctx context.Context, tx *sql.Tx, changed []progressive.ChangedW
 }
 
 // WithCommits implements [progressive.Windows].
-func (s *Store) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
+func (s *usage) WithCommits(take func() ([]progressive.ChangedWindow, func(error))) {
 	s.writes.along.Store(&take)
 }
 

@@ -21,7 +21,7 @@ func buryOwners(ctx context.Context, tx *sql.Tx) error {
 }
 
 // Leave implements [core.Journal].
-func (s *Store) Leave(ctx context.Context, owner string) error {
+func (s *journal) Leave(ctx context.Context, owner string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
 		return err
@@ -30,7 +30,7 @@ func (s *Store) Leave(ctx context.Context, owner string) error {
 }
 
 // SetAside implements [core.Journal].
-func (s *Store) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
+func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	var all []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`
@@ -48,7 +48,7 @@ func (s *Store) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 }
 
 // RetryRun implements [core.Journal].
-func (s *Store) RetryRun(ctx context.Context, id chat.RunID) error {
+func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // Entity implements [core.Directory].
-func (s *Store) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
+func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
 	err = s.read(func(db *sql.DB) error { e, err = findEntity(ctx, db, id); return err })
 	return e, wrap(err, "reading the entity %q", id)
 }
@@ -24,7 +24,7 @@ func findEntity(ctx context.Context, q querier, id chat.EntityID) (e chat.Entity
 }
 
 // Meet implements [core.Directory].
-func (s *Store) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
+func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
 	err := checkText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
 		err = errors.Join(err, checkText(about, text))
@@ -35,7 +35,7 @@ func (s *Store) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the entity %q", e.ID)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := findEntity(ctx, q, e.ID)
 		known := err == nil
 		names := old.Names
@@ -53,7 +53,7 @@ func (s *Store) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
 }
 
 // World implements [core.Directory].
-func (s *Store) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
+func (s *directory) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
 	err = s.read(func(db *sql.DB) error { w, err = findWorld(ctx, db, id); return err })
 	return w, wrap(err, "reading the world %q", id)
 }
@@ -65,7 +65,7 @@ func findWorld(ctx context.Context, q querier, id chat.WorldID) (w chat.World, e
 }
 
 // SaveWorld implements [core.Directory].
-func (s *Store) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
+func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
 	err := checkText(string(w.ID), w.Connector, w.Name)
 	if err == nil && w.ID == "" {
 		err = errors.New("a world needs an id")
@@ -73,7 +73,7 @@ func (s *Store) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) 
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the world %q", w.ID)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := findWorld(ctx, q, w.ID)
 		name := w.Name
 		if name == "" {
@@ -86,7 +86,7 @@ func (s *Store) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) 
 }
 
 // SaveMember implements [core.Directory].
-func (s *Store) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
+func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
 	err := checkText(string(m.World), string(m.Entity), m.Role)
 	if err == nil && (m.World == "" || m.Entity == "") {
 		err = errors.New("a member needs a world and an entity")
@@ -94,7 +94,7 @@ func (s *Store) SaveMember(ctx context.Context, m chat.Member) (chat.News, error
 	if err != nil {
 		return chat.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
 	}
-	news, err := save(ctx, s, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
+	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
 		old, err := scanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
 		role := m.Role
 		if role == "" {
@@ -114,7 +114,7 @@ func scanMember(r row) (m chat.Member, err error) {
 }
 
 // Members implements [core.Directory].
-func (s *Store) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
+func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
 		if err == nil {
@@ -126,7 +126,7 @@ func (s *Store) Members(ctx context.Context, world chat.WorldID, after chat.Enti
 }
 
 // RoomsOf implements [core.Directory].
-func (s *Store) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
+func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
 		if err == nil {
@@ -141,7 +141,7 @@ func (s *Store) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.Roo
 type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
 // save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
-func save(ctx context.Context, s *Store, c compare) (news chat.News, err error) {
+func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
 	err = s.read(func(db *sql.DB) error {
 		news, _, _, err = c(ctx, db)
 		return unlessMissing(err)

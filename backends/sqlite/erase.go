@@ -51,7 +51,7 @@ func eraseEnded(ctx context.Context, tx *sql.Tx, run chat.RunID) error {
 }
 
 // forgetting is write for what deletes text: until the next checkpoint, the log still holds it.
-func (s *Store) forgetting(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	return s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		s.deleted.Store(true) // before the commit: a checkpoint waits for that
 		return do(ctx, tx)
@@ -60,7 +60,7 @@ func (s *Store) forgetting(ctx context.Context, do func(context.Context, *sql.Tx
 
 // truncate empties the log, if it may hold what was deleted. While somebody else reads it that can't be done: then it is left
 // for the next call.
-func (s *Store) truncate(ctx context.Context) error {
+func (s *database) truncate(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -80,7 +80,7 @@ func (s *Store) truncate(ctx context.Context) error {
 const logWait = 250 * time.Millisecond
 
 // checkpoint moves the log into the file and empties it. It reports false if somebody else reads the log, such as a backup.
-func (s *Store) checkpoint(ctx context.Context) (done bool, err error) {
+func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 	writer, err := s.writer.Conn(ctx) // the only one: no write goes on meanwhile
 	if err != nil {
 		return false, err

@@ -29,7 +29,7 @@ func expiring() []struct{ table, old string } {
 }
 
 // Expire implements [core.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
-func (s *Store) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
+func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
 	more, err = s.expireMarks(ctx, nanos(before.Marks))
@@ -46,7 +46,7 @@ func (s *Store) Expire(ctx context.Context, before chat.Expiry) (more bool, err 
 	return more, wrap(err, "deleting what has expired")
 }
 
-func (s *Store) expireMarks(ctx context.Context, before int64) (more bool, err error) {
+func (s *upkeep) expireMarks(ctx context.Context, before int64) (more bool, err error) {
 	from := s.expired // never nil: a null is greater than nothing
 	var last []byte
 	var old int
@@ -72,7 +72,7 @@ func (s *Store) expireMarks(ctx context.Context, before int64) (more bool, err e
 }
 
 // expireRows deletes the next rows of a table that are old. It writes only if there are some.
-func (s *Store) expireRows(ctx context.Context, table, old string, before int64) (more bool, err error) {
+func (s *upkeep) expireRows(ctx context.Context, table, old string, before int64) (more bool, err error) {
 	from := s.aged[table]
 	var last sql.NullInt64
 	var some int

@@ -9,7 +9,7 @@ import (
 )
 
 // File implements [core.Files].
-func (s *Store) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
+func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
 	})
@@ -17,7 +17,7 @@ func (s *Store) File(ctx context.Context, run chat.RunID, n int) (b llm.File, er
 }
 
 // FilePart implements [core.Files].
-func (s *Store) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
+func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
 			FROM files WHERE run = ?3 AND n = ?4`, length, from+1, run, n).

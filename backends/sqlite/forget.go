@@ -8,7 +8,7 @@ import (
 )
 
 // Revise implements [core.Memories].
-func (s *Store) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
+func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	err := checkMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -29,7 +29,7 @@ func (s *Store) Revise(ctx context.Context, id chat.MemoryID, text string, files
 }
 
 // Forget implements [core.Memories].
-func (s *Store) Forget(ctx context.Context, id chat.MemoryID) error {
+func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
 }
@@ -54,7 +54,7 @@ func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 }
 
 // Clear implements [core.Memories].
-func (s *Store) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
+func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		deleted, err = clearRoom(ctx, tx, room)
 		return err
@@ -66,7 +66,7 @@ func (s *Store) Clear(ctx context.Context, room chat.RoomID) (deleted int, err e
 }
 
 // ClearEntirely implements [core.Memories].
-func (s *Store) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
+func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 )
 
 // Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
-func (s *Store) Keep(ctx context.Context, name, value string) error {
+func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 	err := checkText(name, value)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -21,7 +21,7 @@ func (s *Store) Keep(ctx context.Context, name, value string) error {
 }
 
 // Kept is what was last kept under name, or "".
-func (s *Store) Kept(ctx context.Context, name string) (value string, err error) {
+func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
 	})

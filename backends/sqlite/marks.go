@@ -17,7 +17,7 @@ func markID(id chat.MemoryID) []byte {
 }
 
 // Mark implements [core.Marks].
-func (s *Store) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
+func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
 	err = checkText(string(room), string(id))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {

@@ -19,7 +19,7 @@ const selectRecent = `
 	ORDER BY turn DESC, seq DESC LIMIT ?`
 
 // Recent implements [core.Memories]. Its cost is that of the limit, however much is stored.
-func (s *Store) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
+func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
 	}
@@ -37,7 +37,7 @@ func (s *Store) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKi
 }
 
 // Memory implements [core.Memories].
-func (s *Store) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
+func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
 	err = s.read(func(db *sql.DB) error {
 		m, err = scanMemory(db.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
 		return err
@@ -97,7 +97,7 @@ func contentOf(m chat.Memory) string {
 }
 
 // Remember implements [core.Memories].
-func (s *Store) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
+func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	err := checkMemory(m)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return rememberBeside(ctx, tx, run, m) })

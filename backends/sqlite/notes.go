@@ -12,7 +12,7 @@ import (
 const noteColumns = `room, kind, key, about, text, first, last, at`
 
 // Notes implements [core.Notebook].
-func (s *Store) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
+func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
@@ -33,7 +33,7 @@ func scanNote(r row) (n chat.RoomNote, err error) {
 }
 
 // SaveNote implements [core.Notebook].
-func (s *Store) SaveNote(ctx context.Context, n chat.RoomNote) error {
+func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := checkText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })

@@ -17,7 +17,7 @@ func scanPerson(r row) (p chat.Person, err error) {
 }
 
 // Person implements [core.People].
-func (s *Store) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
+func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
 		return err
@@ -26,7 +26,7 @@ func (s *Store) Person(ctx context.Context, id chat.EntityID) (p chat.Person, er
 }
 
 // Owner implements [core.People].
-func (s *Store) Owner(ctx context.Context) (p chat.Person, err error) {
+func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 		return err
@@ -35,7 +35,7 @@ func (s *Store) Owner(ctx context.Context) (p chat.Person, err error) {
 }
 
 // People implements [core.People].
-func (s *Store) People(ctx context.Context) (all []chat.Person, err error) {
+func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
 		if err == nil {
@@ -47,7 +47,7 @@ func (s *Store) People(ctx context.Context) (all []chat.Person, err error) {
 }
 
 // LetIn implements [core.People].
-func (s *Store) LetIn(ctx context.Context, p chat.Person) error {
+func (s *people) LetIn(ctx context.Context, p chat.Person) error {
 	err := checkPerson(p)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return letIn(ctx, tx, p) })
@@ -67,7 +67,7 @@ func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
 }
 
 // Own implements [core.People].
-func (s *Store) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
+func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = checkPerson(p); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			owns, err = own(ctx, tx, p)
@@ -93,7 +93,7 @@ func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
 }
 
 // Dismiss implements [core.People].
-func (s *Store) Dismiss(ctx context.Context, id chat.EntityID) error {
+func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		gone := int64(0)
 		for _, from := range []string{`DELETE FROM people WHERE id = ?`, `DELETE FROM knocks WHERE id = ?`} {
@@ -116,7 +116,7 @@ func (s *Store) Dismiss(ctx context.Context, id chat.EntityID) error {
 }
 
 // TurnAway implements [core.People].
-func (s *Store) TurnAway(ctx context.Context, code string) error {
+func (s *people) TurnAway(ctx context.Context, code string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var id string
 		return found(tx.QueryRowContext(ctx, `
@@ -133,7 +133,7 @@ func scanKnock(r row) (k chat.PairingRequest, err error) {
 }
 
 // Knocks implements [core.People].
-func (s *Store) Knocks(ctx context.Context) (all []chat.PairingRequest, err error) {
+func (s *people) Knocks(ctx context.Context) (all []chat.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
 		if err == nil {
@@ -145,7 +145,7 @@ func (s *Store) Knocks(ctx context.Context) (all []chat.PairingRequest, err erro
 }
 
 // Knock implements [core.People].
-func (s *Store) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
+func (s *people) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = checkText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			waiting, tell, err = knock(ctx, tx, k, r)

@@ -11,7 +11,7 @@ import (
 )
 
 // Ask implements [core.Questions].
-func (s *Store) Ask(ctx context.Context, q chat.Question) error {
+func (s *questions) Ask(ctx context.Context, q chat.Question) error {
 	err := checkQuestion(q)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return ask(ctx, tx, q) })
@@ -50,7 +50,7 @@ func scanQuestion(r row) (q chat.Question, err error) {
 }
 
 // Question implements [core.Questions].
-func (s *Store) Question(ctx context.Context, id string) (q chat.Question, err error) {
+func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 		return err
@@ -59,7 +59,7 @@ func (s *Store) Question(ctx context.Context, id string) (q chat.Question, err e
 }
 
 // QuestionOf implements [core.Questions].
-func (s *Store) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
+func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
@@ -68,7 +68,7 @@ func (s *Store) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question
 }
 
 // OpenQuestions implements [core.Questions].
-func (s *Store) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
+func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
 			room, nanos(time.Now()))
@@ -81,7 +81,7 @@ func (s *Store) OpenQuestions(ctx context.Context, room chat.RoomID) (open []cha
 }
 
 // Withdraw implements [core.Questions].
-func (s *Store) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
+func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
 	return wrap(err, "withdrawing the open questions in %q", room)
 }
@@ -93,7 +93,7 @@ func withdraw(ctx context.Context, tx *sql.Tx, room chat.RoomID, run chat.RunID)
 }
 
 // Choose implements [core.Questions].
-func (s *Store) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+func (s *questions) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := errors.Join(checkMemory(in), checkText(string(payer)))
 	if err == nil {
@@ -129,7 +129,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memo
 }
 
 // Retire implements [core.Questions].
-func (s *Store) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
+func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
 		if errors.Is(err, chat.ErrNotFound) {

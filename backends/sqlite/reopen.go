@@ -10,7 +10,7 @@ import (
 )
 
 // RunOf implements [core.Journal].
-func (s *Store) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
+func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	var run heldRun
 	err := s.read(func(db *sql.DB) (err error) {
 		run, err = scanRun(db.QueryRowContext(ctx, selectRuns+`
@@ -22,7 +22,7 @@ func (s *Store) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 }
 
 // Reopen implements [core.Journal].
-func (s *Store) Reopen(ctx context.Context, id chat.RunID) error {
+func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)
 		if err != nil {

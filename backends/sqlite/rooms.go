@@ -15,7 +15,7 @@ func scanRoom(from row) (r chat.Room, err error) {
 }
 
 // Room implements [core.Rooms].
-func (s *Store) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
+func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = scanRoom(db.QueryRowContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE id = ?`, id))
 		return found(err)
@@ -26,7 +26,7 @@ func (s *Store) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err erro
 const maxNamed = 10
 
 // RoomsNamed implements [core.Rooms].
-func (s *Store) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
+func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
 			SELECT `+roomColumns+` FROM rooms
@@ -44,7 +44,7 @@ func (s *Store) RoomsNamed(ctx context.Context, name string, author chat.EntityI
 }
 
 // DirectRoom implements [core.RoomFinder].
-func (s *Store) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
+func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = scanRoom(db.QueryRowContext(ctx, `
 			SELECT `+roomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
@@ -55,7 +55,7 @@ func (s *Store) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Ro
 }
 
 // SaveRoom implements [core.Rooms].
-func (s *Store) SaveRoom(ctx context.Context, r chat.Room) error {
+func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := checkRoom(r)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveRoom(ctx, tx, r) })
@@ -81,7 +81,7 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
 }
 
 // Attention implements [core.Attentions].
-func (s *Store) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
+func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 	})
@@ -92,7 +92,7 @@ func (s *Store) Attention(ctx context.Context, room chat.RoomID) (a chat.Attenti
 }
 
 // SetAttention implements [core.Attentions].
-func (s *Store) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
+func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
 	})

@@ -54,7 +54,7 @@ func findRun(ctx context.Context, q querier, id chat.RunID) (heldRun, error) {
 }
 
 // Run implements [core.Journal].
-func (s *Store) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
+func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	var run heldRun
 	err := s.read(func(db *sql.DB) (err error) {
 		run, err = findRun(ctx, db, id)
@@ -64,7 +64,7 @@ func (s *Store) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 }
 
 // OpenRuns implements [core.Journal].
-func (s *Store) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
+func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
 	var open []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
@@ -82,7 +82,7 @@ func (s *Store) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, err
 }
 
 // OpenRooms implements [core.Journal].
-func (s *Store) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
+func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
@@ -96,7 +96,7 @@ func (s *Store) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 }
 
 // Start implements [core.Journal].
-func (s *Store) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run heldRun
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if run, err = findRun(ctx, tx, id); err != nil {
@@ -143,7 +143,7 @@ func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 }
 
 // Note implements [core.Journal].
-func (s *Store) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := checkNote(n)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return note(ctx, tx, id, epoch, n) })
@@ -191,7 +191,7 @@ func merge(shown, news []chat.Shown) []chat.Shown {
 }
 
 // Finish implements [core.Journal].
-func (s *Store) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
+func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	var err error
 	switch {
 	case !o.Done():
@@ -255,7 +255,7 @@ func wanted(ctx context.Context, tx *sql.Tx, id chat.RunID, room chat.RoomID, tu
 }
 
 // Beat implements [core.Journal].
-func (s *Store) Beat(ctx context.Context, owner string, until time.Time) error {
+func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO owners (id, alive_until) VALUES (?, ?)

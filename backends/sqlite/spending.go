@@ -14,7 +14,7 @@ import (
 var errOver = errors.New("over the limit")
 
 // Spend implements [quota.UsageStore].
-func (s *Store) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
+func (s *usage) Spend(ctx context.Context, day string, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		over, err = spendAll(ctx, tx, day, charges)
 		return err
@@ -26,7 +26,7 @@ func (s *Store) Spend(ctx context.Context, day string, charges ...quota.Charge) 
 }
 
 // Count implements [quota.UsageStore].
-func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (over string, err error) {
+func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges ...quota.Charge) (over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var counted bool
 		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
@@ -46,7 +46,7 @@ func (s *Store) Count(ctx context.Context, day string, run chat.RunID, charges .
 }
 
 // Reserve implements [quota.UsageStore].
-func (s *Store) Reserve(ctx context.Context, day string, least, most int, charges ...quota.Charge) (tokens int, over string, err error) {
+func (s *usage) Reserve(ctx context.Context, day string, least, most int, charges ...quota.Charge) (tokens int, over string, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		tokens, over, err = fitting(ctx, tx, day, most, charges)
 		if err != nil {
@@ -121,7 +121,7 @@ func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 }
 
 // Spent implements [quota.UsageStore].
-func (s *Store) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
+func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens))
@@ -133,7 +133,7 @@ func (s *Store) Spent(ctx context.Context, day, bucket string) (c quota.Cost, er
 }
 
 // Warn implements [quota.UsageStore].
-func (s *Store) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
+func (s *usage) Warn(ctx context.Context, day, bucket string) (first bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return tx.QueryRowContext(ctx, `
 			INSERT INTO spending (day, bucket, warned) VALUES (?, ?, 1)

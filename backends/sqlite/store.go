@@ -32,6 +32,29 @@ type Options struct {
 
 // Store is a [core.Store] in a file. Writers go one after the other, readers beside them.
 type Store struct {
+	*database
+	journal
+	memories
+	directory
+	people
+	questions
+	usage
+	upkeep
+}
+
+// The parts of a store: each is what one group of tables is for.
+type (
+	journal   struct{ *database } // runs, and marks of what was accepted
+	memories  struct{ *database } // what was said, notes and files
+	directory struct{ *database } // worlds, rooms, and who is in them
+	people    struct{ *database } // who is approved, and who asks for it
+	questions struct{ *database } // what people were asked, and what they chose
+	usage     struct{ *database } // what was spent
+	upkeep    struct{ *database } // what expires, and what other packages keep
+)
+
+// database is the file, and the connections to it.
+type database struct {
 	lock    *lock
 	writer  *sql.DB // one connection
 	writes  *writes
@@ -59,15 +82,15 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	s := &Store{lock: held, expired: []byte{}, aged: map[string]int64{}}
-	s.deleted.Store(true) // the process before may have left it so
-	if err := s.open(ctx, path, o); err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), s.Close())
+	db := &database{lock: held, expired: []byte{}, aged: map[string]int64{}}
+	db.deleted.Store(true) // the process before may have left it so
+	if err := db.open(ctx, path, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("sqlite: opening %s: %w", path, err), db.Close())
 	}
-	return s, nil
+	return &Store{db, journal{db}, memories{db}, directory{db}, people{db}, questions{db}, usage{db}, upkeep{db}}, nil
 }
 
-func (s *Store) open(ctx context.Context, path string, o Options) error {
+func (s *database) open(ctx context.Context, path string, o Options) error {
 	if err := touch(path); err != nil {
 		return err
 	}
@@ -98,10 +121,10 @@ func (s *Store) open(ctx context.Context, path string, o Options) error {
 }
 
 // ID tells this file from every other, also from one that takes its place.
-func (s *Store) ID() string { return s.id }
+func (s *database) ID() string { return s.id }
 
 // Close waits for the calls under way and lets the file go. It may be called again.
-func (s *Store) Close() error {
+func (s *database) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -118,7 +141,7 @@ func (s *Store) Close() error {
 }
 
 // Ping says whether the file can be read, and whether the last write was stored.
-func (s *Store) Ping(ctx context.Context) error {
+func (s *database) Ping(ctx context.Context) error {
 	err := s.read(func(db *sql.DB) error {
 		if err := s.writes.trouble.get(); err != nil {
 			return err
@@ -130,7 +153,7 @@ func (s *Store) Ping(ctx context.Context) error {
 }
 
 // read runs do beside the writer.
-func (s *Store) read(do func(*sql.DB) error) error {
+func (s *database) read(do func(*sql.DB) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -140,7 +163,7 @@ func (s *Store) read(do func(*sql.DB) error) error {
 }
 
 // write runs do as if in a transaction of its own, see [writes].
-func (s *Store) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
+func (s *database) write(ctx context.Context, do func(context.Context, *sql.Tx) error) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
