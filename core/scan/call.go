@@ -17,27 +17,27 @@ type written struct {
 func (c *written) on() bool { return c.tag.name != "" }
 
 // beginCall begins one, if t does.
-func (s *Scanner) beginCall(t tag) bool {
+func (cr *callReader) beginCall(t tag) bool {
 	switch {
-	case s.field != "" || s.inForm(t.name) || !s.calling(t):
+	case cr.s.field != "" || cr.s.inForm(t.name) || !cr.calling(t):
 		return false
 	case t.close: // left over
-		s.result.Odd++
-		if s.calls.on() {
-			s.calls.raw = append(s.calls.raw, t.raw...)
+		cr.s.result.Odd++
+		if cr.calls.on() {
+			cr.calls.raw = append(cr.calls.raw, t.raw...)
 		}
 		return true
 	}
-	s.call = written{tag: t, raw: []byte(t.raw), left: 8, top: s.top()}
+	cr.call = written{tag: t, raw: []byte(t.raw), left: 8, top: cr.s.top()}
 	return true
 }
 
 // inCall takes a byte, unless that shows that there is no call.
-func (s *Scanner) inCall(b byte) bool {
-	c := &s.call
+func (cr *callReader) inCall(b byte) bool {
+	c := &cr.call
 	if !c.body && !isSpace(b) {
 		if b != '{' && (b != '[' || c.tag.name == functionTag) || c.tag.name == actionsField {
-			s.giveBack()
+			cr.giveBack()
 			return false
 		}
 		c.body = true
@@ -47,8 +47,8 @@ func (s *Scanner) inCall(b byte) bool {
 	return true
 }
 
-func (s *Scanner) inCallTag(t tag) {
-	c := &s.call
+func (cr *callReader) inCallTag(t tag) {
+	c := &cr.call
 	ends := t.close && t.name == c.tag.name
 	switch goes := t.name == functionTag && c.tag.name != actionsField || t.name == parameterTag && c.tag.name == functionTag ||
 		t.name == actionTag && c.tag.name == actionsField; {
@@ -56,56 +56,56 @@ func (s *Scanner) inCallTag(t tag) {
 	case goes && !t.close || ends && t.name == functionTag:
 		c.body = true
 	default:
-		s.giveBack()
-		s.found(t)
+		cr.giveBack()
+		cr.s.found(t)
 		return
 	}
 	c.raw = append(c.raw, t.raw...)
 	if !ends {
 		return
 	}
-	if calls, ok := s.parseWritten(); ok {
-		s.endedCall(calls)
+	if calls, ok := cr.parseWritten(); ok {
+		cr.endedCall(calls)
 	} else if c.left--; !c.json.str || c.left == 0 {
-		s.giveBack()
+		cr.giveBack()
 	}
 }
 
 // giveBack shows what is no call.
-func (s *Scanner) giveBack() {
-	raw := string(s.call.raw) + s.call.tail
-	s.call = written{}
-	s.giveBackCalls()
-	s.write(raw)
+func (cr *callReader) giveBack() {
+	raw := string(cr.call.raw) + cr.call.tail
+	cr.call = written{}
+	cr.giveBackCalls()
+	cr.s.write(raw)
 }
 
 // endCall is the end within a call. One that is whole but for its closer counts. Of another one nothing is done, nor of those
 // before it: the answer is not whole.
-func (s *Scanner) endCall() {
+func (cr *callReader) endCall() {
 	switch {
-	case !s.call.on():
-	case !s.call.body:
-		s.giveBack()
+	case !cr.call.on():
+	case !cr.call.body:
+		cr.giveBack()
 	default:
-		calls, ok := s.parseWritten()
-		ok = ok && s.call.tag.name != actionsField && s.call.json.whole()
-		switch s.result.Odd++; {
+		calls, ok := cr.parseWritten()
+		ok = ok && cr.call.tag.name != actionsField && cr.call.json.whole()
+		switch cr.s.result.Odd++; {
 		case ok:
-			s.endedCall(calls)
-		case s.call.top || s.permits(nil, string(s.calls.raw)+string(s.call.raw)):
-			s.lose(len(s.calls.raw) + len(s.call.raw))
-			s.call, s.calls = written{}, whole{}
+			cr.endedCall(calls)
+		case cr.call.top || cr.permits(nil, string(cr.calls.raw)+string(cr.call.raw)):
+			cr.s.lose(len(cr.calls.raw) + len(cr.call.raw))
+			cr.call, cr.calls = written{}, whole{}
 		default:
-			s.giveBack()
+			cr.giveBack()
 		}
 	}
 }
 
 // parseWritten reads the call. Without a name that is known, only what nothing else looks like counts.
-func (s *Scanner) parseWritten() ([]Call, bool) {
-	calls, ok := parseWritten(s.call.tag, string(s.call.raw))
-	if s.call.tag.name == actionsField {
-		ok = ok && slices.ContainsFunc(calls, func(c Call) bool { return s.opt.Known(c.Name) })
+func (cr *callReader) parseWritten() ([]Call, bool) {
+	calls, ok := parseWritten(cr.call.tag, string(cr.call.raw))
+	if cr.call.tag.name == actionsField {
+		ok = ok && slices.ContainsFunc(calls, func(c Call) bool { return cr.s.opt.Known(c.Name) })
 	}
 	return calls, ok && len(calls) > 0
 }
@@ -123,13 +123,13 @@ func (c *bare) on() bool { return len(c.raw) > 0 }
 const maxBare = 200
 
 // inBare takes a byte that is, or may be, a part of such a call. That stands at the very beginning of the answer.
-func (s *Scanner) inBare(b byte) bool {
-	c := &s.bare
-	if !c.on() && (s.opt.Tags || s.opt.Known == nil || s.again || s.text.any || s.call.on() || s.calls.on() || b != '{' && b != '`') {
+func (cr *callReader) inBare(b byte) bool {
+	c := &cr.bare
+	if !c.on() && (cr.s.opt.Tags || cr.s.opt.Known == nil || cr.s.again || cr.s.text.any || cr.call.on() || cr.calls.on() || b != '{' && b != '`') {
 		return false
 	}
 	if c.json.whole() && !isSpace(b) && b != '`' {
-		s.endBareAsText()
+		cr.endBareAsText()
 		return false
 	}
 	c.raw = append(c.raw, b)
@@ -140,40 +140,40 @@ func (s *Scanner) inBare(b byte) bool {
 		return true
 	}
 	name, state := bareName(string(c.raw))
-	c.sure = state == complete && s.opt.Known(name)
+	c.sure = state == complete && cr.s.opt.Known(name)
 	if !c.sure && state != growing || len(c.raw) > maxBare {
-		s.endBareAsText()
+		cr.endBareAsText()
 	}
 	return true
 }
 
-func (s *Scanner) endBareAsText() {
-	raw := string(s.bare.raw)
-	s.bare = bare{}
-	s.text.write(raw)
+func (cr *callReader) endBareAsText() {
+	raw := string(cr.bare.raw)
+	cr.bare = bare{}
+	cr.s.text.write(raw)
 }
 
 // endBare decides at the end.
-func (s *Scanner) endBare(acts bool) {
-	raw := string(s.bare.raw)
+func (cr *callReader) endBare(acts bool) {
+	raw := string(cr.bare.raw)
 	switch {
-	case !s.bare.on():
-	case !s.bare.sure || acts:
-		s.endBareAsText()
-	case !s.bare.json.whole():
-		if !s.permits(nil, raw) {
-			s.endBareAsText()
+	case !cr.bare.on():
+	case !cr.bare.sure || acts:
+		cr.endBareAsText()
+	case !cr.bare.json.whole():
+		if !cr.permits(nil, raw) {
+			cr.endBareAsText()
 			return
 		}
-		s.lose(len(raw))
-		s.bare = bare{}
+		cr.s.lose(len(raw))
+		cr.bare = bare{}
 	default:
 		calls, ok := parseJSONCalls(unfenced(raw))
-		if !ok || !s.permits(calls, raw) {
-			s.endBareAsText()
+		if !ok || !cr.permits(calls, raw) {
+			cr.endBareAsText()
 			return
 		}
-		s.result.Calls = append(s.result.Calls, calls...)
-		s.bare = bare{}
+		cr.s.result.Calls = append(cr.s.result.Calls, calls...)
+		cr.bare = bare{}
 	}
 }

@@ -20,15 +20,15 @@ func asks(field string) bool { return field == actionsField || field == paramsFi
 
 // enterForm notes that a tag at the top level begins or ends the form. Without its root the form begins only where the answer
 // does.
-func (s *Scanner) enterForm(t tag) {
-	at, fenced := s.fence()
-	alone := !s.text.any && blank(s.lead[:at])
+func (tr *thoughtReader) enterForm(t tag) {
+	at, fenced := tr.s.fence()
+	alone := !tr.s.text.any && blank(tr.s.lead[:at])
 	switch {
 	case t.name == rootTag && t.close:
-		s.form = over
-	case s.form != before || t.close:
-	case alone, t.name == rootTag && !s.mid && !fenced:
-		s.form = within
+		tr.s.form = over
+	case tr.s.form != before || t.close:
+	case alone, t.name == rootTag && !tr.s.mid && !fenced:
+		tr.s.form = within
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Scanner) structure(t tag) {
 	case s.field == textField:
 		s.inText(t)
 	case s.field == thoughtField:
-		s.inThought(t)
+		s.thinking.inThought(t)
 	default:
 		s.inRaw(t)
 	}
@@ -38,7 +38,7 @@ func (s *Scanner) outside(t tag) {
 	field, mid := fieldOf(t.name), s.mid
 	switch {
 	case t.name == rootTag:
-		s.enterForm(t)
+		s.thinking.enterForm(t)
 		s.begin()
 		s.text.end()
 	case t.close:
@@ -46,7 +46,7 @@ func (s *Scanner) outside(t tag) {
 	case s.mid && !s.result.Rooted && !s.wrapping():
 		s.inner = inner{field, t.name, t.raw, nil}
 	default:
-		s.enterForm(t)
+		s.thinking.enterForm(t)
 		doubt := asks(field) && (mid || s.form != within)
 		if !doubt {
 			s.begin()
@@ -80,18 +80,18 @@ func (s *Scanner) inText(t tag) {
 	}
 }
 
-func (s *Scanner) inThought(t tag) {
+func (tr *thoughtReader) inThought(t tag) {
 	switch field := fieldOf(t.name); {
 	case t.close && (t.name == thoughtField || t.name == rootTag):
-		s.leave()
+		tr.s.leave()
 	case t.close || field == "" || field == thoughtField || field == paramsField:
-		s.write(t.raw)
-	case s.mid || asks(field):
-		s.inner = inner{field, t.name, t.raw, nil}
+		tr.s.write(t.raw)
+	case tr.s.mid || asks(field):
+		tr.s.inner = inner{field, t.name, t.raw, nil}
 	default:
-		s.result.Odd++
-		s.form = over // or the thought goes on, and quotes a form
-		s.enter(t)
+		tr.s.result.Odd++
+		tr.s.form = over // or the thought goes on, and quotes a form
+		tr.s.enter(t)
 	}
 }
 
@@ -291,7 +291,7 @@ func (s *Scanner) endField(acts bool) {
 			s.wrapped = 0
 		}
 	case thinkField:
-		s.endThinking(acts)
+		s.thinking.endThinking(acts)
 	case textField:
 		s.result.Odd++
 	case thoughtField:

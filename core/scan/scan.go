@@ -98,11 +98,11 @@ type Scanner struct {
 	wrapped int  // signs that are left of a code fence around the form
 	again   bool // a scan of what turned out not to be thought
 	mention int  // openers of thoughts within the text, whose closers are text as well
-	call    written
-	calls   whole
-	bare    bare
 
-	form  form   // whether calls count here
+	form     form // whether calls count here
+	callText callReader
+	thinking thoughtReader
+
 	doubt bool   // the calls of this field don't count
 	open  string // its tag, with doubt
 }
@@ -115,9 +115,21 @@ type inner struct {
 	raw   []byte
 }
 
+// thoughtReader reads what a model thinks aloud.
+type thoughtReader struct{ s *Scanner }
+
+// callReader reads calls that are written as text.
+type callReader struct {
+	s     *Scanner
+	call  written
+	calls whole
+	bare  bare
+}
+
 // New makes a Scanner.
 func New(opt Options) *Scanner {
 	s := &Scanner{opt: opt, text: sink{trim: opt.Tags, joins: opt.Joins}, leading: opt.Tags}
+	s.callText.s, s.thinking.s = s, s
 	s.known = append(s.known, thinkTags()...)
 	if opt.Known != nil {
 		s.known = append(s.known, callTags()...)
@@ -151,9 +163,9 @@ func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	}
 	s.settle(true)
 	s.endInner()
-	s.endCall()
-	s.endWhole(acts)
-	s.endBare(acts)
+	s.callText.endCall()
+	s.callText.endWhole(acts)
+	s.callText.endBare(acts)
 	s.endField(acts)
 	s.endLead()
 	s.result.Thought = strings.TrimSpace(string(s.thoughts))
@@ -200,7 +212,7 @@ func (s *Scanner) one(b byte) {
 		}
 		s.settle(s.wrapped > 0 && b == '`')
 	}
-	if s.call.on() && s.inCall(b) || !s.call.on() && s.afterCall(b) {
+	if s.callText.call.on() && s.callText.inCall(b) || !s.callText.call.on() && s.callText.afterCall(b) {
 		return
 	}
 	s.put(b)
@@ -247,7 +259,7 @@ func (s *Scanner) say(b byte) {
 		}
 	case s.field == "" && s.wrapped > 0 && b == '`' && !s.text.open:
 		s.wrapped--
-	case s.inBare(b):
+	case s.callText.inBare(b):
 	default:
 		s.text.put(b)
 	}
@@ -264,23 +276,23 @@ func (s *Scanner) release() {
 // found takes a tag.
 func (s *Scanner) found(t tag) {
 	switch {
-	case s.call.on():
-		s.inCallTag(t)
+	case s.callText.call.on():
+		s.callText.inCallTag(t)
 		return
-	case s.bare.on():
+	case s.callText.bare.on():
 		s.write(t.raw)
 		return
 	}
 	if s.field == thinkField {
-		s.foundThinking(t)
+		s.thinking.foundThinking(t)
 		return
 	}
 	if s.inner.field != "" {
 		s.foundInside(t)
 		return
 	}
-	if s.field == "" && s.calls.on() && !s.goesOn(t) {
-		s.giveBackCalls()
+	if s.field == "" && s.callText.calls.on() && !s.callText.goesOn(t) {
+		s.callText.giveBackCalls()
 	}
 	if s.quoted(t) {
 		s.hold(t)
@@ -291,13 +303,13 @@ func (s *Scanner) found(t tag) {
 	case thinks && talk && s.again: // once is enough
 		s.result.Odd++
 	case thinks && talk && !t.close && !t.alone && !s.text.any && (s.field == textField || len(strings.TrimSpace(string(s.lead))) == 0):
-		s.think(t)
+		s.thinking.think(t)
 	case thinks && talk && t.close && s.mention == 0: // a stray one
 		s.result.Odd++
 	case thinks && talk:
 		s.mention = max(0, s.mention+step(t))
 		s.write(t.raw)
-	case talk && s.beginCall(t):
+	case talk && s.callText.beginCall(t):
 	case thinks || !s.inForm(t.name):
 		s.write(t.raw)
 	default:
@@ -378,11 +390,11 @@ func (s *Scanner) settle(count bool) {
 // cutTag takes what might have become a tag at the end. Within the form, and after the whole of a call, it was one.
 func (s *Scanner) cutTag() {
 	raw := s.tag.take()
-	if s.call.on() && s.call.json.whole() {
-		s.call.tail = raw
+	if s.callText.call.on() && s.callText.call.json.whole() {
+		s.callText.call.tail = raw
 		return
 	}
-	if s.result.Rooted && len(raw) > 1 && s.field != thinkField && !s.call.on() {
+	if s.result.Rooted && len(raw) > 1 && s.field != thinkField && !s.callText.call.on() {
 		s.result.Odd++
 		return
 	}

@@ -16,17 +16,17 @@ func (s *Scanner) top() bool { return s.opt.Tags && s.form == within && s.field 
 
 // calling reports whether t, outside of all fields, begins a call that was written as text or is what is left over of one. That
 // is possible at the top level of a form, and where nothing but such calls has been said.
-func (s *Scanner) calling(t tag) bool {
-	alone := !s.text.any && !s.result.Rooted && blank(s.lead)
+func (cr *callReader) calling(t tag) bool {
+	alone := !cr.s.text.any && !cr.s.result.Rooted && blank(cr.s.lead)
 	switch {
-	case s.opt.Known == nil || !slices.Contains(callTags(), t.name):
+	case cr.s.opt.Known == nil || !slices.Contains(callTags(), t.name):
 		return false
 	case t.close:
-		return s.calls.on() || s.top() && len(s.result.Calls) > 0
-	case t.alone || t.name == actionTag || t.name == parameterTag || t.name == functionTag && !s.opt.Known(t.value):
+		return cr.calls.on() || cr.s.top() && len(cr.s.result.Calls) > 0
+	case t.alone || t.name == actionTag || t.name == parameterTag || t.name == functionTag && !cr.s.opt.Known(t.value):
 		return false
 	}
-	return alone || s.top()
+	return alone || cr.s.top()
 }
 
 func blank(text []byte) bool {
@@ -34,54 +34,54 @@ func blank(text []byte) bool {
 }
 
 // endedCall takes a call that is complete.
-func (s *Scanner) endedCall(calls []Call) {
-	c := s.call
-	s.call = written{}
+func (cr *callReader) endedCall(calls []Call) {
+	c := cr.call
+	cr.call = written{}
 	if c.top {
-		s.result.Calls = append(s.result.Calls, calls...)
+		cr.s.result.Calls = append(cr.s.result.Calls, calls...)
 		return
 	}
-	s.calls.raw = append(append(s.calls.raw, c.raw...), c.tail...)
-	s.calls.calls = append(s.calls.calls, calls...)
+	cr.calls.raw = append(append(cr.calls.raw, c.raw...), c.tail...)
+	cr.calls.calls = append(cr.calls.calls, calls...)
 }
 
 // goesOn reports whether the answer may still be nothing but calls with t.
-func (s *Scanner) goesOn(t tag) bool {
-	return slices.Contains(thinkTags(), t.name) && !s.inForm(t.name) && !t.alone || !s.inForm(t.name) && s.calling(t)
+func (cr *callReader) goesOn(t tag) bool {
+	return slices.Contains(thinkTags(), t.name) && !cr.s.inForm(t.name) && !t.alone || !cr.s.inForm(t.name) && cr.calling(t)
 }
 
 // afterCall takes a byte that follows calls outside of all fields, unless it makes them text.
-func (s *Scanner) afterCall(b byte) bool {
-	if !s.calls.on() || s.field != "" {
+func (cr *callReader) afterCall(b byte) bool {
+	if !cr.calls.on() || cr.s.field != "" {
 		return false
 	}
 	if isSpace(b) {
-		s.calls.raw = append(s.calls.raw, b)
+		cr.calls.raw = append(cr.calls.raw, b)
 		return true
 	}
-	s.giveBackCalls()
+	cr.giveBackCalls()
 	return false
 }
 
 // giveBackCalls shows the calls as the text that they are part of.
-func (s *Scanner) giveBackCalls() {
-	raw := string(s.calls.raw)
-	s.calls = whole{}
-	s.write(raw)
+func (cr *callReader) giveBackCalls() {
+	raw := string(cr.calls.raw)
+	cr.calls = whole{}
+	cr.s.write(raw)
 }
 
 // endWhole decides about the calls at the end. Acts says that the model has asked for actions in another way too.
-func (s *Scanner) endWhole(acts bool) {
+func (cr *callReader) endWhole(acts bool) {
 	switch {
-	case !s.calls.on():
-	case acts || !s.permits(s.calls.calls, string(s.calls.raw)):
-		s.giveBackCalls()
+	case !cr.calls.on():
+	case acts || !cr.permits(cr.calls.calls, string(cr.calls.raw)):
+		cr.giveBackCalls()
 	default:
-		s.result.Calls = append(s.result.Calls, s.calls.calls...)
-		s.calls = whole{}
+		cr.s.result.Calls = append(cr.s.result.Calls, cr.calls.calls...)
+		cr.calls = whole{}
 	}
 }
 
-func (s *Scanner) permits(calls []Call, raw string) bool {
-	return s.opt.Permit != nil && s.opt.Permit(calls, raw)
+func (cr *callReader) permits(calls []Call, raw string) bool {
+	return cr.s.opt.Permit != nil && cr.s.opt.Permit(calls, raw)
 }
