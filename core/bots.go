@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parley/core/access"
+	"parley/core/chat"
 )
 
 // fromBot says that a bot has asked: it is never told of a failure, which it might answer.
@@ -12,10 +13,13 @@ func (x *execution) fromBot(ctx context.Context) bool {
 	if n == 0 || x.rt.cfg.Access.Bots != access.BotsMention {
 		return false
 	}
-	m, err := x.rt.cfg.Store.Memory(ctx, x.run.Inputs[n-1])
-	if err != nil {
-		return false
-	}
-	author, err := x.rt.cfg.Store.Entity(ctx, m.Author)
+	var author chat.Entity
+	err := x.persist(ctx, func() error {
+		m, err := x.rt.cfg.Store.Memory(ctx, x.run.Inputs[n-1])
+		if err == nil {
+			author, err = x.rt.cfg.Store.Entity(ctx, m.Author)
+		}
+		return ignore(err, chat.ErrNotFound)
+	})
 	return err == nil && author.Bot
 }

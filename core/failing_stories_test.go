@@ -14,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/llm"
 )
 
 // narrator plays a story on a store of which one call fails. It delivers what was refused again, as platforms do.
@@ -168,6 +169,16 @@ var failingStories = map[string]func(s *narrator){
 		time.Sleep(time.Minute)
 		s.chat.forget() // its buttons went after its end
 	},
+	"a failure that a bot is not told": func(s *narrator) {
+		hears := func() {
+			m := s.message(group, "robot", "Hello")
+			m.Bot, m.Addressed = true, true
+			s.ended(s.tell(m))
+		}
+		hears()
+		s.model.queue([]step{fails(&llm.Failure{Kind: llm.NoProvider, Err: errDown})})
+		hears()
+	},
 	"a later turn": func(s *narrator) {
 		s.model.queue([]step{write(fox), pause(time.Minute)})
 		a := s.say("A")
@@ -226,6 +237,7 @@ func playFailing(t *testing.T, story func(*narrator), at int, want []string) (ca
 		w.cfg.Store = s.double
 		w.cfg.Access.Direct = access.DirectPairing
 		w.cfg.Access.Owners = map[chat.EntityID]bool{"olga": true}
+		w.cfg.Access.Bots, w.cfg.Access.People["robot"] = access.BotsMention, true
 		do := &fakeAction{name: "WRITE", effect: action.Writes, do: func(_ context.Context, c *action.Call) (action.Result, error) {
 			c.Update("Under way.")
 			return action.Result{Text: "done"}, nil
