@@ -95,7 +95,7 @@ func (r *Reader) one(ctx context.Context, connector string, f chat.Attachment, d
 	}
 	var over *quota.LimitError
 	if errors.As(err, &over) {
-		return f // not read, but not for good: the limit begins anew
+		return f // unread for now: the limit resets
 	}
 	read = f
 	read.Unread = reason(err)

@@ -70,7 +70,7 @@ func (l *lives) fate(r progressivetest.Request) progressivetest.Fault {
 	if f.Err == progressive.ErrAmbiguous {
 		l.doubts++
 	}
-	if l.moment() { // nobody hears the answer
+	if l.moment() { // the response is lost
 		l.doubts++
 		return progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: f.Err == nil || f.Applied}
 	}
@@ -153,8 +153,8 @@ func twice(t *testing.T, sink func(*progressivetest.Chat) progressive.Sink, text
 	return moments, problems
 }
 
-// judge returns what is wrong with how the answer ended: it stands there whole, and each of its messages once, or once
-// more with a mark where nobody can tell. Other messages are previews of which no holder ever learned the id.
+// judge returns what is wrong with the final state: the answer must be complete, with each message shown once, or once
+// more with a mark if its fate was unknowable. Other messages are previews whose id no holder ever learned.
 func (l *lives) judge() (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	want, got := progressivetest.Split(l.final, l.chat.Max), l.chat.Shown()

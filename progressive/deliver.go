@@ -21,8 +21,8 @@ const (
 
 var errSilent = errors.New("the platform did not respond in time")
 
-// request makes one request and learns from its result. It is not cut off when ctx is done: else nobody knew what is
-// shown. An error ends the message.
+// request makes one request and records its result. It is not canceled with ctx: otherwise what is shown would be
+// unknown. An error ends the message.
 func (m *Message) request(ctx context.Context, s step, leave func(error), note func(chat.Shown) error) error {
 	if s.op == Post {
 		s.intent = m.intent(s)

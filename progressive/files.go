@@ -57,23 +57,23 @@ func apart(parts []Part) (texts, files []Part) {
 	return texts, files
 }
 
-// resumeFile takes over a file from an earlier holder. Those of an answer that is written anew go; those of one whose options
-// are taken away stay as they are.
+// resumeFile takes over a file from an earlier holder. Files of an answer that is rewritten are removed; files of an
+// answer whose options are removed stay.
 func (m *Message) resumeFile(h chat.Shown, run chat.Run) {
-	p, anew := m.part(h.Part), run.Verdict == nil
+	p, rewrite := m.part(h.Part), run.Verdict == nil
 	switch {
 	case run.Kind == chat.RunChoiceResult:
 		*p = shown{state: left, id: h.ID}
-	case h.Gone, anew && (h.ID == "" || m.deleter == nil):
+	case h.Gone, rewrite && (h.ID == "" || m.deleter == nil):
 	case h.ID == "":
 		*p = shown{state: unknown, intent: h, untold: h.Sent == ""}
 	default:
-		*p = shown{state: there, id: h.ID, stale: anew, untold: true}
+		*p = shown{state: there, id: h.ID, stale: rewrite, untold: true}
 	}
 }
 
-// complete puts an empty part into files for each that an earlier holder has shown and of which nobody has the bytes any
-// more: those of calls come before those that hold words of the answer.
+// complete inserts empty parts into files for those that an earlier holder has shown and whose bytes are lost: files of
+// calls come before files with long text of the answer.
 func (m *Message) complete(files []Part) []Part {
 	of := slices.IndexFunc(files, Part.words)
 	if of < 0 {
@@ -82,8 +82,9 @@ func (m *Message) complete(files []Part) []Part {
 	return slices.Insert(files, of, slices.Repeat([]Part{{}}, max(0, m.ofCalls-of))...)
 }
 
-// planFiles is the first step that brings the files of an answer below it. A create whose fate is unknown is repeated only
-// while its nonce is good (TR-12). Where files are lost nobody knows what those that stand are: they stay.
+// planFiles returns the first step that brings the files of an answer below it. A create whose fate is unknown is
+// repeated only while its nonce is valid, since the platform would accept it as a second message later. If some files
+// are lost, the contents of the existing ones are unknown, so they stay.
 func planFiles(have []shown, want []Part, refused []string, now time.Time) (s step, ok bool) {
 	for i, h := range have {
 		if h.stale && h.state == there {
@@ -149,8 +150,8 @@ func (p Part) shows(o Part) bool {
 
 func (p Part) lost() bool { return p.File == nil }
 
-// doubts has the words in the text that stand in a file of which nobody will ever know whether it was posted. It says
-// whether there is such a file more than before.
+// doubts repeats in the text the words of a file whose fate will never be known. It reports whether there are more such
+// files than before.
 func (m *Message) doubts(files []Part) (more bool) {
 	for i, p := range m.complete(files) {
 		h := m.part(chat.FirstFile + i)

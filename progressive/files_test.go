@@ -61,7 +61,7 @@ func TestFilesAreDelivered(t *testing.T) {
 		"ambiguous, undone": {{prose, two}, {prose, one, two}},
 		"unparsable":        {{prose, said, two}, {prose, said, two}},
 		"forbidden":         {{prose}, {prose}},
-		"gone":              {{two}, {two}}, // with nonces or without, nobody is shown again what they took away
+		"gone":              {{two}, {two}}, // with nonces or without, files that users removed are not shown again
 	}
 	for fault, f := range faults {
 		for i, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
@@ -202,8 +202,8 @@ func TestFilesOfCallbacksInDoubt(t *testing.T) {
 	}
 }
 
-// ST-18: who adopts an answer with its files brings what stands to what it should be, in place, and posts only what certainly is
-// not there. If some are lost, nobody knows which message shows what: those that stand stay as they are.
+// ST-18: a replica that adopts an answer with its files updates the existing ones in place, and posts only those that
+// are certainly missing. If some are lost, which message shows what is unknown: existing files stay as they are.
 func TestFilesAreTakenOver(t *testing.T) {
 	both := []chat.Shown{{Part: chat.FirstFile, ID: "m2"}, {Part: chat.FirstFile + 1, ID: "m3"}}
 	for name, c := range map[string]struct {
@@ -276,7 +276,7 @@ func TestFilesOfAnEarlierHolder(t *testing.T) {
 	}
 }
 
-// Whoever takes the options of an answer away has none of its files: they stay.
+// Removing the options of an answer doesn't involve its files: they stay.
 func TestFilesStayWhenOptionsGo(t *testing.T) {
 	tell(t, full, func(s *story) {
 		s.show()
@@ -292,16 +292,16 @@ func TestFilesStayWhenOptionsGo(t *testing.T) {
 	})
 }
 
-// An answer that is written anew has its own pictures, and one that is taken back none.
+// An answer that is rewritten has its own pictures, and one that is taken back none.
 func TestFilesGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome answer.Outcome
 		paint   []llm.File
 		want    []string
 	}{
-		"written anew, with a picture":    {completed, []llm.File{picture}, []string{prose, "[picture-1.png]"}},
-		"written anew, without a picture": {completed, nil, []string{prose}},
-		"taken back":                      {answer.Outcome{Status: answer.Stopped, Withdrawn: true}, nil, nil},
+		"rewritten, with a picture":    {completed, []llm.File{picture}, []string{prose, "[picture-1.png]"}},
+		"rewritten, without a picture": {completed, nil, []string{prose}},
+		"taken back":                   {answer.Outcome{Status: answer.Stopped, Withdrawn: true}, nil, nil},
 	} {
 		for _, sink := range []func(*progressivetest.Chat) progressive.Sink{full, nonced} {
 			t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ type MemoryGate struct {
 
 	mu      sync.Mutex
 	scopes  map[Scope]*scope
-	held    map[Scope]time.Time   // of scopes that nobody has named yet
+	held    map[Scope]time.Time   // of scopes without a ticket so far
 	saved   map[Scope]Window      // likewise, of the process before
 	changed map[*scope]bool       // what is to be saved
 	saving  *time.Timer           // until it is; nil if nothing is to be saved

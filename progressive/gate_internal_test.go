@@ -66,7 +66,7 @@ func TestGateForgetsScopesOfReplies(t *testing.T) {
 	}
 }
 
-// Those who give up leave nothing behind, and nobody who waited for them waits on.
+// Canceled waiters leave nothing behind, and unblock those who waited for them.
 func TestGateGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(func(s Scope) Budget {

@@ -42,8 +42,8 @@ func TestGateLearns(t *testing.T) {
 	})
 }
 
-// Nobody waits for ever: what is older than the head start of others goes before them.
-func TestGateStarvesNobody(t *testing.T) {
+// No ticket starves: what is older than the head start of others goes before them.
+func TestGateStarvesNoTicket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {}, "bot": {N: 1, Per: time.Second}}))
 		ctx, cancel := context.WithCancelCause(t.Context())

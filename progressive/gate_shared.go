@@ -10,8 +10,8 @@ import (
 // SharedBudget is the account that the gates of several replicas share: what was spent, and what platforms have closed. Its
 // methods are safe for concurrent use and take no longer than a second or two.
 type SharedBudget interface {
-	// Book takes a permit in each scope, or in none of them and says which is full. An error means that nobody knows:
-	// the ledger is out of reach.
+	// Book takes a permit in every scope, or in none of them and returns which is full. After an error the outcome is
+	// unknown: the backend is unreachable.
 	Book(ctx context.Context, claims []Claim) (Booking, error)
 	// Settle counts a booking from now on, or takes it back. A booking that is never settled counts for some time longer
 	// than a request may take.
@@ -53,10 +53,10 @@ type Settlement struct {
 	Refused bool
 }
 
-// SharedGate is a [Gate] over an account that several replicas share. Who waits here goes in the order of a
-// [MemoryGate]; between replicas it is a matter of who asks first. While the ledger is out of reach each replica takes
-// its share of every budget, by the number of replicas that there were, and for one more minute when it is back: what
-// was spent meanwhile is in nobody's books.
+// SharedGate is a [Gate] whose budgets several replicas share. Tickets in one process are served in the order of a
+// [MemoryGate]; between replicas the first request wins. While the backend is unreachable, each replica uses its share
+// of every budget, by the last known number of replicas, and for one more minute after the backend returns: it has no
+// record of what was spent meanwhile.
 type SharedGate struct {
 	local  *MemoryGate
 	ledger SharedBudget

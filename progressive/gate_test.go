@@ -99,7 +99,7 @@ func TestGateHolds(t *testing.T) {
 	})
 }
 
-// A hold of a scope that nobody named is obeyed by those who do later.
+// A hold of a scope without tickets applies to later tickets.
 func TestGateHoldsAScopeItHasNotSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := progressive.NewGate(budgets(map[progressive.Scope]progressive.Budget{"chat": {N: 5, Per: time.Second}}))
@@ -180,7 +180,7 @@ func TestGateSigns(t *testing.T) {
 		cancel(errDone)
 		waiting.Wait()
 		if err := sign(); err != nil {
-			t.Errorf("nobody waits any more: %v", err)
+			t.Errorf("after the last waiter left: %v", err)
 		}
 		if err := sign(); !errors.Is(err, progressive.ErrNoPermit) {
 			t.Errorf("the next sign came too soon: %v", err)

@@ -132,7 +132,7 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
 	switch {
 	case !m.ended && !m.mayPreview(time.Now()):
-		a.Seen(^answer.Cursor(0)) // nobody need wait for what is not shown
+		a.Seen(^answer.Cursor(0)) // don't wait for what is not shown
 	case m.level:
 		a.Seen(v.At)
 	}
@@ -199,8 +199,8 @@ func (m *Message) nextFile(want []Part, withdrawn bool, now time.Time) (s step, 
 	return s, ok && (s.op != Delete || m.deleter != nil)
 }
 
-// mayPreview says whether anything is shown before the end. A message that the user removed, or that nobody knows of,
-// ends the preview.
+// mayPreview reports whether anything is shown before the end. A message that the user removed, or whose fate is
+// unknown, ends the preview.
 func (m *Message) mayPreview(now time.Time) bool {
 	if m.editor == nil || m.resumed {
 		return false
@@ -213,7 +213,8 @@ func (m *Message) mayPreview(now time.Time) bool {
 	return true
 }
 
-// render is what v becomes, without texts that nobody would see (ST-14).
+// render converts v to parts, and skips intermediate texts that would never be seen, because rendering a long text for
+// each delta is expensive.
 func (m *Message) render(v answer.View) (texts, files []Part) {
 	texts, files = apart(m.sink.Render(v, m.refused...))
 	if m.doubts(files) {

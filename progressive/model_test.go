@@ -100,8 +100,8 @@ func (s script) has(faults ...string) bool {
 	return false
 }
 
-// judge says what is wrong with what the reader sees at last. Where nobody can know whether a message was created, or
-// a user interferes, it is enough that no part is shown twice.
+// judge returns what is wrong with the final view of the reader. Where the fate of a create is unknowable, or a user
+// interferes, it is enough that no part is shown twice.
 func (s script) judge(final string, chat *progressivetest.Chat) (problems []string) {
 	want, got := progressivetest.Split(final, s.Max), chat.Shown()
 	deaf := s.has("ambiguous", "silent") || s.dies()

@@ -23,7 +23,7 @@ type shown struct {
 	whole    bool       // of an unknown one without a hash: it counts as the last word
 	until    time.Time  // the nonce is good until then; zero without nonces
 	refused  string     // the text that the platform can't read: it is sent plain
-	redo     bool       // it is taken back with all below it, and posted anew
+	redo     bool       // taken back with all messages below it, and reposted
 	hopeless bool       // the platform takes neither its text nor a new message: a line says that it is missing
 	tried    bool       // a create was refused though it was plain
 	stuck    bool       // it can't be deleted either
@@ -31,7 +31,7 @@ type shown struct {
 
 	// Of files:
 	stale  bool      // it belongs to an earlier answer of the run
-	untold bool      // nobody here knows what it shows
+	untold bool      // its content is unknown
 	unfit  *llm.File // the platform does not take it: there are words instead
 	posts  int       // how often another was posted in its place
 }
@@ -41,7 +41,7 @@ type state uint8
 
 const (
 	absent  state = iota // certainly not there
-	unknown              // asked for, and nobody knows whether it is there
+	unknown              // requested, with an unknown outcome
 	there
 	gone // removed, or not to be changed any more: the text goes into a new message
 	left // nothing more is done about it

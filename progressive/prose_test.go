@@ -138,7 +138,7 @@ func TestLongCodeIsDelivered(t *testing.T) {
 	}
 }
 
-// wantUnknown wants the code in messages, and the file that nobody was told of, and the picture.
+// wantUnknown wants the code in messages, and the file whose creation was not confirmed, and the picture.
 func (s *story) wantUnknown() {
 	s.Helper()
 	got := strings.Join(s.chat.Shown(), "\n")
@@ -160,20 +160,20 @@ func (s *story) failFiles(n int, f progressivetest.Fault) {
 	})
 }
 
-// ST-18: who adopts the answer posts the code that is missing, and no second time what is there. An answer that is written
-// anew takes the old file away.
+// ST-18: a replica that adopts the answer posts the missing code, and does not repeat what is there. An answer that is
+// rewritten removes the old file.
 func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 	for name, c := range map[string]struct {
-		noted []chat.Shown
-		again string // what is said then
-		anew  bool
-		want  []string
+		noted   []chat.Shown
+		again   string // what is said then
+		rewrite bool
+		want    []string
 	}{
-		"it stands":                      {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), false, []string{noted, "[code.txt]"}},
-		"it is missing":                  {nil, coded(30), false, []string{noted, "[code.txt]", "[code.txt]"}}, // the first is in no journal
-		"written anew, with code":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), true, []string{noted, "[code.txt]"}},
-		"written anew, with less":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, prose, true, []string{prose}},
-		"written anew, with longer code": {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(31), true, []string{strings.Replace(noted, "30", "31", 1), "[code.txt]"}},
+		"it stands":                   {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), false, []string{noted, "[code.txt]"}},
+		"it is missing":               {nil, coded(30), false, []string{noted, "[code.txt]", "[code.txt]"}}, // the first is in no journal
+		"rewritten, with code":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(30), true, []string{noted, "[code.txt]"}},
+		"rewritten, with less":        {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, prose, true, []string{prose}},
+		"rewritten, with longer code": {[]chat.Shown{{Part: chat.FirstFile, ID: "m2"}}, coded(31), true, []string{strings.Replace(noted, "30", "31", 1), "[code.txt]"}},
 	} {
 		for kind, sink := range map[string]func(*progressivetest.Chat) progressive.Sink{"nonces": filesNonced, "no nonces": files} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestLongCodeOfAnEarlierHolder(t *testing.T) {
 					s.say(coded(30))
 					s.finish()
 					s.run.Epoch, s.run.Shown = 2, append([]chat.Shown{{Part: 0, ID: "m1"}}, c.noted...)
-					if c.anew {
+					if c.rewrite {
 						s.run.Verdict = nil
 					}
 					var log bytes.Buffer

@@ -54,7 +54,7 @@ func (m *Message) refusedLast(s step, err error) error {
 	return nil
 }
 
-// redoing reports whether parts are taken back to be posted anew.
+// redoing reports whether parts are being taken back and reposted.
 func (m *Message) redoing() bool {
 	for i := range m.parts {
 		if m.parts[i].redo {

@@ -13,7 +13,8 @@ import (
 	"parley/progressive"
 )
 
-// A message that is created and can't be noted ends the holder: whoever goes on asks the platform, and none else is created.
+// A message that is created and can't be noted ends the holder: its successor asks the platform, and no second message
+// is created.
 func TestCreatedAndNotNoted(t *testing.T) {
 	errDisk := errors.New("out of reach")
 	tell(t, nonced, func(s *story) {

@@ -217,7 +217,7 @@ func (w *waiter) count(n int) {
 	}
 }
 
-// blockedAt is the first scope that stops w. Nobody overtakes who waits there and comes first.
+// blockedAt returns the first scope that stops w. Waiters keep their order in every scope that blocks them.
 func (w *waiter) blockedAt(now time.Time) *scope {
 	for _, s := range w.scopes {
 		if len(s.queue) > 0 && s.queue[0] != w && s.queue[0].beforeAt(s, w) {

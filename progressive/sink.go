@@ -143,11 +143,11 @@ var (
 
 // Gate keeps requests within every budget they spend. It is the only thing that waits.
 type Gate interface {
-	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its
-	// error, once, as soon as it returns: nobody knows when the platform counted, so a budget's time counts from
-	// then, a [RetryAfter] closes its scope, and a [BudgetHint] narrows it. A permit that is left with [ErrUnused] was not
-	// spent. Enter fails with the cause of ctx. A [PriorityTyping] does not wait: without a permit at hand, or when others wait in its chat, it fails with
-	// [ErrNoPermit]. Safe for concurrent use.
+	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its error,
+	// once, as soon as the request returns: when the platform counted it is unknown, so a budget's window starts then,
+	// a [RetryAfter] closes its scope, and a [BudgetHint] narrows it. A permit returned with [ErrUnused] was not spent.
+	// Enter fails with the cause of ctx. A [PriorityTyping] ticket does not wait: without an available permit, or while
+	// other tickets wait in its chat, it fails with [ErrNoPermit]. Enter is safe for concurrent use.
 	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
 }
 
@@ -166,8 +166,8 @@ var (
 	ErrUnused   = errors.New("the permit was not used")
 )
 
-// Priority orders tickets: each is worth a head start over those below, as if its text were so much older. So nobody
-// waits for ever: what is older than the head start goes before.
+// Priority orders tickets: each level is worth a head start over those below, as if its text were that much older. So
+// no ticket starves: once it is older than the head start, it goes first.
 type Priority uint8
 
 // The priorities.
@@ -176,7 +176,7 @@ const (
 	Interim                        // text on the way
 	Status                         // what an action says or does: the reader wonders why nothing is written
 	First                          // the first text of an answer
-	PriorityReply                  // what a command is answered with: somebody waits for it, and it is short
+	PriorityReply                  // a reply to a command: short, and a user waits for it
 	Final                          // the last word of an answer
 )
 

@@ -18,9 +18,9 @@ const (
 
 var errText = errors.New("there is text to show")
 
-// startTyping shows that an answer is coming. stop ends that, and may be called again. A request under way is not cut
-// off: the platform counts it all the same, at a time that nobody would know. So stop waits for its reply, which is
-// about as far away as that to the text will be.
+// startTyping shows a typing indicator. stop ends it, and can be called again. A request in flight is not canceled: the
+// platform counts it anyway, at an unknown time. So stop waits for its response, which takes about as long as one for
+// text would.
 func (m *Message) startTyping(ctx context.Context, a *answer.Answer) (stop func()) {
 	t, ok := m.sink.(Typer)
 	if !ok || m.resumed || a.View().Outcome.Done() {

@@ -91,8 +91,8 @@ func TestTypingStopsWhenForbidden(t *testing.T) {
 	})
 }
 
-// A sign that hangs is soon out of the way. Until then it counts: whoever cut it off would not know when the platform
-// does (TR-02).
+// A typing request that hangs is soon out of the way. Until then it counts: after canceling it, when the platform
+// counts it would be unknown (TR-02).
 func TestHangingSignDelaysTextLittle(t *testing.T) {
 	tell(t, full, func(s *story) {
 		s.fail(progressive.Typing, -1, progressivetest.Fault{Silent: true})

@@ -23,13 +23,13 @@ func TestImportantUpdatesAreSent(t *testing.T) {
 		f    progressivetest.Fault // of the first post
 		want []string
 	}{
-		"posts only":             {postOnly, progressivetest.Fault{}, []string{"It costs money.", "One is left.", "Bought."}},
-		"it fails once":          {postOnly, progressivetest.Fault{Err: errUpload}, []string{"It costs money.", "One is left.", "Bought."}},
-		"it must wait":           {postOnly, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: time.Minute}}, []string{"It costs money.", "One is left.", "Bought."}},
-		"nobody knows, it is":    {postOnly, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true}, []string{"It costs money.", "One is left.", "Bought."}},
-		"nobody knows, it isn't": {postOnly, progressivetest.Fault{Err: progressive.ErrAmbiguous}, []string{"One is left.", "Bought."}},
-		"forbidden":              {postOnly, progressivetest.Fault{Err: progressive.ErrForbidden}, nil},
-		"edits":                  {full, progressivetest.Fault{}, []string{"Bought."}},
+		"posts only":        {postOnly, progressivetest.Fault{}, []string{"It costs money.", "One is left.", "Bought."}},
+		"it fails once":     {postOnly, progressivetest.Fault{Err: errUpload}, []string{"It costs money.", "One is left.", "Bought."}},
+		"it must wait":      {postOnly, progressivetest.Fault{Err: progressive.RetryAfter{Scope: "chat/room", After: time.Minute}}, []string{"It costs money.", "One is left.", "Bought."}},
+		"unknown, it is":    {postOnly, progressivetest.Fault{Err: progressive.ErrAmbiguous, Applied: true}, []string{"It costs money.", "One is left.", "Bought."}},
+		"unknown, it isn't": {postOnly, progressivetest.Fault{Err: progressive.ErrAmbiguous}, []string{"One is left.", "Bought."}},
+		"forbidden":         {postOnly, progressivetest.Fault{Err: progressive.ErrForbidden}, nil},
+		"edits":             {full, progressivetest.Fault{}, []string{"Bought."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, c.sink, func(s *story) {

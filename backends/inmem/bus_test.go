@@ -54,7 +54,7 @@ func TestBusForgetsReaders(t *testing.T) {
 
 func BenchmarkPublish(b *testing.B) {
 	f := relay.Frame{Run: "run", Changes: []answer.Change{{Kind: answer.Text, Text: "word"}}}
-	b.Run("nobody", func(b *testing.B) {
+	b.Run("no readers", func(b *testing.B) {
 		bus := NewBus()
 		b.ReportAllocs()
 		for b.Loop() {

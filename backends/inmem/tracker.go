@@ -137,8 +137,8 @@ func (t *Tracker) touch(r *room) {
 	t.aged.MoveToBack(r.age)
 }
 
-// forget drops at most two rooms that nobody holds and nobody used for long. Two for each that may come: so the table
-// shrinks, and no call pays for all.
+// forget drops at most two idle, unclaimed rooms. Each call adds at most one room, so the table shrinks over time and
+// no single call pays for a full scan.
 func (t *Tracker) forget() {
 	for range 2 {
 		r := t.aged.Front().Value.(*room)
@@ -154,7 +154,7 @@ func (t *Tracker) forget() {
 	}
 }
 
-// release lets a claim go. The marks stay: whoever was late stays late.
+// release drops a claim. The room's marks stay, so a late request is still recognized as late.
 func (t *Tracker) release(r *room, c *claim) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

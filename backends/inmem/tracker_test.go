@@ -52,7 +52,7 @@ func TestIdleRoomsAreForgotten(t *testing.T) {
 	})
 }
 
-// Whoever only asks leaves no trace.
+// A query leaves no entry behind.
 func TestSettleMakesNoEntry(t *testing.T) {
 	tr := NewTracker()
 	if err := tr.Settle(t.Context(), "a", "room", 3); err != nil || len(tr.rooms) != 0 {
@@ -60,7 +60,7 @@ func TestSettleMakesNoEntry(t *testing.T) {
 	}
 	tr.Learn("a", "room", Marks{Latest: 4})
 	if len(tr.rooms) != 0 {
-		t.Error("learnt of a room that nobody here was in")
+		t.Error("learned of a room without members here")
 	}
 }
 

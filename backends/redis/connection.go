@@ -39,7 +39,7 @@ func connection(url string, dial func(ctx context.Context, network, addr string)
 	return o, nil
 }
 
-// secured puts TLS on top of dial if there is a config: the library leaves that to whoever dials.
+// secured adds TLS to dial if there is a configuration: the library leaves TLS to custom dialers.
 func secured(dial func(ctx context.Context, network, addr string) (net.Conn, error), config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
 	if config == nil {
 		return dial

@@ -36,7 +36,7 @@ var (
 )
 
 const (
-	lease     = 30 * time.Second // for how long a booking counts that nobody settles; twice what a request may take
+	lease     = 30 * time.Second // how long an unsettled booking counts; twice the maximum duration of a request
 	slowFor   = time.Minute      // for how long a scope goes at half its pace after a refusal
 	beatEvery = 3 * time.Second
 	retryBeat = time.Second
@@ -174,7 +174,7 @@ func (l *Ledger) beat(ctx context.Context) (replicas int, err error) {
 	defer cancel()
 	n, err := beatScript.Run(ctx, l.client, []string{l.at.replicasKey()}, l.id, silent.Milliseconds()).Int()
 	if err == nil && n < 1 {
-		err = errors.New("nobody is counted")
+		err = errors.New("no replica is counted")
 	}
 	if err != nil {
 		return 0, fmt.Errorf("redis: count the replicas: %w", err)

@@ -4,7 +4,7 @@
 -- how many are left to others, within how long those may come, and 1 if the rest is taken at even times. Times in ms.
 -- Returns which scope is full, from 1, and when to ask again; 0 and 0 if it is booked.
 local id, lease = ARGV[1], tonumber(ARGV[2])
-local poll = 50 -- until somebody settles
+local poll = 50 -- retry interval while permits are in use
 
 local function opens(log, key, n, per, keep, soon, even)
   local held, wide, left, resets = state(key)

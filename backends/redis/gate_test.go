@@ -76,7 +76,7 @@ func TestGateOutage(t *testing.T) {
 	}
 }
 
-// A replica that dies with a permit leaves it spent for longer than a request may take, not for ever; what is idle is
+// A permit held by a dead replica stays spent for longer than a request can take, but not indefinitely; idle scopes are
 // forgotten (I10).
 func TestGateExpiry(t *testing.T) {
 	s := redistest.Start(t)
@@ -90,7 +90,7 @@ func TestGateExpiry(t *testing.T) {
 	at := c.ZScore(t.Context(), "p:{gate}:log:chat", b.ID).Val()
 	now := c.Time(t.Context()).Val()
 	if left := time.UnixMilli(int64(at)).Sub(now); left < 20*time.Second || left > lease+time.Second {
-		t.Errorf("a booking that nobody settles counts for %v", left)
+		t.Errorf("an unsettled booking counts for %v", left)
 	}
 	again, err := l.Book(t.Context(), claims)
 	if err != nil || again.Wait <= 0 || again.Wait > time.Second {

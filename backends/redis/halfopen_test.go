@@ -9,7 +9,7 @@ import (
 	"parley/backends/redis/redistest"
 )
 
-// deafConn hears nothing more once its line is cut, though nobody closes it.
+// deafConn receives nothing after its link is cut, although neither end closes it.
 type deafConn struct {
 	net.Conn
 	cut    <-chan struct{}

@@ -120,7 +120,7 @@ func (l *listener) tend(ctx context.Context, s *session, up func()) error {
 		return err
 	}
 	up()
-	l.tracker.checkSoon() // what was announced while nobody listened
+	l.tracker.checkSoon() // catch up on announcements that were missed while disconnected
 	tick := time.NewTicker(quietFor)
 	defer tick.Stop()
 	for {
@@ -164,7 +164,7 @@ func (l *listener) turn(s *session) {
 	l.turned = make(chan struct{})
 }
 
-// hear never waits: whoever is too slow misses something.
+// hear never blocks: a slow reader misses messages.
 func (l *listener) hear(s *session, msg any) {
 	switch msg := msg.(type) {
 	case *goredis.Pong:

@@ -15,7 +15,7 @@ import (
 
 const patience = 20 * time.Second
 
-// within fails the test if a call takes much longer than [limit], which would hold up whoever hurries.
+// within fails the test if a call takes much longer than [limit], which would block a caller in a hurry.
 func within(t *testing.T, what string, call func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -110,7 +110,7 @@ func TestOutage(t *testing.T) {
 			}
 			announced, done := context.WithCancel(t.Context())
 			_ = within(t, "announce", func() error {
-				_, err := b.Tracker().Claim(announced, "ada", "other", 5) // nobody holds it on
+				_, err := b.Tracker().Claim(announced, "ada", "other", 5) // unclaimed by now
 				return err
 			})
 			done()
@@ -194,7 +194,7 @@ func TestForgottenMarksAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestLostAnnouncement is DI-04: the marks rise, and nobody says so.
+// TestLostAnnouncement is DI-04: the marks rise without an announcement.
 func TestLostAnnouncement(t *testing.T) {
 	s := redistest.Start(t)
 	b := open(t, s.URL(), Options{})

@@ -79,7 +79,7 @@ func TestTLSOverDial(t *testing.T) {
 	}
 	distrusts := open(t, "rediss://redis.test:6380", Options{Dial: dial})
 	if err := distrusts.Ping(t.Context()); err == nil {
-		t.Error("a certificate of nobody's was trusted")
+		t.Error("a certificate of an unknown authority was trusted")
 	}
 }
 
@@ -99,7 +99,7 @@ func forward(l net.Listener, to string) {
 	}
 }
 
-// Rooms that nobody watches or holds cost Redis no subscription and the process no entry.
+// Rooms without watchers or claims cost Redis no subscription and the process no entry.
 func TestNothingIsLeft(t *testing.T) {
 	s := redistest.Start(t)
 	b := open(t, s.URL(), Options{})

@@ -35,7 +35,7 @@ func TestBusSuite(t *testing.T) {
 	})
 }
 
-// replicas share a prefix that nobody else has.
+// replicas share a prefix of their own.
 func replicas(t testing.TB, s *redistest.Server, group *atomic.Int64, n int) []*Backend {
 	t.Helper()
 	o := Options{Prefix: fmt.Sprintf("test%d:", group.Add(1))}

@@ -11,8 +11,8 @@ import (
 // batch is how many writes share a transaction at most.
 const batch = 128
 
-// writes lets those who wait at the same time share one transaction, and so one wait for the disk. Whoever comes first
-// commits for all.
+// writes batches concurrent callers into one transaction, so they share one sync to disk. The first caller commits for
+// all.
 type writes struct {
 	db      *sql.DB // one connection
 	jobs    chan *job

@@ -34,7 +34,7 @@ func TestWritesShareATransaction(t *testing.T) {
 			insert("d", func() error { return nil }),
 		}
 		errs := make([]error, len(jobs))
-		s.writes.turn <- struct{}{} // somebody commits: all of them have to wait
+		s.writes.turn <- struct{}{} // a commit in progress: all of them have to wait
 		var wg sync.WaitGroup
 		for i, do := range jobs {
 			wg.Go(func() { errs[i] = s.write(t.Context(), do) })

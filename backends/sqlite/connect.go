@@ -36,7 +36,8 @@ func resolve(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), err
 }
 
-// touch makes the file for nobody else to read, and fails if it can't be written: SQLite would open it for reading.
+// touch creates the file readable by its owner only, and fails if the file isn't writable: SQLite would open it
+// read-only.
 func touch(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

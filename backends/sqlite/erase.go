@@ -58,8 +58,8 @@ func (s *database) forgetting(ctx context.Context, do func(context.Context, *sql
 	})
 }
 
-// truncate empties the log, if it may hold what was deleted. While somebody else reads it that can't be done: then it is left
-// for the next call.
+// truncate empties the write-ahead log if it can still hold deleted data. While another connection reads the log it
+// can't be emptied; the next call tries again.
 func (s *database) truncate(ctx context.Context) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -79,7 +79,8 @@ func (s *database) truncate(ctx context.Context) error {
 // logWait is how long writers may be held up while the log is emptied.
 const logWait = 250 * time.Millisecond
 
-// checkpoint moves the log into the file and empties it. It reports false if somebody else reads the log, such as a backup.
+// checkpoint moves the write-ahead log into the file and empties it. It returns false if another connection, such as a
+// backup, reads the log.
 func (s *database) checkpoint(ctx context.Context) (done bool, err error) {
 	writer, err := s.writer.Conn(ctx) // the only one: no write goes on meanwhile
 	if err != nil {

@@ -181,7 +181,7 @@ func TestLaterDeletionsAreGoneFromTheFile(t *testing.T) {
 	}
 }
 
-// While a backup reads the log it can't be emptied: nobody waits long for that, and the next upkeep does it.
+// While a backup reads the log it can't be emptied: no caller waits long for that, and the next upkeep does it.
 func TestLogIsEmptiedLater(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	s := open(t, path)

@@ -27,7 +27,7 @@ func TestHoldsOutliveTheProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		time.Sleep(time.Hour) // nobody is there
+		time.Sleep(time.Hour) // the process is down
 		if store, err = Open(t.Context(), path, Options{}); err != nil {
 			t.Fatal(err)
 		}

@@ -34,7 +34,7 @@ func TestKeep(t *testing.T) {
 	wants("two")
 }
 
-// What is known costs no transaction: a message of somebody who wrote before touches the file once.
+// Known people cost no transaction of their own: a message of an earlier author writes to the file once.
 func TestWhatIsKnownIsNotWritten(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "parley.db"))
 	save := func() {

@@ -57,7 +57,7 @@ func sign(f *os.File) error {
 	return err
 }
 
-// release leaves the file: whoever waits for it by its name must find the one that is locked.
+// release keeps the file: a process that waits for the lock by name must find the locked file.
 func (l *lock) release() error {
 	return errors.Join(l.file.Truncate(0), l.file.Close())
 }
@@ -70,7 +70,8 @@ func holder(f io.ReaderAt) string {
 	return "another process"
 }
 
-// Holder says who has the database at path open, without opening it: "" if nobody does.
+// Holder returns a description of the process that has the database at path open, without opening it; "" if there is
+// none.
 func Holder(path string) (string, error) {
 	path, err := resolve(path)
 	if err != nil {

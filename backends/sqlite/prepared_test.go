@@ -53,8 +53,8 @@ func numbers(t *testing.T, q interface {
 	return all
 }
 
-// A statement that is kept gives what it would have given anew: with other values, within itself, after a failure, half read,
-// cancelled, and with other tables.
+// A cached statement returns what a new one would: with other values, nested, after a failure, half read, canceled, and
+// with other tables.
 func TestKeptStatements(t *testing.T) {
 	db := plain(t)
 	const from = `SELECT n FROM numbers WHERE n >= ? ORDER BY n`

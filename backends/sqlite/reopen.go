@@ -38,7 +38,7 @@ func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 
 func reopen(ctx context.Context, tx *sql.Tx, run heldRun) error {
 	if run.Outcome.Done() {
-		run.owner = "" // nobody is at work on it
+		run.owner = "" // no process works on it
 	}
 	if run.Verdict != nil {
 		run.Text = run.Verdict.Text

@@ -100,7 +100,7 @@ func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []quota.Charg
 	return "", nil
 }
 
-// spend adds one charge, and forgets days that nobody settles any more.
+// spend adds one charge, and deletes days that no reservation can settle any more.
 func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 	if err := checkText(c.Bucket); err != nil {
 		return err

@@ -70,9 +70,9 @@ type database struct {
 	closed bool
 }
 
-// Open opens the file at path, makes it if it is missing, and brings its tables up to date. It fails with
-// [*InUseError] while another Store has it, here or in another process. As the opener is the only owner, whoever held
-// a run before is dead: those runs may be started at once.
+// Open opens the file at path, creates it if it is missing, and migrates its tables. It fails with [*InUseError] while
+// another Store has the file open, in this process or another. The opener is the only owner, so the holders of all
+// earlier runs are dead: those runs can be started at once.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	path, err := resolve(path)
 	if err != nil {

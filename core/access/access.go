@@ -6,84 +6,86 @@ import (
 	"parley/core/chat"
 )
 
-// Policy says who is answered where, as far as the configuration does; whom the owner lets in is in the store. Its zero
-// value invites nobody.
+// Policy is the configured part of the decision which messages are answered in which rooms; approved users are in the
+// store. The zero value allows no user.
 type Policy struct {
-	// Open names the connectors whose people need no invitation: those that look after that themselves.
+	// Open names the connectors whose users are all allowed: those with their own access control.
 	Open map[string]bool
-	// Owners let others in. Where there is none, the owner is whoever brings the owner's code first.
+	// Owners approve other users. If it is empty, the first user who sends the owner's pairing code becomes the owner.
 	Owners map[chat.EntityID]bool
-	// People may write wherever the agent listens, and so may who has one of Roles, as "connector:id" with the platform's
-	// own id, and who writes in one of Guests.
+	// People are the allowed users. Roles allows the members of platform roles, as "connector:id" with the platform's
+	// own id, and Guests allows all authors in some rooms. All of them are answered wherever the agent listens.
 	People map[chat.EntityID]bool
 	Roles  map[string]bool
 	Guests RoomSet
 	Direct DirectAccess
 	Group  GroupAccess
-	// Listen is where the agent listens, beside private rooms. None means everywhere.
+	// Listen is where the agent listens, in addition to direct chats. Empty means everywhere.
 	Listen RoomSet
-	// Always and Sources say what is answered in groups without being addressed to the agent: all that is said in some
-	// places, and all that comes from some [chat.Message].
+	// Always and Sources list group messages that are answered without being addressed to the agent: all messages in
+	// some rooms, and all messages with some [chat.Message.Source].
 	Always  RoomSet
 	Sources map[string]bool
 	Bots    BotAccess
-	// Overrides hold for some places. Of several for a room, the one for its smallest chat counts, and a world's last.
+	// Overrides apply to some rooms. If several match a room, the one for its smallest chat wins, and one for a world
+	// comes last.
 	Overrides []Override
 }
 
-// RoomSet are chats, as "connector:id" with the platform's own id, and whole worlds.
+// A RoomSet lists chats, as "connector:id" with the platform's own id, and whole worlds.
 type RoomSet struct {
 	Chats  map[string]bool
 	Worlds map[chat.WorldID]bool
 }
 
-// Override is what is different in some places.
+// An Override changes settings in some rooms.
 type Override struct {
 	RoomSet
-	Group  GroupAccess // empty: as elsewhere
-	System string      // stands in place of the agent's; empty: as elsewhere
-	Tools  []string    // the names of the actions that may be used there; nil: all
+	Group  GroupAccess // empty: unchanged
+	System string      // replaces the agent's system prompt; empty: unchanged
+	Tools  []string    // the names of the actions that can be used there; nil: all
 }
 
-// BotAccess says what bots get answered, if they are invited as people are. Without a word it is BotsOff.
+// BotAccess decides which messages of allowed bots are answered. The default is BotsOff.
 type BotAccess string
 
-// What of bots is answered.
+// The values of BotAccess.
 const (
-	BotsOff     BotAccess = "off"     // nothing (I13)
-	BotsMention BotAccess = "mention" // what is addressed to the agent, in groups, and within limits (IN-05)
+	BotsOff     BotAccess = "off"     // none, so that two bots can't talk to each other endlessly
+	BotsMention BotAccess = "mention" // those addressed to the agent in groups, rate-limited
 )
 
-// IsAlways says that m is answered whoever it is meant for.
+// IsAlways reports whether m is answered even if it is not addressed to the agent.
 func (a Policy) IsAlways(m chat.Message) bool {
 	return a.Always.hold(m.Place) || m.Source != "" && a.Sources[m.Source]
 }
 
-// DirectAccess says who is answered in private.
+// DirectAccess decides who is answered in direct chats.
 type DirectAccess string
 
-// Who is answered in private, beside those who are invited or let in. Without a word it is DirectAllowlist.
+// The values of DirectAccess: who is answered in addition to allowed and approved users. The default is
+// DirectAllowlist.
 const (
-	DirectOpen      DirectAccess = "open"      // everybody
-	DirectAllowlist DirectAccess = "allowlist" // nobody; others hear why not, once
-	DirectPairing   DirectAccess = "pairing"   // nobody; others hear a code with which the owner can let them in
-	DirectOff       DirectAccess = "off"       // nobody at all
+	DirectOpen      DirectAccess = "open"      // everyone
+	DirectAllowlist DirectAccess = "allowlist" // no other users; each is told the reason once
+	DirectPairing   DirectAccess = "pairing"   // no other users; each receives a pairing code that the owner can approve
+	DirectOff       DirectAccess = "off"       // no users at all
 )
 
-// GroupAccess says what of a group is answered, if somebody who is invited has written it.
+// GroupAccess decides which messages of allowed users are answered in a group.
 type GroupAccess string
 
-// What of a group is answered. Without a word it is GroupMentionOnly.
+// The values of GroupAccess. The default is GroupMentionOnly.
 const (
-	GroupMentionOnly GroupAccess = "mention_only" // what is addressed to the agent
-	GroupAmbient     GroupAccess = "ambient"      // that, and what seems to be meant for it
-	GroupOff         GroupAccess = "off"          // nothing
+	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for the agent
+	GroupOff         GroupAccess = "off"          // none
 )
 
-// none says that nothing is listed.
+// none reports whether p is empty.
 func (p RoomSet) none() bool { return len(p.Chats)+len(p.Worlds) == 0 }
 
-// hold says whether r is listed, or a part of what is.
+// hold reports whether p contains r, or a chat or world that r belongs to.
 func (p RoomSet) hold(r chat.Room) bool {
 	for _, id := range r.Chats {
 		if p.Chats[r.Connector+":"+id] {
@@ -93,7 +95,7 @@ func (p RoomSet) hold(r chat.Room) bool {
 	return r.World != "" && p.Worlds[r.World]
 }
 
-// OverrideFor is what is different in r.
+// OverrideFor returns the override that applies to r.
 func (a Policy) OverrideFor(r chat.Room) Override {
 	for _, id := range r.Chats {
 		for _, o := range a.Overrides {
@@ -110,7 +112,7 @@ func (a Policy) OverrideFor(r chat.Room) Override {
 	return Override{}
 }
 
-// GroupIn is what is answered in r, which is not private.
+// GroupIn returns the access rule for r, which must not be a direct chat.
 func (a Policy) GroupIn(r chat.Room) GroupAccess {
 	if o := a.OverrideFor(r); o.Group != "" {
 		return o.Group
@@ -118,7 +120,7 @@ func (a Policy) GroupIn(r chat.Room) GroupAccess {
 	return a.Group
 }
 
-// Off says whether the agent works for nobody in r.
+// Off reports whether the agent answers no user in r.
 func (a Policy) Off(r chat.Room) bool {
 	switch {
 	case a.Open[r.Connector]:
@@ -129,8 +131,8 @@ func (a Policy) Off(r chat.Room) bool {
 	return a.GroupIn(r) == GroupOff || !a.Listen.none() && !a.Listen.hold(r)
 }
 
-// Decide says whether the agent works for author in r; maybe means, if the owner has let them in. It looks at no text:
-// what the platform says is all that counts (IN-14).
+// Decide reports whether the agent answers author in r; maybe means only if the owner has approved them. The decision
+// depends on platform data only, never on the text of a message, which its author can forge.
 func (a Policy) Decide(r chat.Room, author chat.EntityID, roles []string) Decision {
 	switch {
 	case a.Open[r.Connector]:
@@ -146,7 +148,7 @@ func (a Policy) Decide(r chat.Room, author chat.EntityID, roles []string) Decisi
 	return Maybe
 }
 
-// HasRole says whether one of an author's roles in r is listed.
+// HasRole reports whether one of an author's roles in r is listed.
 func (a Policy) HasRole(r chat.Room, roles []string) bool {
 	return slices.ContainsFunc(roles, func(role string) bool { return a.Roles[r.Connector+":"+role] })
 }

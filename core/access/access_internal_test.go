@@ -6,8 +6,8 @@ import (
 	"parley/core/chat"
 )
 
-// Who may come in, in the order in which the rules count: an open connector, what is off, where nobody listens, and then
-// anything that invites.
+// The rules in their order: an open connector, what is off, where the agent does not listen, and then anything that
+// allows a user.
 func TestInvitedInOrder(t *testing.T) {
 	private := chat.Room{Kind: chat.Direct, Connector: "a", Chats: []string{"1"}}
 	group := chat.Room{Kind: chat.Group, Connector: "a", World: "a/w", Chats: []string{"2"}}
@@ -40,8 +40,8 @@ func TestInvitedInOrder(t *testing.T) {
 		"pairing, for a stranger":                {Policy{Direct: DirectPairing}, private, nil, Maybe},
 		"pairing, for a friend":                  {Policy{Direct: DirectPairing, People: friend}, private, nil, Yes},
 		"the owner":                              {Policy{Owners: friend}, group, nil, Yes},
-		"a friend where nobody listens":          {Policy{People: friend, Listen: chats("a:9")}, group, nil, No},
-		"a friend where somebody listens":        {Policy{People: friend, Listen: chats("a:2")}, group, nil, Yes},
+		"a friend, the agent not listening":      {Policy{People: friend, Listen: chats("a:9")}, group, nil, No},
+		"a friend, the agent listening":          {Policy{People: friend, Listen: chats("a:2")}, group, nil, Yes},
 		"a friend in a thread of it":             {Policy{People: friend, Listen: chats("a:2")}, thread, nil, Yes},
 		"a friend beside a thread":               {Policy{People: friend, Listen: chats("a:3")}, group, nil, No},
 		"a friend in a world that is listened":   {Policy{People: friend, Listen: world}, thread, nil, Yes},
@@ -50,7 +50,7 @@ func TestInvitedInOrder(t *testing.T) {
 		"a role":                                 {Policy{Roles: role}, group, []string{"q", "r"}, Yes},
 		"another role":                           {Policy{Roles: role}, group, []string{"q"}, Maybe},
 		"a role of another platform":             {Policy{Roles: role}, elsewhere, []string{"r"}, Maybe},
-		"a role where nobody listens":            {Policy{Roles: role, Listen: chats("a:9")}, group, []string{"r"}, No},
+		"a role, the agent not listening":        {Policy{Roles: role, Listen: chats("a:9")}, group, []string{"r"}, No},
 		"everybody in a room":                    {Policy{Guests: chats("a:2")}, group, nil, Yes},
 		"everybody in a thread of a room":        {Policy{Guests: chats("a:2")}, thread, nil, Yes},
 		"everybody in a world":                   {Policy{Guests: world}, thread, nil, Yes},

@@ -1,11 +1,11 @@
 package access
 
-// Decision says whether a message is answered.
+// Decision is the outcome of an access check for a message.
 type Decision uint8
 
 const (
 	No          Decision = iota
-	ContextOnly          // not by itself; but it may belong to what its author has just said
-	Yes                  // rules alone say so: its turn may be claimed at once
-	Maybe                // the model is asked, when the room's turn is its
+	ContextOnly          // it starts no turn, but can continue the author's previous message
+	Yes                  // answered by rule, without asking a model: its turn can be claimed at once
+	Maybe                // a model decides when the message's turn comes
 )

@@ -1,2 +1,3 @@
-// Package access decides who is answered where, from accounts, roles and rooms alone. What a message says never counts.
+// Package access decides which messages are answered, based on accounts, roles and rooms only, never on a message's
+// text.
 package access

@@ -1,6 +1,6 @@
 package action
 
-// ForModel is what the model is told.
+// ForModel returns the result as the model sees it.
 func (a Acted) ForModel() string {
 	if a.Err != "" {
 		return "Error: " + a.Err

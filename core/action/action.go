@@ -8,77 +8,78 @@ import (
 	"parley/core/llm"
 )
 
-// Action is something that the agent can do. An action may be a [Matcher] and an [Conditional] too. All methods are called
-// by several runs at once.
+// An Action is a capability of the agent. It can also implement [Matcher] and [Conditional]. All methods must be safe
+// for concurrent use.
 type Action interface {
-	// Spec is always the same.
+	// Spec must always return the same value.
 	Spec() Spec
-	// Act does it. What it returns is given back to the model. Between start and end it may show how it fares
-	// with [Call.Update]. An error is told to the model as a failed result, and so is a panic; neither ends the run. Who
-	// goes on after ctx is done is left behind.
+	// Act runs the action and returns the result for the model. It can show progress with [Call.Update]. An error or a
+	// panic is reported to the model as a failed result and does not end the run. If Act continues after ctx is done,
+	// its result is discarded.
 	Act(ctx context.Context, c *Call) (Result, error)
 }
 
-// Matcher is an action that may claim a message before any model is asked. It then runs with these parameters, and what
-// it shows, or else its Result.Text, is the answer. Match looks and changes nothing; it is asked about turns of one
-// message that somebody wants answered. The first action that claims a message has it.
+// A Matcher is an action that can claim a message before any model is asked. It then runs with the returned parameters,
+// and its output, or else its Result.Text, is the answer. Match must not have side effects. It is only called for turns
+// of a single message that requires an answer. The first action that claims a message runs.
 type Matcher interface {
 	Match(s TurnContext) (params json.RawMessage, ok bool)
 }
 
-// Conditional is an action that is not there in every turn. Where it is not offered, nobody is told of it, and a call of it is
-// one of an unknown action. Actions without this method are offered everywhere. What it says should hang on the room and
-// on who asks: prompts that stay the same cost less.
+// A Conditional action is not available in every turn. Where it is unavailable, the model is not told about it, and a
+// call of it is handled as a call of an unknown action. Actions without this method are always available. The result
+// should depend on the room and the author only: identical prompts hit the provider's prompt cache.
 type Conditional interface {
 	Available(s TurnContext) bool
 }
 
-// Spec tells the model and the runtime of an action.
+// Spec describes an action to the model and the runtime.
 type Spec struct {
 	Name        string
-	Similes     []string // other names that models give it
+	Similes     []string // alternative names that models use
 	Description string
-	Parameters  json.RawMessage // JSON schema of an object; nil is one without properties
-	Unlisted    bool            // no model is told of it, but one that knows it may call it
-	Quiet       bool            // people see nothing of its calls, and they are not remembered: they only end a turn
+	Parameters  json.RawMessage // JSON schema of an object; nil means no parameters
+	Unlisted    bool            // not listed to the model, but callable
+	Quiet       bool            // its calls are neither shown nor remembered: they only end a turn
 	Effect      Effect
-	Limit       time.Duration // how long it may take; 0 is a minute
-	// Compact is the parameters in one line for people; nil lists their values. It is called with what is there so far.
+	Limit       time.Duration // time limit; default one minute
+	// Compact returns the parameters in one line for users; if it is nil, their values are listed. It is also called
+	// with incomplete parameters.
 	Compact func(params map[string]any) string
 }
 
-// Tool returns what a model is told of the action.
+// Tool returns the action's description for the model.
 func (s Spec) Tool() llm.Tool {
 	return llm.Tool{Name: s.Name, Description: s.Description, Parameters: s.Parameters}
 }
 
-// Effect says whether an action changes something that outlasts the answer. It decides what is journaled, and what may be
-// carried out that a model wrote as text.
+// Effect tells whether an action has lasting side effects. It determines whether calls are journaled, and which calls
+// written as plain text are executed.
 type Effect uint8
 
-// The effects. What writes is journaled before and after, never cut off and never done twice.
+// The effects. A call that Writes is journaled before and after, never canceled and never repeated.
 const (
-	undeclared Effect = iota // counts as Writes
+	undeclared Effect = iota // treated as Writes
 	Reads
 	Writes
 )
 
-// Result is what an action found or did.
+// Result is the outcome of an action.
 type Result struct {
 	Text  string // for the model
-	Short string // for people, one line
-	// Files are for people: below the answer, pictures as pictures, each at most 8 MiB. They are remembered with it, up to
-	// 24 MiB.
+	Short string // one line for users
+	// Files are shown to users below the answer, images inline, each up to 8 MiB. Up to 24 MiB of them are stored with
+	// it.
 	Files []llm.File
-	// Last says that nothing more is to be said: the model is not asked again after this round. A turn in which then
-	// nothing was said at all counts as ignored.
+	// Last ends the turn: the model is not called again after this round. A turn without any output then counts as
+	// ignored.
 	Last bool
 }
 
-// Acted is a call that has come to its end.
+// Acted is a completed call.
 type Acted struct {
-	Action     string // as its spec names it
+	Action     string // the canonical name
 	Parameters json.RawMessage
 	Result     Result
-	Err        string // what the model was told; empty if it went well
+	Err        string // as reported to the model; empty on success
 }

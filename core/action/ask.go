@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Ask has the small model answer the question that a template puts about the scene; more are further variables. It is for
-// evaluators, actions and providers, under their own limits of time.
+// Ask renders a template with the variables of the turn and those in more, and returns the small model's answer. It is
+// meant for evaluators, actions and providers; their time limits apply.
 func (s TurnContext) Ask(ctx context.Context, template string, more map[string]string) (string, error) {
 	if s.AskModel == nil {
 		return "", errors.New("no user can be asked in this context")

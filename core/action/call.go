@@ -14,14 +14,13 @@ import (
 	"parley/core/text"
 )
 
-// Call is one call of an action, as the action sees it. Its methods show people how the action fares. They return at
-// once, and what they show is on its way before the action's next line runs; once Act has returned they do nothing. The
-// zero Call shows nothing. Safe for concurrent use.
+// A Call is one call of an action, passed to [Action.Act]. Its methods show progress to users without blocking, in
+// order; after Act has returned they have no effect. The zero Call shows nothing. A Call is safe for concurrent use.
 type Call struct {
 	ID         string
-	Parameters json.RawMessage // an object that fits the schema
+	Parameters json.RawMessage // an object that matches the schema
 	Scene      TurnContext
-	Earlier    []Acted // what this run's earlier calls came to, oldest first
+	Earlier    []Acted // this run's earlier calls, oldest first
 
 	block *Block
 	say   func(context.Context, chat.Notice) error
@@ -30,29 +29,29 @@ type Call struct {
 	ask   func(context.Context, chat.Question) (<-chan chat.Question, error)
 }
 
-// NewCall is a call that shows what it does in a, and gives say what it says elsewhere and ask what it asks, for tests of
-// actions. What comes from the channel that ask returns is what was chosen.
+// NewCall returns a call for tests of actions. It shows its output in a, and passes notices to say and questions to
+// ask. The channel that ask returns delivers the choice.
 func NewCall(a *answer.Answer, id string, params json.RawMessage, s TurnContext, say func(context.Context, chat.Notice) error, ask func(context.Context, chat.Question) (<-chan chat.Question, error)) *Call {
 	b := &Block{Answer: a, ID: id, Name: id}
 	b.Show(answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	return &Call{ID: id, Parameters: params, Scene: s, block: b, say: say, ask: ask}
 }
 
-// Host is what a run does for its calls.
+// Host contains what a run provides to its calls.
 type Host struct {
-	Say   func(context.Context, chat.Notice) error                           // says something elsewhere
-	Await func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until people see the answer up to a place
-	Ask   func(context.Context, chat.Question) (<-chan chat.Question, error) // asks people to choose
+	Say   func(context.Context, chat.Notice) error                           // sends a message to another room
+	Await func(context.Context, answer.Cursor) ([]chat.Shown, error)         // waits until users see the answer up to a cursor
+	Ask   func(context.Context, chat.Question) (<-chan chat.Question, error) // asks users a question
 }
 
-// Call is what the action is given, which shows what it does in the block. Nothing that it says is shown once ctx is done: a model
-// that is told of a cancelled call has to be able to believe that.
+// Call returns the [Call] to pass to the action; its output appears in the block. Output after ctx is done is dropped,
+// because the model was already told that the call was canceled.
 func (b *Block) Call(ctx context.Context, params json.RawMessage, s TurnContext, earlier []Acted, h Host) *Call {
 	b.heard(ctx)
 	return &Call{ID: b.ID, Parameters: params, Scene: s, Earlier: earlier, block: b, say: h.Say, await: h.Await, ask: h.Ask}
 }
 
-// Read decodes the parameters into a struct. What they lack stays as it was.
+// Read decodes the parameters into a struct. Fields without a parameter keep their values.
 func (c *Call) Read(into any) error {
 	if err := json.Unmarshal(c.Parameters, into); err != nil {
 		return fmt.Errorf("read the parameters: %w", err)
@@ -60,8 +59,8 @@ func (c *Call) Read(into any) error {
 	return nil
 }
 
-// Update shows text and files, pictures as pictures, in place of what this call said and showed before, below what is
-// already written. Those of the last update stay, above the files of the result. Files of more than 8 MiB are left out.
+// Update replaces the output of this call with text and files, images inline, below the text already written. The files
+// of the last update stay, above those of the result. Files larger than 8 MiB are dropped.
 func (c *Call) Update(text string, files ...llm.File) {
 	c.update(answer.Change{Text: text, Files: files})
 }
@@ -71,9 +70,9 @@ func (c *Call) update(said answer.Change) answer.Cursor {
 	return c.block.say(said)
 }
 
-// UpdateAndWait is Update, and returns when people see it, with the messages that the answer then stands in: none where it
-// stands in none, or where nothing is shown before the end. It is for an action that goes on with those. It fails with
-// [chat.ErrUnseen] when the platform takes too long, and with the cause of ctx.
+// UpdateAndWait is like Update, but waits until users see it, and returns the platform messages of the answer: none if
+// the platform has no messages, or shows nothing before the end. It is for actions that work with those messages. It
+// fails with [chat.ErrUnseen] if the platform takes too long, and with the cause of ctx.
 func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File) ([]chat.Shown, error) {
 	at := c.update(answer.Change{Text: text, Files: files})
 	if at == 0 || c.await == nil {
@@ -82,27 +81,28 @@ func (c *Call) UpdateAndWait(ctx context.Context, text string, files ...llm.File
 	return c.await(ctx, at)
 }
 
-// Append adds text to what this call says.
+// Append appends to the output of this call.
 func (c *Call) Append(txt string) {
 	c.block.say(answer.Change{Kind: answer.Text, Text: text.Clean(txt)})
 }
 
-// Short shows in one line how far the call has come, beside its name: for long work.
+// Short shows a one-line status next to the call's name, for long-running work.
 func (c *Call) Short(line string) { c.block.running(line) }
 
-// Ask shows options to choose from below the answer: at once, until somebody chooses, and at the end if that is completed.
-// What is asked, the answer itself has to say. A later question of the same turn takes its place. Without [chat.Question]
-// whoever asked may choose. It fails if the question is none, and with the cause of ctx.
+// Ask shows a question with options below the answer, immediately and until a choice is made; if the answer completes
+// first, the question stays at its end. The question's text must be part of the answer itself. A later question of the
+// same turn replaces this one. If q names no users, only the author of the message can choose. Ask fails if q is
+// invalid, and with the cause of ctx.
 func (c *Call) Ask(ctx context.Context, q chat.Question) error {
 	_, err := c.put(ctx, q)
 	return err
 }
 
-// Choose shows text in place of what this call said, with the options of q, waits until somebody chooses, and returns the
-// question with that. Then the call says so, until its next update. It fails with [chat.ErrUnanswered] when the time of the
-// question is over, or the turn is: the turn's other limits go on meanwhile, also [Spec.Limit]. It fails with
-// [chat.ErrUnseen] where nothing, or nothing more, of the answer is shown before its end. An action that can go on without waiting should Ask: that
-// outlives a restart. [chat.Question] means nothing here.
+// Choose replaces this call's output with text and the options of q, waits for a choice, and returns the question with
+// that choice. The output then states the choice until the next update. It fails with [chat.ErrUnanswered] when the
+// question expires or the turn ends: the turn's other limits, including [Spec.Limit], keep running. It fails with
+// [chat.ErrUnseen] if the platform shows nothing (more) of the answer before its end. An action that doesn't need to
+// wait should use Ask, whose question survives a restart. [chat.Question.For] is ignored here.
 func (c *Call) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	q.Chooser = Awaited
 	c.Update(text)
@@ -135,8 +135,8 @@ func (c *Call) put(ctx context.Context, q chat.Question) (<-chan chat.Question, 
 	return c.ask(ctx, q)
 }
 
-// Say has the agent say text in another room, as [core.Runtime] does: when it returns without an error it will be said,
-// once. It is for actions that write; whether the asker may write there is theirs to find out.
+// Say sends text to another room, like Say of core.Runtime: after it returns nil, delivery is guaranteed, once. It is
+// for actions that write; they must check whether the author is allowed to write there.
 func (c *Call) Say(ctx context.Context, room chat.RoomID, text string) error {
 	key := fmt.Sprintf("%s/%s/%d", c.Scene.Run, c.ID, c.said.Add(1))
 	return c.say(ctx, chat.Notice{To: chat.Address{Room: room}, Text: text, Key: key})

@@ -1,4 +1,4 @@
 package action
 
-// Awaited is the chooser of a question that its action waits for.
+// Awaited is the [chat.Question.Chooser] of questions whose action waits for the choice.
 const Awaited = "awaited"

@@ -6,10 +6,10 @@ import (
 	"parley/core/chat"
 )
 
-// ChoiceHandler goes on with what somebody has chosen. Plugins bring theirs.
+// A ChoiceHandler processes a choice that a user made. Plugins provide them.
 type ChoiceHandler interface {
 	Name() string
-	// Chosen does what was chosen, and returns what is to be said of it, which may be nothing. The choice was made once and for
-	// all; after a crash it may be carried out again.
+	// Chosen processes the choice and returns a reply, which can be empty. A choice is final, but after a crash Chosen
+	// can be called again, so it should be idempotent.
 	Chosen(ctx context.Context, q chat.Question) (says string, err error)
 }

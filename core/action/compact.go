@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	maxCompact = 80  // characters of a call's parameters
-	maxShort   = 120 // and of how it goes
-	maxValues  = 4   // parameters that are listed
-	MaxName    = 64  // characters of an action's name, which the model may have made up
+	maxCompact = 80  // maximum length of a call's parameters, in characters
+	maxShort   = 120 // maximum length of its status, in characters
+	maxValues  = 4   // maximum number of listed parameters
+	MaxName    = 64  // maximum length of an action's name, which the model may have invented, in characters
 )
 
-// values lists what the parameters are, for calls of actions that don't say better.
+// values lists the parameter values, for actions without [Spec.Compact].
 func values(r *partialjson.Reader) string {
 	var shown []string
 	for _, name := range r.Names() {
@@ -45,7 +45,7 @@ func value(name string, v any) string {
 	return ""
 }
 
-// Brief is s as one line, without what nobody sees, of at most most characters. It looks at no more of s than that.
+// Brief returns s as one line of at most most characters, without invisible ones. It reads no more of s than needed.
 func Brief(s string, most int) string {
 	cut := false
 	if limit := 4 * most; len(s) > limit {

@@ -1,3 +1,3 @@
-// Package action holds what a plugin brings: actions, providers and evaluators, and the calls of actions with which they show people how they
-// fare. Nothing in it knows the runtime.
+// Package action defines what plugins provide: actions, providers and evaluators, and the [Call] through which an
+// action shows its progress. It does not depend on the runtime.
 package action

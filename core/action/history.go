@@ -8,8 +8,8 @@ import (
 	"parley/core/text"
 )
 
-// Transcript is the conversation in lines, each with its author's name; further lines of a message are indented. No text can
-// pass for a message of somebody else (SE-08).
+// Transcript returns the conversation line by line, each message with its author's name and its further lines indented,
+// so that no text can pass for a message of another author.
 func (s TurnContext) Transcript() string {
 	var b strings.Builder
 	if s.Summary != "" {
@@ -25,12 +25,13 @@ func (s TurnContext) Line(m chat.Memory) string {
 	return s.Speaker(m) + ": " + text.Quote(m.PromptText())
 }
 
-// Speaker is the name that m stands under. Somebody who is called as the agent or as a role of prompts is not taken for that.
+// Speaker returns the name that m stands under. A user named like the agent or like a prompt role gets a different
+// name, so that they can't impersonate it.
 func (s TurnContext) Speaker(m chat.Memory) string {
 	name := text.Label(m.Name)
 	switch own := append([]string{s.Agent.Name, s.Agent.Character.Username, "system", "developer", "assistant", "tool"}, s.Agent.Names...); {
 	case name == "":
-		return "somebody"
+		return "someone"
 	case m.Author != s.Agent.Entity() && slices.ContainsFunc(own, func(o string) bool { return strings.EqualFold(text.Plain(o), text.Plain(name)) }):
 		return name + " (a person)"
 	}

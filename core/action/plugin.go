@@ -8,80 +8,83 @@ import (
 	"parley/core/event"
 )
 
-// Plugin is a bundle of what the agent can do. It is data: whoever builds the gateway lists it.
+// A Plugin bundles capabilities of the agent. It is plain data, listed by the program that builds the gateway.
 type Plugin struct {
 	Name       string
 	Actions    []Action
 	Providers  []Provider
 	Evaluators []Evaluator
-	Templates  map[string]string // by [prompt.TemplateName]: they stand in for the built-in ones, and give way to the character's
+	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
 	Observers  []event.Observer
 	Choosers   []ChoiceHandler
-	// Work, if there is any, runs beside the turns: [core.Runtime] calls it once and waits for it at its end. It returns soon after
-	// ctx is done, and may return earlier. A panic is logged and ends this work alone.
+	// Work, if set, runs in the background: [core.Runtime] calls it once at the start and waits for it at the end. It
+	// must return soon after ctx is done, and can return earlier. A panic is logged and ends only this work.
 	Work func(ctx context.Context)
 }
 
-// Provider tells the model something about the world of a turn.
+// A Provider adds context to the prompt of a turn.
 type Provider interface {
 	Spec() ProviderSpec
-	// Provide returns what is to be told now; a zero Fragment is nothing. Providers of a turn run side by side, each within
-	// its time; one that fails, breaks or is late is left out. Safe for concurrent use.
+	// Provide returns the current context; the zero ProviderResult adds nothing. The providers of a turn run
+	// concurrently, each with its time limit; one that fails, panics or is late is left out. Provide must be safe for
+	// concurrent use.
 	Provide(ctx context.Context, s TurnContext) (ProviderResult, error)
 }
 
-// ProviderSpec says what a provider is and when it is asked.
+// ProviderSpec describes a provider and when it is called.
 type ProviderSpec struct {
-	Name        string // in capitals, as "TIME"
-	Description string // of a dynamic one: for the model, which may ask for it
-	Dynamic     bool   // asked only when the model wants it: a form names it, and natively there is a call for that
-	// Stable says that it tells the same in every turn of a room, but for rare changes: it then stands before the
-	// conversation, where the caches of model providers hold.
+	Name        string // in capitals, such as "TIME"
+	Description string // for the model, which can request a dynamic provider
+	Dynamic     bool   // called only on the model's request: by name in the text format, or by a tool call
+	// Stable marks context that rarely changes between the turns of a room. It comes before the conversation, so that
+	// the provider's prompt cache covers it.
 	Stable bool
-	// Flat says that it is only asked for prompts that are one text: where the conversation and the actions have their own
-	// places, the model has this already.
+	// Flat limits the provider to prompts in a single text. With separate messages and tools, the model already has
+	// this information.
 	Flat bool
-	// Own says that what it tells are the operator's or the program's words alone, and nothing that people, files, pages or tools
-	// said. Writing actions that a model copies from anything else need the asker's word.
+	// Own marks context that contains only words of the operator or the program, and no content from users, files, web
+	// pages or tools. If a model copies a writing action from any other context, it needs the author's consent, because
+	// that content can carry injected instructions.
 	Own      bool
-	Position int           // where it stands among the others, those with small numbers first
-	Values   []string      // the variables that its fragments may carry
-	Limit    time.Duration // how long it may take; 0 is a second
+	Position int           // sort order, lowest first
+	Values   []string      // the variables that its results can set
+	Limit    time.Duration // time limit; default one second
 }
 
-// ProviderResult is what a provider tells.
+// ProviderResult is the context that a provider adds.
 type ProviderResult struct {
-	Text   string            // for the prompt; what people wrote stands there as [text.Label] and [text.Quote] make it
-	Values map[string]string // variables for templates, by the names that the spec lists
-	// Transcript stands below the text, as [TurnContext.Transcript] makes it: where it is too long, the oldest messages are left out.
+	Text   string            // for the prompt; user content must be escaped with [text.Label] and [text.Quote]
+	Values map[string]string // template variables, as listed in the spec
+	// Transcript follows the text, as formatted by [TurnContext.Transcript]: if it is too long, the oldest messages are
+	// dropped.
 	Transcript string
 }
 
-// TurnContext is the turn that providers, evaluators and actions are asked about.
+// TurnContext describes the current turn to providers, evaluators and actions.
 type TurnContext struct {
 	Agent   chat.Agent
 	Run     chat.RunID
 	Room    chat.Room
-	Message chat.Memory   // the newest that is answered
-	Recent  []chat.Memory // what was said in the room up to this turn, oldest first
+	Message chat.Memory   // the newest message to answer
+	Recent  []chat.Memory // the room's messages up to this turn, oldest first
 	Private bool
-	// Attached are the messages of the room's latest that have files, oldest first, with all that was read of these: Recent may
-	// hold the beginnings alone, or not the message any more.
+	// Attached are the room's latest messages with files, oldest first, with the full text extracted from the files:
+	// Recent can contain shortened texts, or no longer contain the message.
 	Attached []chat.Memory
-	// Owner says that all that is answered was written by owners of the agent, and Allowed, that it was by people whom an
-	// owner has named, by their account or a role, rather than by guests. Both follow from who they are on their platform, never from what a text
-	// says (SE-08).
+	// Owner reports whether all messages to answer are from owners of the agent, and Allowed, whether all are from
+	// known users, by account or role, rather than guests. Both follow from platform accounts, never from the text of a
+	// message, which its author can forge.
 	Owner, Allowed bool
-	Summary        string // what was said before Recent, in short; empty if that is unknown or nothing
-	Actions        []Spec // what the agent can do in this turn
+	Summary        string // a summary of what was said before Recent; empty if there is none
+	Actions        []Spec // the actions available in this turn
 
-	Answered []chat.MemoryID // what is answered
+	Answered []chat.MemoryID // the messages to answer
 	AskModel func(ctx context.Context, s TurnContext, template string, more map[string]string) (string, error)
 }
 
-// Evaluator looks back on a turn when it has been answered. Nobody waits for it.
+// An Evaluator reviews a turn after it has been answered, in the background.
 type Evaluator interface {
 	Name() string
-	// Evaluate is given what was said. It runs under a time limit; its error is logged.
+	// Evaluate receives the answer. It runs under a time limit; errors are logged.
 	Evaluate(ctx context.Context, s TurnContext, said chat.Memory) error
 }

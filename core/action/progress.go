@@ -11,25 +11,25 @@ import (
 	"parley/core/llm"
 )
 
-// quick is how long an operation may take until people are shown that it is under way.
+// quick is the time after which an operation is shown as running.
 const quick = 300 * time.Millisecond
 
-// Progress tells people how an operation goes, in the place of its call: for authors of actions. One that is over within
-// 300 ms shows nothing but its end. All its methods but Choose return at once. Safe for concurrent use.
+// Progress shows the progress of an operation in the output of its call. An operation that completes within 300 ms
+// shows only its end. All methods except Choose return immediately. Progress is safe for concurrent use.
 type Progress struct {
 	call *Call
 
 	mu    sync.Mutex
 	text  string
-	timer *time.Timer // until what was told first is shown
+	timer *time.Timer // fires when the first update is shown
 	shown bool
 	over  bool
 }
 
-// NewProgress begins an operation.
+// NewProgress starts an operation.
 func NewProgress(c *Call) *Progress { return &Progress{call: c} }
 
-// Update says what is being done now.
+// Update shows the current step.
 func (p *Progress) Update(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,7 +42,7 @@ func (p *Progress) Update(text string) {
 	}
 }
 
-// Important says what people had better know even if it is soon over, and where nothing can be shown in place.
+// Important shows text even if the operation ends soon, and on platforms that cannot edit messages.
 func (p *Progress) Important(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -53,8 +53,8 @@ func (p *Progress) Important(text string) {
 	}
 }
 
-// Choose asks people how to go on, as [Call.Choose] does: at once, in the place of what was told before, and until the next
-// update. It fails if the operation is over.
+// Choose asks users how to continue, like [Call.Choose]: the question replaces earlier updates immediately, and stays
+// until the next one. It fails if the operation has ended.
 func (p *Progress) Choose(ctx context.Context, text string, q chat.Question) (chat.Question, error) {
 	if !p.open() {
 		return q, errors.New("ask: the operation is over")
@@ -62,7 +62,7 @@ func (p *Progress) Choose(ctx context.Context, text string, q chat.Question) (ch
 	return p.call.Choose(ctx, text, q)
 }
 
-// open has nothing come later that was told before. It says whether the operation goes on.
+// open cancels pending updates, and reports whether the operation is still running.
 func (p *Progress) open() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,10 +71,10 @@ func (p *Progress) open() bool {
 	return !p.over
 }
 
-// Complete ends the operation with what came of it, and files that stay with that, as [Call.Update] shows them.
+// Complete ends the operation with its result and files that stay with it, shown as by [Call.Update].
 func (p *Progress) Complete(text string, files ...llm.File) { p.end(text, files...) }
 
-// Fail ends the operation with why nothing came of it, in a sentence for people.
+// Fail ends the operation with the reason of its failure, a sentence for users.
 func (p *Progress) Fail(text string) { p.end("⚠️ " + text) }
 
 func (p *Progress) end(text string, files ...llm.File) {
@@ -94,7 +94,7 @@ func (p *Progress) stop() {
 	}
 }
 
-// show is the timer's.
+// show is called by the timer.
 func (p *Progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

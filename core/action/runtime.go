@@ -2,6 +2,6 @@ package action
 
 import "encoding/json"
 
-// SchemaCompiler turns a JSON schema of an object into a check that names the field and the reason of what is wrong. The
+// A SchemaCompiler compiles the JSON schema of an object to a check, whose errors name the field and the violation. The
 // check is safe for concurrent use.
 type SchemaCompiler func(schema json.RawMessage) (check func(params json.RawMessage) error, err error)

@@ -11,33 +11,33 @@ import (
 	"parley/core/text"
 )
 
-// Block is what people see of one call: from where it appears in what the model says to its end, which comes once, in
-// whatever way.
+// A Block is the visible part of one call, from its appearance in the model's output to its end, which occurs exactly
+// once.
 type Block struct {
 	Answer  *answer.Answer
 	ID      string
 	Name    string
-	Step    int // of the model, which asked for it
-	Place   int // among the calls of its run
+	Step    int // the model round that requested it
+	Place   int // its index among the calls of its run
 	Compact func(map[string]any) string
-	Quiet   bool // nobody is to see it
-	Written bool // the model wrote it as text
+	Quiet   bool // hidden from users
+	Written bool // the model wrote it as plain text
 
 	mu         sync.Mutex
-	tool       answer.Tool // as it was shown last
-	files      []llm.File  // that the action shows now
+	tool       answer.Tool // as last shown
+	files      []llm.File  // currently shown by the action
 	parameters partialjson.Reader
-	cut        <-chan struct{} // closed when nobody listens any more; nil for never
+	cut        <-chan struct{} // closed when the output is no longer shown; nil for never
 }
 
-// heard says for how long the action is listened to.
+// heard determines for how long the action's output is shown.
 func (b *Block) heard(ctx context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.cut = ctx.Done()
 }
 
-// over says that nothing more is heard of the action.
+// over reports whether the action's output is dropped.
 func (b *Block) over() bool {
 	select {
 	case <-b.cut:
@@ -47,7 +47,7 @@ func (b *Block) over() bool {
 	}
 }
 
-// Show brings the block on its way. What t leaves open stays as it was, and files come below those that are there.
+// Show updates the block. Empty fields of t keep their values, and files are appended to existing ones.
 func (b *Block) Show(t answer.Tool, files ...llm.File) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +72,7 @@ func (b *Block) Show(t answer.Tool, files ...llm.File) {
 	b.apply(t, files)
 }
 
-// complete gives a running or ended block its parameters.
+// complete adds the parameters to a running or ended block.
 func (b *Block) complete(t *answer.Tool) {
 	if t.Result = answer.LimitResult(text.Clean(t.Result)); t.Parameters == "" {
 		t.Parameters = b.tool.Parameters
@@ -84,7 +84,7 @@ func (b *Block) complete(t *answer.Tool) {
 	}
 }
 
-// running shows a line of a call that runs.
+// running shows a status line of a running call.
 func (b *Block) running(short string) {
 	if b == nil {
 		return
@@ -97,7 +97,7 @@ func (b *Block) running(short string) {
 	}
 }
 
-// say shows what the call says, and returns where the answer stands then; 0 if nobody listens.
+// say shows the call's output, and returns the answer's cursor after it; 0 if the output is no longer shown.
 func (b *Block) say(c answer.Change) answer.Cursor {
 	if b == nil {
 		return 0
@@ -122,10 +122,10 @@ func (b *Block) apply(t answer.Tool, files []llm.File) {
 	b.Answer.Apply(answer.Change{Kind: answer.ToolStage, Step: b.Step, Call: b.ID, Tool: &t, Files: files})
 }
 
-// line is the parameters so far in one line.
+// line returns the parameters so far in one line.
 func (b *Block) line() (line string) {
 	defer func() {
-		if recover() != nil { // it may not have thought of parameters that are not there yet
+		if recover() != nil { // Compact may not expect missing parameters
 			line = Brief(values(&b.parameters), maxCompact)
 		}
 	}()

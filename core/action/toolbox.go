@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Toolbox is all that the agent can do.
+// Toolbox contains all actions of the agent.
 type Toolbox struct {
-	All     []*Tool // in the plugins' order
+	All     []*Tool // in the order of the plugins
 	names   map[string]*Tool
-	loose   map[string]*Tool // names in small letters, without underscores
+	loose   map[string]*Tool // by lower-case names without underscores
 	similes map[string]*Tool // likewise
 }
 
-// Tool is an action, ready to be called.
+// Tool is an action with its compiled schema.
 type Tool struct {
 	Action
 	Def   Spec
 	Check func(params json.RawMessage) error
 }
 
-// noParameters is the schema of an action that has none.
+// noParameters is the schema of actions without parameters.
 const noParameters = `{"type":"object","properties":{}}`
 
-// NewToolbox takes the plugins' actions. A name that could mean two of them is an error, as is a wrong schema.
+// NewToolbox collects the plugins' actions. It fails for ambiguous names and invalid schemas.
 func NewToolbox(plugins []Plugin, compile SchemaCompiler) (Toolbox, error) {
 	b := Toolbox{names: map[string]*Tool{}, loose: map[string]*Tool{}, similes: map[string]*Tool{}}
 	for _, p := range plugins {
@@ -68,7 +68,7 @@ func (b *Toolbox) Add(a Action, compile SchemaCompiler) error {
 	return nil
 }
 
-// Find is the action that a model means by name, or nil. A part of a name is no name.
+// Find returns the action that a model means by name, or nil. A part of a name does not match.
 func (b *Toolbox) Find(name string) *Tool {
 	if t := b.names[name]; t != nil {
 		return t
@@ -83,12 +83,12 @@ func (b *Toolbox) known(loose string) *Tool {
 	return b.similes[loose]
 }
 
-// LooseName is a name as models vary it.
+// LooseName normalizes the spelling variants of a name that models produce.
 func LooseName(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(name), "_", ""))
 }
 
-// HasParameters says that the action has parameters.
+// HasParameters reports whether the action has parameters.
 func (t *Tool) HasParameters() bool {
 	var schema struct{ Properties map[string]json.RawMessage }
 	return json.Unmarshal(t.Def.Parameters, &schema) == nil && len(schema.Properties) > 0

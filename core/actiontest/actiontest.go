@@ -1,4 +1,4 @@
-// Package actiontest makes calls of actions in their own tests, without a runtime.
+// Package actiontest calls actions in their own tests, without a runtime.
 package actiontest
 
 import (
@@ -16,35 +16,34 @@ import (
 	"parley/internal/schema"
 )
 
-// Call is what an action is to be called with. The zero Call is one without parameters, in a turn about which nothing
-// is known.
+// Call describes a call of an action. The zero Call has no parameters and an empty turn context.
 type Call struct {
-	Parameters string // a JSON object; empty is {}
+	Parameters string // a JSON object; default {}
 	Scene      action.TurnContext
 	Earlier    []action.Acted
-	Unsayable  error // what the action hears when it says something elsewhere
-	Chosen     []int // the options that are chosen, question by question; then nobody chooses
-	Unaskable  error // what the action hears when it asks
+	Unsayable  error // the error when the action sends a notice
+	Chosen     []int // the options that are chosen, question by question; later questions stay unanswered
+	Unaskable  error // the error when the action asks a question
 }
 
-// Made is what came of a call.
+// Made is the outcome of a call.
 type Made struct {
 	action.Result
-	Err        error         // of the action, or why it was not called
-	Shown      []string      // what it showed, one after the other
-	ShownFiles []llm.File    // with the last of that
-	Said       []chat.Notice // what it said elsewhere
+	Err        error         // the action's error, or why it was not called
+	Shown      []string      // its output, update by update
+	ShownFiles []llm.File    // the files of the last update
+	Said       []chat.Notice // the notices it sent
 	Asked      []chat.Question
 }
 
-// ErrNotOffered says that the action is not there in such a turn.
+// ErrNotOffered is returned if the action is not available in the turn.
 var ErrNotOffered = errors.New("the action is not offered here")
 
-// ErrParameters says that the parameters do not fit the action's schema. The action was not called.
+// ErrParameters is returned if the parameters don't match the action's schema. The action was not called.
 var ErrParameters = errors.New("the parameters do not fit")
 
-// Make calls a as the runtime does: only where it is offered, and with parameters that fit its schema. A schema that is
-// none fails the test. Panics are the test's.
+// Make calls a like the runtime: only if it is available, and with parameters that match its schema. An invalid schema
+// fails the test. Panics are not recovered.
 func Make(t testing.TB, a action.Action, c Call) (m Made) {
 	t.Helper()
 	spec := a.Spec()
@@ -97,7 +96,7 @@ func Make(t testing.TB, a action.Action, c Call) (m Made) {
 	return m
 }
 
-// Named finds one of a plugin's actions.
+// Named returns a plugin's action by name.
 func Named(t testing.TB, p action.Plugin, name string) action.Action {
 	t.Helper()
 	for _, a := range p.Actions {

@@ -69,7 +69,7 @@ func TestCallsAreBounded(t *testing.T) {
 	}
 }
 
-// A text that somebody changed, or that never held the calls, is told as it is.
+// A text that was changed, or that never held the calls, is used as it is.
 func TestTellWhatDoesNotFit(t *testing.T) {
 	for _, at := range []int{-1, 1, 3, 5, 99} {
 		var a Answer

@@ -13,8 +13,8 @@ type Choices struct {
 	Options []string `json:"options"`
 }
 
-// Named finds the option, from 0, that text is, or is the number of, also behind a call of the agent. What an option says goes
-// first: whoever presses "2" means that one.
+// Named returns the index of the option that text names by its title or number, optionally after the agent's name. A
+// title takes precedence over a number: an option titled "2" is chosen by "2".
 func (o Choices) Named(text string) (option int, ok bool) {
 	text = strings.TrimSpace(text)
 	if i := slices.IndexFunc(o.Options, func(o string) bool { return strings.EqualFold(o, text) }); i >= 0 {

@@ -11,8 +11,8 @@ type seen struct {
 // AllSeen is what surfaces say that show nothing, or nothing more, before the end.
 const AllSeen = ^Cursor(0)
 
-// Seen says that people see all that had changed up to at. Surfaces call it, and those that show nothing before the end
-// call it with the greatest cursor, so that nobody waits for them.
+// Seen records that all changes up to at are visible to users. Surfaces call it; those that show nothing before the end
+// call it with the greatest cursor, so that no action waits for them.
 func (a *Answer) Seen(at Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

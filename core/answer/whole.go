@@ -20,12 +20,12 @@ func (w *TextCache) Text(v View) string {
 			continue
 		}
 		if !w.take(n, s.Text) {
-			return w.anew(v)
+			return w.reset(v)
 		}
 		n++
 	}
 	if n < len(w.texts) {
-		return w.anew(v)
+		return w.reset(v)
 	}
 	return w.all.String()
 }
@@ -49,8 +49,8 @@ func (w *TextCache) take(n int, text string) bool {
 	return true
 }
 
-// anew begins again, above what was replaced. What was handed out stays good.
-func (w *TextCache) anew(v View) string {
+// reset starts again above what was replaced. Strings returned earlier stay valid.
+func (w *TextCache) reset(v View) string {
 	*w = TextCache{}
 	for _, s := range v.Segments {
 		if s.Text != "" {

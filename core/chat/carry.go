@@ -2,7 +2,7 @@ package chat
 
 import "parley/core/text"
 
-// ChoiceLine says what was chosen, and where others might have, by whom.
+// ChoiceLine describes the choice, and the user who made it if others could have.
 func (q Question) ChoiceLine(where RoomKind) string {
 	mark := "→ **" + q.Options[q.Choice] + "**"
 	if !where.Private() && q.Name != "" {

@@ -1,30 +1,30 @@
 package chat
 
-// Character is what makes an agent somebody. Every field may be empty. Lists keep their order: prompts that stay the same
-// byte for byte cost less.
+// Character describes the agent's personality. Every field can be empty. Lists keep their order, because prompts that
+// are identical byte for byte hit the provider's prompt cache.
 type Character struct {
-	Username        string // how it is called on platforms, where that differs from its name
+	Username        string // its name on platforms, if different
 	Bio             []string
-	Topics          []string // it knows and likes to talk about
+	Topics          []string // topics it knows and likes to talk about
 	Adjectives      []string
 	Style           Style
-	MessageExamples [][]Example // conversations that show how it talks
+	MessageExamples [][]Example // example conversations
 	PostExamples    []string
 	Knowledge       []Document
 }
 
-// Style says how the agent writes: everywhere, in conversations, and in posts.
+// Style describes how the agent writes: everywhere, in conversations, and in posts.
 type Style struct{ All, Chat, Post []string }
 
 // Example is one message of an example conversation.
 type Example struct {
 	Name    string
 	Text    string
-	Actions []string // what the agent did beside
+	Actions []string // the actions of the agent with this message
 }
 
 // Document is a text that the agent knows.
 type Document struct {
-	Name string // a label; may be empty
+	Name string // a label; can be empty
 	Text string
 }

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Entity is a person, a bot, or whatever else writes.
+// Entity is a person, a bot, or any other author.
 type Entity struct {
 	ID        EntityID
 	Connector string
-	Names     []string // under which it was met, in the order in which they came up; at most MaxNames, the oldest go
+	Names     []string // all its names, oldest first; at most MaxNames, the oldest are dropped
 	Bot       bool
-	// Details are what the agent noted of it, by what they are about, such as a language. Nothing follows from them: they are
-	// what people say of themselves.
+	// Details are facts about the person by subject, such as a language. They grant no rights, because people state
+	// them about themselves.
 	Details map[string]string
 }
 
-// MaxNames is how many names of an entity are known.
+// MaxNames is how many names of an entity are stored.
 const MaxNames = 10
 
-// Renamed returns names with name, unless it is among them or empty.
+// Renamed returns names with name appended, unless it is present or empty.
 func Renamed(names []string, name string) []string {
 	if name == "" || slices.Contains(names, name) {
 		return names
@@ -28,7 +28,7 @@ func Renamed(names []string, name string) []string {
 	return names[max(0, len(names)-MaxNames):]
 }
 
-// Detailed returns details with those of more.
+// Detailed returns details merged with more.
 func Detailed(details, more map[string]string) map[string]string {
 	all := maps.Clone(details)
 	if all == nil {
@@ -39,35 +39,35 @@ func Detailed(details, more map[string]string) map[string]string {
 	return all
 }
 
-// World is what rooms belong to: a server, a workspace, a group with its topics.
+// World groups rooms: a server, a workspace, a group with its topics.
 type World struct {
 	ID        WorldID
 	Connector string
-	Name      string // as people know it; may be empty
-	Gone      bool   // the agent is no longer there
+	Name      string // its display name; can be empty
+	Gone      bool   // the agent has left it
 }
 
-// Member is what somebody is in a world.
+// Member is a person's membership in a world.
 type Member struct {
 	World  WorldID
 	Entity EntityID
-	Role   string // the platform's word for it; may be empty
-	Gone   bool   // it was there
+	Role   string // the platform's term; can be empty
+	Gone   bool   // the person has left
 }
 
-// News says what saving something has changed.
+// News describes the effect of a save.
 type News uint8
 
 // The kinds of news.
 const (
-	Nothing News = iota // it was stored just so
-	Changed             // it was known, and something of it is new
-	Came                // it was not known, or was gone
-	Went                // it is gone now, and was not
+	Nothing News = iota // unchanged
+	Changed             // known, with new data
+	Came                // new, or back
+	Went                // newly gone
 )
 
-// NewsOf compares what is stored with what it was: whether it was known, whether it was gone and is, and whether
-// anything else of it is new. What is not known and gone is no news.
+// NewsOf compares the stored state with the previous one: whether it was known, whether it was gone and is, and whether
+// other data changed. Something unknown that is gone is no news.
 func NewsOf(known, wasGone, gone, changed bool) News {
 	switch {
 	case !gone && (!known || wasGone):

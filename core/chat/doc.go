@@ -1,3 +1,3 @@
-// Package chat holds what the whole program talks about: ids, rooms, messages, people, what happens on platforms, runs and questions. It holds
-// data and pure functions; whoever stores or sends it is elsewhere.
+// Package chat defines the data types that the whole program shares: ids, rooms, messages, people, platform events,
+// runs and questions. It contains data and pure functions; storage and transport live in other packages.
 package chat

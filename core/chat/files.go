@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Empty says that nothing came: no text and no file.
+// Empty reports whether m has neither text nor files.
 func (m Memory) Empty() bool { return strings.TrimSpace(m.Text) == "" && len(m.Files) == 0 }
 
-// Unheard says that m is nothing but voices that nobody has written down.
+// Unheard reports whether m consists only of voice messages without a transcript.
 func (m Memory) Unheard() bool {
 	other := func(f Attachment) bool { return !f.Voice || f.Heard() }
 	return strings.TrimSpace(m.Text) == "" && len(m.Files) > 0 && !slices.ContainsFunc(m.Files, other)
 }
 
-// Heard says that f is a voice that was written down.
+// Heard reports whether f is a voice message with a transcript.
 func (f Attachment) Heard() bool { return f.Voice && f.Text != "" }
 
-// WithTranscripts is text with what is said in files: that is what the person says.
+// WithTranscripts returns text with the transcripts of voice messages.
 func WithTranscripts(text string, files []Attachment) string {
 	var lines []string
 	if strings.TrimSpace(text) != "" {
@@ -33,10 +33,10 @@ func WithTranscripts(text string, files []Attachment) string {
 	return strings.Join(lines, "\n")
 }
 
-// MaxQuoted is how much is kept of what a message replies to, in characters.
+// MaxQuoted is the maximum stored length of a quoted message, in characters.
 const MaxQuoted = 300
 
-// PromptText are what a model reads of m: what it replies to, its text, and what came with it.
+// PromptText returns m as a model reads it: the quoted message, the text, and the attachments.
 func (m Memory) PromptText() string {
 	lines := make([]string, 0, 2+len(m.Files))
 	if q := m.Quoted; q.Text != "" {
@@ -46,19 +46,19 @@ func (m Memory) PromptText() string {
 		lines = append(lines, m.Text)
 	}
 	for _, f := range m.Files {
-		if !f.Heard() { // what was spoken stands in the text
+		if !f.Heard() { // transcripts are part of the text
 			lines = append(lines, f.promptText())
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// inBrackets is text in one line that can't end the brackets that it stands in.
+// inBrackets returns text in one line, without brackets that would close the surrounding ones.
 func inBrackets(text string) string {
 	return strings.NewReplacer("[", "(", "]", ")").Replace(strings.Join(strings.Fields(text), " "))
 }
 
-// promptText name f, and say what is known of what it holds.
+// promptText returns the name of f and a description of its known content.
 func (f Attachment) promptText() string {
 	kind := "File"
 	if f.Voice {
@@ -82,7 +82,7 @@ func (f Attachment) promptText() string {
 	return strings.Join(lines, "\n")
 }
 
-// Same says that both are one file, as far as anybody can tell.
+// Same reports whether both refer to the same file, as far as the known fields tell.
 func (f Attachment) Same(o Attachment) bool {
 	return f.Ref == o.Ref || f.Name == o.Name && f.Type == o.Type && f.Size == o.Size && f.Size > 0
 }

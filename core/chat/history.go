@@ -2,11 +2,12 @@ package chat
 
 import "slices"
 
-// AccessAction stands among the actions of messages about who may talk with the agent. They hold names that strangers chose, and so
-// they are no part of any prompt.
+// AccessAction marks messages about access requests. They contain names chosen by unknown users, so they must not reach
+// a prompt.
 const AccessAction = "ACCESS"
 
-// InTranscript reports whether m is a part of the conversation. What only tells of a failure is not (LM-08), nor is what tells of access.
+// InTranscript reports whether m is part of the conversation. Failure reports and messages about access requests are
+// not.
 func (m Memory) InTranscript() bool {
 	return (m.Failure == "" || m.Interrupted) && !slices.Contains(m.Actions, AccessAction)
 }

@@ -2,74 +2,75 @@ package chat
 
 import "time"
 
-// Inbound is one thing that happened on a platform. The set is closed: the types of this file. All may come
-// more than once.
+// Inbound is a platform event. The set is closed: the types of this file. Any event can be delivered more than once.
 type Inbound interface{ inbound() }
 
 type (
-	// Message was written to the agent, or where it listens.
+	// Message is a message to the agent, or in a room that it listens in.
 	Message struct {
 		Memory
-		Place   Room // Memory.Room, as the connector knows it now
+		Place   Room // the current state of the room Memory.Room
 		Address Address
-		// Source is how whoever sent it through an API calls itself; empty for what people write on a platform.
+		// Source is the name of the API client that sent the message; empty for messages from a platform.
 		Source string
-		// WorldName is how people call the world that Place belongs to; may be empty.
+		// WorldName is the display name of the world that Place belongs to; can be empty.
 		WorldName string
-		// Roles are the platform's own ids of what the author is in the room's world.
+		// Roles are the platform's ids of the author's roles in the room's world.
 		Roles []string
-		// Addressed says that the platform itself marks the message as meant for the agent: a mention or a reply to
-		// it, found by entity or id, never by text (IN-14).
+		// Addressed reports whether the platform marks the message as addressed to the agent: a mention or a reply, by
+		// entity or id, never by text, which can be forged.
 		Addressed bool
-		// Group names what several messages of one author are parts of, such as an album; empty if nothing.
+		// Group identifies several messages of one author that belong together, such as an album; can be empty.
 		Group string
-		// MayContinue says that the text looks like the beginning of one that was too long for a message.
+		// MayContinue reports whether the text looks like the first part of one that exceeds the platform's message
+		// length.
 		MayContinue bool
-		// Bot says that the author is not a person. Such a message is remembered; it is answered only as [access.BotAccess] says.
+		// Bot reports whether the author is a bot. Its messages are remembered; [access.BotAccess] decides whether they
+		// are answered.
 		Bot bool
 	}
-	// Command is for the runtime, not for the agent. It overtakes every message of its room.
+	// Command addresses the runtime instead of the agent. It is processed before all queued messages of its room.
 	Command struct {
 		Room   RoomID
 		Author EntityID
-		Roles  []string // as those of a [Message]
+		Roles  []string // like those of [Message]
 		Name   CommandName
 	}
-	// Edited says what a message says now. What is not remembered, or was written by another author, stays unknown.
+	// Edited contains the new text of a message. It is ignored if the message is unknown, or has another author.
 	Edited struct{ Memory }
-	// Deleted says that a message is gone from its platform.
+	// Deleted reports that a message was deleted on its platform.
 	Deleted struct {
 		Room RoomID
 		ID   MemoryID
 	}
-	// Reaction is a sign that somebody put on a message, or took away. It is remembered and never answered.
+	// Reaction is a reaction that a user added to a message, or removed. It is remembered and never answered.
 	Reaction struct {
-		Room   RoomID // that of the message counts, if that is remembered
+		Room   RoomID // the room of the message takes precedence, if that is remembered
 		Author EntityID
-		Name   string // the author's
+		Name   string // the author's display name
 		On     MemoryID
 		Emoji  string
 		Added  bool
 		At     time.Time
 	}
-	// Joined says that somebody is in a world, or the agent itself if Entity is nobody. Without a world it is about the
-	// agent and a room alone.
+	// Joined reports that a user, or the agent itself if Entity is empty, is a member of a world. Without a world it
+	// concerns the agent and a single room.
 	Joined struct {
 		World  World
-		Room   Room // where the agent is too; may be empty
+		Room   Room // a room that the agent is in too; can be empty
 		Entity Entity
-		Role   string // of the entity; may be empty
+		Role   string // the entity's role; can be empty
 	}
-	// Left says that somebody is in a world no more, or the agent itself if Entity is nobody. Without a world it is about
-	// the agent and a room alone. Runs where the agent is no more end.
+	// Left reports that a user, or the agent itself if Entity is empty, has left a world. Without a world it concerns
+	// the agent and a single room. Runs in rooms that the agent has left end.
 	Left struct {
 		World  WorldID
 		Room   RoomID
 		Entity EntityID
 	}
-	// Cleared says that nothing of a room is to be remembered. Its run under way ends by itself. Settings stay, and what is noted of
-	// people, unless the room is gone Entirely: then its settings go too, and the names and details of Person, who is known nowhere
-	// else; none if empty.
+	// Cleared asks to forget a room. Its current run ends by itself. Settings and details of people stay, unless the
+	// room is gone Entirely: then its settings are deleted too, and the names and details of Person, if not empty, who
+	// is known from no other room.
 	Cleared struct {
 		Room     RoomID
 		Entirely bool
@@ -77,7 +78,7 @@ type (
 	}
 )
 
-// Here is m's room as it is remembered: it can be spoken to later, with nothing to reply to.
+// Here returns m's room with an address for later messages, which reply to nothing.
 func (m Message) Here() Room {
 	r := m.Place
 	if m.Address.Connector != "" {
@@ -96,21 +97,21 @@ func (Joined) inbound()   {}
 func (Left) inbound()     {}
 func (Cleared) inbound()  {}
 
-// CommandName names what a [Command] asks for.
+// CommandName is the name of a [Command].
 type CommandName string
 
-// Stop ends every run of the room, also those that wait.
+// Stop ends all runs of the room, including queued ones.
 const Stop CommandName = "stop"
 
-// Accepted says that an inbound is safe, and which run answers it; Run is empty if none does.
+// Accepted confirms that an inbound is stored, and names the run that answers it; Run is empty if there is none.
 type Accepted struct {
 	Memory    MemoryID
 	Run       RunID
 	Response  ResponseID
-	Duplicate bool // it was known already; Run and Response are those of its first arrival
-	Altered   bool // a duplicate with another text than the one stored
-	// Refused is what somebody is to be told, in private, whose [Choice] changed nothing.
+	Duplicate bool // a redelivery; Run and Response are those of the first delivery
+	Altered   bool // a duplicate with another text than the stored one
+	// Refused is a private reply to the user whose [Choice] had no effect.
 	Refused string
-	Chosen  bool // it was taken as a [Choice]; where an answer waits for that, Run says nothing
-	Deleted int  // of a [Cleared]: how many memories there were
+	Chosen  bool // processed as a [Choice]; if an action waits for it, Run is not set
+	Deleted int  // of a [Cleared]: the number of deleted memories
 }

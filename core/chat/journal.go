@@ -7,51 +7,52 @@ import (
 	"parley/core/llm"
 )
 
-// FilePart is a piece of a stored file.
+// FilePart is a part of a stored file.
 type FilePart struct {
 	Name string
 	Type string // MIME
-	Size int64  // bytes of the whole file
+	Size int64  // size of the whole file in bytes
 	Data []byte
 }
 
-// JoinRule says which messages become one run.
+// JoinRule decides how messages are combined into runs.
 type JoinRule struct {
-	NoRun    bool          // the message is only remembered
-	JoinOnly bool          // it joins a run that waits for it, or is only remembered
-	Window   time.Duration // how long its run waits for more
-	Most     time.Duration // how long a run waits at most, since it was opened; 0 is for ever
+	NoRun    bool          // only remember the message
+	JoinOnly bool          // join a waiting run, or only remember the message
+	Window   time.Duration // how long a run waits for more messages
+	Most     time.Duration // maximum time from opening to start; 0 for no limit
 	Collect  bool
 	Kind     RunKind
-	Ask      *Question // what the run that is opened asks, but for its Run and Room; nil if nothing
-	Limit    int       // 0 is none
+	Ask      *Question // the question that a new run asks, without its Run and Room; can be nil
+	Limit    int       // 0 for no limit
 }
 
-// RunKind is what a run is for.
+// RunKind is the purpose of a run.
 type RunKind string
 
-// The duties.
+// The run kinds. Their values are stored.
 const (
 	RunReply        RunKind = ""       // to answer
-	RunDecide       RunKind = "decide" // to find out whether to answer, and if so, to answer
-	RunOverflow     RunKind = "excuse" // to say that there is more to answer than is answered
-	RunNotify       RunKind = "tell"   // to say what its input says, in the agent's name
-	RunRetry        RunKind = "again"  // to answer once more what was answered last
-	RunCommand      RunKind = "obey"   // to do what its input says, which is a command
-	RunChoiceResult RunKind = "carry"  // to carry out what somebody chose
+	RunDecide       RunKind = "decide" // to decide whether to answer, and to answer if so
+	RunOverflow     RunKind = "excuse" // to report that some messages remain unanswered
+	RunNotify       RunKind = "tell"   // to send its input as a message of the agent
+	RunRetry        RunKind = "again"  // to answer the last question again
+	RunCommand      RunKind = "obey"   // to execute its input, a command
+	RunChoiceResult RunKind = "carry"  // to carry out a user's choice
 )
 
-// Single says that such a run has one input, and does not become one with its neighbours.
+// Single reports whether a run of this kind has exactly one input and is not merged with others.
 func (d RunKind) Single() bool { return d == RunNotify || d == RunRetry || d.OutOfBand() }
 
-// OutOfBand says that such a run does not wait for the others of its room, nor they for it: it asks no model, and is short.
+// OutOfBand reports whether a run of this kind bypasses the room's queue: it is short and doesn't call a model.
 func (d RunKind) OutOfBand() bool { return d == RunCommand || d == RunChoiceResult }
 
-// Claims says that such a run takes the room: earlier runs give way to it, as it does to later ones.
+// Claims reports whether a run of this kind claims the room: it supersedes earlier runs and is superseded by later
+// ones.
 func (d RunKind) Claims() bool { return d != RunNotify && !d.OutOfBand() }
 
-// Epoch counts how often a run was started. A write with an old one fails: that is the fence against holders who
-// only think that they are.
+// Epoch counts the starts of a run. It is a fencing token: a write with an old epoch fails, so a holder that has lost
+// its lease can't overwrite its successor.
 type Epoch int
 
 // Run is one attempt to answer the messages of one turn.
@@ -59,28 +60,28 @@ type Run struct {
 	ID       RunID
 	Response ResponseID
 	Room     RoomID
-	RoomKind RoomKind // of the room, when the run was opened
-	Address  Address  // of its newest input
+	RoomKind RoomKind // the room's kind when the run was opened
+	Address  Address  // that of its newest input
 	Inputs   []MemoryID
 	Opened   time.Time // when its first input was accepted
-	Ready    time.Time // not to be started before
+	Ready    time.Time // the earliest start
 	Kind     RunKind
 	Epoch    Epoch
-	Held     bool           // it was started and its holder is alive
-	Outcome  answer.Outcome // zero while it is open
-	Deaths   int            // of processes that held it, without a verdict and unplanned; includes that of the last holder
-	Attempts int            // that were noted
-	Retried  ResponseID     // the newest turn of its room when it was retried after it had been set aside; 0 if it never was
+	Held     bool           // it has a live holder
+	Outcome  answer.Outcome // zero while the run is open
+	Deaths   int            // crashed holders without a verdict, including the last one
+	Attempts int            // recorded attempts
+	Retried  ResponseID     // the newest turn of its room when it was retried after repeated crashes; 0 if it wasn't
 
-	// What was noted:
+	// The journal:
 	Shown   []Shown // by part
-	Text    string  // so far
-	Acting  string  // the call of a writing action that has begun
-	Acted   string  // the last such call that was done, as its result
+	Text    string  // the text so far
+	Acting  string  // the writing call in progress
+	Acted   string  // the result of the last completed writing call
 	Verdict *Verdict
 }
 
-// Retryable says whether the run may be answered once more, as far as it alone can tell.
+// Retryable reports whether the run's own state allows a retry.
 func (r Run) Retryable() bool {
 	ends := []answer.Outcome{r.Outcome}
 	if r.Verdict != nil {
@@ -94,55 +95,55 @@ func (r Run) Retryable() bool {
 	return r.Epoch > 0 && r.Acting == "" && r.Acted == ""
 }
 
-// Turn is what the run claims its room with.
+// Turn returns the turn number with which the run claims its room.
 func (r Run) Turn() ResponseID { return max(r.Response, r.Retried) }
 
-// Note is what a run's holder must not forget. A zero field says nothing new.
+// Note is a journal entry of a run's holder. Zero fields change nothing.
 type Note struct {
-	Shown   []Shown // each replaces the one of its part; Gone removes it
+	Shown   []Shown // each replaces the entry of its part; Gone removes it
 	Text    string
 	Acting  string
 	Acted   string
 	Verdict *Verdict
-	Attempt bool // one more attempt is about to ask a model
-	// Files go with a verdict, in place of those of an earlier one.
+	Attempt bool // the next model attempt is about to start
+	// Files belong to a verdict, and replace those of an earlier one.
 	Files []llm.File
 }
 
-// Verdict is how a run ends and its last word, decided before anybody sees it: whoever adopts the run then says the
-// same.
+// Verdict is a run's outcome and final text, decided before any of it is shown, so that a replica that adopts the run
+// reports the same outcome.
 type Verdict struct {
 	Outcome answer.Outcome
 	Text    string
 	History []string
 	Calls   []answer.PastCall
 
-	Thought   string // as in [Memory], like those that follow
+	Thought   string // as in [Memory], like the following fields
 	Actions   []string
 	Providers []string
 
-	Files int // how many files stand below the text, of which some may have been too large to remember
+	Files int // the number of files below the text; some may have been too large to store
 }
 
-// FirstFile is the number of the first part that is a file, see [Shown]; parts of text count from 0.
+// FirstFile is the index of the first part that is a file, see [Shown]; text parts count from 0.
 const FirstFile = 1 << 16
 
-// FirstUpdate is the number of the first part that says what is important before the answer has ended, where messages can't be
-// changed later, see [Shown].
+// FirstUpdate is the index of the first part with an important update, shown before the answer has ended on platforms
+// that can't edit messages, see [Shown].
 const FirstUpdate = 1 << 17
 
-// Shown is one message of an answer as the journal knows it. Without an ID it is an intent: a request to create the message
-// is about to be sent, or its outcome is unknown.
+// Shown is the journal entry of one platform message of an answer. Without an ID it is an intent: a create request is
+// about to be sent, or its outcome is unknown.
 type Shown struct {
 	Part int    `json:"part"`
 	ID   string `json:"id,omitempty"`
-	Gone bool   `json:"gone,omitempty"` // taken back
-	// Sent is a hash of what the request of an intent carries. Intents that were stored before there were hashes have
-	// none: with a verdict they count as the last word.
+	Gone bool   `json:"gone,omitempty"` // removed
+	// Sent is a hash of the content of an intent's request. Intents from older versions have none: with a verdict they
+	// count as final.
 	Sent string    `json:"sent,omitempty"`
-	Last bool      `json:"last,omitempty"` // that is part of the last word
-	At   time.Time `json:"at,omitzero"`    // when the intent was first noted
-	// Tries counts the requests that carry what Sent names and cannot be told apart by the platform, this one included. It
-	// stays with the ID if there was more than one.
+	Last bool      `json:"last,omitempty"` // part of the final text
+	At   time.Time `json:"at,omitzero"`    // when the intent was first recorded
+	// Tries counts the requests with the content Sent that the platform can't tell apart, including this one. If there
+	// was more than one, it stays after the ID is known.
 	Tries int `json:"tries,omitempty"`
 }

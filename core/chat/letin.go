@@ -6,7 +6,8 @@ import (
 	"parley/core/text"
 )
 
-// Label names p for people: names are not unique, and anybody can take one, also one that would be a link.
+// Label describes p to users unambiguously: names are not unique, and anyone can choose any name, even one that looks
+// like a link.
 func (p Person) Label() string {
 	name := text.Unmarked(p.Name)
 	if name == "" {

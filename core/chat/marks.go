@@ -2,7 +2,7 @@ package chat
 
 import "time"
 
-// Expiry says what has expired: what is from before these times.
+// Expiry contains the times before which data has expired.
 type Expiry struct {
 	Marks time.Time
 	Rest  time.Time

@@ -2,26 +2,26 @@ package chat
 
 import "time"
 
-// NoteKind says what a [RoomNote] is.
+// NoteKind is the type of a [RoomNote].
 type NoteKind string
 
 // The kinds of notes.
 const (
-	FactNote    NoteKind = "fact"    // something lasting that was said
-	SummaryNote NoteKind = "summary" // what was said up to a message; a room has one, without a key
-	SettingNote NoteKind = "setting" // what people chose for the room; the key is its name
+	FactNote    NoteKind = "fact"    // a lasting fact from the conversation
+	SummaryNote NoteKind = "summary" // a summary of the conversation up to a message; one per room, without a key
+	SettingNote NoteKind = "setting" // a setting of the room; the key is its name
 )
 
-// MaxNotes is how many notes of a kind a room has at most.
+// MaxNotes is the maximum number of notes of a kind in a room.
 const MaxNotes = 200
 
-// RoomNote is what the agent keeps of a room beside what was said there. It is never told in another room.
+// RoomNote is information that the agent stores about a room besides its messages. It is never used in another room.
 type RoomNote struct {
 	Room        RoomID
 	Kind        NoteKind
-	Key         string   // tells it from the others of its kind
-	About       EntityID // whom a fact is about; empty: the room
+	Key         string   // unique within its kind
+	About       EntityID // the subject of a fact; empty: the room
 	Text        string
-	First, Last MemoryID // the part of the conversation that it was noted from; empty: none
+	First, Last MemoryID // the messages it was derived from; can be empty
 	At          time.Time
 }

@@ -2,25 +2,25 @@ package chat
 
 import "time"
 
-// Person is somebody whom the owner has let in, or the owner.
+// Person is the owner or a user whom the owner has approved.
 type Person struct {
 	ID      EntityID
-	Name    string  // as it was shown then
-	Address Address // of the direct chat with them
+	Name    string  // their display name at that time
+	Address Address // their direct chat
 	Owner   bool
 	Since   time.Time
 }
 
-// PairingRequest is somebody's wish to be let in. One without an ID waits for the owner themselves.
+// PairingRequest is a user's request for approval. One without an ID is reserved for the future owner.
 type PairingRequest struct {
 	Person
-	Code string    // whoever brings it to the owner may be let in
-	Ends time.Time // from then on the code is worth nothing; zero is never
-	Told time.Time // when they were told the code last
+	Code string    // the pairing code; the owner approves the user by sending it
+	Ends time.Time // when the code expires; zero for never
+	Told time.Time // when they last received the code
 }
 
-// PairingRule says how knocks are taken.
+// PairingRule limits pairing requests.
 type PairingRule struct {
-	Limit       int           // how many of one connector may wait at a time
-	RepeatAfter time.Duration // after which they may be told their code once more
+	Limit       int           // maximum number of pending requests per connector
+	RepeatAfter time.Duration // when a user can receive the code again
 }

@@ -1,4 +1,4 @@
 package chat
 
-// Said is the id of the memory that holds what the run said.
+// Said returns the id of the memory that holds the run's answer.
 func (r Run) Said() MemoryID { return MemoryID(r.ID) }

@@ -1,13 +1,14 @@
 package chat
 
-// Notice is a message of the agent's own: nobody needs to have asked for it.
+// Notice is a message that the agent sends on its own, without a question.
 type Notice struct {
-	// To is where it is said. A room alone is enough, if people have written there: then that is where it was last
-	// reached, or the place of the message that is replied to.
+	// To is the destination. A room alone is enough if it has messages: then its last address is used, or that of the
+	// message that is replied to.
 	To   Address
 	Text string
-	// Key makes a notice the same as an earlier one of its room, which is then not said again. Without a key it is new.
+	// Key is an idempotency key: of several notices in a room with the same key, only the first is sent. Without a key
+	// every notice is sent.
 	Key string
-	// Ask is what people are asked with it; nil if nothing.
+	// Ask is a question attached to the notice; can be nil.
 	Ask *Question
 }

@@ -2,17 +2,17 @@ package chat
 
 import "errors"
 
-// What stores, connectors and runs answer, and why contexts are cancelled.
+// Errors of stores, connectors and runs, and causes of canceled contexts.
 var (
 	ErrSuperseded = errors.New("superseded by a later turn")
 	ErrStopped    = errors.New("stopped")
 	ErrTimeout    = errors.New("the run took too long")
-	ErrBusy       = errors.New("another run holds the room")        // its holder looks again when that ends
-	ErrNotFound   = errors.New("not found")                         // there is no such room, run or memory
-	ErrShutdown   = errors.New("the gateway is shutting down")      // runs that it cuts off are adopted at the next start
-	ErrCrashed    = errors.New("the process has lost its lease")    // what a dead node's ports answer, in tests
-	ErrUnreached  = errors.New("the conversation no longer exists") // an address that cannot be opened, now or later
-	ErrUnseen     = errors.New("it has not been shown yet")         // the platform takes its time
-	ErrUnanswered = errors.New("no choice was made in time")        // what an action asked
-	ErrTooLarge   = errors.New("larger than this platform accepts") // of text and of addresses
+	ErrBusy       = errors.New("another run holds the room")        // the holder is notified when that run ends
+	ErrNotFound   = errors.New("not found")                         // no such room, run or memory
+	ErrShutdown   = errors.New("the gateway is shutting down")      // interrupted runs are adopted at the next start
+	ErrCrashed    = errors.New("the process has lost its lease")    // returned by the ports of a dead node, in tests
+	ErrUnreached  = errors.New("the conversation no longer exists") // a permanent error of an address
+	ErrUnseen     = errors.New("it has not been shown yet")         // the platform is slow
+	ErrUnanswered = errors.New("no choice was made in time")        // to an action's question
+	ErrTooLarge   = errors.New("larger than this platform accepts") // text or address
 )

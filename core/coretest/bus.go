@@ -30,7 +30,7 @@ func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []relay.Bus) {
 		{"done closes", doneCloses},
 		{"one leaves and the others stay", othersStay},
 		{"frames arrive as they were", framesExact},
-		{"nobody listens", nobodyListens},
+		{"no listeners", noListeners},
 	}
 	for _, n := range []int{1, 3} {
 		for _, s := range stories {
@@ -118,7 +118,7 @@ func inOrder(t *testing.T, b buses) {
 	}
 }
 
-// ascending reads until it has heard last from somebody.
+// ascending reads until a frame with the cursor last arrives.
 func ascending(t *testing.T, ch <-chan relay.Frame, last answer.Cursor) (frames int) {
 	t.Helper()
 	at := map[chat.RunID]answer.Cursor{}
@@ -169,10 +169,10 @@ func slowReader(t *testing.T, b buses) {
 	brisk := b.subscribe(t, t.Context(), 0, "room")
 	for i := range frames {
 		b.publish(t, 1, "room", numbered("run", i))
-		heard(t, brisk, numbered("run", i)) // the slow one keeps nobody waiting
+		heard(t, brisk, numbered("run", i)) // a slow reader must not hold up the others
 	}
 	if n := ascending(t, slow, frames-1); n == frames {
-		t.Errorf("a reader who slept through %d frames missed none: somebody keeps them all", frames)
+		t.Errorf("a reader that slept through %d frames missed none: they are all buffered", frames)
 	}
 	b.publish(t, 1, "room", numbered("run", frames))
 	heard(t, slow, numbered("run", frames))
@@ -212,7 +212,7 @@ func framesExact(t *testing.T, b buses) {
 	}
 }
 
-func nobodyListens(t *testing.T, b buses) {
+func noListeners(t *testing.T, b buses) {
 	for i := range 1000 {
 		b.publish(t, i, chat.RoomID(fmt.Sprintf("room/%d", i)), numbered("run", i))
 	}

@@ -12,7 +12,7 @@ func joinChecks() []storeCheck {
 	return []storeCheck{
 		{"a message joins the run that is not ready (IN-06)", joinWindow},
 		{"a run that is ready is not joined", joinReady},
-		{"a window that has closed is opened by nobody", joinShorter},
+		{"a closed window is not reopened", joinShorter},
 		{"collect joins a run that is ready (IN-07)", joinCollect},
 		{"nothing joins a run that was started", joinStarted},
 		{"nothing joins a run that has finished", joinFinished},

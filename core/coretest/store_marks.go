@@ -121,7 +121,7 @@ func markOnce(t *testing.T, s store) {
 	}
 	acc, err = s.Mark(t.Context(), "never seen", "elsewhere")
 	s.must(err)
-	s.same("in a room that nobody knows", acc, chat.Accepted{Memory: "elsewhere"})
+	s.same("in an unknown room", acc, chat.Accepted{Memory: "elsewhere"})
 }
 
 func markAtOnce(t *testing.T, s store) {

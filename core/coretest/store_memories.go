@@ -23,8 +23,8 @@ func memoryChecks() []storeCheck {
 		{"what came about beside an answer is no part of the conversation", memoryBeside},
 		{"an answer replaces the echo that was faster (IN-05)", echoFirst},
 		{"a saved room keeps its first Created", saveRoom},
-		{"rooms are found by name among those that somebody wrote in", roomsNamed},
-		{"the direct chat of somebody is the one they wrote in last", roomsDirect},
+		{"rooms with messages are found by name", roomsNamed},
+		{"the direct chat of a user is the one with their latest message", roomsDirect},
 		{"a room is reached where it was last", roomAddress},
 		{"attention is kept, also when the room is saved again", attention},
 		{"text comes back as it was, or is refused", exactText},
@@ -241,7 +241,7 @@ func roomsNamed(t *testing.T, s store) {
 	wants("many", "", "room 12", "room 11", "room 10", "room 09", "room 08", "room 07", "room 06", "room 05", "room 02", "room 01")
 }
 
-// A room is reached where somebody wrote last, with nothing to reply to.
+// A room's address is that of its latest message, with nothing to reply to.
 func roomAddress(t *testing.T, s store) {
 	wants := func(want chat.Address) {
 		t.Helper()

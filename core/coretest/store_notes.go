@@ -17,7 +17,7 @@ func noteChecks() []storeCheck {
 		{"notes are the newest, oldest first, and not too many", notesNewest},
 		{"a note goes with what it was noted from", noteForgotten},
 		{"of a cleared room only settings stay, and people; of one that is gone neither (SE-20)", noteCleared},
-		{"what nobody said any more is not kept", noteTooLate},
+		{"facts from deleted messages are not kept", noteTooLate},
 	}
 }
 

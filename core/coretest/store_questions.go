@@ -14,7 +14,7 @@ func questionChecks() []storeCheck {
 		{"a question is answered once, in the messages of its run (SE-07)", chooseOnce},
 		{"what is over can't be chosen (SE-07)", chooseLate},
 		{"a message known already is no choice, and stays the input of its run (IN-16)", chooseKnown},
-		{"what nobody has chosen from is closed once, and goes on without a choice", retireOnce},
+		{"an unanswered question is closed once, and its run continues without a choice", retireOnce},
 		{"a run has one question that is not answered, the newest", askAgain},
 		{"while the run goes on that asked, its messages are its own", chooseEarly},
 		{"a notice is stored with its question", askWith},

@@ -51,7 +51,7 @@ func sameAgain(t *testing.T, r replicas) {
 	}
 }
 
-// stopEnds is DI-11: whoever is asked to stop, the run ends where it is.
+// stopEnds is DI-11: a stop request ends the run on the replica that holds it, whichever replica receives it.
 func stopEnds(t *testing.T, r replicas) {
 	ctx := r.claim(t, 0, "room", 4)
 	r.stop(t, 1, "room", 3)

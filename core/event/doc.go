@@ -1,2 +1,3 @@
-// Package event holds what observers are told: plugins, metrics and embedding programs. Events carry copies that nobody changes.
+// Package event defines the events for observers: plugins, metrics and embedding programs. Events carry copies that
+// must not be modified.
 package event

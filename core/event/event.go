@@ -10,13 +10,12 @@ import (
 	"parley/core/llm"
 )
 
-// Event is something that happened, for those who watch: plugins, metrics, tests. The set is closed: the types of this
-// file.
+// Event is something that happened, for observers such as plugins, metrics and tests. The set is closed: the types of
+// this file.
 //
-// A run ends with one [RunEnded] or one [RunTimeout], never both, whatever becomes of it: answered, ignored, stopped,
-// superseded or failed. A run that the process loses before its end, by a shutdown or a crash, has neither until
-// somebody has adopted it; its [RunStarted] then comes again, from there. What happens in the instant in which a process
-// dies may be heard of by nobody: the journal knows it.
+// A run ends with exactly one [RunEnded] or [RunTimeout], whatever its outcome: answered, ignored, stopped, superseded
+// or failed. A run that is interrupted by a shutdown or a crash has neither until a process adopts it; its [RunStarted]
+// is then emitted again by that process. Events at the moment of a crash can be lost: the journal is authoritative.
 type Event interface {
 	// event is the name under which systems that come from elizaOS know it.
 	event() string
@@ -31,7 +30,7 @@ type (
 		Message  chat.Message
 		Accepted chat.Accepted
 	}
-	// VoiceMessageReceived is the same of a message in which somebody speaks. There is no MessageReceived of it.
+	// VoiceMessageReceived replaces MessageReceived for voice messages.
 	VoiceMessageReceived struct {
 		Message  chat.Message
 		Accepted chat.Accepted
@@ -65,18 +64,18 @@ type (
 		Room           chat.RoomID
 		Deleted, Total int // memories
 	}
-	// EntityJoined is somebody of whom it was not known that they are in a world.
+	// EntityJoined is a person who is newly known to be in a world.
 	EntityJoined struct {
 		World  chat.WorldID
 		Entity chat.Entity
 		Role   string
 	}
-	// EntityLeft is somebody who is in a world no more.
+	// EntityLeft is a person who has left a world.
 	EntityLeft struct {
 		World  chat.WorldID
 		Entity chat.EntityID
 	}
-	// EntityUpdated is somebody who has another name, or another role in a world.
+	// EntityUpdated is a person whose name, or role in a world, has changed.
 	EntityUpdated struct {
 		World  chat.WorldID // empty if it is about a name
 		Entity chat.Entity

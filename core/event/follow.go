@@ -11,7 +11,7 @@ import (
 // mostFollowed is how many answers an observer may be behind with before it misses some.
 const mostFollowed = 64
 
-// Follow lets the observers hear how a grows. It waits for nobody.
+// Follow reports the growth of a to the observers. It never blocks.
 func (h *Hub) Follow(info RunInfo, a *answer.Answer) {
 	for _, l := range h.listeners {
 		o, ok := l.Observer.(AnswerObserver)

@@ -70,8 +70,8 @@ func (h *Hub) Missed() (n uint64) {
 	return n
 }
 
-// Listen serves the observers until the returned function is called. That lets them hear what is queued, but does not
-// wait long for one that hangs: nobody can end it.
+// Listen serves the observers until the returned function is called. That function delivers queued events, but gives up
+// soon on an observer that hangs, because a goroutine can't be killed.
 func (h *Hub) Listen() (stop func()) {
 	end, done := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup

@@ -89,7 +89,7 @@ type Message struct {
 	Role    Role
 	Text    string
 	Images  []File     // of User: what it shows; only for models that see
-	Context bool       // of User: the gateway tells what is known, nobody in the conversation said it
+	Context bool       // of User: context from the gateway, not a participant's message
 	Calls   []ToolCall // of Assistant: what it asked for, after the text
 	Call    string     // of ToolRole: the id of the call whose result Text is
 }

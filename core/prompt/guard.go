@@ -42,8 +42,8 @@ func guard(text string, delimiters tags) string {
 	return b.String() + text
 }
 
-// begin says that what follows a "<" makes it one of the tags, however it is written: with spaces, or with what nobody sees
-// between its letters (SE-09).
+// begin reports whether the text after a "<" makes it one of the tags, in any spelling: with spaces, or with invisible
+// characters between its letters, which models ignore.
 func (t tags) begin(text string) bool {
 	var name []rune
 	for _, r := range text {

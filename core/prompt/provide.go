@@ -102,7 +102,7 @@ func (c *Composer) provide(ctx context.Context, s source, scene action.TurnConte
 	return r.f
 }
 
-// callProvider is the call itself. A panic is its own failure and nobody else's.
+// callProvider calls one provider. A panic becomes an error of that provider alone.
 func callProvider(ctx context.Context, s source, scene action.TurnContext) (f action.ProviderResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {

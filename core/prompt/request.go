@@ -70,7 +70,7 @@ func AnsweredFrom(s action.TurnContext) int {
 	return len(s.Recent)
 }
 
-// shown is req with the state's pictures, beside the last thing that somebody says.
+// shown returns req with the state's pictures attached to the last user message.
 func (st *Builder) shown(req llm.Request) llm.Request {
 	for i, t := range slices.Backward(req.Messages) {
 		if t.Role == llm.RoleUser && !t.Context {

@@ -57,7 +57,7 @@ func NewComposer(plugins []action.Plugin, character map[string]string, recall Re
 	return c, c.SetTemplates(character)
 }
 
-// Wait returns when no provider goes on after its time, or when ctx is done: nobody can end them.
+// Wait returns when no overdue provider runs any more, or when ctx is done, because providers can't be killed.
 func (c *Composer) Wait(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { c.late.Wait(); close(done) }()

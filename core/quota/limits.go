@@ -19,7 +19,7 @@ type Limits struct {
 	Zone   *time.Location // nil is UTC
 }
 
-// LimitError says that a limit is reached, and when it begins anew.
+// LimitError reports which limit is reached, and when it resets.
 type LimitError struct {
 	Bucket string
 	Whose  string // in words for people

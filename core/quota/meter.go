@@ -10,13 +10,13 @@ import (
 	"parley/core/text"
 )
 
-// What is reserved where nobody knows yet, in tokens.
+// Tokens to reserve while the actual usage is unknown.
 const (
 	replyTokens   = 1000 // that a provider may have made of an answer after it was cut off
 	stepTokens    = 4000 // of an answer without a maximum: at first, and each time that it goes on beyond that
 	leastTokens   = 256  // of an answer that is worth beginning, or going on with
 	paintTokens   = 4000 // of a picture that is painted
-	bytesPerToken = 3    // of an answer that nobody has counted
+	bytesPerToken = 3    // of an answer without a reported usage
 	soundPerToken = 400  // bytes of a recording
 	settleTime    = 5 * time.Second
 )

@@ -92,7 +92,7 @@ func (l *Registry) Lose(id chat.RunID) {
 	}
 }
 
-// NotifyChoice tells the holder of a run, if that is here, that somebody has chosen.
+// NotifyChoice signals a run's holder, if it is in this process, that a choice was made.
 func (l *Registry) NotifyChoice(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *Registry) watch(id chat.RunID) *liveRun {
 	return r
 }
 
-// unwatch forgets a run that nobody here makes or watches any more.
+// unwatch forgets a run that has neither a holder nor readers in this process.
 func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -285,8 +285,8 @@ func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun)
 	}
 }
 
-// overtaken says whether there is nothing to mirror any more: the run is made here, or the store knows its end and
-// whoever watches had better ask again.
+// overtaken reports whether mirroring is obsolete: the run is held in this process, or it has ended and its readers
+// should read the store again.
 func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) bool {
 	if l.made(id, r) {
 		return true

@@ -301,7 +301,7 @@ func (s *Scanner) endField(acts bool) {
 			s.leave()
 			return
 		}
-		s.result.Calls = nil // which of them is complete nobody knows
+		s.result.Calls = nil // which of them are complete is unknown
 		s.lose(len(s.raw))
 	default:
 		s.lose(len(s.raw))

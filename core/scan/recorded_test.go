@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden results anew")
+var update = flag.Bool("update", false, "rewrite the golden results")
 
 // options are those that a recorded answer was asked for with.
 func options(name string) Options {

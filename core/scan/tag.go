@@ -13,7 +13,7 @@ type tag struct {
 	alone bool   // <name/>
 	raw   string
 	bol   bool // nothing but space stands before it on its line, as far as its field goes
-	extra int  // bytes of attributes that nobody reads
+	extra int  // bytes of unused attributes
 }
 
 // tagReader collects what may become a known tag. The zero value holds nothing.

@@ -10,7 +10,7 @@ import (
 
 var vars = template.Vars{
 	"name": nil, "empty": nil, "spaces": nil, "else_where": nil,
-	"people": {"this", "name", "note"}, "nobody": {"this"},
+	"people": {"this", "name", "note"}, "guests": {"this"},
 }
 
 var values = template.Values{
@@ -29,11 +29,11 @@ func TestExecute(t *testing.T) {
 		"{{#if name}}yes{{else}}no{{/if}}":                                      "yes",
 		"{{#if empty}}yes{{else}}no{{/if}}":                                     "no",
 		"{{#if spaces}}yes{{/if}}":                                              "",
-		"{{#if people}}some{{/if}}{{#if nobody}}any{{/if}}":                     "some",
+		"{{#if people}}some{{/if}}{{#if guests}}any{{/if}}":                     "some",
 		"{{#each people}}{{this}}:{{name}} {{/each}}":                           "one:Bo two:Cy ",
 		"{{#each people}}{{this.name}},{{/each}}{{else_where}}":                 "Bo,Cy,",
 		"{{#each people}}{{#if note}}{{note}}{{else}}-{{/if}}{{/each}}":         "tall-",
-		"{{#each nobody}}x{{else}}none, {{#if name}}but{{/if}}{{/each}}":        "none, but",
+		"{{#each guests}}x{{else}}none, {{#if name}}but{{/if}}{{/each}}":        "none, but",
 		"{{#each people}}{{#if this.note}}!{{/if}}{{/each}}":                    "!",
 		"a\n{{#if name}}\nb\n  {{else}}  \nc\n{{/if}}\nd":                       "a\nb\nd",
 		"a\n{{#if empty}}\nb\n{{/if}}":                                          "a\n",
@@ -67,8 +67,8 @@ func TestErrors(t *testing.T) {
 		"{{a.b}}":                             "is not understood",
 		"{{people}}":                          "people is a list",
 		"{{this}}":                            `no variable "this"`,
-		"{{#each name}}{{/each}}":             `there is no list "name"; there are nobody, people`,
-		"{{#each people}}{{#each nobody}}{{/each}}{{/each}}":               "a list can't be nested in another list",
+		"{{#each name}}{{/each}}":             `there is no list "name"; there are guests, people`,
+		"{{#each people}}{{#each guests}}{{/each}}{{/each}}":               "a list can't be nested in another list",
 		strings.Repeat("{{#if name}}", 17) + strings.Repeat("{{/if}}", 17): "nested more than 16 deep",
 		strings.Repeat("x", 64<<10+1):                                      "longer than 65536 bytes",
 		"{{#each people}}x{{else}}{{this}}{{/each}}":                       `no variable "this"`,

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean gives text that every store, platform and JSON reader can hold: valid UTF-8 without NUL. A message that
-// couldn't be stored would come again for ever (IN-11).
+// Clean returns text in a form that every store, platform and JSON reader accepts: valid UTF-8 without NUL. A message
+// that can't be stored would be redelivered indefinitely.
 func Clean(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
@@ -15,8 +15,9 @@ func Clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "")
 }
 
-// Visible is what people wrote, [Clean] and without what is read by machines and seen by nobody: controls, tags unless
-// they make a flag, and what turns the direction of text (SE-09). Joiners stay: Persian, Hindi and emoji need them.
+// Visible returns [Clean] text without characters that machines read and people can't see: controls, tag characters
+// outside flags, and direction overrides. Such characters could hide instructions to the model. Joiners stay, because
+// Persian, Hindi and emoji need them.
 func Visible(s string) string {
 	s = Clean(s)
 	if !strings.ContainsFunc(s, hidden) {

@@ -15,7 +15,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// SE-09: what is read by machines and seen by nobody is taken out; what words, emoji and flags need stays.
+// SE-09: characters that machines read and people can't see are removed; those that words, emoji and flags need stay.
 func TestVisible(t *testing.T) {
 	england := "\U0001F3F4\U000E0067\U000E0062\U000E0065\U000E006E\U000E0067\U000E007F"
 	for in, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// SE-08: a name is one line of limited length, whoever chose it.
+// SE-08: a name is one line of limited length, whatever its author chose.
 func TestLabel(t *testing.T) {
 	for in, want := range map[string]string{
 		"Ann":                         "Ann",

@@ -8,8 +8,8 @@ import (
 // MaxLabel is how long a name may be in a prompt, in characters (SE-08).
 const MaxLabel = 64
 
-// Label makes somebody's name fit for a prompt: one line, of limited length, without what can't be seen, and without the
-// colon that ends a name there (SE-08).
+// Label makes a name chosen by a user safe for a prompt: one line of limited length, without invisible characters, and
+// without the colon that ends a name in a transcript.
 func Label(name string) string { return OneLine(strings.ReplaceAll(name, ":", "꞉"), MaxLabel) }
 
 // OneLine is text without breaks and what can't be seen, in at most longest characters.

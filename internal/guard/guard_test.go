@@ -90,7 +90,7 @@ func TestAllowed(t *testing.T) {
 		called := false
 		c.client.options.Dial = func(context.Context, string, string) (net.Conn, error) {
 			called = true
-			return nil, errors.New("nobody is there")
+			return nil, errors.New("host unreachable")
 		}
 		_, _, err := c.client.Get(t.Context(), c.address, 10)
 		if called != c.ok || !c.ok && !errors.Is(err, ErrForbidden) {
@@ -141,7 +141,7 @@ func (n *names) serve(c net.Conn) {
 	_, _ = c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
 }
 
-// SE-03: a name that was public when somebody looked, and is this machine when it is dialled.
+// SE-03: a name that is public when it is resolved first, and is this machine when it is dialed.
 func TestRebinding(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

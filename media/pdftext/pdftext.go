@@ -67,7 +67,7 @@ func Command(program string, args ...string) func(ctx context.Context, document 
 		ctx, cancel := context.WithTimeout(ctx, maxTime)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Env = []string{} // no keys for whoever takes the process over
+		cmd.Env = []string{} // no credentials for code that takes over the process
 		cmd.WaitDelay = time.Second
 		cmd.Stdin = bytes.NewReader(document)
 		out := &bounded{}

@@ -173,7 +173,7 @@ func amount(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// maxQuote is how much of somebody's text is quoted, in runes.
+// maxQuote is the maximum length of a quotation from a user's message, in runes.
 const maxQuote = 400
 
 // quote is text as a block quote.

@@ -24,7 +24,7 @@ You asked for a long one, so here it is. It has several parts, and it arrives wo
 
 ## 1. It grows
 
-Each word is shown soon after it is written, but not each word is sent by itself. Chat platforms count how often a message is edited, and slow down whoever edits too often. So the newest state goes out whenever there is room for an edit, and states in between are left out. What you see is always the newest.
+Each word is shown soon after it is written, but not each word is sent by itself. Chat platforms count how often a message is edited, and slow down clients that edit too often. So the newest state goes out whenever there is room for an edit, and states in between are left out. What you see is always the newest.
 
 ## 2. It is formatted
 
@@ -75,7 +75,7 @@ While this is written you may just write something else. In a conversation of tw
 
 ## 6. It survives
 
-If the gateway is started anew in the middle of an answer, the answer is finished afterwards, in the same message. If the line to the platform breaks, what was missed is sent when it is there again. If the platform says "not so fast", the gateway waits for exactly as long as it was told to, and then shows the newest state.
+If the gateway restarts in the middle of an answer, the answer is finished afterwards, in the same message. If the line to the platform breaks, what was missed is sent when it is there again. If the platform says "not so fast", the gateway waits for exactly as long as it was told to, and then shows the newest state.
 
 ## 7. It is fair
 

@@ -29,7 +29,7 @@ func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *llm.Cal
 	d.Index = c.index(piece)
 	known := &c.known[d.Index]
 	if known.id == "" {
-		known.id = piece.ID // later ones are repeated, or made up anew
+		known.id = piece.ID // later ids are repetitions, or newly invented
 	}
 	if known.name {
 		d.Name = ""

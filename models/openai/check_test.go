@@ -90,8 +90,8 @@ func TestCheck(t *testing.T) {
 		}
 		return s
 	}
-	nobody := newPipes()
-	_ = nobody.Close()
+	down := newPipes()
+	_ = down.Close()
 	tests := map[string]struct {
 		server http.Handler
 		change func(*Options)
@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 		"no credit":    {server: fake(modelfake.Options{}, modelfake.NoQuota()), want: []string{"is out of credit: top it up"}},
 		"busy":         {server: fake(modelfake.Options{}, modelfake.RateLimit(0)), want: []string{"wait a minute"}},
 		"down":         {server: fake(modelfake.Options{}, modelfake.BadGateway()), want: []string{"check that it is up"}},
-		"not started":  {server: fake(modelfake.Options{}), change: func(o *Options) { o.Dial = nobody.Dial }, want: []string{"start the server (Ollama, LM Studio, vLLM …)", "OPENAI_BASE_URL"}},
+		"not started":  {server: fake(modelfake.Options{}), change: func(o *Options) { o.Dial = down.Dial }, want: []string{"start the server (Ollama, LM Studio, vLLM …)", "OPENAI_BASE_URL"}},
 		"not a URL":    {server: fake(modelfake.Options{}), change: func(o *Options) { o.BaseURL = "localhost:11434" }, want: []string{"OPENAI_BASE_URL) can't be used: it does not begin with http"}},
 		"empty answer": {server: fake(modelfake.Options{}, modelfake.Finish(""), modelfake.NoDone()), want: []string{"the stream ended"}},
 	}

@@ -115,8 +115,8 @@ func TestRetryAfter(t *testing.T) {
 
 // TestUnreachable: a server of the owner's own is another matter than one of the internet's.
 func TestUnreachable(t *testing.T) {
-	nobody := newPipes()
-	_ = nobody.Close()
+	down := newPipes()
+	_ = down.Close()
 	tests := map[string]llm.FailureKind{
 		"http://127.0.0.1:11434/v1":          llm.LocalInference,
 		"http://[::1]:11434/v1":              llm.LocalInference,
@@ -131,7 +131,7 @@ func TestUnreachable(t *testing.T) {
 		"http://user:sec#ret@127.0.0.1:1/v1": llm.NoProvider,
 	}
 	for base, want := range tests {
-		_, err := collect(t.Context(), New(Options{BaseURL: base, Model: "m", Dial: nobody.Dial}), hello)
+		_, err := collect(t.Context(), New(Options{BaseURL: base, Model: "m", Dial: down.Dial}), hello)
 		f, ok := errors.AsType[*llm.Failure](err)
 		if !ok || f.Kind != want || f.Retry != (want == llm.ProviderIssue) {
 			t.Errorf("%s: %v", base, err)

@@ -92,7 +92,7 @@ func (m *Model) Close() error {
 	return nil
 }
 
-// errLeft is why a request ends of which nobody reads more.
+// errLeft cancels a request whose remaining response is not needed.
 var errLeft = errors.New("the rest of this answer is not needed")
 
 // Generate implements [llm.Model].

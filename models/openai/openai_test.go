@@ -216,7 +216,7 @@ func TestDoneBefore(t *testing.T) {
 	}
 }
 
-// TestLineStaysOpen: after the finish reason nothing is missing, so nobody waits for long.
+// TestLineStaysOpen: after the finish reason nothing is missing, so the client doesn't wait for long.
 func TestLineStaysOpen(t *testing.T) {
 	fake := playing(modelfake.Text("all"), modelfake.Raw(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`), modelfake.Stall())
 	inMemory(t, fake, func(t *testing.T, m *Model) {

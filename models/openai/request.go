@@ -81,8 +81,8 @@ func follows(said *sdk.ChatCompletionUserMessageParam, t llm.Message) bool {
 	return true
 }
 
-// user writes what somebody says and shows. Pictures go along as they are: an address would have to be fetched by the server,
-// which can't, or must not.
+// user converts a user message with its pictures. Pictures are sent inline: the model server can't, or must not, fetch
+// a URL.
 func user(t llm.Message) sdk.ChatCompletionMessageParamUnion {
 	if len(t.Images) == 0 {
 		return sdk.UserMessage(t.Text)

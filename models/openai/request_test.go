@@ -128,6 +128,6 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if n.wire("gone since") != "gone_since" || n.ours("made_up") != "made_up" {
-		t.Error("names from the history or of nobody")
+		t.Error("names from the history, or names that were never offered")
 	}
 }

@@ -133,7 +133,8 @@ func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []llm.Chunk {
 	return chunks
 }
 
-// textField is value if a string was sent. The SDK turns lists and objects into their JSON, which is for nobody's eyes.
+// textField returns value if a string was sent. The SDK turns objects and arrays into their JSON, which must not be
+// shown.
 func textField(value string, f respjson.Field) string {
 	if raw := f.Raw(); strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{") {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// How long the parts of a request may take. There is no limit on the whole: answers take as long as they take, and
-// whoever reads watches over the silence.
+// Time limits for the phases of a request. There is no limit on the whole: long answers are fine, and the reader of the
+// stream limits the silence between chunks.
 const (
 	dialTime   = 10 * time.Second
 	tlsTime    = 10 * time.Second

@@ -95,7 +95,7 @@ func TestPlayStops(t *testing.T) {
 	})
 }
 
-// It asks only where that is wanted, and nobody has to choose.
+// It asks only when that is requested, and a choice is optional.
 func TestPlayAsks(t *testing.T) {
 	for name, c := range map[string]struct {
 		call  actiontest.Call
@@ -105,7 +105,7 @@ func TestPlayAsks(t *testing.T) {
 		"not at all":        {actiontest.Call{Parameters: `{}`}, 0, defaultTitle},
 		"the first":         {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{0}}, 1, defaultTitle},
 		"the second":        {actiontest.Call{Parameters: `{"choose":true}`, Chosen: []int{1}}, 1, "So What"},
-		"nobody chooses":    {actiontest.Call{Parameters: `{"choose":true}`}, 1, defaultTitle},
+		"no choice":         {actiontest.Call{Parameters: `{"choose":true}`}, 1, defaultTitle},
 		"it can't be asked": {actiontest.Call{Parameters: `{"choose":true}`, Unaskable: chat.ErrUnseen}, 0, defaultTitle},
 	} {
 		synctest.Test(t, func(t *testing.T) {

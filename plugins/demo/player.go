@@ -53,7 +53,7 @@ func (player) Act(ctx context.Context, c *action.Call) (action.Result, error) {
 	})
 }
 
-// which asks for the piece to play. Where nobody says, it is the first.
+// which asks for the piece to play. Without a choice it returns the first.
 func which(ctx context.Context, c *action.Call) (string, error) {
 	q, err := c.Choose(ctx, "❓ Which one?", chat.Question{Options: pieces()})
 	if errors.Is(err, chat.ErrUnanswered) || errors.Is(err, chat.ErrUnseen) {

@@ -11,7 +11,8 @@ import (
 	"parley/core/chat"
 )
 
-// chooseOption offers whoever asks something to choose from. What they choose is their next message, so the turn is over.
+// chooseOption asks the author of the message to choose from options. The choice arrives as their next message, so the
+// turn ends here.
 func chooseOption() namedAction {
 	return namedAction{
 		spec: action.Spec{

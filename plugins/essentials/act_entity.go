@@ -17,13 +17,13 @@ type People interface {
 	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
 }
 
-// details are what may be noted of somebody, in the order in which it is told. There are no others: what is noted is told in
-// every room that they write in.
+// details are the facts that can be stored about a person, in display order. The list is fixed because they are shown
+// in every room in which the person writes.
 var details = [...]struct{ key, means string }{
 	{"name", "wants to be called"}, {"pronouns", "pronouns"}, {"language", "language"}, {"time_zone", "time zone"},
 }
 
-// updateEntity notes what somebody says of themselves. What is noted gives no rights.
+// updateEntity stores what people say about themselves. It grants no rights.
 func updateEntity(people People) namedAction {
 	return namedAction{
 		spec: action.Spec{
@@ -88,7 +88,7 @@ func meant(s action.TurnContext, name string) (chat.Memory, error) {
 	return found, nil
 }
 
-// detailsOf is what was noted of somebody, in a line; empty if nothing.
+// detailsOf returns the stored details of a person in one line; empty if there are none.
 func detailsOf(ctx context.Context, people People, id chat.EntityID) (string, error) {
 	if people == nil {
 		return "", nil

@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// details is what is noted of somebody.
+// details returns the stored details of a person.
 func (w *world) details(id chat.EntityID) map[string]string {
 	w.Helper()
 	e, err := w.store.Entity(w.Context(), id)

@@ -36,7 +36,7 @@ func TestOffered(t *testing.T) {
 			}
 		}
 	})
-	for _, a := range New(Deps{}).Actions { // somebody in a web chat, whom nobody knows
+	for _, a := range New(Deps{}).Actions { // an unknown user of a web chat
 		s := a.Spec()
 		err := actiontest.Make(t, a, actiontest.Call{Scene: action.TurnContext{Private: true}}).Err
 		if !s.Unlisted && s.Name != "CHOOSE_OPTION" && !errors.Is(err, actiontest.ErrNotOffered) {
@@ -97,7 +97,7 @@ func TestRoomActions(t *testing.T) {
 	}
 }
 
-// A room is muted, stays so whoever speaks, and is unmuted from elsewhere by somebody who takes part in it.
+// A muted room stays muted for all its members, and a member can unmute it from another room.
 func TestMuted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.hear(tea, "bob", "hello")
@@ -158,7 +158,8 @@ func TestSendMessage(t *testing.T) {
 	})
 }
 
-// CHOOSE_OPTION asks whoever asked, and what they choose goes on as their message. Few and many options are refused.
+// CHOOSE_OPTION asks the author of the message, and their choice continues as their message. Too few and too many
+// options are refused.
 func TestChooseOption(t *testing.T) {
 	inWorld(t, func(w *world) {
 		status, _, said := w.does(tea, "bob", "CHOOSE_OPTION", `{"question":"Which tea?","options":["Assam","Sencha"]}`)

@@ -62,5 +62,5 @@ func object(properties string, required ...string) json.RawMessage {
 // among says that others may read what is said.
 func among(s action.TurnContext) bool { return !s.Private }
 
-// named says that the asker is somebody whom the owner knows.
+// named reports whether the author is the owner or a known user.
 func named(s action.TurnContext) bool { return s.Owner || s.Allowed }

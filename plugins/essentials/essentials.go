@@ -15,7 +15,7 @@ type Deps struct {
 	Rooms    Rooms
 	People   People             // nil: nothing is noted of people
 	Settings Settings           // nil: nothing is set by talking
-	Painter  llm.ImageGenerator // nil where nobody paints
+	Painter  llm.ImageGenerator // nil without image generation
 	Lore     Lore               // nil: nothing is told that only a store knows
 	Journal  Journal            // where facts are noted; nil: none are
 	Embedder llm.Embedder       // finds what is known by what it means; nil: by words

@@ -31,8 +31,8 @@ func recentMessages(_ context.Context, s action.TurnContext) (action.ProviderRes
 // mostDetails is of how many people in a group is told what was noted of them, beside who asks.
 const mostDetails = 10
 
-// people tells who takes part, and what whoever asks is to the agent. That follows from who they are on their platform, and
-// never from what was noted of them, which is what they said of themselves (SE-08).
+// people lists the participants, and the author's relation to the agent. That relation follows from platform accounts
+// only, never from stored details, which are people's own claims.
 func people(known People) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
 	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		return tellPeople(ctx, s, known)
@@ -66,7 +66,7 @@ func tellPeople(ctx context.Context, s action.TurnContext, known People) (action
 			continue
 		}
 		seen[m.Author] = true
-		name = strconv.Quote(name) // a name may say that it is somebody's
+		name = strconv.Quote(name) // a name can claim to be another person's
 		if m.Author == s.Message.Author {
 			name += ", who is asking and is " + standing
 		}
@@ -124,7 +124,7 @@ func settings(lore Lore) func(context.Context, action.TurnContext) (action.Provi
 	}
 }
 
-// facts tells what was noted in this room: first of whoever asks and of the place, then of the others.
+// facts lists what was noted in this room: first about the author and the room, then about others.
 func facts(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
 	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 		notes, err := lore.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)

@@ -57,7 +57,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	return nil
 }
 
-// noted reads the facts in an answer: a line each, that begins with the name of somebody who took part, or with "room".
+// noted parses the facts in an answer: one per line, starting with the name of a participant, or with "room".
 func noted(s action.TurnContext, answer string) (facts []chat.RoomNote) {
 	who := map[string]chat.EntityID{"room": ""}
 	for _, m := range s.Recent {

@@ -76,7 +76,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// hear has somebody say text, addressed to the agent.
+// hear delivers a message with text, addressed to the agent.
 func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accepted {
 	w.Helper()
 	w.said++
@@ -90,8 +90,8 @@ func (w *world) hear(in chat.Room, author chat.EntityID, text string) chat.Accep
 	return acc
 }
 
-// does has the model call an action when somebody asks, and returns how the run ended, what it was told of the call and what was
-// said at last. The model then says "Done."
+// does has the model call an action in reply to a message, and returns the run's status, the call's result for the
+// model and the final text. The model then says "Done."
 func (w *world) does(in chat.Room, author chat.EntityID, action, params string) (status answer.Status, told, said string) {
 	w.Helper()
 	w.model.calls = []llm.CallDelta{{ID: "c", Name: action, Parameters: params}}
@@ -127,7 +127,7 @@ func (w *world) texts(in chat.Room) (all []string) {
 	return all
 }
 
-// tools are the names that the model is told when somebody writes.
+// tools returns the names of the tools that the model is offered in reply to a message.
 func (w *world) tools(in chat.Room, author chat.EntityID) (names []string) {
 	w.Helper()
 	w.hear(in, author, "hello")

@@ -37,7 +37,7 @@ func TestPick(t *testing.T) {
 		err   error
 	}{
 		"the second":        {actiontest.Call{Chosen: []int{1}}, []string{"🍵 Which tea?", "🍵 Which tea?\n\n→ **sencha**", "🍵 sencha it is."}, "sencha was picked.", nil},
-		"nobody":            {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ No one picked a tea."}, "", chat.ErrUnanswered},
+		"no choice":         {actiontest.Call{}, []string{"🍵 Which tea?", "⚠️ No one picked a tea."}, "", chat.ErrUnanswered},
 		"it can't be asked": {actiontest.Call{Unaskable: chat.ErrUnseen}, []string{"🍵 Which tea?", "🍵 assam it is."}, "assam was picked.", nil},
 	} {
 		made := actiontest.Make(t, actiontest.Named(t, New(0), "PICK_TEA"), c.call)

@@ -103,7 +103,7 @@ func (p *player) Act(ctx context.Context, c *action.Call) (action.Result, error)
 	return p.play(ctx, progress, chosen, others)
 }
 
-// choose finds out which of the tracks is meant. Where nobody can be asked it takes the first, and returns the others too.
+// choose determines which of the tracks is meant. Where it can't ask, it takes the first, and returns the others too.
 func choose(ctx context.Context, progress *action.Progress, tracks []track) (chosen track, others []track, err error) {
 	if len(tracks) == 1 {
 		return tracks[0], nil, nil

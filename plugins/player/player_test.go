@@ -187,7 +187,7 @@ func TestWhich(t *testing.T) {
 	}{
 		"the first":         {[]int{0}, nil, []string{which, which + "\n\n→ **blue monk**", there + "monk…", monk}, "monk", nil},
 		"the second":        {[]int{1}, nil, []string{which, which + "\n\n→ **blue train**", there + "train…", train}, "train", nil},
-		"nobody says":       {nil, nil, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", chat.ErrUnanswered},
+		"no choice":         {nil, nil, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", chat.ErrUnanswered},
 		"it can't be asked": {nil, chat.ErrUnseen, []string{which, there + "monk…", monk + "\n\nOther matches: “blue train”."}, "monk", nil},
 		"asking fails":      {nil, fs.ErrClosed, []string{which, "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."}, "", fs.ErrClosed},
 	} {
@@ -221,7 +221,7 @@ func TestWhichOfMany(t *testing.T) {
 	}
 }
 
-// Whoever is stopped reads no further.
+// A stopped action reads no further.
 func TestStoppedWhileItReads(t *testing.T) {
 	music := folder(t, map[string]string{"so_what.mp3": "sound"}).(*player)
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -18,7 +18,7 @@ import (
 	"parley/sim"
 )
 
-// server gives one answer after the other, the last one for ever.
+// server gives one answer after the other, and repeats the last one.
 type server struct {
 	net   *sim.Net
 	begun time.Time
@@ -111,11 +111,11 @@ func TestTryOnceMore(t *testing.T) {
 		"too many for long":          {[]http.HandlerFunc{status(429, "6")}, []time.Duration{0}, []string{failed}},
 		"too many, who knows":        {[]http.HandlerFunc{status(429, "")}, []time.Duration{0}, []string{failed}},
 		"away for long":              {[]http.HandlerFunc{status(503, "3600")}, []time.Duration{0}, []string{failed}},
-		"away for ever":              {[]http.HandlerFunc{status(503, "99999999999999999999")}, []time.Duration{0}, []string{failed}},
+		"unavailable":                {[]http.HandlerFunc{status(503, "99999999999999999999")}, []time.Duration{0}, []string{failed}},
 		"away till some day":         {[]http.HandlerFunc{status(503, "Wed, 21 Oct 2026 07:28:00 GMT")}, []time.Duration{0}, []string{failed}},
 		"none such":                  {[]http.HandlerFunc{status(404, "")}, []time.Duration{0}, []string{failed}},
 		"not for you":                {[]http.HandlerFunc{status(403, "1")}, []time.Duration{0}, []string{failed}},
-		"gone for ever":              {[]http.HandlerFunc{status(410, "")}, []time.Duration{0}, []string{failed}},
+		"permanently gone":           {[]http.HandlerFunc{status(410, "")}, []time.Duration{0}, []string{failed}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func secret(err error) bool {
 // Why no connection came about decides too.
 func TestUnreached(t *testing.T) {
 	for name, c := range map[string]struct {
-		err   error // nil: nobody listens
+		err   error // nil: the request is canceled
 		again bool
 	}{
 		"refused":          {nil, true},
@@ -172,7 +172,7 @@ func TestUnreached(t *testing.T) {
 	}
 }
 
-// Whoever is stopped does not try again.
+// A stopped action does not retry.
 func TestStoppedWhileItTries(t *testing.T) {
 	stopped := errors.New("stopped")
 	for at, again := range map[time.Duration]int{time.Second: 0, 9 * time.Second: 1} { // in the first try, and in the pause

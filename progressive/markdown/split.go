@@ -15,9 +15,9 @@ type packer struct {
 	l Limits
 }
 
-// next is the part that begins with atoms: n of them, and a half of the next one if rest is not nil, which is the other
-// half. full is false if all atoms fit. What does not fit from the atom unsure on is left out, with all atoms done:
-// nobody knows yet whether it will be so.
+// next returns the part that starts with atoms: n whole atoms, and the first half of the next one if rest is not nil;
+// rest is its second half. full is false if all atoms fit. Atoms from index unsure on are left out if the part doesn't
+// hold them all: their final form is still undecided.
 func (p *packer) next(atoms []atom, unsure int) (part Rendered, n int, rest *atom, full bool) {
 	var best, sizes [qualities]int
 	var size cost

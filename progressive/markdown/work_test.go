@@ -38,7 +38,7 @@ func TestWorkIsLinear(t *testing.T) {
 	}
 }
 
-// The same for what nobody writes, in every dialect.
+// The same for pathological input, in every dialect.
 func TestAdversarialWorkIsLinear(t *testing.T) {
 	for i, text := range adversarial(40_000) {
 		checkWork(t, dialects()[i%4].d, text[:40_000], 3000, i%3*1000)

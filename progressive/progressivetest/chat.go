@@ -70,7 +70,7 @@ type message struct {
 	versions  []string
 	created   time.Time
 	gone      bool
-	unsure    bool // whoever made it may not know what it says
+	unsure    bool // its creator may not know its content
 	now       progressive.Part
 }
 

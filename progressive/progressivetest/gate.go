@@ -12,7 +12,7 @@ import (
 	"parley/progressive"
 )
 
-// Replicas makes the gates of n replicas with one account, which nobody else has.
+// Replicas returns the gates of n replicas with one account that no other gate uses.
 type Replicas func(t *testing.T, n int, budget func(progressive.Scope) progressive.Budget) []progressive.Gate
 
 // Gate tests what every [progressive.Gate] has to do, also across replicas. It needs no fake clock: nothing in it fails
@@ -26,7 +26,7 @@ func Gate(t *testing.T, replicas Replicas) {
 		"a reserve is left":     reserveIsLeft,
 		"edits are spread":      editsAreSpread,
 		"order":                 order,
-		"nobody starves":        nobodyStarves,
+		"no ticket starves":     noTicketStarves,
 		"a hold is for all":     holdForAll,
 		"a hold ends":           holdEnds,
 		"learned":               learned,
@@ -107,7 +107,7 @@ func oneAccount(t *testing.T, g *gates) {
 	if !ok {
 		t.Fatal("the fourth permit is not to be had")
 	}
-	g.shut(1, "a permit that somebody has was given twice", "chat")
+	g.shut(1, "a permit in use was granted twice", "chat")
 	leave(nil)
 	for i := range g.all {
 		g.shut(i, "five permits of four", "chat")

@@ -68,8 +68,8 @@ func order(_ *testing.T, g *gates) {
 	}
 }
 
-// nobodyStarves: what has waited for minutes goes before all that is new, in whatever chat.
-func nobodyStarves(_ *testing.T, g *gates) {
+// noTicketStarves: a ticket that has waited for minutes goes before all new ones, in any chat.
+func noTicketStarves(_ *testing.T, g *gates) {
 	var want []wish
 	for i, p := range []progressive.Priority{progressive.Interim, progressive.Status, progressive.First, progressive.PriorityReply} {
 		want = append(want, wish{p, 10*time.Minute - time.Duration(i)*2*time.Minute, progressive.Scope(fmt.Sprint("chat/", i))})

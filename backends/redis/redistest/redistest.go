@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Server is a redis-server on the loopback interface that keeps nothing on disk: whoever restarts it finds it empty.
+// Server is a redis-server on the loopback interface without persistence: it is empty after a restart.
 type Server struct {
 	Addr string
 

@@ -17,7 +17,7 @@ CREATE TABLE memories (
     id          TEXT    NOT NULL UNIQUE,
     room        TEXT    NOT NULL REFERENCES rooms (id),
     turn        INTEGER NOT NULL,
-    role        TEXT    NOT NULL CHECK (role IN ('input', 'heard', 'said')), -- its turn's run answers it, nobody does, is it
+    role        TEXT    NOT NULL CHECK (role IN ('input', 'heard', 'said')), -- input of its turn's run, only context, or its answer
     author      TEXT    NOT NULL,
     name        TEXT    NOT NULL,
     text        TEXT    NOT NULL,

@@ -1,5 +1,5 @@
--- What a memory is, and what of it nobody asks for by itself: a JSON object, '' is none. What a run did beside its
--- answer has the role 'beside'.
+-- The kind of a memory, and its fields that no query needs: a JSON object, '' is none. Other things that a run did have
+-- the role 'beside'.
 
 -- +goose Up
 CREATE TABLE memories_3 (

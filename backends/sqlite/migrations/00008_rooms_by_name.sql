@@ -1,4 +1,4 @@
--- Rooms are found by their names, among those in which somebody has written.
+-- Rooms with messages are found by their names.
 
 -- +goose Up
 CREATE INDEX rooms_by_name ON rooms (name COLLATE NOCASE) WHERE name <> '';

@@ -1,5 +1,5 @@
--- Who and what there is, and who belongs where; names are a JSON list. What connectors must not forget. Whoever wrote
--- the newest input of a run may add to it.
+-- The directory of people, worlds and memberships; names are a JSON list. The persistent state of connectors. The author
+-- of a run's newest input can add to the run.
 
 -- +goose Up
 CREATE TABLE entities (
