@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-// changed takes events about servers, and about messages that were written before. Others are none of the gateway's.
+// changed handles events about servers and about existing messages. Other events are ignored.
 func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 	var e change
 	switch kind {
@@ -52,7 +52,7 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 	return nil
 }
 
-// change is what is read of all those events but updates.
+// change holds the fields that are read of all those events except updates.
 type change struct {
 	ID      string   `json:"id"`
 	IDs     []string `json:"ids"`
@@ -62,16 +62,16 @@ type change struct {
 	Member  *struct {
 		member
 		User user `json:"user"`
-	} `json:"member"` // in guilds, of who added
+	} `json:"member"` // in guilds, for an added reaction
 	Emoji struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"emoji"`
 }
 
-// edited hands in what a message says now. Updates come for other reasons too, such as the preview of a link, and in
-// parts: without a text, or an author, there is nothing to hand in. Whether the text is another one the store knows
-// (IN-12).
+// edited delivers a message's new content. Discord also sends updates for other reasons, such as a link preview, and
+// may send only some fields: without a text or an author there is nothing to deliver. The store determines whether the
+// text has changed.
 func (q *intake) edited(ctx context.Context, raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`

@@ -46,7 +46,7 @@ func TestEdits(t *testing.T) {
 	})
 }
 
-// What we say and change ourselves is nobody's edit.
+// The bot's own messages and edits are not reported.
 func TestOwnEdits(t *testing.T) {
 	play(t, func(w *world) {
 		w.start()

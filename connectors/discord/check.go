@@ -37,7 +37,7 @@ func (d *Discord) Check(ctx context.Context) (found connectors.CheckResult, err 
 	return found, nil
 }
 
-// advise adds the next step.
+// advise adds to err what to do about it.
 func advise(err error) error {
 	var r *refusal
 	switch {

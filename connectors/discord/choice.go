@@ -14,30 +14,31 @@ import (
 )
 
 const (
-	// pressLife is how long Discord waits for the first answer to a press; then it tells the user that it failed.
+	// pressLife is how long Discord waits for the first response to a press before it tells the user that the press
+	// failed.
 	pressLife = 3 * time.Second
-	// chooseTime is how long a press can take to be safe, so that there is time to say if it is not.
+	// chooseTime limits how long storing a choice may take, so that there is time left to report a failure.
 	chooseTime = 2 * time.Second
 
-	pressWorkers = 8    // that take choices at a time, and as many that answer
-	mostPresses  = 1000 // that wait for either; what is more is dropped
+	pressWorkers = 8    // that store choices, and as many that send answers
+	mostPresses  = 1000 // queued for either; further ones are dropped
 )
 
-// notTaken is what people read whose choice could not be stored.
+// notTaken is the reply when a choice could not be stored.
 const notTaken = "That didn't work. Please try again."
 
-// Kinds of interactions, components and answers, in Discord's numbers.
+// Discord's numbers for interactions, components and responses.
 const (
 	componentInteraction = 3
 	actionRow            = 1
 	button               = 2
-	secondary            = 2      // a button's style: grey
-	rowLength            = 5      // buttons
-	answerMessage        = 4      // a message
-	answerNothing        = 6      // the message stays as it is for now
-	ephemeral            = 1 << 6 // only who pressed sees it
-	unknownInteraction   = 10062  // too late
-	answeredInteraction  = 40060  // by another process
+	secondary            = 2      // a gray button
+	rowLength            = 5      // buttons per row
+	answerMessage        = 4      // respond with a message
+	answerNothing        = 6      // acknowledge without changing the message
+	ephemeral            = 1 << 6 // only visible to the user who pressed
+	unknownInteraction   = 10062  // the interaction has expired
+	answeredInteraction  = 40060  // another process has answered
 )
 
 // row is a line of buttons.
@@ -53,7 +54,7 @@ type component struct {
 	ID    string `json:"custom_id"`
 }
 
-// rows has a button for each option. Its id is the question's random one and the option's place.
+// rows returns one button per option. A button's id is the question's random id and the option's index.
 func rows(o *answer.Choices) []row {
 	all := []row{}
 	if o == nil {
@@ -69,13 +70,13 @@ func rows(o *answer.Choices) []row {
 	return all
 }
 
-// interaction is what is read of an INTERACTION_CREATE.
+// interaction holds the fields that are read of an INTERACTION_CREATE.
 type interaction struct {
 	ID      string    `json:"id"`
-	Token   string    `json:"token"` // a secret, for fifteen minutes
+	Token   string    `json:"token"` // a secret, valid for fifteen minutes
 	Type    int       `json:"type"`
 	Channel string    `json:"channel_id"`
-	User    *user     `json:"user"` // in private
+	User    *user     `json:"user"` // in direct messages
 	Member  *struct { // in servers
 		member
 		User user `json:"user"`
@@ -85,7 +86,7 @@ type interaction struct {
 	} `json:"data"`
 }
 
-// choice is what a press means; ok is false if it is none of ours.
+// choice converts a button press; ok is false if the button is not one of ours.
 func (i interaction) choice() (c chat.Choice, ok bool) {
 	id, option, _ := strings.Cut(i.Data.ID, ":")
 	n, err := strconv.Atoi(option)
@@ -104,8 +105,8 @@ func (i interaction) choice() (c chat.Choice, ok bool) {
 	return c, c.Author != entityID("")
 }
 
-// pressed queues a press, beside what waits in its channel. Whatever becomes of it, the user hears so: from us, or from
-// Discord where it is dropped, and can press again.
+// pressed queues a press, separately from the messages of its channel. In every case the user learns the outcome: from
+// us, or from Discord if the press is dropped. They can press again.
 func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	var i interaction
 	if err := decode(raw, &i); err != nil {
@@ -118,7 +119,7 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	defer q.mu.Unlock()
 	t := q.hold()
 	if q.closed {
-		return nil // the hold stays: it comes again
+		return nil // the hold stays, so that Discord resends the event
 	}
 	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
 	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
@@ -128,8 +129,8 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// takePress has a choice taken, and queues the answer, for which no other choice of the channel waits. It does neither once
-// Discord has told the user that the press failed.
+// takePress stores a choice and queues the answer, so that the channel's next choice does not wait for it. It does
+// neither once Discord has told the user that the press failed.
 func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
 	defer q.mark.release(t)
 	if !time.Now().Before(due) {
@@ -151,7 +152,7 @@ func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due ti
 	}
 }
 
-// choose returns what the user is told; empty if the choice is taken.
+// choose stores the choice and returns what to tell the user; empty on success.
 func (q *intake) choose(ctx context.Context, i interaction) string {
 	c, ok := i.choice()
 	if !ok {
@@ -167,12 +168,12 @@ func (q *intake) choose(ctx context.Context, i interaction) string {
 	return acc.Refused
 }
 
-// answer tells Discord that a press was taken, or the user why not.
+// answer acknowledges a press to Discord, or tells the user why it failed.
 func (q *intake) answer(ctx context.Context, i interaction, told string) {
 	type message struct {
-		Content  string `json:"content"`
-		Flags    int    `json:"flags"`
-		Mentions nobody `json:"allowed_mentions"`
+		Content  string     `json:"content"`
+		Flags    int        `json:"flags"`
+		Mentions noMentions `json:"allowed_mentions"`
 	}
 	in := struct {
 		Type int      `json:"type"`

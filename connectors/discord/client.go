@@ -26,12 +26,12 @@ const (
 	tlsTime      = 10 * time.Second
 	idleTime     = 30 * time.Second
 	maxAnswer    = 16 << 20 // bytes
-	maxRefusal   = 64 << 10 // bytes: a ban answers with a page of HTML
+	maxRefusal   = 64 << 10 // bytes: an IP ban is reported as an HTML page
 	requestTime  = 15 * time.Second
-	editLimit    = 30046 // too many edits of an old message: a 429 that no wait mends soon (DR-11)
-	longestWords = 200   // of Discord's own, in an error
+	editLimit    = 30046 // too many edits of an old message: a 429 that retrying soon won't clear
+	longestWords = 200   // longest error text of Discord's that is quoted
 
-	// apiVersion is that of requests and of the gateway. The library's own is 9.
+	// apiVersion is the version of the REST API and of the gateway. The library's own is 9.
 	apiVersion = "10"
 	apiRoot    = defaultAPI + "/api/v" + apiVersion + "/"
 )
@@ -42,32 +42,32 @@ var (
 	errUnsent = errors.New("no connection to Discord")
 )
 
-// refusal is a definite no. It holds nothing of the request: that carries the token (SE-02).
+// refusal is a definite error response. It includes nothing of the request, which contains the token.
 type refusal struct {
 	status  int
-	code    int // Discord's own; 0 if it gave none
+	code    int // Discord's own error code; 0 if it gave none
 	message string
-	who     string // answered
+	who     string // the server that answered
 }
 
 func (r *refusal) Error() string {
 	return fmt.Sprintf("%s answered %d: %d %s", r.who, r.status, r.code, r.message)
 }
 
-// client makes REST requests. It waits for nothing but the reply: the library's own limiter sleeps where no context
-// reaches it, so every request is given one of its own.
+// client makes REST requests. It waits only for the response. The library's own rate limiter sleeps without a context,
+// so every request gets a new one.
 type client struct {
 	api    *discordgo.Session // never opened
 	http   *http.Client
 	limits *limits
-	who    string // answers, in errors: Discord, or the server that is configured in its place
-	wrong  error  // of the settings
+	who    string // the server named in errors: Discord, or the one configured instead
+	wrong  error  // invalid options
 
-	revoked chan struct{} // closed when the token was refused: nothing is sent any more (DR-04)
+	revoked chan struct{} // closed when the token was rejected: no more requests are sent
 	once    sync.Once
 }
 
-// proxy names the proxy for a request, like [http.Transport]'s Proxy; nil is none.
+// proxy returns the proxy for a request, like [http.Transport]'s Proxy; nil means none.
 type proxy func(*http.Request) (*url.URL, error)
 
 func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client {
@@ -87,24 +87,24 @@ func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client 
 			DialContext: unsent(dial), Proxy: proxy, TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
 			ForceAttemptHTTP2: true,
 		}},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would carry the token off
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a redirect would leak the token
 	}
 	c.api = newLibrary(token)
 	c.api.Client = c.http
 	return c
 }
 
-// newLibrary returns a session that says nothing and decides nothing.
+// newLibrary returns a session without logging, retries or state.
 func newLibrary(token string) *discordgo.Session {
 	s, _ := discordgo.New("Bot " + token) // never fails
-	s.LogLevel = -1                       // even its errors may quote what must not be in a log
+	s.LogLevel = -1                       // even its error log may quote secrets
 	s.StateEnabled = false
 	s.ShouldReconnectOnError, s.ShouldReconnectVoiceOnSessionError = false, false
 	s.ShouldRetryOnRateLimit, s.MaxRestRetries = false, 0
 	return s
 }
 
-// unsent marks the errors of dial: nothing was sent.
+// unsent marks the dialer's errors: nothing was sent.
 func unsent(dial connectors.Dialer) connectors.Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
@@ -115,8 +115,8 @@ func unsent(dial connectors.Dialer) connectors.Dialer {
 	}
 }
 
-// do makes one request below the API's root. A nil in has no body, an [upload] a file; out may be nil. Its errors are errRevoked, [held],
-// [refusal] and errUnsent; with any other, nobody knows what became of the request.
+// do makes one request below the API's root. A nil in sends no body, an [upload] sends files; out may be nil. Its
+// errors are errRevoked, [held], [refusal] and errUnsent; with any other error the outcome of the request is unknown.
 func (c *client) do(ctx context.Context, method, path string, in, out any) error {
 	select {
 	case <-c.revoked:
@@ -153,7 +153,8 @@ func (c *client) do(ctx context.Context, method, path string, in, out any) error
 	return nil
 }
 
-// withoutURL takes the URL out of an error of HTTP: it is Discord's own, wherever the request went, and may hold a secret.
+// withoutURL removes the URL from an HTTP error: it may contain a secret, and it is always Discord's own, even if the
+// request went elsewhere.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -162,13 +163,13 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refused says what a reply other than 2xx means.
+// refused classifies a response other than 2xx.
 func (c *client) refused(r route, x *exchange) error {
 	var said struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
-	_ = json.Unmarshal(x.body, &said) // a proxy's page is no JSON
+	_ = json.Unmarshal(x.body, &said) // a proxy's error page is not JSON
 	if len(said.Message) > longestWords {
 		said.Message = strings.ToValidUTF8(said.Message[:longestWords], "")
 	}
@@ -188,9 +189,9 @@ func (c *client) refused(r route, x *exchange) error {
 
 func (c *client) revoke() { c.once.Do(func() { close(c.revoked) }) }
 
-// exchange is what came back, beyond what the library hands on.
+// exchange holds what the library does not return of a response.
 type exchange struct {
-	connected atomic.Bool // there was a connection, secured where that is asked: the request may have been sent
+	connected atomic.Bool // a connection was made, secured if required: the request may have been sent
 	status    int
 	header    http.Header
 	body      []byte // of a refusal
@@ -198,13 +199,13 @@ type exchange struct {
 
 type exchangeKey struct{}
 
-// transport sends what is meant for Discord to another address, and keeps what came back.
+// transport redirects requests for Discord to the configured address, and records the responses.
 type transport struct {
 	to   *url.URL
 	next *http.Transport
 }
 
-// CloseIdleConnections is what [http.Client] looks for.
+// CloseIdleConnections is called by [http.Client].
 func (t *transport) CloseIdleConnections() { t.next.CloseIdleConnections() }
 
 // RoundTrip implements [http.RoundTripper].
@@ -224,18 +225,18 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return res, nil
 	}
 	x.status, x.header = res.StatusCode, res.Header
-	res.Header = http.Header{} // the library would read limits there, and fail where it can't
+	res.Header = http.Header{} // the library would read rate limits from the headers, and fail on malformed ones
 	if res.StatusCode/100 == 2 {
 		res.Body = limited{io.LimitReader(res.Body, maxAnswer), res.Body}
 		return res, nil
 	}
-	x.body, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // half a refusal is one
+	x.body, _ = io.ReadAll(io.LimitReader(res.Body, maxRefusal)) // a partly read refusal is still a refusal
 	_ = res.Body.Close()
 	res.Body = io.NopCloser(bytes.NewReader(x.body))
 	return res, nil
 }
 
-// limited is a body that is read up to a limit.
+// limited is a response body with a size limit.
 type limited struct {
 	io.Reader
 	io.Closer

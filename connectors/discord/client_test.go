@@ -28,9 +28,9 @@ func TestErrorsNameTheServer(t *testing.T) {
 	}
 	t.Run("no connection", func(t *testing.T) {
 		play(t, func(w *world) {
-			bot := discord.New(discord.Options{Token: token, APIURL: "http://nobody.test", Dial: w.net.Dial})
+			bot := discord.New(discord.Options{Token: token, APIURL: "http://unreachable.test", Dial: w.net.Dial})
 			_, err := bot.Check(w.Context())
-			if err == nil || !strings.Contains(err.Error(), "http://nobody.test") || strings.Contains(err.Error(), "discord.com") {
+			if err == nil || !strings.Contains(err.Error(), "http://unreachable.test") || strings.Contains(err.Error(), "discord.com") {
 				t.Errorf("said %v", err)
 			}
 		})

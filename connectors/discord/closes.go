@@ -11,7 +11,7 @@ import (
 
 const portal = "https://discord.com/developers/applications"
 
-// fatalCodes are the close codes after which Discord must not be asked again, and what to do (DR-16).
+// fatalCodes are the close codes after which Discord forbids reconnecting, and the remedies.
 var fatalCodes = map[int]string{
 	4004: errRevoked.Error(),
 	4010: "Discord rejected the shard; please report this bug",
@@ -22,7 +22,7 @@ var fatalCodes = map[int]string{
 		" (your application, Bot, Privileged Gateway Intents, Message Content Intent)",
 }
 
-// hopeless returns what no new connection can mend, as a [connectors.Fatal]; else nil.
+// hopeless returns err as a [connectors.Fatal] if reconnecting can't help; else nil.
 func hopeless(err error) error {
 	if errors.Is(err, errRevoked) {
 		return connectors.Fatal{Err: errRevoked}
@@ -34,7 +34,7 @@ func hopeless(err error) error {
 	return connectors.Fatal{Err: fmt.Errorf("%s (close code %d)", fatalCodes[code], code)}
 }
 
-// endsSession reports whether nothing can be resumed after err (DR-15, DR-16).
+// endsSession reports whether the session can't be resumed after err.
 func endsSession(err error) bool {
 	var i invalid
 	if errors.As(err, &i) {

@@ -1,5 +1,5 @@
-// Package discord joins Discord to the gateway: what is written to a bot comes in over Discord's gateway, and answers
-// are messages that grow by edits.
+// Package discord connects Discord to the gateway. It receives messages over Discord's gateway; answers are messages
+// that grow by edits.
 package discord
 
 import (
@@ -21,21 +21,21 @@ import (
 	"parley/progressive"
 )
 
-// Options is what a [Discord] is made of.
+// Options configures a [Discord].
 type Options struct {
 	Token  string
-	APIURL string // of a compatible server; empty for Discord's own
-	// Dial opens connections, to the gateway too. Nil means the system's way, with the environment's proxy.
+	APIURL string // a compatible server; empty for Discord's own
+	// Dial opens connections, including the gateway's. Nil means the default dialer with the environment's proxy.
 	Dial connectors.Dialer
-	Log  *slog.Logger // nil for none
-	// Progress is how much people see of calls; empty is [progressive.Compact].
+	Log  *slog.Logger // nil disables logging
+	// Progress sets how much of tool calls is shown; empty is [progressive.Compact].
 	Progress progressive.Progress
 	LongCode progressive.LongCode // empty is [progressive.InMessages]
-	// MaxMessages is how many messages an answer has at most; the rest goes into a file. 0: as many as it takes.
+	// MaxMessages limits the messages of an answer; the rest becomes a file. 0 means no limit.
 	MaxMessages int
-	// Memo stores how far Discord's events were accepted, so that a restart loses none. Nil keeps it until the process ends.
+	// Memo stores which of Discord's events were accepted, so that a restart loses none. Nil keeps this in memory.
 	Memo connectors.StateStore
-	// CatchUp is the age up to which messages are fetched that no event told of. 0 fetches none.
+	// CatchUp is the maximum age of missed messages that are fetched. 0 fetches none.
 	CatchUp time.Duration
 }
 
@@ -49,15 +49,15 @@ type Discord struct {
 	log      *slog.Logger
 	progress progressive.Progress
 	code     progressive.LongCode
-	most     int // messages of an answer
+	most     int // messages per answer
 	memo     connectors.StateStore
 	catchUp  time.Duration
 
-	bot  account // once it is known; guarded by busy
+	bot  account // empty until known; guarded by busy
 	busy chan struct{}
 }
 
-// account is who a token belongs to.
+// account identifies the token's owner.
 type account struct {
 	ID   string `json:"id"`
 	Name string `json:"username"`
@@ -69,7 +69,7 @@ var (
 	_ connectors.Checker   = (*Discord)(nil)
 )
 
-// New returns a bot that has not talked to anybody yet. Settings that can't be right are an error of Run and Check.
+// New returns a bot without making any request. Run and Check report invalid options.
 func New(o Options) *Discord {
 	files := newFiles(o.APIURL, o.Dial)
 	var proxy proxy
@@ -109,7 +109,7 @@ func (d *Discord) Run(ctx context.Context, h connectors.Handler) error {
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case <-d.client.revoked: // any request may hear it
+		case <-d.client.revoked: // any request can detect that the token was revoked
 			cancel(errRevoked)
 		case <-ctx.Done():
 		}
@@ -146,7 +146,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 		client: d.client, dialer: d.dialer, intake: in, mark: k.mark,
 		token: d.token, intent: app.intents(), log: d.log, session: k.stored,
 	}
-	if g.session.Intents != int(g.intent) { // the session tells of other events than are wanted now
+	if g.session.Intents != int(g.intent) { // the session was created with other intents
 		g.session.ID = ""
 	}
 	keeping, stop := context.WithCancel(ctx)
@@ -160,7 +160,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	return err
 }
 
-// Close lets go of connections that nobody uses.
+// Close closes idle connections.
 func (d *Discord) Close() error {
 	d.client.http.CloseIdleConnections()
 	return nil
@@ -173,7 +173,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 		return nil, fmt.Errorf("%w: %w", chat.ErrUnreached, err)
 	}
 	if a.ReplyTo == "" {
-		to.Message = "" // what was written there last
+		to.Message = "" // that of the last message there
 	}
 	me, err := d.me(ctx)
 	switch {
@@ -187,10 +187,10 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: prose}, nil
 }
 
-// me asks once who the bot is.
+// me looks up the bot's account, once.
 func (d *Discord) me(ctx context.Context) (account, error) {
 	select {
-	case d.busy <- struct{}{}: // one asks, the others wait
+	case d.busy <- struct{}{}: // one request, for which the others wait
 		defer func() { <-d.busy }()
 	case <-ctx.Done():
 		return account{}, context.Cause(ctx)
@@ -211,21 +211,21 @@ func (d *Discord) me(ctx context.Context) (account, error) {
 	return bot, nil
 }
 
-// application is what Discord knows of the bot's application.
+// application holds the bot's application as Discord reports it.
 type application struct {
 	ID    string `json:"id"`
 	Flags int    `json:"flags"`
 	known bool
 }
 
-// Flags of applications that have the Message Content intent; the second is for small ones.
+// Flags of applications with the Message Content intent; the second is for small ones.
 const (
 	messageContent        = 1 << 18
 	messageContentLimited = 1 << 19
 )
 
-// permissions are what an invitation asks for: to see channels, write there and in threads, attach files, and read what was
-// written.
+// permissions are those that an invitation requests: view channels, send messages there and in threads, attach files,
+// and read the message history.
 const permissions = 1<<10 | 1<<11 | 1<<15 | 1<<16 | 1<<38
 
 func (d *Discord) application(ctx context.Context) (a application) {
@@ -239,12 +239,14 @@ func (d *Discord) application(ctx context.Context) (a application) {
 	return a
 }
 
-// readsContent says whether messages come with their text; what isn't known is taken for granted (DR-19).
+// readsContent reports whether messages come with their text. If the application is unknown, the intent is assumed to
+// be granted.
 func (a application) readsContent() bool {
 	return !a.known || a.Flags&(messageContent|messageContentLimited) != 0
 }
 
-// intents leave out what is switched off: a login with it would be refused, and the bot is of use without.
+// intents returns the intents to request. A disabled one is left out, because Discord would refuse the login, and the
+// bot still works without it.
 func (a application) intents() discordgo.Intent {
 	i := discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages |
 		discordgo.IntentGuildMessageReactions | discordgo.IntentDirectMessageReactions

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// serve listens to l until it ends, and returns why. When ctx is done it closes l so that the session can be resumed.
+// serve processes l until it ends, and returns the reason. When ctx is done it closes l in a way that keeps the session
+// resumable.
 func (g *gateway) serve(ctx context.Context, l *link) error {
 	ctx, end := context.WithCancelCause(ctx)
 	silent := time.AfterFunc(silentTime, func() { end(errSilent) })
@@ -35,7 +36,7 @@ func (g *gateway) serve(ctx context.Context, l *link) error {
 	return err
 }
 
-// begin logs in, or resumes the session, once Discord has said how often it wants heartbeats.
+// begin logs in or resumes the session, after Discord has sent its heartbeat interval.
 func (g *gateway) begin(l *link) (every time.Duration, err error) {
 	if every, err = l.hello(); err != nil {
 		return 0, err
@@ -48,7 +49,8 @@ func (g *gateway) begin(l *link) (every time.Duration, err error) {
 	return every, l.identify(g.token, g.intent)
 }
 
-// listen returns with what ends the connection. Until it is ready each event restarts silent.
+// listen returns the reason for the connection's end. Until the connection is ready each event restarts the silent
+// timer.
 func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error {
 	for {
 		f, err := l.read()
@@ -81,7 +83,7 @@ func (g *gateway) listen(ctx context.Context, l *link, silent *time.Timer) error
 	}
 }
 
-// dispatch hands one event over. It is safe to forget once everything that it holds is accepted.
+// dispatch processes one event. The event is acknowledged once everything in it is accepted.
 func (g *gateway) dispatch(ctx context.Context, f frame) {
 	before := g.session
 	g.session.Seq, g.session.At = f.Seq, time.Now()
@@ -115,13 +117,13 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 	}
 }
 
-// newSession reads a READY. Without an address to resume at, that of the login serves.
+// newSession decodes a READY. Without a resume address the login address is used.
 func (g *gateway) newSession(f frame) session {
 	var said struct {
 		ID     string `json:"session_id"`
 		Resume string `json:"resume_gateway_url"`
 	}
-	_ = json.Unmarshal(f.Data, &said) // without an id the session can't be resumed, and nothing else is lost
+	_ = json.Unmarshal(f.Data, &said) // without an id only resuming is lost
 	s := session{ID: said.ID, Seq: f.Seq, URL: g.login, Intents: int(g.intent), At: time.Now(), Last: g.session.Last}
 	if u, err := url.Parse(said.Resume); err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws") {
 		s.URL = said.Resume
@@ -134,7 +136,7 @@ func idOf(raw []byte) uint64 {
 	var o struct {
 		ID string `json:"id"`
 	}
-	_ = json.Unmarshal(raw, &o) // what can't be read has none
+	_ = json.Unmarshal(raw, &o) // a malformed object has no id
 	return snowflake(o.ID)
 }
 

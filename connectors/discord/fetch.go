@@ -17,11 +17,12 @@ import (
 
 var _ connectors.Fetcher = (*Discord)(nil)
 
-// fetchTries is how often a message is asked for while Discord asks to wait.
+// fetchTries limits how often a message is requested while Discord rate limits the request.
 const fetchTries = 3
 
-// newFiles returns the client for Discord's file servers: no others are asked, whatever a message says (SE-03). Only a
-// compatible server of the owner's may have its files beside its API.
+// newFiles returns the client for Discord's file servers. It refuses other hosts, whatever URL a message contains, so
+// that a message can't make the gateway send requests to internal addresses. Only a compatible server configured by the
+// owner may serve files from its API host.
 func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 	o := guard.Options{Hosts: []string{"cdn.discordapp.com", "media.discordapp.net"}, Dial: dial}
 	if u, err := url.Parse(apiURL); err == nil && u.Host != "" {
@@ -30,7 +31,7 @@ func newFiles(apiURL string, dial connectors.Dialer) *guard.Client {
 	return guard.New(o)
 }
 
-// Fetch implements [connectors.Fetcher]. Addresses of files expire, so the message is asked for again (DR-26).
+// Fetch implements [connectors.Fetcher]. File URLs expire, so it fetches the message again for a fresh one.
 func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	if f.Size > limit {
 		return llm.File{}, fmt.Errorf("fetch a file of %d bytes: %w", f.Size, chat.ErrTooLarge)
@@ -49,7 +50,7 @@ func (d *Discord) Fetch(ctx context.Context, f chat.Attachment, limit int64) (ll
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, err
 }
 
-// attachment finds a file again, with an address that is good for now.
+// attachment returns a file with a fresh URL.
 func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error) {
 	channel, rest, _ := strings.Cut(ref, "/")
 	id, file, _ := strings.Cut(rest, "/")
@@ -77,7 +78,7 @@ func (d *Discord) attachment(ctx context.Context, ref string) (attachment, error
 	return attachment{}, fmt.Errorf("%w: the message no longer has this file", chat.ErrNotFound)
 }
 
-// patiently repeats ask as Discord's limits want it.
+// patiently retries ask while Discord rate limits it.
 func (d *Discord) patiently(ctx context.Context, ask func() error) error {
 	for try := 1; ; try++ {
 		err := ask()

@@ -129,7 +129,7 @@ func TestFetchFromElsewhere(t *testing.T) {
 	}
 }
 
-// A reference that is none asks nobody.
+// An invalid reference causes no request.
 func TestOddReferences(t *testing.T) {
 	play(t, func(w *world) {
 		for _, ref := range []string{"", "1", "1/2", "../1/2", "1/2/x", "1/2/3/4", "a/b/c"} {

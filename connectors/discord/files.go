@@ -6,11 +6,10 @@ import (
 	"parley/core/chat"
 )
 
-// voiceMessage is the flag of a message that was spoken (DR-25).
+// voiceMessage is the flag of a voice message.
 const voiceMessage = 1 << 13
 
-// attachment is a file of a message. Its URL is signed and expires (DR-26): it is never kept, and
-// read at once where it is needed.
+// attachment is a file of a message. Its URL is signed and expires, so it is never stored but used at once.
 type attachment struct {
 	ID          string `json:"id"`
 	Name        string `json:"filename"`
@@ -20,12 +19,13 @@ type attachment struct {
 	URL         string `json:"url"`
 }
 
-// fileRef is [chat.Attachment.Ref]: where an attachment is found again. Its form is stored, hence stays.
+// fileRef returns [chat.Attachment.Ref], from which an attachment can be fetched again. Its form is stored, so it must
+// not change.
 func fileRef(channel, message, attachment string) string {
 	return channel + "/" + message + "/" + attachment
 }
 
-// files are what came with m.
+// files returns the attachments of m.
 func (m message) files() (all []chat.Attachment) {
 	for _, a := range m.Attachments {
 		if snowflake(a.ID) == 0 {
@@ -39,7 +39,7 @@ func (m message) files() (all []chat.Attachment) {
 	return all
 }
 
-// stickers say in words what is shown.
+// stickers describes the stickers of m as text.
 func (m message) stickers() string {
 	var all []string
 	for _, s := range m.Stickers {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	silentTime  = 15 * time.Second // without a word before READY or RESUMED
-	healthyTime = 10 * time.Second // a connection that stood for so long resets the pauses
-	steadyTime  = 10 * time.Minute // a session that lived for so long resets the pauses before logins
-	mostResumes = 2                // attempts in a row
-	resumeCap   = time.Minute      // of the pauses
-	loginCap    = 10 * time.Minute // of the pauses before a new login: 1000 are allowed in a day (DR-17)
+	silentTime  = 15 * time.Second // maximum silence before READY or RESUMED
+	healthyTime = 10 * time.Second // a connection that lasted this long resets the back-off
+	steadyTime  = 10 * time.Minute // a session that lasted this long resets the login back-off
+	mostResumes = 2                // consecutive attempts
+	resumeCap   = time.Minute      // longest back-off
+	loginCap    = 10 * time.Minute // longest login back-off: Discord allows 1000 logins a day
 	loginGap    = 5500 * time.Millisecond
 )
 
-// gateway keeps a connection to Discord's gateway: it decides when to connect, whether to resume, and when to give up.
-// All of it belongs to the goroutine of run.
+// gateway maintains a connection to Discord's gateway: it decides when to connect, whether to resume, and when to give
+// up. It belongs to the goroutine of run.
 type gateway struct {
 	client *client
 	dialer *websocket.Dialer
@@ -34,18 +34,18 @@ type gateway struct {
 	intent discordgo.Intent
 	log    *slog.Logger
 
-	session  session   // up to the last event received; without an ID there is nothing to resume
+	session  session   // as of the last received event; without an ID it can't be resumed
 	login    string    // where to log in
 	ready    time.Time // when the connection was ready; zero if it was not
 	heard    bool      // there was a connection before
 	resuming bool      // the connection is to resume a session
-	resumes  int       // failed attempts to resume in a row
+	resumes  int       // consecutive failed resumes
 	begun    time.Time // when the last login was sent
-	logins   int       // in a row whose sessions did not live for long
-	failures int       // connections in a row that did not stand
+	logins   int       // consecutive logins with a short-lived session
+	failures int       // consecutive failed connections
 }
 
-// run returns when ctx is done, or with an error that no new connection can mend.
+// run returns when ctx is done, or with an error that reconnecting can't fix.
 func (g *gateway) run(ctx context.Context) error {
 	for {
 		err := g.connect(ctx)
@@ -63,8 +63,8 @@ func (g *gateway) run(ctx context.Context) error {
 	}
 }
 
-// next decides how to continue after the end of a connection, and returns how long to wait. A resume is tried twice, but
-// only once where nothing answers: then the address is dead, or the server doesn't know the session (DR-29).
+// next decides how to continue after a connection has ended, and returns the back-off. A resume is tried twice, but
+// only once if the server does not respond: then either the address is dead or the server does not know the session.
 func (g *gateway) next(err error) time.Duration {
 	g.failures++
 	switch stood := !g.ready.IsZero(); {
@@ -86,7 +86,7 @@ func (g *gateway) next(err error) time.Duration {
 	}
 	wait := backOff(g.failures, resumeCap)
 	if errors.As(err, new(invalid)) {
-		wait = max(wait, time.Second+rand.N(4*time.Second)) // as Discord asks for (DR-15)
+		wait = max(wait, time.Second+rand.N(4*time.Second)) // the pause that Discord asks for
 	}
 	if g.session.ID == "" {
 		wait = max(wait, backOff(g.logins, loginCap), time.Until(g.begun.Add(loginGap)))
@@ -98,7 +98,7 @@ func backOff(n int, most time.Duration) time.Duration {
 	return jitter(min(time.Second<<min(n, 10), most))
 }
 
-// connect returns when a connection has ended, with the reason.
+// connect runs one connection and returns the reason for its end.
 func (g *gateway) connect(ctx context.Context) error {
 	g.ready, g.resuming = time.Time{}, g.session.ID != ""
 	address := g.session.URL
@@ -118,7 +118,7 @@ func (g *gateway) connect(ctx context.Context) error {
 	return g.serve(ctx, l)
 }
 
-// permit waits until a login is allowed, and learns where (DR-05, DR-17).
+// permit waits until a login is allowed, and looks up the gateway's address.
 func (g *gateway) permit(ctx context.Context) error {
 	for {
 		var said struct {

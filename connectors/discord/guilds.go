@@ -9,16 +9,16 @@ import (
 
 func worldID(guild string) chat.WorldID { return chat.WorldID(Name + "/" + guild) }
 
-// joinedMessage is the type of the notice with which a server greets who is new. Beside it only events of an intent that
-// Discord grants on request tell who comes and goes.
+// joinedMessage is the type of a server's welcome message for a new member. Discord's events about members need a
+// privileged intent; this message does not.
 const joinedMessage = 7
 
-// guild takes events about servers: every new session is told of all that the bot is in.
+// guild handles events about servers: every new session starts with one for each server that the bot is in.
 func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	var g struct {
 		ID          string `json:"id"`
 		Name        string `json:"name"`
-		Unavailable any    `json:"unavailable"` // of a deletion: it is Discord's own trouble, the bot is still there
+		Unavailable any    `json:"unavailable"` // in a deletion it means an outage; the bot is still a member
 	}
 	if err := decode(raw, &g); err != nil {
 		return fmt.Errorf("read a change of servers: %w", err)
@@ -34,7 +34,7 @@ func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	return nil
 }
 
-// greeted takes the notice that somebody is new.
+// greeted delivers a new member from a welcome message.
 func (q *intake) greeted(ctx context.Context, m message) {
 	if m.Guild == "" || m.Author.ID == q.me {
 		return

@@ -12,14 +12,14 @@ import (
 	"parley/core/chat"
 )
 
-// Name is how addresses and the log call this connector, and what all its ids begin with.
+// Name identifies this connector in addresses and logs, and is the prefix of all its ids.
 const Name = "discord"
 
 func roomID(channel string) chat.RoomID     { return chat.RoomID(Name + "/" + channel) }
 func entityID(user string) chat.EntityID    { return chat.EntityID(Name + "/" + user) }
 func memoryID(ch, msg string) chat.MemoryID { return chat.MemoryID(Name + "/" + ch + "/" + msg) }
 
-// Types of messages and channels, in Discord's numbers.
+// Discord's numbers for types of messages and channels.
 const (
 	plainMessage = 0
 	replyMessage = 19
@@ -32,15 +32,15 @@ const (
 	forum         = 15
 	media         = 16
 
-	replyReference = 0 // others forward
+	replyReference = 0 // the other types are forwards
 )
 
-// message is what is read of a MESSAGE_CREATE, and of a message fetched later. It is decoded here because the library
-// gives up a whole message over one component that it does not know.
+// message holds the fields that are read of a MESSAGE_CREATE and of a fetched message. It is decoded here because the
+// library rejects a whole message over one unknown component.
 type message struct {
 	ID        string    `json:"id"`
 	Channel   string    `json:"channel_id"`
-	Guild     string    `json:"guild_id"` // not in fetched ones
+	Guild     string    `json:"guild_id"` // missing in fetched messages
 	Type      int       `json:"type"`
 	Author    user      `json:"author"`
 	Member    *member   `json:"member"`
@@ -69,7 +69,7 @@ type user struct {
 	Name   string  `json:"username"`
 	Global string  `json:"global_name"`
 	Bot    bool    `json:"bot"`
-	Member *member `json:"member"` // in mentions
+	Member *member `json:"member"` // only in mentions
 }
 
 type member struct {
@@ -77,7 +77,7 @@ type member struct {
 	Roles []string `json:"roles"`
 }
 
-// roles are the ids of m's roles, if they are known.
+// roles returns the ids of m's roles, if known.
 func (m *member) roles() []string {
 	if m == nil {
 		return nil
@@ -85,7 +85,7 @@ func (m *member) roles() []string {
 	return m.Roles
 }
 
-// shown is the name that people see.
+// shown returns the user's display name.
 func (u user) shown(m *member) string {
 	switch {
 	case m != nil && m.Nick != "":
@@ -96,8 +96,8 @@ func (u user) shown(m *member) string {
 	return u.Name
 }
 
-// decode reads an event. A field that is malformed is left out, and the rest of the event counts: only what is no JSON is an
-// error. What an event can't do without is checked where it is used.
+// decode reads an event. A malformed field is left out and the rest is kept; only invalid JSON is an error. Required
+// fields are checked where they are used.
 func decode(raw []byte, into any) error {
 	err := json.Unmarshal(raw, into)
 	if errors.As(err, new(*json.SyntaxError)) {
@@ -111,7 +111,7 @@ func parseMessage(raw []byte) (message, error) {
 	if err := decode(raw, &m); err != nil {
 		return message{}, fmt.Errorf("read a message: %w", err)
 	}
-	// These decide who may do what, and where: what they are must be known.
+	// Access depends on these fields, so they must be valid.
 	var decisive struct {
 		Type    int    `json:"type"`
 		Guild   string `json:"guild_id"`
@@ -129,28 +129,28 @@ func parseMessage(raw []byte) (message, error) {
 	return m, nil
 }
 
-// concerns says whether there is anything in m for the gateway: it is not our own, not one of the platform's notices,
-// and not empty, as others' messages are without the right to read contents (DR-19).
+// concerns reports whether m is for the gateway. It is not if it is our own, a system message, or empty, as others'
+// messages are without the Message Content intent.
 func (m message) concerns(me string) bool {
 	return m.Author.ID != me && (m.Type == plainMessage || m.Type == replyMessage) &&
 		(m.content() != "" || len(m.Attachments)+len(m.Stickers) > 0)
 }
 
-// place is what is known of a channel.
+// place describes a channel.
 type place struct {
 	kind   chat.RoomKind
 	name   string
-	parent string // of a thread: its channel
+	parent string // a thread's channel
 }
 
-// kindOf is the kind of a guild's channel.
+// kindOf returns the kind of a guild's channel.
 func kindOf(channelType int) chat.RoomKind {
 	switch {
 	case channelType == announcements:
 		return chat.Feed
 	case channelType >= firstThread && channelType <= lastThread:
 		return chat.Thread
-	case channelType == voiceChannel, channelType == stage: // what is written beside the talk
+	case channelType == voiceChannel, channelType == stage: // the text chat of a voice channel
 		return chat.VoiceGroup
 	case channelType == forum, channelType == media:
 		return chat.Forum
@@ -158,14 +158,14 @@ func kindOf(channelType int) chat.RoomKind {
 	return chat.Group
 }
 
-// inbound is what m is to the gateway.
+// inbound converts m to an inbound event.
 func (m message) inbound(me string, p place) chat.Inbound {
 	addressed := m.addressed(me)
 	text := m.text(me)
 	bot := m.Author.Bot || m.Webhook != ""
-	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // strings: never fails
+	own, _ := json.Marshal(address{Channel: m.Channel, Guild: m.Guild, Message: m.ID, Kind: p.kind}) // only strings, which always marshal
 	room := chat.Room{ID: roomID(m.Channel), Kind: p.kind, Connector: Name, Name: p.name, Chats: []string{m.Channel}}
-	if p.kind == chat.Thread && p.parent != "" { // a thread is listed with its channel
+	if p.kind == chat.Thread && p.parent != "" { // a thread is listed under its channel
 		room.Chats = append(room.Chats, p.parent)
 	}
 	if m.Guild != "" {
@@ -194,7 +194,8 @@ func (m message) inbound(me string, p place) chat.Inbound {
 	return in
 }
 
-// addressed says that m mentions us or replies to us: by ids, never by text. @everyone is nobody (IN-14).
+// addressed reports whether m mentions the bot or replies to it. It compares ids, never text; @everyone does not
+// address the bot.
 func (m message) addressed(me string) bool {
 	for _, u := range m.Mentions {
 		if u.ID == me {
@@ -204,7 +205,7 @@ func (m message) addressed(me string) bool {
 	return m.Referenced != nil && m.Referenced.Author.ID == me && m.Reference != nil && m.Reference.Type == replyReference
 }
 
-// content is what somebody wrote, or passed on.
+// content returns the text of a message or of the forwarded one.
 func (m message) content() string {
 	all := []string{strings.TrimSpace(m.Content)}
 	for _, f := range m.Forwarded {
@@ -217,8 +218,8 @@ func (m message) content() string {
 
 var mention = regexp.MustCompile(`<@!?([0-9]+)>`)
 
-// text is the content as people read it: who is mentioned has a name. A mention of us at the beginning only calls us,
-// and is left out, unless it is all there is.
+// text returns the content as people read it, with names in place of mention codes. A mention of the bot at the
+// beginning is removed, unless there is nothing else.
 func (m message) text(me string) string {
 	rest := m.content()
 	if rest == "" {
@@ -247,10 +248,10 @@ func (m message) text(me string) string {
 	})
 }
 
-// epoch is when Discord's ids begin, in Unix milliseconds.
+// epoch is the zero time of Discord's ids, in Unix milliseconds.
 const epoch = 1420070400000
 
-// snowflake is an id as a number: the later is the greater. It is 0 if s is none.
+// snowflake converts an id to a number; later ids are greater. It returns 0 for an invalid id.
 func snowflake(s string) uint64 {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -259,10 +260,10 @@ func snowflake(s string) uint64 {
 	return n
 }
 
-// created is when an id was made.
+// created returns the creation time of an id.
 func created(id string) time.Time { return when(snowflake(id)) }
 
 func when(id uint64) time.Time { return time.UnixMilli(int64(id>>22) + epoch) }
 
-// idAt is the least id of a time.
+// idAt returns the smallest id of a time.
 func idAt(t time.Time) uint64 { return uint64(max(t.UnixMilli()-epoch, 0)) << 22 }

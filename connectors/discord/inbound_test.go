@@ -13,7 +13,7 @@ import (
 	"parley/core/chat"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -50,7 +50,7 @@ var cases = []struct {
 	{"everyone", place{chat.Group, "", ""}, `{"content":"@everyone look","mention_everyone":true}`},
 	{"reply to us", place{chat.Thread, "topic", "19"}, `{"type":19,"content":"and then?","message_reference":{"type":0,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
 	{"reply to another", place{chat.Thread, "topic", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"5"}}}`},
-	{"reply to what somebody said", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"content":"ask <@5>","author":{"id":"5","username":"bob","global_name":"Bob"},"mentions":[{"id":"5","username":"bob"}]}}`},
+	{"reply to a user", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":{"content":"ask <@5>","author":{"id":"5","username":"bob","global_name":"Bob"},"mentions":[{"id":"5","username":"bob"}]}}`},
 	{"reply to a message that is gone", place{chat.Group, "", ""}, `{"type":19,"message_reference":{"channel_id":"20","message_id":"29"},"referenced_message":null}`},
 	{"forward of ours", place{chat.Group, "", ""}, `{"message_reference":{"type":1,"channel_id":"20","message_id":"29"},"referenced_message":{"author":{"id":"900000000000000001"}}}`},
 	{"forward", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"","message_reference":{"type":1,"channel_id":"20","message_id":"29"},"message_snapshots":[{"message":{"content":"The news."}}]}`},
@@ -58,7 +58,7 @@ var cases = []struct {
 	{"webhook", place{chat.Feed, "news", ""}, `{"webhook_id":"8","author":{"id":"8","username":"hook"}}`},
 	{"a command in direct", place{chat.Direct, "", ""}, `{"guild_id":null,"content":"/stop"}`},
 	{"a command to us", place{chat.Group, "", ""}, `{"content":"<@900000000000000001> /stop","mentions":[{"id":"900000000000000001","username":"parley"}]}`},
-	{"a command to nobody", place{chat.Group, "", ""}, `{"content":"/stop"}`},
+	{"a command without a bot name", place{chat.Group, "", ""}, `{"content":"/stop"}`},
 	{"a command of a bot", place{chat.Direct, "", ""}, `{"content":"/stop","author":{"id":"7","username":"other","bot":true}}`},
 	{"a command with more", place{chat.Direct, "", ""}, `{"content":"/stop it"}`},
 	{"unknown component", place{chat.Group, "", ""}, `{"content":"still read","components":[{"type":999,"what":{"is":"this"}}]}`},
@@ -127,7 +127,7 @@ func inboundOf(t *testing.T, raw []byte, p place) string {
 	return string(out)
 }
 
-// filled leaves out what says nothing, so that the table tells of no field that nobody has set.
+// filled leaves out empty fields to keep the table short.
 func filled(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	mostQueued  = 100              // happenings in one lane
-	mostWaiting = 5000             // in all of them
+	mostQueued  = 100              // events in one lane
+	mostWaiting = 5000             // in all lanes
 	mostLanes   = 2000             //
-	mostPanics  = 3                // of the handler, over one message
-	handlerTime = 20 * time.Second // for one message, and to ask for its channel
-	leastRetry  = time.Second      // after a failure of the handler
+	mostPanics  = 3                // of the handler, for one message
+	handlerTime = 20 * time.Second // for one message, including the lookup of its channel
+	leastRetry  = time.Second      // back-off after a failed handler
 	mostRetry   = 30 * time.Second //
 )
 
-// intake hands messages to the gateway. Each channel has a lane of its own with one worker, so that order holds within
-// it and no other waits for it. A lane that is full takes nothing more: what it misses is fetched once it is empty.
+// intake delivers messages to the gateway. Each channel has a lane with one worker, which keeps its messages in order
+// without delaying other channels. A full lane accepts nothing more; what it misses is fetched once it is empty.
 type intake struct {
 	handler connectors.Handler
 	me      string
@@ -34,40 +34,40 @@ type intake struct {
 	log     *slog.Logger
 	mark    *watermark
 	used    *used
-	age     time.Duration // of what is fetched after a lost session; 0 fetches nothing
-	fetches chan struct{} // a place for each fetch under way
+	age     time.Duration // maximum age of messages fetched after a lost session; 0 fetches none
+	fetches chan struct{} // limits concurrent fetches
 
-	choices *connectors.Jobs[string] // presses to be taken, by channel
-	answers *connectors.Jobs[string] // what is said to them
+	choices *connectors.Jobs[string] // presses to process, by channel
+	answers *connectors.Jobs[string] // answers to presses
 
-	now *ticket // of the event that is being taken
+	now *ticket // of the event being processed
 
 	mu      sync.Mutex
 	lanes   map[string]*lane
 	waiting int
-	looking *search // for what no session was told; nil if there was none
+	looking *search // for messages that no session delivered; nil if there was none
 	closed  bool
 	closing chan struct{} // closed with closed
 	workers sync.WaitGroup
 }
 
-// lane is one channel. It is remembered when it is empty: it knows what was seen last.
+// lane is the queue of one channel. An empty lane is kept, because it records the last message seen.
 type lane struct {
 	guild   string
 	queue   []gatewayEvent
-	seen    uint64    // the latest message that was queued or handed in
-	gap     bool      // there may be messages after seen that are not queued
+	seen    uint64    // the latest queued or delivered message
+	gap     bool      // there may be unqueued messages after seen
 	owed    []*ticket // of the events whose messages are in the gap
 	working bool
 }
 
-// gatewayEvent is one thing to hand in. Its inbound may ask Discord. Without an inbound it stands for the messages of its
-// channel after an id, which are to be fetched.
+// gatewayEvent is one event to deliver. Its inbound may make requests to Discord. Without an inbound it stands for the
+// messages of its channel after an id, which are to be fetched.
 type gatewayEvent struct {
-	channel, message string // where, and what it is about; the message may be empty
+	channel, message string // its channel and message; the message may be empty
 	inbound          func(context.Context) chat.Inbound
 	after            uint64
-	ticket           *ticket // held until it is safe
+	ticket           *ticket // held until the event is stored
 }
 
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
@@ -78,7 +78,7 @@ func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	}
 }
 
-// event takes one event of the gateway, whose ticket is held until all of it is safe. It is called for one at a time.
+// event processes one gateway event. Its ticket is held until everything in it is stored. Calls must not overlap.
 func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) error {
 	q.now = t
 	defer func() { q.now = nil }()
@@ -95,7 +95,7 @@ func (q *intake) event(ctx context.Context, t *ticket, kind string, raw []byte) 
 	return q.changed(ctx, kind, raw)
 }
 
-// hold returns the ticket of the event under way, held once more.
+// hold returns the current event's ticket with an additional hold.
 func (q *intake) hold() *ticket {
 	if q.now != nil {
 		q.mark.hold(q.now)
@@ -103,7 +103,7 @@ func (q *intake) hold() *ticket {
 	return q.now
 }
 
-// take queues m, at once.
+// take queues m without blocking.
 func (q *intake) take(ctx context.Context, m message) {
 	if m.Type == joinedMessage {
 		q.greeted(ctx, m)
@@ -114,14 +114,14 @@ func (q *intake) take(ctx context.Context, m message) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		q.hold() // for good: it comes again
+		q.hold() // never released, so that Discord resends the event
 		return
 	}
 	q.used.note(m.Channel, m.Guild, time.Now())
 	l := q.lane(m.Channel)
 	l.guild = m.Guild
 	switch {
-	case l.gap: // it is fetched with what came before
+	case l.gap: // it will be fetched with the earlier messages
 		l.owed = append(l.owed, q.hold())
 		return
 	case len(l.queue) >= mostQueued, q.waiting >= mostWaiting:
@@ -137,20 +137,20 @@ func (q *intake) take(ctx context.Context, m message) {
 	q.work(ctx, m.Channel, l)
 }
 
-// written is what it means that m was written.
+// written returns the event of a new message.
 func (q *intake) written(m message) gatewayEvent {
 	return gatewayEvent{channel: m.Channel, message: m.ID, inbound: func(ctx context.Context) chat.Inbound {
 		return m.inbound(q.me, q.places.of(ctx, m))
 	}}
 }
 
-// note queues what happened to messages, behind those of its channel. Nothing can be fetched in its place: where there is
-// too much, it is lost.
+// note queues a change of messages behind the other events of the channel. Such changes can't be fetched later: if the
+// queue is full, they are lost.
 func (q *intake) note(ctx context.Context, channel, message string, in chat.Inbound) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
-		q.hold() // for good: it comes again
+		q.hold() // never released, so that Discord resends the event
 		return
 	}
 	l := q.lane(channel)
@@ -165,7 +165,8 @@ func (q *intake) note(ctx context.Context, channel, message string, in chat.Inbo
 	q.work(ctx, channel, l)
 }
 
-// lane finds or makes a channel's lane. The one that was silent for the longest makes room.
+// lane returns a channel's lane, creating it if needed. If there are too many, it replaces the one with the oldest
+// activity.
 func (q *intake) lane(channel string) *lane {
 	if l := q.lanes[channel]; l != nil {
 		return l
@@ -184,7 +185,7 @@ func (q *intake) lane(channel string) *lane {
 	return l
 }
 
-// work starts l's worker unless it is there.
+// work starts l's worker unless it is running.
 func (q *intake) work(ctx context.Context, channel string, l *lane) {
 	if l.working || q.closed {
 		return
@@ -196,8 +197,8 @@ func (q *intake) work(ctx context.Context, channel string, l *lane) {
 	})
 }
 
-// close takes nothing more. It returns when all that was taken is handed in, or can't be: after the end of its context
-// each message has one try.
+// close stops accepting events. It returns when all accepted ones are delivered or have failed: after the end of its
+// context each message gets one attempt.
 func (q *intake) close() {
 	q.mu.Lock()
 	if !q.closed {
@@ -210,7 +211,7 @@ func (q *intake) close() {
 	q.answers.Wait()
 }
 
-// step does what is next in l; it is false when there is nothing.
+// step processes the next event in l; it returns false if there is none.
 func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 	q.mu.Lock()
 	switch {
@@ -226,7 +227,7 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 		}
 		return true
 	case l.gap && ctx.Err() == nil:
-		l.gap = false // from now on messages are queued, behind those that are fetched
+		l.gap = false // from now on messages are queued again, behind the fetched ones
 		after, owed := l.seen, l.owed
 		l.owed = nil
 		q.mu.Unlock()
@@ -238,8 +239,8 @@ func (q *intake) step(ctx context.Context, channel string, l *lane) bool {
 	return false
 }
 
-// deliver returns when h is safe, or given up because it makes the handler panic; it is false if neither is true at the
-// end of ctx.
+// deliver returns true when h is stored, or dropped because it makes the handler panic; it returns false if ctx ends
+// first.
 func (q *intake) deliver(ctx context.Context, h gatewayEvent) bool {
 	wait, panics := leastRetry, 0
 	for {
@@ -269,7 +270,7 @@ func (q *intake) deliver(ctx context.Context, h gatewayEvent) bool {
 
 var errPanic = errors.New("panic")
 
-// hand gives h to the handler, which is not cut off by the end of ctx.
+// hand calls the handler with h. The end of ctx does not interrupt the handler.
 func (q *intake) hand(ctx context.Context, h gatewayEvent) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -282,7 +283,7 @@ func (q *intake) hand(ctx context.Context, h gatewayEvent) (err error) {
 	return err
 }
 
-// pause is false if ctx ended before d had passed.
+// pause waits for d; it returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):
@@ -292,5 +293,5 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// jitter is between a quarter of d and all of it.
+// jitter returns a random duration between a quarter of d and d.
 func jitter(d time.Duration) time.Duration { return d/4 + rand.N(d-d/4+1) }

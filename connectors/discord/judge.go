@@ -8,7 +8,7 @@ import (
 	"parley/progressive"
 )
 
-// Discord's error codes, as in its reference ("JSON error codes").
+// Discord's error codes, from its reference ("JSON error codes").
 const (
 	unknownMessage = 10008
 	invalidForm    = 50035
@@ -18,15 +18,14 @@ const (
 	harmfulLink    = 240000
 )
 
-// filters are the refusals of what a text says, with what people read in its place.
+// filters maps the codes of content filters to the text that users read instead.
 var filters = map[int]string{
 	autoModeration: "This server's AutoMod blocked my answer. Ask a moderator to exempt me, or rephrase your question.",
 	harmfulLink:    "Discord blocked a link in my answer. Ask me again without links.",
 }
 
-// judge says what an error of client means for a conversation. What Discord refuses for good is not asked again, with
-// the same text or another: the model's next words would meet the same filter, and too many refusals ban the address
-// (DR-04, DR-27).
+// judge classifies a request's error for the conversation. A permanent refusal is not retried, with the same text or
+// another: the model's next words would hit the same filter, and too many refusals ban the IP address.
 func (s *sink) judge(op progressive.Op, err error) error {
 	var h held
 	var r *refusal
@@ -48,18 +47,18 @@ func (s *sink) judge(op progressive.Op, err error) error {
 	case op == progressive.Delete && r.code == unknownMessage:
 		return nil
 	case op == progressive.Post && !s.alone && (r.code == noReplyRight || r.code == invalidForm):
-		s.alone = true // what we reply to may be out of reach: it is tried once more, without
+		s.alone = true // the message we reply to may be inaccessible: retry once without the reply
 		return fmt.Errorf("%w: %w", progressive.ErrUnsent, r)
-	case r.code == unknownMessage: // of a create: its nonce is known, and people removed the message
+	case r.code == unknownMessage: // for a create: its nonce matched a message that users have deleted
 		return fmt.Errorf("%w: %w", progressive.ErrGone, r)
-	case op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message opens the thread
+	case op == progressive.Edit && (r.code == threadArchived || r.code == editLimit): // a new message reopens the thread
 		return fmt.Errorf("%w: %w", progressive.ErrStale, r)
 	}
 	return fmt.Errorf("%w: %w", progressive.ErrForbidden, r)
 }
 
-// judgeFilter makes a text that a filter refuses one that is not taken as it is: from then on one sentence stands for the
-// answer, because its next words would meet the same filter (DR-27). A filter that refuses that too closes the conversation.
+// judgeFilter handles a text that a content filter refuses: from then on one sentence replaces the answer, because its
+// next words would hit the same filter. If the filter refuses that sentence too, the conversation is closed.
 func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	var r *refusal
 	if p.File != nil || s.blocked != "" || !errors.As(err, &r) || filters[r.code] == "" {
@@ -71,7 +70,7 @@ func (s *sink) judgeFilter(p progressive.Part, err error) error {
 	return fmt.Errorf("%w: %w", progressive.ErrUnparsable, r)
 }
 
-// scope is the budget that a hold closes.
+// scope returns the budget that a rate limit closes.
 func (s *sink) scope(h held) progressive.Scope {
 	scopes := s.Scopes(progressive.Post)
 	if h.everything {

@@ -12,23 +12,23 @@ import (
 )
 
 const (
-	keepEvery = 2 * time.Second // at most: more often is not worth a write
+	keepEvery = 2 * time.Second // at most this often, to limit writes
 	keepRetry = 30 * time.Second
 	keepTime  = 5 * time.Second
 )
 
-// keeper stores the session and the channels in use, so that the next process can continue.
+// keeper stores the session and the channels in use, so that the next process can resume.
 type keeper struct {
 	memo connectors.StateStore
-	name string // of the bot's account
+	name string // the key of the bot's account
 	mark *watermark
 	used *used
 	log  *slog.Logger
 
-	stored session // of the goroutine that keeps
+	stored session // owned by run's goroutine
 }
 
-// newKeeper reads what an earlier process stored for a bot.
+// newKeeper loads what an earlier process stored for a bot.
 func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
 	k := &keeper{memo: d.memo, name: Name + "/" + bot, log: d.log, used: newUsed()}
 	if err := k.load(ctx, k.session(), &k.stored); err != nil {
@@ -58,8 +58,8 @@ func (k *keeper) load(ctx context.Context, name string, into any) error {
 	return nil
 }
 
-// run stores changes until ctx is done, a few seconds late: after a crash the events of these seconds come twice, which
-// their ids settle.
+// run stores changes until ctx is done, a few seconds late. After a crash the events of those seconds are redelivered
+// and deduplicated by id.
 func (k *keeper) run(ctx context.Context) {
 	wait := keepEvery
 	for {
@@ -78,11 +78,11 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// flush stores what has changed. It logs its failure and returns false.
+// flush stores the changes. It logs a failure and returns false.
 func (k *keeper) flush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
-	// The channels come first: a message that counts as accepted must not be in one that is unknown.
+	// The channels come first: an accepted message must not be in an unknown channel.
 	safe := k.mark.reached()
 	err := k.used.save(time.Now(), func(text string) error { return k.memo.Keep(ctx, k.channels(), text) })
 	if err == nil && safe != k.stored {
@@ -99,7 +99,7 @@ func (k *keeper) flush(ctx context.Context) bool {
 	return true
 }
 
-// memory is a [connectors.StateStore] that lasts as long as the process.
+// memory is a [connectors.StateStore] in memory.
 type memory struct {
 	mu   sync.Mutex
 	kept map[string]string

@@ -13,23 +13,23 @@ import (
 
 const (
 	mostBuckets = 4096
-	unnamedHold = time.Minute // after a refusal that names no time; it doubles (DR-05)
+	unnamedHold = time.Minute // after a rate limit without a time; it doubles each time
 	mostUnnamed = time.Hour   //
 	longestHold = 30 * 24 * time.Hour
 )
 
-// route is a kind of request, and the channel that it is counted for.
+// route is a kind of request, and the channel that Discord counts it for.
 type route struct{ name, channel string }
 
 func (r route) String() string { return r.name }
 
 func (r route) answersPress() bool { return strings.HasPrefix(r.name, "POST /interactions/") }
 
-// routeOf reads a route from a path such as "channels/1/messages/2?limit=3".
+// routeOf derives a route from a path such as "channels/1/messages/2?limit=3".
 func routeOf(method, path string) (r route) {
 	path, _, _ = strings.Cut(path, "?")
 	parts := strings.Split(path, "/")
-	if parts[0] == "interactions" && len(parts) > 2 { // what follows the id is a secret, and another one each time
+	if parts[0] == "interactions" && len(parts) > 2 { // the part after the id is a secret that differs each time
 		parts[2] = "{token}"
 	}
 	for i, p := range parts {
@@ -45,9 +45,9 @@ func routeOf(method, path string) (r route) {
 	return r
 }
 
-// held is a refusal for now, by Discord or on its word.
+// held is a rate limit, reported by Discord or predicted from its headers.
 type held struct {
-	everything bool // not of one route in one channel alone
+	everything bool // not only one route in one channel
 	after      time.Duration
 }
 
@@ -55,20 +55,20 @@ func (h held) Error() string {
 	return fmt.Sprintf("Discord asks to wait %v", h.after.Round(time.Millisecond))
 }
 
-// limits remembers what Discord said of its limits, so that nothing is sent that it would refuse (DR-01). Routes may
-// share a bucket, each channel has its own.
+// limits tracks Discord's rate limits, so that no request is sent that Discord would refuse. Routes can share a bucket;
+// each channel has its own.
 type limits struct {
 	mu      sync.Mutex
-	shared  map[string]string // a route's bucket, as Discord calls it
+	shared  map[string]string // Discord's bucket id by route
 	buckets map[bucket]window
-	all     time.Time // nothing is sent before
-	global  time.Time // nothing but answers to presses is, which Discord does not count (DR-02)
-	unnamed int       // refusals in a row that named no time
+	all     time.Time // no request is sent before
+	global  time.Time // only answers to presses are, because Discord does not count those
+	unnamed int       // consecutive rate limits without a time
 }
 
 type bucket struct{ name, channel string }
 
-// window is what is left until it begins again.
+// window is the remaining part of a rate limit window.
 type window struct {
 	left  int
 	until time.Time
@@ -85,7 +85,7 @@ func (l *limits) bucket(r route) bucket {
 	return bucket(r)
 }
 
-// enter counts a request, or says that it would be refused.
+// enter counts a request, or returns an error if Discord would refuse it.
 func (l *limits) enter(r route, now time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,7 +109,7 @@ func (l *limits) enter(r route, now time.Time) error {
 	return nil
 }
 
-// window is what is known of a route now.
+// window returns the known state of a route's bucket.
 func (l *limits) window(r route, now time.Time) (w window, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *limits) window(r route, now time.Time) (w window, ok bool) {
 	return w, ok && now.Before(w.until)
 }
 
-// learn reads what a reply says of its bucket.
+// learn reads a response's rate limit headers.
 func (l *limits) learn(r route, h http.Header, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,15 +144,14 @@ func (l *limits) set(b bucket, w window, now time.Time) {
 	l.buckets[b] = w
 }
 
-// refused reads a 429. Where the address itself is banned it says nothing of limits, and often not when to come back
-// (DR-05).
+// refused handles a 429. When the IP address is banned, the response has no rate limit headers and often no time.
 func (l *limits) refused(r route, x *exchange, now time.Time) error {
 	var said struct {
 		After  float64 `json:"retry_after"`
 		Global bool    `json:"global"`
 	}
 	page := json.Unmarshal(x.body, &said) != nil
-	// With scope "shared" only this is true, not what the bucket's headers say (DR-03).
+	// With scope "shared" only this value is right, not the bucket's headers.
 	after := max(duration(said.After), seconds(x.header.Get("Retry-After")))
 	all := said.Global || x.header.Get("X-RateLimit-Global") != "" || x.header.Get("X-RateLimit-Scope") == "global"
 	l.mu.Lock()
@@ -172,7 +171,7 @@ func (l *limits) refused(r route, x *exchange, now time.Time) error {
 	return held{everything: true, after: after}
 }
 
-// growing is a guess, with jitter.
+// growing returns an exponential back-off with jitter.
 func (l *limits) growing() time.Duration {
 	d := min(unnamedHold<<min(l.unnamed, 10), mostUnnamed)
 	l.unnamed++
@@ -187,7 +186,7 @@ func seconds(s string) time.Duration {
 	return duration(f)
 }
 
-// duration is f seconds, if that can be meant.
+// duration converts f seconds, if the value is plausible.
 func duration(f float64) time.Duration {
 	if !(f > 0) {
 		return 0

@@ -19,28 +19,28 @@ import (
 
 const (
 	writeTime = 10 * time.Second
-	closeTime = time.Second // for Discord to answer a close frame
-	mostFrame = 64 << 20    // bytes: a large server is described in one
+	closeTime = time.Second // wait for Discord's close frame
+	mostFrame = 64 << 20    // bytes: a single frame describes a whole server
 
-	// keepSession is the code that connections are closed with: 1000 and 1001 would end the session (DR-15).
+	// keepSession is the close code that we send; 1000 and 1001 would end the session.
 	keepSession = 4000
 )
 
-// How a connection ends, beyond what the network does.
+// The reasons for a connection's end besides network errors.
 var (
 	errReconnect = errors.New("the server asks for a new connection")
 	errZombie    = errors.New("no answer to a heartbeat")
 	errSilent    = errors.New("no answer in time")
 )
 
-// invalid is op 9: the session is over, or can be resumed.
+// invalid is op 9: the session is over, unless it is resumable.
 type invalid struct{ resumable bool }
 
 func (i invalid) Error() string {
 	return fmt.Sprintf("Discord ended the session; it can be resumed: %t", i.resumable)
 }
 
-// Operations of the gateway, in Discord's numbers.
+// The gateway's opcodes.
 const (
 	opDispatch       = 0
 	opHeartbeat      = 1
@@ -52,16 +52,16 @@ const (
 	opHeartbeatAck   = 11
 )
 
-// link is one connection to the gateway. The library's own is not used: it can't resume a session of another process, may
-// lock itself up over op 7, and answers op 9 with logins at once, which can spend a day's in seconds (DR-15, DR-17).
+// link is one connection to the gateway. The library's own is not used: it can't resume another process's session, can
+// deadlock on op 7, and responds to op 9 with immediate logins, which can use up a day's quota in seconds.
 type link struct {
 	ws      *websocket.Conn
-	writing sync.Mutex // the WebSocket takes one writer at a time
+	writing sync.Mutex // a WebSocket allows one writer at a time
 	acked   atomic.Bool
 	seq     atomic.Int64 // of the newest event
 }
 
-// dialLink opens a connection to an address, within ctx.
+// dialLink opens a connection to an address, until ctx ends.
 func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,7 +72,7 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 	}
 	u.RawQuery = url.Values{"v": {apiVersion}, "encoding": {"json"}}.Encode()
 	stop := func() bool { return true }
-	hasty := *d // the handshake waits for its server, and not for ctx to be canceled
+	hasty := *d // the handshake ignores the cancellation of ctx
 	hasty.NetDialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
 		c, err := d.NetDialContext(ctx, network, addr)
 		if err == nil {
@@ -83,7 +83,7 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 	ws, res, err := hasty.DialContext(ctx, u.String(), nil)
 	stop()
 	if res != nil && err != nil {
-		_ = res.Body.Close() // of a refusal; the library has read what it shows of it
+		_ = res.Body.Close() // of a refusal; the library has already read the visible part
 	}
 	var late net.Error
 	switch {
@@ -93,13 +93,13 @@ func dialLink(ctx context.Context, d *websocket.Dialer, address string) (*link, 
 		return nil, fmt.Errorf("connect to Discord's gateway: %w", err)
 	}
 	ws.SetReadLimit(mostFrame)
-	ws.SetCloseHandler(func(int, string) error { return nil }) // the answer could end the session
+	ws.SetCloseHandler(func(int, string) error { return nil }) // the default response could end the session
 	l := &link{ws: ws}
 	l.acked.Store(true)
 	return l, nil
 }
 
-// frame is one message on the wire, either way.
+// frame is one message of the gateway protocol, in either direction.
 type frame struct {
 	Op   int             `json:"op"`
 	Data json.RawMessage `json:"d"`
@@ -107,7 +107,7 @@ type frame struct {
 	Type string          `json:"t,omitempty"`
 }
 
-// errUnreadable is the error of a frame that is none of the gateway's; the connection goes on.
+// errUnreadable is the error of a malformed frame; the connection continues.
 var errUnreadable = errors.New("a Discord gateway frame can't be read")
 
 // read returns the next frame.
@@ -129,14 +129,14 @@ func (l *link) write(op int, data any) error {
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	_ = l.ws.SetWriteDeadline(time.Now().Add(writeTime)) // fails with the connection, as the write then does
+	_ = l.ws.SetWriteDeadline(time.Now().Add(writeTime)) // if it fails, the write fails too
 	if err := l.ws.WriteJSON(frame{Op: op, Data: raw}); err != nil {
 		return fmt.Errorf("write to Discord's gateway: %w", err)
 	}
 	return nil
 }
 
-// hello reads how often to send heartbeats.
+// hello reads the heartbeat interval.
 func (l *link) hello() (every time.Duration, err error) {
 	f, err := l.read()
 	if err != nil {
@@ -151,7 +151,7 @@ func (l *link) hello() (every time.Duration, err error) {
 	return time.Duration(said.Every) * time.Millisecond, nil
 }
 
-// identify logs in, which begins a session.
+// identify logs in, which creates a session.
 func (l *link) identify(token string, intents discordgo.Intent) error {
 	type properties struct {
 		OS      string `json:"os"`
@@ -165,7 +165,7 @@ func (l *link) identify(token string, intents discordgo.Intent) error {
 	}{token, properties{runtime.GOOS, "parley", "parley"}, intents})
 }
 
-// resume takes up a session behind an event.
+// resume continues a session after its last received event.
 func (l *link) resume(token string, s session) error {
 	l.seq.Store(s.Seq)
 	return l.write(opResume, struct {
@@ -175,7 +175,7 @@ func (l *link) resume(token string, s session) error {
 	}{token, s.ID, s.Seq})
 }
 
-// heartbeat tells Discord which event came last.
+// heartbeat sends a heartbeat with the last received sequence number.
 func (l *link) heartbeat() error {
 	var last *int64
 	if seq := l.seq.Load(); seq > 0 {
@@ -184,7 +184,7 @@ func (l *link) heartbeat() error {
 	return l.write(opHeartbeat, last)
 }
 
-// beat sends heartbeats until ctx is done, and returns an error when one isn't answered before the next (DR-14).
+// beat sends heartbeats until ctx is done. It returns an error when one is not acknowledged before the next.
 func (l *link) beat(ctx context.Context, every time.Duration) error {
 	for wait := rand.N(every); pause(ctx, wait); wait = every {
 		if !l.acked.Swap(false) {
@@ -197,9 +197,9 @@ func (l *link) beat(ctx context.Context, every time.Duration) error {
 	return nil
 }
 
-// leave asks Discord to close the connection and keep the session. The reader ends soon after, whatever comes.
+// leave asks Discord to close the connection but keep the session. The reader ends soon after in any case.
 func (l *link) leave() {
 	code := websocket.FormatCloseMessage(keepSession, "")
-	_ = l.ws.WriteControl(websocket.CloseMessage, code, time.Now().Add(closeTime)) // if it fails, the connection is gone
+	_ = l.ws.WriteControl(websocket.CloseMessage, code, time.Now().Add(closeTime)) // a failure means that the connection is gone
 	_ = l.ws.SetReadDeadline(time.Now().Add(closeTime))
 }

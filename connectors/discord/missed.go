@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	overflowAge = time.Hour // of messages that a full lane had no room for
-	missedMost  = 100       // a page of Discord's
+	overflowAge = time.Hour // maximum age of messages fetched for a full lane
+	missedMost  = 100       // Discord's page size
 	missedTries = 5
 )
 
-// catchUp hands in what a full lane had no room for, which is safe then.
+// catchUp delivers the messages for which a full lane had no room.
 func (q *intake) catchUp(ctx context.Context, channel string, l *lane, after uint64, owed []*ticket) {
 	found, ok := q.missed(ctx, channel, max(after, idAt(time.Now().Add(-overflowAge))), false)
 	if !ok && ctx.Err() != nil || !q.deliverAll(ctx, l, found) {
@@ -34,7 +34,7 @@ func (q *intake) catchUp(ctx context.Context, channel string, l *lane, after uin
 	}
 }
 
-// fill hands in the messages that h stands for. Those that are queued behind it are left to the queue.
+// fill delivers the messages that h stands for, except those already queued behind it.
 func (q *intake) fill(ctx context.Context, l *lane, h gatewayEvent) {
 	found, ok := q.missed(ctx, h.channel, h.after, true)
 	if !ok && ctx.Err() != nil {
@@ -52,7 +52,7 @@ func (q *intake) fill(ctx context.Context, l *lane, h gatewayEvent) {
 	}
 }
 
-// deliverAll hands in messages that were fetched; it is false if one is not safe.
+// deliverAll delivers fetched messages; it returns false if one could not be stored.
 func (q *intake) deliverAll(ctx context.Context, l *lane, all []message) bool {
 	q.mu.Lock()
 	guild := l.guild
@@ -69,8 +69,8 @@ func (q *intake) deliverAll(ctx context.Context, l *lane, all []message) bool {
 	return true
 }
 
-// missed fetches what was written in a channel after a message, oldest first: the latest page of it, or the first one.
-// It is false if it could not.
+// missed fetches a channel's messages after a given one, oldest first: the latest page, or the first one. ok is false
+// on failure.
 func (q *intake) missed(ctx context.Context, channel string, after uint64, latest bool) ([]message, bool) {
 	select {
 	case q.fetches <- struct{}{}:

@@ -14,10 +14,10 @@ const (
 	mostPlaces = 1000
 	placeTime  = 5 * time.Second
 	placeLife  = time.Hour
-	guessLife  = time.Minute // of what is assumed of a channel that could not be asked for
+	guessLife  = time.Minute // for an assumption about a channel whose lookup failed
 )
 
-// places knows the channels of guilds: their kind, which no message tells, and their name.
+// places caches the kinds and names of guild channels, which messages do not include.
 type places struct {
 	client *client
 
@@ -32,8 +32,8 @@ type remembered struct {
 
 func newPlaces(c *client) *places { return &places{client: c, known: map[string]remembered{}} }
 
-// of asks Discord where it must. A message is worth more than its channel's name: if there is no answer, the channel
-// is taken for an ordinary one.
+// of looks the channel up if it is not cached. If the lookup fails the message is delivered anyway, and the channel is
+// assumed to be an ordinary one.
 func (p *places) of(ctx context.Context, m message) place {
 	if m.Guild == "" {
 		return place{kind: chat.Direct, name: m.Author.shown(nil)}
@@ -62,7 +62,7 @@ func (p *places) of(ctx context.Context, m message) place {
 	return r.place
 }
 
-// remember keeps r, in place of anything if there is too much.
+// remember caches r, evicting any entry if there are too many.
 func (p *places) remember(channel string, r remembered) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 		within     time.Duration
 	}{
 		"dead address": {
-			func(w *world) { w.fake.SetResumeURL("ws://nobody.test:80") },
+			func(w *world) { w.fake.SetResumeURL("ws://unreachable.test:80") },
 			func(w *world) { w.fake.CutGateway() }, 1, 15 * time.Second,
 		},
 		"address that never answers": {
@@ -73,7 +73,7 @@ func TestResumeIsGivenUp(t *testing.T) {
 // DR-29: the same at the start, for the session of the process before.
 func TestStoredSessionIsGivenUp(t *testing.T) {
 	play(t, func(w *world) {
-		w.fake.SetResumeURL("ws://nobody.test:80")
+		w.fake.SetResumeURL("ws://unreachable.test:80")
 		w.start()
 		w.say("before")
 		time.Sleep(time.Minute)

@@ -5,14 +5,14 @@ import (
 	"parley/progressive/markdown"
 )
 
-// mostText is how much of Markdown a message holds, in UTF-16 units. Discord takes 2000 characters and does not say of
-// which kind (DR-07).
+// mostText is the maximum length of a message's Markdown, in UTF-16 units. Discord's limit is 2000 characters of an
+// undocumented kind.
 const mostText = 1950
 
-// mostFile is how large a file may be, in bytes, where nothing was bought for more (DR-07).
+// mostFile is the maximum size of a file, in bytes, without paid upgrades.
 const mostFile = 10 << 20
 
-// newProse makes messages of Markdown, of which Discord reads most.
+// newProse renders Markdown, most of which Discord supports.
 func newProse(progress progressive.Progress, code progressive.LongCode) *progressive.MarkdownMessages {
 	return progressive.NewProse(progressive.MarkdownOptions{
 		Dialect: markdown.Light(), Limits: markdown.Limits{Length: mostText},

@@ -9,35 +9,35 @@ import (
 )
 
 const (
-	searchPause   = 250 * time.Millisecond // between two channels: answers to people come first
-	searchWait    = time.Minute            // for Discord to describe the servers
+	searchPause   = 250 * time.Millisecond // between two channels, so that answers to users have priority
+	searchWait    = time.Minute            // maximum wait for Discord to describe the servers
 	mostSearched  = 500                    // channels
-	lookBackLanes = 50                     // of a resumed connection
+	lookBackLanes = 50                     // lanes searched after a resume
 )
 
-// search looks for messages that no event told of, because the session that would have done so was lost (DR-30): in the
-// channels in use, and in those of servers where something was written meanwhile. Until it is complete, nothing that came
-// after counts as safe, so that the next process begins it again.
+// search fetches messages that no event announced because their session was lost: in the channels in use, and in
+// servers where a message arrived meanwhile. Until it is complete no later event counts as stored, so that the next
+// process repeats an interrupted search.
 type search struct {
 	since   uint64            // the first id that may have been missed
-	seen    map[string]uint64 // the latest message of each channel before
-	used    map[string]string // the channels in use, with their servers
-	guilds  map[string]bool   // whose channels are not known yet
-	found   []target          // channels to fetch, the most important first
-	count   int               // of those that were found
-	tickets []*ticket         // of the sessions that began without what is searched
+	seen    map[string]uint64 // the latest earlier message, by channel
+	used    map[string]string // the channels in use, by server
+	guilds  map[string]bool   // servers that are not yet described
+	found   []target          // channels to fetch, most important first
+	count   int               // length of found so far
+	tickets []*ticket         // of the sessions whose predecessors are searched
 	more    chan struct{}     // holds a token if found or guilds has changed
 	stopped chan struct{}     // closed when a later search takes over
 	over    bool
 }
 
-// target is a channel to fetch, and after which message.
+// target is a channel to fetch, and the message to start after.
 type target struct {
 	channel, guild string
 	after          uint64
 }
 
-// search begins one, in the session that a READY has begun, for messages from an id. At the first start there is none.
+// search starts a search for messages after an id, in the session of a READY. The first start of a bot has none.
 func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []byte) {
 	if since == 0 || q.age <= 0 {
 		return
@@ -47,7 +47,7 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 			ID string `json:"id"`
 		} `json:"guilds"`
 	}
-	_ = json.Unmarshal(ready, &said) // without the servers, private chats are searched
+	_ = json.Unmarshal(ready, &said) // without the servers, direct messages are still searched
 	now := time.Now()
 	q.mark.hold(t)
 	channels, guilds := q.used.recent(now)
@@ -94,8 +94,8 @@ func (s *search) wake() {
 	}
 }
 
-// channels takes the description of a server into the search. A channel in use is fetched unless it is known that nothing
-// was written; any other only if something was.
+// channels adds a server's channels to the search. A channel in use is fetched unless it is known to have no new
+// message; any other only if it has one.
 func (q *intake) channels(guild string, raw []byte) {
 	type channel struct {
 		ID   string `json:"id"`
@@ -105,7 +105,7 @@ func (q *intake) channels(guild string, raw []byte) {
 		Channels []channel `json:"channels"`
 		Threads  []channel `json:"threads"`
 	}
-	_ = json.Unmarshal(raw, &said) // what can be read counts
+	_ = json.Unmarshal(raw, &said) // the readable part is used
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	s := q.looking
@@ -132,7 +132,7 @@ func (q *intake) channels(guild string, raw []byte) {
 	s.wake()
 }
 
-// run queues the fetches of s, slowly, until all channels are found.
+// run queues the fetches of s slowly, until all channels are known.
 func (q *intake) run(ctx context.Context, s *search) {
 	late := time.After(searchWait)
 	for {
@@ -154,7 +154,7 @@ func (q *intake) run(ctx context.Context, s *search) {
 		}
 		select {
 		case <-wait:
-		case <-late: // a server is out of reach; its channels are searched when it is back
+		case <-late: // a server is unavailable; its channels are searched when it is back
 			q.complete(s, false)
 		case <-s.stopped:
 			return
@@ -167,7 +167,7 @@ func (q *intake) run(ctx context.Context, s *search) {
 	}
 }
 
-// more is what s waits for where it has nothing to do.
+// more returns the channel that s waits on when it has nothing to do.
 func more(s *search, wait <-chan time.Time) <-chan struct{} {
 	if wait != nil {
 		return nil
@@ -175,7 +175,7 @@ func more(s *search, wait <-chan time.Time) <-chan struct{} {
 	return s.more
 }
 
-// seek queues one fetch, in front of the messages that are later than it. q.mu is held.
+// seek queues one fetch, ahead of the later messages. It requires q.mu.
 func (q *intake) seek(ctx context.Context, s *search, t target) {
 	l := q.lane(t.channel)
 	if l.guild == "" {
@@ -195,7 +195,7 @@ func (q *intake) seek(ctx context.Context, s *search, t target) {
 	q.work(ctx, t.channel, l)
 }
 
-// complete lets the sessions count that began without what was searched.
+// complete releases the tickets of the sessions that depended on the search.
 func (q *intake) complete(s *search, over bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -209,8 +209,8 @@ func (q *intake) complete(s *search, over bool) {
 	s.tickets = nil
 }
 
-// lookBack looks for messages that a resumed session should have told of and did not (DR-21), in the channels that were
-// busy last.
+// lookBack fetches messages that a resumed session should have delivered but did not, which Discord sometimes fails to
+// do. It covers the most recently active channels.
 func (q *intake) lookBack(ctx context.Context) {
 	if q.age <= 0 {
 		return

@@ -17,24 +17,25 @@ import (
 )
 
 const (
-	// nonceWindow is less than Discord's "past few minutes" (DR-08).
+	// nonceWindow is shorter than Discord's "past few minutes".
 	nonceWindow = 120 * time.Second
-	// typingTime is less than the ten seconds for which clients show the sign, so that it is renewed after eight (DR-23).
+	// typingTime is shorter than the ten seconds for which clients show the indicator, so that it is renewed after
+	// eight.
 	typingTime = 9 * time.Second
 )
 
 // The kinds of scopes.
 const (
-	channelScope = "discord.channel"       // everything in one channel
-	editScope    = "discord.channel-edits" // its edits: evenly, not by fits and starts
-	routeScope   = "discord.route"         // one kind of request there: only what Discord's replies say of it counts
-	botScope     = "discord.bot"           // everything
+	channelScope = "discord.channel"       // all requests in one channel
+	editScope    = "discord.channel-edits" // edits in a channel, at a steady pace
+	routeScope   = "discord.route"         // one kind of request there: it has no budget but Discord's response headers
+	botScope     = "discord.bot"           // all requests
 )
 
-// DefaultLimits stay below what leads to refusals, as far as is known.
+// DefaultLimits returns rates below those known to be refused.
 func DefaultLimits() Limits { return Limits{Edits: 1200 * time.Millisecond, PerSecond: 45} }
 
-// Budgets are the budgets of all scopes, by kind.
+// Budgets returns the budgets of all scopes, by kind.
 func (l Limits) Budgets() map[string]progressive.Budget {
 	return map[string]progressive.Budget{
 		channelScope: {N: 5, Per: 5 * l.Edits},
@@ -44,21 +45,21 @@ func (l Limits) Budgets() map[string]progressive.Budget {
 	}
 }
 
-// Budgets are those of the default limits.
+// Budgets returns the budgets of the default limits.
 func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
-// sink is one conversation.
+// sink posts to one conversation.
 type sink struct {
 	client  *client
 	bot     string
 	to      address
 	log     *slog.Logger
 	alone   bool   // replies are refused here
-	closed  bool   // the bot may not write here: it is not asked again (DR-04)
-	blocked string // what people read in place of an answer that a filter refuses; empty if none does
+	closed  bool   // the bot may not write here; more attempts would count toward an IP ban
+	blocked string // the text that replaces an answer refused by a filter; empty if none was
 
 	prose   *progressive.MarkdownMessages
-	learned *progressive.BudgetHint // by the last request; nil if nothing
+	learned *progressive.BudgetHint // from the last response; nil if none
 }
 
 var (
@@ -86,8 +87,8 @@ func (s *sink) route(op progressive.Op) progressive.Scope {
 	return progressive.Scope(routeScope + "/" + s.to.Channel + "/" + op.String())
 }
 
-// BudgetHint implements [progressive.BudgetReporter]: what is left of a bucket makes nobody ask too early, and nobody slower after
-// (DR-01).
+// BudgetHint implements [progressive.BudgetReporter]: it returns what the last response said about its bucket, so that
+// requests are neither sent too early nor delayed needlessly.
 func (s *sink) BudgetHint() (l progressive.BudgetHint, ok bool) {
 	if s.learned != nil {
 		l, ok = *s.learned, true
@@ -104,35 +105,35 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 	return s.prose.Parts(v, refused...)
 }
 
-// Resends implements [progressive.Resender]: it matters only when a nonce has become too old to tell.
+// Resends implements [progressive.Resender]. It matters only when a nonce is too old to deduplicate.
 func (s *sink) Resends() bool { return true }
 
-// Marked implements [progressive.Resender]. The limit of a rendered message leaves room for the mark.
+// Marked implements [progressive.Resender]. The length limit of a rendered message leaves room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
-// content is what every create and every edit says. Its zero value pings nobody and has no previews of links.
+// content holds the fields that every create and edit sends. Its zero value disables mentions and link previews.
 type content struct {
-	Content  string    `json:"content"`
-	Mentions nobody    `json:"allowed_mentions"`
-	Flags    noPreview `json:"flags"`
-	Buttons  []row     `json:"components,omitempty"`
+	Content  string     `json:"content"`
+	Mentions noMentions `json:"allowed_mentions"`
+	Flags    noPreview  `json:"flags"`
+	Buttons  []row      `json:"components,omitempty"`
 }
 
-// edition is an edit: one that names no buttons would leave those that are there. One that names files takes away all
-// others.
+// edition is an edit. Its buttons are always sent, because an edit without the field keeps the old ones. A list of
+// files replaces all others.
 type edition struct {
 	content
 	Buttons []row   `json:"components"`
 	Files   []named `json:"attachments,omitempty"`
 }
 
-// nobody is who may be pinged: an edit without it would ping everybody it names (DR-09, SE-01).
-type nobody struct{}
+// noMentions is the allowed_mentions of every request: an edit without it would ping everyone it mentions.
+type noMentions struct{}
 
 // MarshalJSON implements [json.Marshaler].
-func (nobody) MarshalJSON() ([]byte, error) { return []byte(`{"parse":[]}`), nil }
+func (noMentions) MarshalJSON() ([]byte, error) { return []byte(`{"parse":[]}`), nil }
 
-// noPreview keeps links from unfolding, half-written ones too (DR-13).
+// noPreview disables link previews, which would otherwise unfold even half-written links.
 type noPreview struct{}
 
 // MarshalJSON implements [json.Marshaler].
@@ -224,11 +225,11 @@ func (s *sink) do(ctx context.Context, op progressive.Op, method, path string, i
 	return s.judge(op, err)
 }
 
-// address is what [chat.Address.ConnectorData] holds. It is stored, so its names stay.
+// address is the content of [chat.Address.ConnectorData]. It is stored, so its JSON names must not change.
 type address struct {
 	Channel string        `json:"channel"`
 	Guild   string        `json:"guild,omitempty"`
-	Message string        `json:"message,omitempty"` // that is answered
+	Message string        `json:"message,omitempty"` // the message to reply to
 	Kind    chat.RoomKind `json:"kind"`
 }
 

@@ -42,7 +42,7 @@ func (w *world) edit(s progressive.Sink, id, text string) error {
 	return s.(progressive.Editor).Edit(w.Context(), id, part(text))
 }
 
-// What the agent says by itself replies to nobody.
+// A message that the agent starts is not a reply.
 func TestSaidUnasked(t *testing.T) {
 	play(t, func(w *world) {
 		w.asked()
@@ -87,7 +87,7 @@ func TestSink(t *testing.T) {
 	})
 }
 
-// DR-09, DR-13, SE-01: every body names nobody to ping and has no previews.
+// DR-09, DR-13, SE-01: every request disables mentions and previews.
 func TestNobodyIsPinged(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.asked()

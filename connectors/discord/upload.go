@@ -14,7 +14,8 @@ import (
 	"parley/progressive"
 )
 
-// file is one that can be sent: nothing in its name or its type ends a header (SE-05), which the library leaves to us.
+// file is a file to send. Its name and type are cleaned of characters that could end a header, because the library does
+// not do that.
 type file llm.File
 
 func sendable(f llm.File) file {
@@ -26,7 +27,7 @@ func sendable(f llm.File) file {
 	return file(f)
 }
 
-// named is a file that comes with a message, by its place in the request.
+// named is a file of a message, with its index in the request.
 type named struct {
 	Place string `json:"id"`
 	Name  string `json:"filename"`
@@ -34,13 +35,13 @@ type named struct {
 
 func (f file) named() []named { return []named{{"0", f.Name}} }
 
-// upload is the body of a request with a file beside it.
+// upload is a request body with files.
 type upload struct {
 	payload any
 	file    file
 }
 
-// encode makes the body of a request, and says of what kind it is.
+// encode returns the body of a request and its content type.
 func encode(in any) (kind string, body []byte, err error) {
 	switch in := in.(type) {
 	case nil:
@@ -54,8 +55,8 @@ func encode(in any) (kind string, body []byte, err error) {
 	return "application/json", body, err
 }
 
-// judgeFile makes what is refused for good, of a part with a file, a file that is not taken: it may be no more than files
-// that are refused here, and the words instead find out.
+// judgeFile converts a permanent refusal of a part with a file to a refusal of the file. Possibly the channel only
+// refuses files; sending the text instead shows whether that is so.
 func (s *sink) judgeFile(p progressive.Part, err error) error {
 	r := (*refusal)(nil)
 	if p.File == nil || !errors.As(err, &r) || errors.Is(err, progressive.ErrGone) || errors.Is(err, progressive.ErrStale) {

@@ -31,7 +31,7 @@ func (w *world) replace(s progressive.Sink, id string, p progressive.Part) error
 	return s.(progressive.Editor).Edit(w.Context(), id, p)
 }
 
-// ST-01, DR-09, DR-13: a message that shows a file shows another in its place, of whatever type, and pings nobody.
+// ST-01, DR-09, DR-13: a message that shows a file shows another in its place, of any type, without mentions.
 func TestFileIsReplaced(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.asked()
@@ -120,7 +120,7 @@ func TestFileEditErrors(t *testing.T) {
 	}
 }
 
-// DR-01, I6: a demand to wait is obeyed by who asked; a message that somebody removed is gone.
+// DR-01, I6: a rate limit applies to its request; a deleted message is reported as gone.
 func TestFileEditWaitsAndEnds(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.asked()

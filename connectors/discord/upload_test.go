@@ -16,7 +16,7 @@ func picture(size int) progressive.Part {
 	return progressive.Part{File: &llm.File{Name: "picture-1.png", Type: "image/png", Data: make([]byte, size)}, Plain: "(no picture)"}
 }
 
-// DR-07, DR-08, DR-09, DR-13: a file is one message without a text, which pings nobody; its nonce makes it once.
+// DR-07, DR-08, DR-09, DR-13: a file is one message without a text, without mentions; its nonce prevents duplicates.
 func TestUpload(t *testing.T) {
 	play(t, func(w *world) {
 		s := w.asked()

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	usedFor  = 7 * 24 * time.Hour // how long a channel counts as used after its last message
-	usedStep = time.Hour          // how exactly that is known: each step is a write
+	usedFor  = 7 * 24 * time.Hour // a channel counts as used for this long after its last message
+	usedStep = time.Hour          // resolution of the stored times, because each change is a write
 	mostUsed = 2000
 )
 
-// used remembers in which channels people write. It is stored, so its JSON is a format.
+// used records the channels in use. It is stored, so its JSON is a format.
 type used struct {
 	mu    sync.Mutex
 	all   map[string]use
@@ -22,13 +22,13 @@ type used struct {
 }
 
 type use struct {
-	Guild string `json:"g,omitempty"` // empty in private
+	Guild string `json:"g,omitempty"` // empty in direct messages
 	At    int64  `json:"t"`           // Unix seconds
 }
 
 func newUsed() *used { return &used{all: map[string]use{}} }
 
-// note remembers that a message came.
+// note records a message in a channel.
 func (u *used) note(channel, guild string, now time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -42,7 +42,7 @@ func (u *used) note(channel, guild string, now time.Time) {
 	}
 }
 
-// recent returns the channels in use with their servers, the latest first.
+// recent returns the channels in use with their servers, latest first.
 func (u *used) recent(now time.Time) (channels []string, guilds map[string]string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -58,7 +58,7 @@ func (u *used) sorted() []string {
 	return slices.SortedFunc(maps.Keys(u.all), func(a, b string) int { return int(u.all[b].At - u.all[a].At) })
 }
 
-// trim forgets what is old, or too much.
+// trim removes old and excess entries.
 func (u *used) trim(now time.Time) {
 	least := now.Add(-usedFor).Unix()
 	maps.DeleteFunc(u.all, func(_ string, use use) bool { return use.At < least })
@@ -69,7 +69,7 @@ func (u *used) trim(now time.Time) {
 	}
 }
 
-// save stores what has changed; on an error it is to be stored the next time.
+// save stores the changes; after an error the next call stores them.
 func (u *used) save(now time.Time, store func(string) error) error {
 	u.mu.Lock()
 	if !u.dirty {

@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	disorder  = 10 * time.Second // messages of different channels are told of in any order
+	disorder  = 10 * time.Second // messages of different channels arrive in any order
 	clockSkew = time.Minute      // between Discord's clock and ours
 )
 
-// session is what a resume needs: a login, and how far its events have been received or accepted. It is stored, so its
-// JSON is a format.
+// session holds what a resume requires: the login, and how far its events have been received or accepted. It is stored,
+// so its JSON is a format.
 type session struct {
 	ID      string    `json:"id"`
 	Seq     int64     `json:"seq"`
 	URL     string    `json:"url"`     // where to resume
-	Intents int       `json:"intents"` // that it was begun with
+	Intents int       `json:"intents"` // those of the login
 	At      time.Time `json:"at"`      // when event Seq was received
-	Last    uint64    `json:"last"`    // the id of the latest message until then, in Discord's time; 0 if there was none
+	Last    uint64    `json:"last"`    // the latest message id so far; 0 if there was none
 }
 
-// since is the first message id that s may not have told of.
+// since returns the first message id that s may not have delivered.
 func (s session) since() uint64 {
 	switch {
 	case s.Last > 0:
@@ -33,20 +33,20 @@ func (s session) since() uint64 {
 	return idAt(s.At.Add(-clockSkew))
 }
 
-// watermark tracks which events are safe. Events are accepted out of order, channel by channel, so the stored sequence is
-// that of the last event before the first one that isn't safe. It continues across sessions: events of a new one don't
-// count while an old one's are open.
+// watermark tracks which events are stored. Events are accepted out of order, channel by channel, so the stored
+// sequence number is that of the last event before the first pending one. It continues across sessions: events of a new
+// session don't count while an old one's are pending.
 type watermark struct {
 	mu   sync.Mutex
 	open []*ticket // in the order of arrival; the first is never done
 	safe session
-	// changed holds a token if safe has moved since it was taken.
+	// changed holds a token if safe has advanced since the last receive.
 	changed chan struct{}
 }
 
-// ticket is one event's part in a watermark.
+// ticket is one event's entry in a watermark.
 type ticket struct {
-	of      session // what is safe once this event and all before it are
+	of      session // the state to store once this event and all earlier ones are done
 	holders int
 }
 
@@ -54,7 +54,7 @@ func newWatermark(safe session) *watermark {
 	return &watermark{safe: safe, changed: make(chan struct{}, 1)}
 }
 
-// begin takes note of an event, which the caller holds.
+// begin registers an event with one hold by the caller.
 func (w *watermark) begin(of session) *ticket {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *watermark) begin(of session) *ticket {
 	return t
 }
 
-// hold keeps t open for one more holder. A nil t is no event's.
+// hold adds a holder to t. A nil t belongs to no event.
 func (w *watermark) hold(t *ticket) {
 	if t == nil {
 		return
@@ -76,7 +76,7 @@ func (w *watermark) hold(t *ticket) {
 	t.holders++
 }
 
-// release ends one hold. What is never released is never safe.
+// release removes one holder. An event that is never released never counts as stored.
 func (w *watermark) release(t *ticket) {
 	if t == nil {
 		return
@@ -101,7 +101,7 @@ func (w *watermark) release(t *ticket) {
 	}
 }
 
-// reached returns what can be stored.
+// reached returns the state to store.
 func (w *watermark) reached() session {
 	w.mu.Lock()
 	defer w.mu.Unlock()

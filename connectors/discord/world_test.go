@@ -20,7 +20,7 @@ import (
 	"parley/sim"
 )
 
-const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.a-secret.that-nobody-may-read"
+const token = "MTIzNDU2Nzg5MDEyMzQ1Njc4.a-secret.that-must-stay-hidden"
 
 // world is a Discord, a bot there, and what the gateway was told.
 type world struct {

@@ -10,7 +10,7 @@ import (
 // answerWithin is how long a press may wait for its first answer (DR-22).
 const answerWithin = 3 * time.Second
 
-// press is a button that someone pressed.
+// press is a pressed button.
 type press struct {
 	id, token string
 	at        time.Time

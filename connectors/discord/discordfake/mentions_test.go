@@ -16,7 +16,7 @@ func TestPings(t *testing.T) {
 		want         []string
 	}{
 		"defaults":            {"", "", []string{"user ann", "user bob", "role", "everyone"}},
-		"nobody":              {`,"allowed_mentions":{"parse":[]}`, `,"allowed_mentions":{"parse":[]}`, nil},
+		"no one":              {`,"allowed_mentions":{"parse":[]}`, `,"allowed_mentions":{"parse":[]}`, nil},
 		"forgotten on edit":   {`,"allowed_mentions":{"parse":[]}`, "", []string{"edit user ann", "edit user bob", "edit role", "edit everyone"}},
 		"one user":            {`,"allowed_mentions":{"users":["ANN"]}`, `,"allowed_mentions":{"parse":[]}`, []string{"user ann"}},
 		"kinds":               {`,"allowed_mentions":{"parse":["roles","everyone"]}`, `,"allowed_mentions":{"parse":[]}`, []string{"role", "everyone"}},

@@ -39,7 +39,7 @@ type Rejection struct {
 	Reason  string
 }
 
-// TypingMark is one time that someone was shown typing.
+// TypingMark is one typing indicator shown to users.
 type TypingMark struct {
 	At   time.Time
 	User string

@@ -10,7 +10,7 @@ import (
 func TestPings(t *testing.T) {
 	for text, want := range map[string][]string{
 		"hello":           nil,
-		"@eve, @somebody": {"eve", "somebody"},
+		"@eve, @someone": {"eve", "someone"},
 		"ada@eve.example, @\u2060eve, @\u200beve":        nil,
 		"<code>@eve</code> <pre>@eve</pre>":              nil,
 		`<a href="https://a.example">@eve</a>`:           nil,
