@@ -16,20 +16,21 @@ import (
 	"parley/core/chat"
 )
 
-// addressKeyName is where the key of the day is kept. Its form is stored, hence stays.
+// addressKeyName is the key of the stored daily hash key. Its form is stored, so it must not change.
 const addressKeyName = Name + "/address key"
 
-// addressKey turns addresses of visitors into names for their spending limits. The key is replaced with the day that the limits
-// count by, and the old one is deleted: from then on no stored name leads back to an address. Safe for concurrent use.
+// addressKey hashes visitors' addresses for their spending limits. The hash key is replaced at the start of each day of
+// the limits, and the old one is deleted: from then on stored hashes can't be traced to an address. Safe for concurrent
+// use.
 type addressKey struct {
-	memo connectors.StateStore // nil: the key lasts as long as the process
+	memo connectors.StateStore // nil: the key is kept in memory
 	zone *time.Location
 
 	mu   sync.Mutex
 	kept string // "day key"
 }
 
-// name returns what stands for the visitor's address today (SE-10).
+// name returns today's hash of the visitor's address, so that stored limits hold no personal data.
 func (k *addressKey) name(ctx context.Context, address string) (chat.EntityID, error) {
 	key, err := k.today(ctx)
 	if err != nil {
@@ -40,7 +41,7 @@ func (k *addressKey) name(ctx context.Context, address string) (chat.EntityID, e
 	return chat.EntityID(Name + "/address/" + hex.EncodeToString(h.Sum(nil)[:8])), nil
 }
 
-// today returns the key of the day, and makes it if there is none.
+// today returns the day's key, creating it if needed.
 func (k *addressKey) today(ctx context.Context) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -64,8 +65,8 @@ func (k *addressKey) today(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(k.kept, day), nil
 }
 
-// payer returns who pays for what r asks for: an address, with all its conversations (SE-10). It answers the request itself if
-// that can't be found out.
+// payer returns the entity that pays for r: an address with all its conversations, because a new conversation costs
+// nothing. It answers the request itself on failure.
 func (w *Web) payer(rw http.ResponseWriter, r *http.Request) (chat.EntityID, bool) {
 	id, err := w.addresses.name(r.Context(), w.guard.client(r).String())
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxBody   = 21 << 20     // bytes: four images, and a text
-	maxChoice = 4 << 10      // bytes of a body that names a choice
-	maxDepth  = 16           // objects and arrays inside each other
-	maxValues = 1000         // members and elements of one body
-	maxToken  = 5<<20 + 4096 // bytes of one string, number or gap as it is written: an image, with some escapes
+	maxBody   = 21 << 20     // bytes: four images and a text
+	maxChoice = 4 << 10      // bytes of a choice's body
+	maxDepth  = 16           // nested objects and arrays
+	maxValues = 1000         // members and elements per body
+	maxToken  = 5<<20 + 4096 // bytes of one encoded string, number or gap: an image, with some escapes
 )
 
 // Reasons to refuse a body before all of it is decoded.
@@ -23,14 +23,14 @@ var (
 	errForm    = errors.New("the JSON has an unexpected structure")
 )
 
-// jsonBounds passes a JSON text on and fails as soon as the text goes beyond a limit. A decoder behind it never holds more
-// than the limits allow. It finds only the limits' edges: whether the text is JSON is for the decoder to say.
+// jsonBounds passes a JSON text through and fails as soon as the text exceeds a limit, so that a decoder behind it
+// never holds more. It does not validate the JSON; the decoder does.
 type jsonBounds struct {
 	r      io.Reader
 	err    error
 	depth  int
 	values int
-	token  int // bytes since the last mark of structure
+	token  int // bytes since the last structural character
 	quoted bool
 	escape bool
 }
@@ -70,7 +70,7 @@ func (b *jsonBounds) check(c byte) error {
 	case c == ':':
 		b.token = 0
 	default:
-		b.token++ // white space too: the decoder keeps what it looks past
+		b.token++ // including white space, because the decoder buffers it
 	}
 	switch {
 	case b.depth > maxDepth || b.values > maxValues:
@@ -81,8 +81,8 @@ func (b *jsonBounds) check(c byte) error {
 	return nil
 }
 
-// readBody reads the one JSON object that the body of a request is. field reads the value of each member from dec, or
-// skips it. most is how many bytes the body may have.
+// readBody reads a request body that is one JSON object. field reads each member's value from dec, or skips it. most is
+// the maximum size in bytes.
 func readBody(rw http.ResponseWriter, r *http.Request, most int64, field func(dec *json.Decoder, key string) error) error {
 	dec := json.NewDecoder(&jsonBounds{r: http.MaxBytesReader(rw, r.Body, most)})
 	if err := readObject(dec, field); err != nil {
@@ -97,7 +97,7 @@ func readBody(rw http.ResponseWriter, r *http.Request, most int64, field func(de
 	return fmt.Errorf("read past a JSON body: %w", errForm)
 }
 
-// readObject reads the members of the object that dec comes to.
+// readObject reads the members of the next object in dec.
 func readObject(dec *json.Decoder, field func(dec *json.Decoder, key string) error) error {
 	if err := readDelim(dec, '{'); err != nil {
 		return err
@@ -107,14 +107,14 @@ func readObject(dec *json.Decoder, field func(dec *json.Decoder, key string) err
 		if err != nil {
 			return err
 		}
-		if err := field(dec, key.(string)); err != nil { // the decoder gives nothing else for the name of a member
+		if err := field(dec, key.(string)); err != nil { // the decoder returns only strings as member names
 			return err
 		}
 	}
 	return readDelim(dec, '}')
 }
 
-// readArray calls element for each element of the array that dec comes to; null is an array without elements.
+// readArray calls element for each element of the next array in dec; null counts as an empty array.
 func readArray(dec *json.Decoder, element func(dec *json.Decoder) error) error {
 	switch t, err := dec.Token(); {
 	case err != nil:
@@ -140,7 +140,7 @@ func readDelim(dec *json.Decoder, want json.Delim) error {
 	return err
 }
 
-// skipValue reads past the value that dec comes to, and keeps nothing of it.
+// skipValue discards the next value in dec.
 func skipValue(dec *json.Decoder) error {
 	for depth := 0; ; {
 		t, err := dec.Token()

@@ -264,7 +264,7 @@ func (r *reply) finishLocked(o answer.Outcome, mark string) {
 	r.End(o)
 }
 
-// restarted loses what is written of the answer to a question: it begins anew.
+// restarted loses what is written of the answer to a question: it begins again.
 func (b *backend) restarted(r *reply) *reply {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -280,7 +280,7 @@ func (b *backend) choice(t *testing.T) chat.Choice {
 	case c := <-b.chosen:
 		return c
 	case <-time.After(patience):
-		t.Fatal("nobody chose anything")
+		t.Fatal("no option was chosen")
 		return chat.Choice{}
 	}
 }
@@ -367,7 +367,7 @@ func (g *gateway) next(t *testing.T) *reply {
 	case r := <-g.asked:
 		return r
 	case <-time.After(patience):
-		t.Fatal("nobody asked anything")
+		t.Fatal("no question was sent")
 		return nil
 	}
 }

@@ -71,7 +71,7 @@ func playCalls(t *testing.T, g *gateway, p *tab) {
 	p.eval(`all('.tool')[1].open = true`)
 	r.callback("2", "🎵 **Dunes**, at last") // above a call
 	p.ordered(above + "|🎵 Dunes, at last¶Below.|[LOOK]")
-	p.is(`all('.tool')[1].open`, "true") // nobody closes what somebody reads
+	p.is(`all('.tool')[1].open`, "true") // stays open while it is being read
 	stays()
 	p.do(chromedp.Reload()) // who joins late
 	p.wait(`all('.said').length === 1`)

@@ -174,7 +174,7 @@ func playNewChat(t *testing.T, g *gateway, p *tab) {
 	p.shows(".answer .text", "Yes.")
 	p.click(`[aria-label="New chat"]`)
 	p.wait(`!all('.empty')[0].hidden && all('.message').length === 0`)
-	<-r.Ended() // nobody reads on
+	<-r.Ended() // the reader has left
 	p.send("two")
 	if again := g.next(t); again.question.Room == r.question.Room {
 		t.Error("the new chat is the old conversation")

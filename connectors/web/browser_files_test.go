@@ -91,7 +91,7 @@ func playFiles(t *testing.T, g *gateway, p *tab) {
 	r.tool("1", answer.Tool{Name: "MAKE", Stage: answer.StageEnd, Success: true}, onePixel(), report, evil, drawing, hebrew, nameless, song)
 	r.Apply(answer.Change{Kind: answer.Text, Step: 1, Text: "There you are."})
 	p.shows(".answer .text", "There you are.")
-	p.is(`window.player === all('audio')[0]`, "true") // whoever listens hears on
+	p.is(`window.player === all('audio')[0]`, "true") // playback continues
 	r.finish(completed, "")
 	p.wait(`all('.answer [aria-label="Copy the answer"]').length === 1`)
 	look := func(name string) {

@@ -214,7 +214,7 @@ func (p *tab) click(selector string) {
 	p.eval(fmt.Sprintf(`all(%q)[0].click()`, selector))
 }
 
-// shot keeps a picture for whoever wants to see the page.
+// shot saves a screenshot for manual review.
 func (p *tab) shot(name string) {
 	dir := os.Getenv("PARLEY_ARTIFACTS")
 	if dir == "" {

@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// choose takes what the page's reader chose, and streams what comes of it.
+// choose handles a reader's choice and streams the result.
 func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.attempts) {
@@ -37,7 +37,7 @@ func (w *Web) choose(rw http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// choice is what a page sends when somebody presses an option.
+// choice is the body of a request that presses an option.
 type choice struct {
 	id     string
 	option int
@@ -59,7 +59,7 @@ func (w *Web) readChoice(rw http.ResponseWriter, r *http.Request) (c choice, no 
 		return c, no
 	}
 	defer w.receive(rw, r)()
-	c.option = -1 // until it is read
+	c.option = -1 // none read yet
 	if err := readBody(rw, r, maxChoice, c.field); err != nil {
 		return c, refuse(err, form)
 	}
@@ -80,7 +80,7 @@ func (c *choice) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// recent is what a reload shows: what was said, and commands with their answers, in the order of time.
+// recent returns what a reload shows: messages, and commands with their answers, in chronological order.
 func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, error) {
 	said, err := w.opts.Store.Recent(ctx, room, chat.Said, 0, shown)
 	if err != nil {
@@ -95,7 +95,7 @@ func (w *Web) recent(ctx context.Context, room chat.RoomID) ([]chat.Memory, erro
 	return all[max(0, len(all)-shown):], nil
 }
 
-// offers are what is asked in room, by the message that asks.
+// offers returns the open questions of a room, by the message that asks.
 func (w *Web) offers(ctx context.Context, room chat.RoomID) (map[chat.MemoryID]*answer.Choices, error) {
 	open, err := w.opts.Store.OpenQuestions(ctx, room)
 	if err != nil {

@@ -23,19 +23,20 @@ import (
 const (
 	// shown is how many messages a reload shows.
 	shown = 200
-	// maxReply is how many bytes of them, unless one alone is larger.
+	// maxReply is the maximum size of such a reply in bytes, unless a single message is larger.
 	maxReply = 4 << 20
-	// maxBuilding is how many conversations are read at once, and maxReplies how many bytes of them are held for their readers.
+	// maxBuilding is how many conversations are read concurrently, and maxReplies how many bytes of them are held for
+	// their readers.
 	maxBuilding = 8
 	maxReplies  = 128 << 20
-	// turnWait is how long a reader waits for others to finish.
+	// turnWait is how long a reader waits for capacity.
 	turnWait = 10 * time.Second
 )
 
-// errCrowded reports that others have used all there is for too long.
+// errCrowded means that no capacity became available in time.
 var errCrowded = errors.New("too many others are reading")
 
-// roomOf is the room of a conversation. Whoever knows the id may read and write there: it has 128 random bits.
+// roomOf returns the room of a conversation. Its id is the permission to read and write there: it has 128 random bits.
 func roomOf(id string) chat.RoomID { return chat.RoomID(Name + "/" + id) }
 
 func newID() string {
@@ -62,7 +63,7 @@ func (w *Web) open(rw http.ResponseWriter, r *http.Request) {
 	}})
 }
 
-// room finds the conversation that the request names, or answers the request.
+// room returns the conversation that the request names, or answers the request.
 func (w *Web) room(rw http.ResponseWriter, r *http.Request) (chat.Room, bool) {
 	room, err := w.opts.Store.Room(r.Context(), roomOf(r.PathValue("id")))
 	switch {
@@ -74,7 +75,7 @@ func (w *Web) room(rw http.ResponseWriter, r *http.Request) (chat.Room, bool) {
 	return room, err == nil
 }
 
-// message is one line of a conversation as a reload shows it.
+// message is a message as a reload shows it.
 type message struct {
 	ID              string          `json:"id"`
 	Role            string          `json:"role"`
@@ -82,16 +83,16 @@ type message struct {
 	Timestamp       int64           `json:"timestamp"` // milliseconds since 1970
 	ClientMessageID string          `json:"clientMessageId,omitempty"`
 	ReplyTo         string          `json:"replyToMessageId,omitempty"`
-	Files           []attached      `json:"files,omitempty"` // what came with it
+	Files           []attached      `json:"files,omitempty"` // the attachments
 	History         []string        `json:"actionCallbackHistory,omitempty"`
 	Tools           []frame         `json:"tools,omitempty"`
 	Interrupted     bool            `json:"interrupted,omitempty"`
 	FailureKind     llm.FailureKind `json:"failureKind,omitempty"`
-	Choices         *answer.Choices `json:"choices,omitempty"` // what people may still choose from
+	Choices         *answer.Choices `json:"choices,omitempty"` // the options that are still open
 }
 
-// history replies with what was said, oldest first. A reply is built while few others are, and held while its reader takes it:
-// both are bounded.
+// history replies with the conversation, oldest message first. Both the number of replies being built and the bytes
+// held for slow readers are bounded.
 func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -105,7 +106,7 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 		return
 	}
 	lines, size, err := w.lines(r.Context(), room.ID)
-	held := min(size, w.replies.each) // a message that is larger is alone
+	held := min(size, w.replies.each) // a message over the limit is sent alone
 	if err == nil {
 		err = w.replies.wait(soon, who, held)
 	}
@@ -118,8 +119,8 @@ func (w *Web) history(rw http.ResponseWriter, r *http.Request) {
 	writeLines(rw, lines)
 }
 
-// lines are the newest messages of a conversation as JSON, newest first: as many as a reload shows, and as fit into a reply.
-// size is their length.
+// lines returns the newest messages of a conversation as JSON, newest first: as many as a reload shows and a reply can
+// hold. size is their length.
 func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size int64, err error) {
 	recent, err := w.recent(ctx, room)
 	if err != nil {
@@ -142,7 +143,7 @@ func (w *Web) lines(ctx context.Context, room chat.RoomID) (lines [][]byte, size
 	return lines, size, nil
 }
 
-// line is m as a reload shows it; offer is what can still be chosen there.
+// line returns m as a reload shows it; offer holds the options that are still open.
 func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) message {
 	line := message{
 		ID: string(m.ID), Role: "assistant", Text: m.Text, Timestamp: m.At.UnixMilli(), ReplyTo: string(m.InReplyTo),
@@ -150,20 +151,20 @@ func (w *Web) line(room chat.RoomID, m chat.Memory, offer *answer.Choices) messa
 	}
 	if m.Author != chat.EntityID(w.opts.Agent.ID) {
 		line.Role, line.Files = "user", attachedTo(m)
-		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // others are choices that were pressed
+		if key, ok := strings.CutPrefix(string(m.ID), string(room)+"/"); ok { // the others are pressed options
 			line.ClientMessageID = key
 		}
 	}
 	return line
 }
 
-// writeLines replies with lines in the order of time.
+// writeLines replies with lines in chronological order.
 func writeLines(rw http.ResponseWriter, lines [][]byte) {
 	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 	between := `{"messages":[`
 	for _, line := range slices.Backward(lines) {
 		if _, err := io.WriteString(rw, between); err != nil {
-			return // the reader has gone: no one is left to tell
+			return // the reader has disconnected
 		}
 		if _, err := rw.Write(line); err != nil {
 			return
@@ -188,7 +189,7 @@ func (w *Web) stop(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusOK, map[string]any{"ok": true})
 }
 
-// clear forgets what was said. The conversation itself stays: whoever has it open may go on.
+// clear deletes the messages. The conversation itself stays, so an open page can continue.
 func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -202,7 +203,7 @@ func (w *Web) clear(rw http.ResponseWriter, r *http.Request) {
 	reply(rw, http.StatusOK, map[string]any{"ok": true, "deletedCount": acc.Deleted})
 }
 
-// allow charges the request to its address, or answers it.
+// allow charges the request to its address, or answers it with 429.
 func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	wait := l.take(w.guard.client(r))
 	if wait == 0 {
@@ -213,7 +214,7 @@ func (w *Web) allow(rw http.ResponseWriter, r *http.Request, l *limiter) bool {
 	return false
 }
 
-// broken answers a request that failed for a reason of ours: the log gets it, people a sentence.
+// broken answers a request after an internal error: it logs the error and replies with a sentence.
 func (w *Web) broken(rw http.ResponseWriter, what string, err error) {
 	if errors.Is(err, chat.ErrShutdown) {
 		retryLater(rw, time.Second)
@@ -236,7 +237,7 @@ func retryLater(rw http.ResponseWriter, wait time.Duration) {
 func reply(rw http.ResponseWriter, status int, body any) {
 	rw.Header().Set("Content-Type", "application/json; charset=utf-8")
 	rw.WriteHeader(status)
-	_ = json.NewEncoder(rw).Encode(body) // the reader has gone: nobody to tell
+	_ = json.NewEncoder(rw).Encode(body) // the reader has disconnected
 }
 
 func fail(rw http.ResponseWriter, status int, sentence string) {

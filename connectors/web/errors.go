@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	maxSkipped  = 64 << 20         // bytes of a refused body that are read for the sender's sake
-	skipTimeout = 10 * time.Second // and how long
+	maxSkipped  = 64 << 20         // bytes of a refused body that are discarded
+	skipTimeout = 10 * time.Second // time limit for that
 )
 
-// refuseBody replies to a request whose body is not read to its end. Most clients send all of a body before they read a reply,
-// and would see a broken connection instead: so the rest is read, within limits, and kept nowhere.
+// refuseBody replies to a request without processing its body. Most clients send the whole body before they read the
+// reply, and would see a broken connection instead. So the rest is read and discarded, within limits.
 func refuseBody(rw http.ResponseWriter, body io.Reader, no *refusal) {
 	ctl := http.NewResponseController(rw)
-	_ = ctl.EnableFullDuplex() // where that can't be, the reply alone has to do
+	_ = ctl.EnableFullDuplex() // if unsupported, only the reply is sent
 	rw.Header().Set("Connection", "close")
 	no.reply(rw)
 	if no.status == http.StatusRequestTimeout {
-		return // the connection does not outlive a read that took too long
+		return // the connection is closed after a read timeout
 	}
 	if ctl.Flush() != nil || ctl.SetReadDeadline(time.Now().Add(skipTimeout)) != nil {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, body, maxSkipped) // the reply is out already
+	_, _ = io.CopyN(io.Discard, body, maxSkipped) // the reply has already been sent
 }
 
-// checkJSON refuses a body that is announced as too large, or as something else than JSON.
+// checkJSON refuses a body whose headers announce that it is too large or not JSON.
 func checkJSON(r *http.Request, most int64) *refusal {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -41,7 +41,7 @@ func checkJSON(r *http.Request, most int64) *refusal {
 	return nil
 }
 
-// elsewhere answers what no route takes: another method than those of the address, or no address at all.
+// elsewhere answers requests without a route: a wrong method or an unknown path.
 func elsewhere(api *http.ServeMux) http.HandlerFunc {
 	return func(rw http.ResponseWriter, r *http.Request) {
 		var allowed []string
@@ -61,7 +61,7 @@ func elsewhere(api *http.ServeMux) http.HandlerFunc {
 	}
 }
 
-// jsonErrors turns replies of the library that are errors into those of the API.
+// jsonErrors converts the router's error replies to those of the API.
 func jsonErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&errorWriter{ResponseWriter: rw}, r)
@@ -97,5 +97,5 @@ func (e *errorWriter) Write(p []byte) (int, error) {
 	return e.ResponseWriter.Write(p)
 }
 
-// Unwrap lets an http.ResponseController find the connection.
+// Unwrap returns the writer for an http.ResponseController.
 func (e *errorWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }

@@ -13,11 +13,12 @@ import (
 type frame struct {
 	Type string `json:"type"` // status, token, tool, done
 
-	Text     *string `json:"text,omitempty"`     // token: what is added
-	FullText *string `json:"fullText,omitempty"` // token: all there is, in place of what was; done: the whole answer
+	Text     *string `json:"text,omitempty"`     // token: the added text
+	FullText *string `json:"fullText,omitempty"` // token: the whole text, replacing the previous text; done: the whole answer
 
-	// status: thinking, running_action, streaming; update, with what is important as its text; choices, with what people may
-	// choose from now, or without if that is over; done without an answer: chosen, if it was a choice that an answer waited for
+	// status: thinking, running_action, streaming; update, with an important notice as its text; choices, with the
+	// current options, or without when they are gone. done without an answer: chosen, if the message was a choice that
+	// an answer waited for
 	Kind       string `json:"kind,omitempty"`
 	ActionName string `json:"actionName,omitempty"`
 
@@ -25,15 +26,15 @@ type frame struct {
 	CallID          string       `json:"callId,omitempty"`
 	ToolName        string       `json:"toolName,omitempty"`
 	Stage           answer.Stage `json:"stage,omitempty"`
-	At              int          `json:"at,omitempty"` // bytes of the whole text that stand above it
+	At              int          `json:"at,omitempty"` // bytes of text above the call
 	Args            string       `json:"args,omitempty"`
 	ParametersChunk string       `json:"parametersChunk,omitempty"`
 	CompactParams   string       `json:"compactParams,omitempty"`
 	Result          string       `json:"result,omitempty"`
 	ShortResult     string       `json:"shortResult,omitempty"`
 	Error           string       `json:"error,omitempty"`
-	Images          []string     `json:"images,omitzero"` // data: URLs; of done, on a reload and of an answer that has ended, addresses below the gateway's
-	Files           []shownFile  `json:"files,omitzero"`  // that are no pictures
+	Images          []string     `json:"images,omitzero"` // data: URLs; in done, on a reload and in completed answers, paths at the gateway
+	Files           []shownFile  `json:"files,omitzero"`  // other than images
 
 	MessageID   string          `json:"messageId,omitempty"` // done
 	AgentName   string          `json:"agentName,omitempty"`
@@ -41,32 +42,33 @@ type frame struct {
 	Interrupted bool            `json:"interrupted,omitempty"`
 	NoResponse  string          `json:"noResponseReason,omitempty"` // ignored, superseded, stopped
 	History     []string        `json:"actionCallbackHistory,omitempty"`
-	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: what people may choose from
+	Choices     *answer.Choices `json:"choices,omitempty"` // status, done: the current options
 }
 
-// firstSnapshot is how many bytes go out as additions before the whole is sent again; then it is as many as the whole
-// had. So the cost of a long answer grows with its length, and a reader who missed something is soon right again.
+// firstSnapshot is how many bytes are sent as additions before the whole text is sent again; each later interval is as
+// long as the whole text was. The cost stays proportional to the length of the answer, and a reader who missed
+// something is soon correct again.
 const firstSnapshot = 2048
 
-// encoder turns what changes in an answer into frames. It holds what the reader has seen, and no text of its own.
+// encoder converts an answer's changes to frames. It records what the reader has received, but keeps no text.
 type encoder struct {
 	agent  string
 	room   chat.RoomID
-	run    chat.RunID // whose answer is encoded
-	legacy bool       // every frame of text holds the whole
-	chosen bool       // the message was taken as a choice
+	run    chat.RunID // the encoded answer's run
+	legacy bool       // every text frame holds the whole text
+	chosen bool       // the message was handled as a choice
 
 	seen    answer.View
-	whole   int  // length at the last snapshot
+	whole   int  // length of the last snapshot
 	since   int  // bytes added since then
-	joining bool // the reader may have text that the encoder knows nothing of: give it the whole first
+	joining bool // the reader's text is unknown: send the whole text first
 	status  frame
-	calls   []frame        // that the reader has seen begin, and not end
-	places  map[string]int // of the calls that the reader knows
-	asked   bool           // the reader has something to choose from
+	calls   []frame        // started and not yet ended at the reader
+	places  map[string]int // of the calls that the reader has received
+	asked   bool           // the reader shows options
 }
 
-// thinking is the first frame.
+// thinking returns the first frame.
 func (e *encoder) thinking() []frame { return e.say(frame{Type: "status", Kind: "thinking"}) }
 
 // nothing ends the stream of a message that no run answers.
@@ -75,8 +77,8 @@ func (e *encoder) nothing(why string) []frame {
 	return []frame{{Type: "done", FullText: &empty, AgentName: e.agent, NoResponse: why}}
 }
 
-// restart prepares for another answer of the same run. It ends the calls of the one before, above all text: who adopts a
-// run makes calls of its own, or none.
+// restart prepares for another answer of the same run. It ends the calls of the previous one, above all text, because
+// the process that takes over a run makes its own calls, or none.
 func (e *encoder) restart() (out []frame) {
 	for _, f := range e.calls {
 		cut := frame{Type: "tool", Phase: "error", CallID: f.CallID, ToolName: f.ToolName, Stage: answer.StageEnd, Error: "Interrupted by a restart."}
@@ -92,8 +94,8 @@ func (e *encoder) restart() (out []frame) {
 	return out
 }
 
-// encode gives the frames that bring the reader from what it has seen to view. changes are those between the two: all
-// their text comes where the last of it stands among the calls.
+// encode returns the frames that bring the reader up to date with view. changes are those in between: their text is
+// sent at the position of the last one among the calls.
 func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) (out []frame) {
 	e.run = run
 	added, replaced := diff(e.seen, view)
@@ -132,7 +134,7 @@ func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.Vi
 	return out
 }
 
-// places says for each call of v how many bytes of the text stand above it.
+// places returns how many bytes of text stand above each call of v.
 func places(v answer.View) (all map[string]int) {
 	for above, s := range v.Placed() {
 		if s.Call != "" && s.Tool.Stage != "" {
@@ -145,7 +147,7 @@ func places(v answer.View) (all map[string]int) {
 	return all
 }
 
-// moved tells where calls stand now that have another length of text above them, unless told says it.
+// moved returns frames for calls whose amount of text above has changed, except those in told.
 func (e *encoder) moved(were map[string]int, told []frame) (out []frame) {
 	for _, s := range e.seen.Segments {
 		was, known := were[s.Call]
@@ -176,7 +178,7 @@ func (e *encoder) token(view answer.View, added string, whole bool) frame {
 	return f
 }
 
-// say gives a status unless the reader has it.
+// say returns a status frame unless the reader already has that status.
 func (e *encoder) say(f frame) []frame {
 	if f.Kind == e.status.Kind && f.ActionName == e.status.ActionName {
 		return nil
@@ -202,7 +204,7 @@ func (e *encoder) tool(c answer.Change) (out []frame) {
 	return append(out, f)
 }
 
-// toolFrame is one step of a call.
+// toolFrame returns the frame of a call's current state.
 func toolFrame(id string, t answer.Tool) frame {
 	f := frame{Type: "tool", Phase: "call", CallID: id, ToolName: t.Name, Stage: t.Stage, Args: t.Parameters,
 		ParametersChunk: t.ParametersChunk, CompactParams: t.CompactParams, Result: t.Result, ShortResult: t.ShortResult,
@@ -228,7 +230,7 @@ func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	} else {
 		said := chat.Run{ID: run}.Said()
 		f.MessageID, f.History, f.Choices = string(said), v.History, o.Offer
-		if len(v.Files()) > 0 { // most answers have none
+		if len(v.Files()) > 0 { // most answers have no files
 			for _, c := range v.Calls() {
 				f.show(e.room, said, c)
 			}
@@ -238,8 +240,8 @@ func (e *encoder) done(run chat.RunID, v answer.View) frame {
 	return f
 }
 
-// diff says what was added at the end of the text between two views of one answer, or that something above the end
-// changed, so that only the whole will do. It looks at each segment once, and copies only what was added.
+// diff returns the text added at the end between two views of one answer, or reports that something earlier changed, so
+// that the whole text must be sent. It visits each segment once, and copies only the added text.
 func diff(old, now answer.View) (added string, replaced bool) {
 	i := 0
 	for i < len(old.Segments) && i < len(now.Segments) && same(old.Segments[i], now.Segments[i]) {
@@ -254,7 +256,7 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	}
 	var b strings.Builder
 	if i < len(old.Segments) && old.Segments[i].Text != "" {
-		if !strings.HasPrefix(now.Segments[i].Text, old.Segments[i].Text) { // a call says something else
+		if !strings.HasPrefix(now.Segments[i].Text, old.Segments[i].Text) { // a call's text has changed
 			return "", true
 		}
 		b.WriteString(now.Segments[i].Text[len(old.Segments[i].Text):])
@@ -263,7 +265,7 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	}
 	for j := i; j < len(old.Segments); j++ {
 		if old.Segments[j].Text != "" {
-			return "", true // something below the change was in sight
+			return "", true // visible content below the change
 		}
 	}
 	for _, s := range now.Segments[i:] {
@@ -279,12 +281,13 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	return b.String(), false
 }
 
-// showed says that files of a call were in sight.
+// showed reports whether files of a call were visible.
 func showed(v answer.View, call string) bool {
 	return slices.ContainsFunc(v.Segments, func(s answer.Segment) bool { return s.Call == call && len(s.Files) > 0 })
 }
 
-// same compares segments at one place of two views. The text of a step only grows, so its length tells.
+// same compares the segments at one position of two views. Text of a model step only grows, so comparing lengths
+// suffices.
 func same(a, b answer.Segment) bool {
 	if a.Call != "" {
 		return a.Text == b.Text

@@ -89,7 +89,7 @@ func TestFramesOfWhatIsShownForAJoiner(t *testing.T) {
 	s.offer(&answer.Choices{ID: "q", Options: []string{"Yes", "No"}})
 	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked, s.read())
 
-	s.at, s.enc = 0, encoder{joining: true} // later, when somebody has chosen
+	s.at, s.enc = 0, encoder{joining: true} // later, after a choice
 	s.offer(nil)
 	wantFrames(t, started+"\n"+running+"\n"+showing(annex)+"\n"+streaming+"\n"+`{"type":"token","fullText":"Other"}`+"\n"+asked+"\n"+over, s.read())
 }

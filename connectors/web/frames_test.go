@@ -194,7 +194,7 @@ func TestDoneOfAChoice(t *testing.T) {
 	}
 }
 
-// A call's frames stand in order with the text, and a call that nobody will end any more ends.
+// A call's frames are ordered with the text, and an abandoned call ends.
 func TestFramesOfACall(t *testing.T) {
 	var a answer.Answer
 	tool := func(x answer.Tool) {

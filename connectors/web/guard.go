@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// guard keeps other sites and other names out. Origin and Host are checks against browsers that are led astray, not
-// against people: those the limits hold (WB-11, WB-12, SE-10).
+// guard checks Origin and Host. The checks protect browsers against other sites and DNS rebinding, not against people,
+// who are rate limited instead.
 type guard struct {
 	log     *slog.Logger
 	told    *seldom
-	hosts   map[string]bool // that this server answers to: anything else is DNS rebinding
+	hosts   map[string]bool // host names of this server: any other is DNS rebinding
 	origins []string
 	proxies []netip.Prefix
 }
@@ -37,10 +37,10 @@ func newGuard(listen net.Addr, origins []string, proxies []netip.Prefix, log *sl
 	return g
 }
 
-// host refuses requests that were meant for another name.
+// host refuses requests for other host names.
 func (g guard) host(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" // asked for by address, from anywhere
+		probe := r.URL.Path == "/healthz" || r.URL.Path == "/readyz" // probes use an IP address, which may be any
 		if !probe && !g.hosts[strings.ToLower(r.Host)] {
 			g.report("a request for another host name was refused", "host", "https://"+strings.ToLower(r.Host))
 			fail(rw, http.StatusForbidden, "This server does not serve that host name. Add the site to web.origins.")
@@ -53,7 +53,7 @@ func (g guard) host(next http.Handler) http.Handler {
 	})
 }
 
-// api lets the listed sites and the own page in, and programs that are no browser.
+// api allows requests of the listed sites, of the server's own page, and of programs that are not browsers.
 func (g guard) api(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := rw.Header()
@@ -62,11 +62,11 @@ func (g guard) api(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		welcome := g.welcome(r, origin)
 		if slices.Contains(g.origins, origin) || !welcome && origin != "" {
-			h.Set("Access-Control-Allow-Origin", origin) // a site that is refused can read why, and nothing else
+			h.Set("Access-Control-Allow-Origin", origin) // lets a refused site read the reason, and nothing else
 			h.Set("Access-Control-Expose-Headers", "Retry-After")
 		}
 		switch {
-		case r.Method == http.MethodOptions: // also for sites that are refused: else they never learn why
+		case r.Method == http.MethodOptions: // also for refused sites, which otherwise could not read the reason
 			h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 			h.Set("Access-Control-Allow-Headers", "Content-Type")
 			h.Set("Access-Control-Max-Age", "600")
@@ -82,7 +82,7 @@ func (g guard) api(next http.Handler) http.Handler {
 	})
 }
 
-// report tells the owner of the gateway, once in an hour, which line of the configuration would let a site in (WB-16).
+// report logs, at most once an hour per site, the configuration line that would allow a site.
 func (g guard) report(what, kind, site string) {
 	if site == "" || site == "null" || len(site) > maxSite || !g.told.first(site) {
 		return
@@ -90,7 +90,7 @@ func (g guard) report(what, kind, site string) {
 	g.log.Warn(what, kind, site, "to_allow_it", fmt.Sprintf("add %q to web.origins", site))
 }
 
-// maxSite is the longest name of a site that is logged, in bytes.
+// maxSite is the maximum logged length of a site's name, in bytes.
 const maxSite = 300
 
 func (g guard) welcome(r *http.Request, origin string) bool {
@@ -102,7 +102,7 @@ func (g guard) welcome(r *http.Request, origin string) bool {
 	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) || slices.Contains(g.origins, origin)
 }
 
-// page says who may put the chat into a frame, and that it loads nothing but its own files.
+// page sets which sites may embed the chat in a frame, and restricts it to its own files.
 func (g guard) page(next http.Handler) http.Handler {
 	frames := "'none'"
 	if len(g.origins) > 0 {
@@ -112,12 +112,12 @@ func (g guard) page(next http.Handler) http.Handler {
 		"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " + frames
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set("Content-Security-Policy", policy)
-		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // other sites load the script; the API is guarded
+		rw.Header().Set("Cross-Origin-Resource-Policy", "cross-origin") // other sites load the script; the API has its own checks
 		next.ServeHTTP(rw, r)
 	})
 }
 
-// client is the address that limits count: of IPv6 the network, since one visitor has all of it.
+// client returns the address that limits count: for IPv6 the /64 network, because one visitor has all of it.
 func (g guard) client(r *http.Request) netip.Prefix {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -140,7 +140,7 @@ func (g guard) client(r *http.Request) netip.Prefix {
 	return p
 }
 
-// parseHop reads an element of X-Forwarded-For. Some proxies add the port, and some put an IPv6 address into brackets.
+// parseHop parses an element of X-Forwarded-For. Some proxies add the port, and some put an IPv6 address in brackets.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if ap, err := netip.ParseAddrPort(text); err == nil {

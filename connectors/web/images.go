@@ -21,26 +21,26 @@ const (
 	maxImages    = 4
 	maxImage     = 5 << 20  // characters of base64
 	maxImageName = 255      // characters
-	maxShelf     = 64 << 20 // bytes of all pictures that wait
+	maxShelf     = 64 << 20 // bytes of all cached images
 	wordless     = "Please describe the attached image."
 	largeImage   = "Images may be at most 5 MiB (base64)."
 )
 
-// picture is an image as a page sends it.
+// picture is an image in a request.
 type picture struct {
 	Data     string `json:"data"` // base64
 	MimeType string `json:"mimeType"`
 	Name     string `json:"name"`
 }
 
-// image is one that was sent, without its base64.
+// image is a decoded image.
 type image struct {
 	data     []byte
 	mimeType string
 	name     string
 }
 
-// addImage reads the next image of the body. It refuses the first one too many before it is read.
+// addImage reads the next image of the body. It refuses an image over the limit before reading it.
 func (q *question) addImage(dec *json.Decoder) error {
 	if len(q.Images) == maxImages {
 		return &refusal{http.StatusBadRequest, "At most 4 images per message."}
@@ -73,7 +73,7 @@ func (p *picture) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// decode checks a picture and decodes its base64.
+// decode checks an image and decodes its base64.
 func (p picture) decode() (image, *refusal) {
 	switch {
 	case strings.HasPrefix(p.Data, "data:"):
@@ -92,7 +92,7 @@ func (p picture) decode() (image, *refusal) {
 	return image{data, p.MimeType, p.Name}, nil
 }
 
-// shelve keeps the images of a message until they are read.
+// shelve caches the images of a message until they are read.
 func (w *Web) shelve(id chat.MemoryID, images []image) (files []chat.Attachment) {
 	for n, i := range images {
 		ref := fmt.Sprintf("%s/%d", id, n)
@@ -104,8 +104,7 @@ func (w *Web) shelve(id chat.MemoryID, images []image) (files []chat.Attachment)
 
 var _ connectors.Fetcher = (*Web)(nil)
 
-// Fetch implements [connectors.Fetcher]. Pictures are not stored: a new process has none, nor has an old one those that had to
-// make room.
+// Fetch implements [connectors.Fetcher]. Images are only cached: a new process has none, and older ones are evicted.
 func (w *Web) Fetch(_ context.Context, f chat.Attachment, limit int64) (llm.File, error) {
 	data, ok := w.shelf.get(f.Ref)
 	switch {
@@ -117,7 +116,7 @@ func (w *Web) Fetch(_ context.Context, f chat.Attachment, limit int64) (llm.File
 	return llm.File{Name: f.Name, Type: f.Type, Data: data}, nil
 }
 
-// imageCache has a bounded number of bytes; the oldest make room. The zero shelf is empty.
+// imageCache holds a bounded number of bytes and evicts the oldest images. Its zero value is empty.
 type imageCache struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -125,7 +124,7 @@ type imageCache struct {
 	size  int
 }
 
-// put keeps data, unless there is something under its name already.
+// put stores data unless the name is taken.
 func (s *imageCache) put(ref string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// limiter allows each address so many requests in a time, evenly, with a burst of all of them. It keeps nothing of
-// addresses that have their whole budget again.
+// limiter allows each address a number of requests per interval, at a steady rate with a burst of the full number. It
+// stores nothing for addresses with their full budget.
 type limiter struct {
 	n    int
 	per  time.Duration
 	mu   sync.Mutex
-	next map[netip.Prefix]time.Time // when the address will have used nothing
-	swat time.Time                  // when to forget old ones
+	next map[netip.Prefix]time.Time // when the address's budget is full again
+	swat time.Time                  // the next removal of old entries
 }
 
 func newLimiter(n int, per time.Duration) *limiter {
 	return &limiter{n: n, per: per, next: map[netip.Prefix]time.Time{}}
 }
 
-// take says how long to wait; 0 is a yes.
+// take returns how long to wait; 0 means that the request is allowed.
 func (l *limiter) take(who netip.Prefix) time.Duration {
 	if l.n == 0 {
 		return 0

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// LocalPath is where requests of this machine's own programs go, such as `gateway pair`.
+// LocalPath is the path of requests from programs on the same machine, such as `gateway pair`.
 const LocalPath = "/local/"
 
-// local lets in programs of this machine that know the token. To everybody else there is nothing here.
+// local serves programs on the same machine that have the token. For all other requests the path does not exist.
 func (w *Web) local() http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -25,7 +25,7 @@ func (w *Web) local() http.Handler {
 	})
 }
 
-// here says that r comes from this machine, and that nothing says it was sent on for somebody else.
+// here reports whether r comes from this machine and was not forwarded by a proxy.
 func here(r *http.Request) bool {
 	for name := range r.Header {
 		if strings.HasPrefix(name, "X-Forwarded") || name == "Forwarded" || name == "Via" || name == "X-Real-Ip" || r.Header.Get("Origin") != "" {

@@ -8,27 +8,27 @@ import (
 	"testing"
 )
 
-// Only programs of this machine that know the token are let in, and nobody for whom a proxy has asked.
+// Only programs on this machine with the token are allowed, and no forwarded requests.
 func TestLocal(t *testing.T) {
 	w := &Web{opts: Options{LocalToken: "right", Local: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusOK) })}}
 	for name, c := range map[string]struct {
 		peer, own, token, header string
 		want                     int
 	}{
-		"this machine":                 {"127.0.0.1:9", "127.0.0.1:80", "right", "", 200},
-		"this machine, IPv6":           {"[::1]:9", "[::1]:80", "right", "", 200},
-		"its own outer address":        {"192.0.2.1:9", "192.0.2.1:80", "right", "", 200},
-		"another machine":              {"192.0.2.2:9", "192.0.2.1:80", "right", "", 404},
-		"a wrong token":                {"127.0.0.1:9", "127.0.0.1:80", "wrong", "", 404},
-		"no token":                     {"127.0.0.1:9", "127.0.0.1:80", "", "", 404},
-		"for somebody else":            {"127.0.0.1:9", "127.0.0.1:80", "right", "X-Forwarded-For", 404},
-		"for somebody else, otherwise": {"127.0.0.1:9", "127.0.0.1:80", "right", "Forwarded", 404},
-		"from a page":                  {"127.0.0.1:9", "127.0.0.1:80", "right", "Origin", 404},
+		"this machine":               {"127.0.0.1:9", "127.0.0.1:80", "right", "", 200},
+		"this machine, IPv6":         {"[::1]:9", "[::1]:80", "right", "", 200},
+		"its own outer address":      {"192.0.2.1:9", "192.0.2.1:80", "right", "", 200},
+		"another machine":            {"192.0.2.2:9", "192.0.2.1:80", "right", "", 404},
+		"a wrong token":              {"127.0.0.1:9", "127.0.0.1:80", "wrong", "", 404},
+		"no token":                   {"127.0.0.1:9", "127.0.0.1:80", "", "", 404},
+		"forwarded":                  {"127.0.0.1:9", "127.0.0.1:80", "right", "X-Forwarded-For", 404},
+		"forwarded, standard header": {"127.0.0.1:9", "127.0.0.1:80", "right", "Forwarded", 404},
+		"from a page":                {"127.0.0.1:9", "127.0.0.1:80", "right", "Origin", 404},
 	} {
 		r := between(t, c.peer, c.own, httptest.NewRequest(http.MethodPost, LocalPath+"pair", nil))
 		r.Header.Set("Authorization", "Bearer "+c.token)
 		if c.header != "" {
-			r.Header.Set(c.header, "somebody")
+			r.Header.Set(c.header, "192.0.2.1")
 		}
 		rw := httptest.NewRecorder()
 		w.local().ServeHTTP(rw, r)

@@ -9,19 +9,19 @@ import (
 )
 
 const (
-	// patience is how long one write may take: a reader who does not read is let go (WB-02, WB-15).
+	// patience is the timeout of one write: a reader that does not read is disconnected.
 	patience = 10 * time.Second
-	// maxWrite is how many bytes one write has, so that its time does not depend on the length of a reply.
+	// maxWrite is the size of one write in bytes, so that the timeout does not depend on the length of a reply.
 	maxWrite = 32 << 10
-	// readsPerMessage is how many GET requests an address has for each message that it may send: a reload asks for the
-	// conversation, and for each of its pictures.
+	// readsPerMessage is how many GET requests an address may make per message that it may send: a reload fetches the
+	// conversation and each of its images.
 	readsPerMessage = 20
-	// attemptsPerMessage is how many requests with a message an address has for each one that it may send: whoever comes back to an
-	// answer sends its message again.
+	// attemptsPerMessage is how many POST requests an address may make per message that it may send: a client that
+	// reconnects to an answer sends its message again.
 	attemptsPerMessage = 10
 )
 
-// bounded limits how many requests of an address are open at once.
+// bounded limits the concurrent requests of an address.
 func (w *Web) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		who := w.guard.client(r)
@@ -35,7 +35,7 @@ func (w *Web) bounded(next http.Handler) http.Handler {
 	})
 }
 
-// counted limits how many GET requests an address makes in a minute.
+// counted limits the GET requests of an address per minute.
 func (w *Web) counted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if (r.Method != http.MethodGet && r.Method != http.MethodHead) || w.allow(rw, r, w.reads) {
@@ -51,7 +51,7 @@ func patient(next http.Handler) http.Handler {
 	})
 }
 
-// deadlines writes in pieces that have a deadline each.
+// deadlines splits writes into pieces with a deadline each.
 type deadlines struct {
 	http.ResponseWriter
 	ctl *http.ResponseController
@@ -75,20 +75,20 @@ func (d *deadlines) Write(p []byte) (written int, err error) {
 	}
 }
 
-// WriteHeader implements http.ResponseWriter. A reply without a body has its deadline from here.
+// WriteHeader implements http.ResponseWriter. It sets the deadline of a reply without a body.
 func (d *deadlines) WriteHeader(status int) {
-	_ = d.extend() // the server writes the head later; then it finds out itself that the connection is gone
+	_ = d.extend() // on failure the server's later write of the header fails too
 	d.ResponseWriter.WriteHeader(status)
 }
 
-// extend gives the next write its time.
+// extend sets the next write's deadline.
 func (d *deadlines) extend() error {
 	err := d.ctl.SetWriteDeadline(time.Now().Add(patience))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) { // a recorder of a test has no connection
+	if err != nil && !errors.Is(err, http.ErrNotSupported) { // a test's recorder has no connection
 		return fmt.Errorf("set a write deadline: %w", err)
 	}
 	return nil
 }
 
-// Unwrap lets an http.ResponseController find the connection.
+// Unwrap returns the writer for an http.ResponseController.
 func (d *deadlines) Unwrap() http.ResponseWriter { return d.ResponseWriter }

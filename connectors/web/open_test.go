@@ -121,7 +121,7 @@ func TestSlowReadersGetAll(t *testing.T) {
 	})
 }
 
-// WB-15: whoever opens many replies and reads none of them holds a bounded number of them, and bounded memory; many
+// WB-15: a client that opens many replies and reads none of them holds a bounded number of them, and bounded memory; many
 // addresses together hold bounded memory too.
 func TestOpenRepliesAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestOpenRepliesAreBounded(t *testing.T) {
 				for i := range 100 {
 					conns = append(conns, ask(t, n.dial, "127.0.0.1:8080", c.path, c.address(i)))
 				}
-				time.Sleep(2 * time.Second) // the bubble's time goes on when nobody has anything to do but to wait for readers
+				time.Sleep(2 * time.Second) // the bubble's clock advances when all goroutines are blocked
 				if held := heap() - before; held > int64(c.most) {
 					t.Errorf("%d MiB are held", held>>20)
 				}

@@ -16,19 +16,19 @@ import (
 //go:embed widget
 var widget embed.FS
 
-// types are those of the files in widget. What the system thinks of them does not count: with nosniff a module of
-// another type does not run.
+// types are the content types of the files in widget. The system's type table is not used: with nosniff, browsers do
+// not run a module of another type.
 var types = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// pages serves the chat page and its files. They hold nothing secret, and sites that embed the chat load them too.
+// pages serves the chat page and its files. They contain no secrets, and sites that embed the chat load them too.
 func pages(agent string, suggestions []string) http.Handler {
 	files, err := fs.Sub(widget, "widget")
 	if err != nil {
-		panic(err) // the folder is embedded: it is there or this does not compile
+		panic(err) // the folder is embedded, so it always exists
 	}
 	mux := http.NewServeMux()
 	var index bytes.Buffer
@@ -38,10 +38,10 @@ func pages(agent string, suggestions []string) http.Handler {
 	}
 	asJSON, err := json.Marshal(suggestions)
 	if err != nil {
-		panic(err) // strings are JSON
+		panic(err) // strings always marshal
 	}
 	if err := page.Execute(&index, map[string]string{"Agent": agent, "Suggestions": string(asJSON)}); err != nil {
-		panic(err) // tests run the template
+		panic(err) // tests execute the template
 	}
 	mux.Handle("GET /{$}", file(index.Bytes(), "text/html; charset=utf-8"))
 	names, err := fs.Glob(files, "*.*")
@@ -60,7 +60,7 @@ func pages(agent string, suggestions []string) http.Handler {
 	return mux
 }
 
-// file serves body. Browsers ask each time whether it has changed, so that a new version is seen at once.
+// file serves body. Browsers revalidate it on each use, so that a new version is loaded at once.
 func file(body []byte, kind string) http.Handler {
 	sum := sha256.Sum256(body)
 	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
@@ -69,7 +69,7 @@ func file(body []byte, kind string) http.Handler {
 		h.Set("Content-Type", kind)
 		h.Set("Cache-Control", "no-cache")
 		h.Set("ETag", tag)
-		h.Set("Access-Control-Allow-Origin", "*") // browsers fetch modules as they fetch data
+		h.Set("Access-Control-Allow-Origin", "*") // browsers fetch modules with CORS
 		http.ServeContent(rw, r, "", time.Time{}, bytes.NewReader(body))
 	})
 }

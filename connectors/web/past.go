@@ -15,16 +15,16 @@ import (
 	"parley/core/llm"
 )
 
-// shownFile is what a call shows that is no picture.
+// shownFile is a file of a call other than an image.
 type shownFile struct {
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
 	Size int    `json:"size"` // bytes
-	URL  string `json:"url"`  // as those of images
+	URL  string `json:"url"`  // like those of images
 }
 
-// showing returns f with files in place of those that the call showed: with what they hold, or with the address of what the store
-// holds.
+// showing returns f with files instead of those that the call showed: with their content, or with the path of a stored
+// file.
 func (e *encoder) showing(f frame, files []llm.File) frame {
 	f.Images, f.Files = []string{}, []shownFile{}
 	for _, b := range files {
@@ -39,7 +39,7 @@ func (e *encoder) showing(f frame, files []llm.File) frame {
 	return f
 }
 
-// show adds the addresses of what a call has shown in an answer.
+// show adds the paths of the files that a call has shown in an answer.
 func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	below := "api/conversations/" + url.PathEscape(strings.TrimPrefix(string(room), Name+"/")) + "/messages/" + url.PathEscape(string(id)) + "/files/"
 	for _, p := range c.Files {
@@ -52,7 +52,7 @@ func (f *frame) show(room chat.RoomID, id chat.MemoryID, c answer.PastCall) {
 	}
 }
 
-// pastTools are the last frames of the calls of an answer.
+// pastTools returns the final frames of an answer's calls.
 func pastTools(m chat.Memory) (out []frame) {
 	for _, c := range m.Calls {
 		t := toolFrame(c.ID, c.Tool)
@@ -63,7 +63,7 @@ func pastTools(m chat.Memory) (out []frame) {
 	return out
 }
 
-// attached is a file that somebody sent along: its name is all that stays of it here.
+// attached is a user's attachment; only its name is kept.
 type attached struct {
 	Name string `json:"name"`
 	Type string `json:"type,omitempty"`
@@ -77,7 +77,8 @@ func attachedTo(m chat.Memory) (all []attached) {
 	return all
 }
 
-// file gives one that an answer shows. What is no picture is for saving: browsers are not to open it here (SE-06).
+// file serves a file of an answer. Anything but an image is sent for download, because browsers must not open it in the
+// page's origin.
 func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok {
@@ -103,10 +104,10 @@ func (w *Web) file(rw http.ResponseWriter, r *http.Request) {
 		if !(llm.File{Type: f.Type}).Picture() {
 			h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(f.Name, "file")}))
 		}
-		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // whatever it turns out to hold
+		h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // regardless of the content
 		if strings.Contains(r.Header.Get("Range"), ",") {
-			r.Header.Del("Range") // each part would be a read of its own: whoever wants many parts gets the whole
+			r.Header.Del("Range") // serve the whole file instead of several ranges, because each range would be a separate read
 		}
-		http.ServeContent(rw, r, "", time.Time{}, f) // players ask for a part
+		http.ServeContent(rw, r, "", time.Time{}, f) // media players request ranges
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"regexp"
 )
 
-// conversationIDs finds ids of conversations in rooms ("web/…"), in what is named after rooms, and in addresses of the API.
+// conversationIDs matches conversation ids in rooms ("web/…"), in names derived from rooms, and in paths of the API.
 var conversationIDs = regexp.MustCompile(`(web/|conversations/)([0-9a-f]{32})`)
 
-// HideConversations returns a handler that writes to h what it is given, with a hash in place of each id of a conversation (SE-20):
-// who knows an id can read and write there. The same id always has the same hash, as long as the key is the same.
+// HideConversations returns a handler that passes records to h with a hash in place of each conversation id, because
+// the id gives access to the conversation. The hash of an id depends only on the key.
 func HideConversations(h slog.Handler, key string) slog.Handler {
 	return hiding{h, []byte(key)}
 }
@@ -56,7 +56,7 @@ func (h hiding) attr(a slog.Attr) slog.Attr {
 		a.Value = slog.GroupValue(h.attrs(v.Group())...)
 	case slog.KindString:
 		a.Value = slog.StringValue(h.text(v.String()))
-	case slog.KindAny: // errors, and ids that are strings of another type
+	case slog.KindAny: // errors, and ids of other string types
 		written := fmt.Sprint(v.Any())
 		if clean := h.text(written); clean != written {
 			a.Value = slog.StringValue(clean)

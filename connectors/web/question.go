@@ -15,7 +15,7 @@ const (
 	maxKey  = 128    // bytes of a clientMessageId
 )
 
-// question is what a page sends.
+// question is a message in a request.
 type question struct {
 	Text            string
 	Images          []image
@@ -28,13 +28,13 @@ func (q question) id(room chat.RoomID) chat.MemoryID {
 	return chat.MemoryID(string(room) + "/" + q.ClientMessageID)
 }
 
-// refusal answers a request that can't be taken.
+// refusal is the error response of a request.
 type refusal struct {
 	status   int
 	sentence string
 }
 
-// Error implements error: a refusal ends the reading of a body.
+// Error implements error, so that a refusal can end the reading of a body.
 func (r *refusal) Error() string { return r.sentence }
 
 func (r *refusal) reply(rw http.ResponseWriter) {
@@ -74,7 +74,7 @@ func (w *Web) readQuestion(rw http.ResponseWriter, r *http.Request) (q question,
 	case len(q.ClientMessageID) > maxKey || strings.ContainsFunc(q.ClientMessageID, unfit):
 		return q, &refusal{http.StatusBadRequest, "clientMessageId must be 1 to 128 bytes, without spaces, control characters or \"/\"."}
 	case q.ClientMessageID == "":
-		q.ClientMessageID = newID() // a client that never repeats itself
+		q.ClientMessageID = newID() // a client that never retries
 	}
 	return q, nil
 }
@@ -98,7 +98,7 @@ func (q *question) field(dec *json.Decoder, key string) error {
 	return skipValue(dec)
 }
 
-// refuse turns an error of readBody into the reply. form is the sentence about a body that is not what it should be.
+// refuse converts an error of readBody to the response. form is the sentence for a malformed body.
 func refuse(err error, form string) *refusal {
 	var no *refusal
 	var tooBig *http.MaxBytesError

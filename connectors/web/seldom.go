@@ -7,10 +7,10 @@ import (
 
 const (
 	seldomPause = time.Hour
-	maxSeldom   = 100 // names at a time; further ones are not reported
+	maxSeldom   = 100 // remembered names; further ones are not reported
 )
 
-// seldom tells what was reported lately from what was not. Its names come from strangers, so it keeps only a few. Safe for
+// seldom limits how often a name is reported. The names come from strangers, so it remembers only a few. Safe for
 // concurrent use.
 type seldom struct {
 	mu    sync.Mutex
@@ -19,7 +19,7 @@ type seldom struct {
 
 func newSeldom() *seldom { return &seldom{until: map[string]time.Time{}} }
 
-// first reports whether name is to be reported now.
+// first reports whether name is due to be reported.
 func (s *seldom) first(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

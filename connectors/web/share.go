@@ -6,19 +6,18 @@ import (
 	"sync"
 )
 
-// share divides a fixed amount of something among addresses, so that one of them can't take it all. The zero share has nothing
-// to give.
+// share divides a fixed amount among addresses, so that one of them can't take it all. The zero share is empty.
 type share struct {
-	all  int64 // how much there is
-	each int64 // how much of it one address may hold
+	all  int64 // the total
+	each int64 // the maximum per address
 
 	mu    sync.Mutex
 	held  int64
 	by    map[netip.Prefix]int64
-	freed chan struct{} // made by those who wait, closed when something is given back
+	freed chan struct{} // created by waiters, closed when an amount is returned
 }
 
-// take reports whether who got n. What it got, it gives back.
+// take reports whether n was available for who. The caller must give it back.
 func (s *share) take(who netip.Prefix, n int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +36,7 @@ func (s *share) takeLocked(who netip.Prefix, n int64) bool {
 	return true
 }
 
-// wait takes n as soon as that is possible. It fails with the cause of ctx. An n of more than each would wait in vain.
+// wait takes n once it is available. It fails with the cause of ctx. An n greater than each never becomes available.
 func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
 	for {
 		s.mu.Lock()
@@ -58,7 +57,7 @@ func (s *share) wait(ctx context.Context, who netip.Prefix, n int64) error {
 	}
 }
 
-// give returns n of what who took.
+// give returns n.
 func (s *share) give(who netip.Prefix, n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,20 +9,20 @@ import (
 	"net/http"
 )
 
-// errGone says that the reader is not there any more.
+// errGone means that the reader has disconnected.
 var errGone = errors.New("the reader disconnected")
 
-// sse writes one event stream. It is used by one goroutine.
+// sse writes one event stream. It belongs to one goroutine.
 type sse struct {
 	w   http.ResponseWriter
 	ctl *http.ResponseController
 	buf bytes.Buffer
 }
 
-// newSSE writes a stream to w, which has a deadline for each write: see [deadlines].
+// newSSE writes a stream to w, which sets a deadline for each write: see [deadlines].
 func newSSE(w http.ResponseWriter) *sse { return &sse{w: w, ctl: http.NewResponseController(w)} }
 
-// start sends the head and a first byte at once: some proxies hold the head back until there is one.
+// start sends the header and a first byte at once, because some proxies hold the header back until there is a body.
 func (s *sse) start() error {
 	h := s.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -32,10 +32,10 @@ func (s *sse) start() error {
 	return s.comment("open")
 }
 
-// mostBuffered is how many bytes of events are collected before they are written, and kept for those that follow.
+// mostBuffered is how many bytes of events are buffered per write, and kept for the next ones.
 const mostBuffered = 1 << 20
 
-// frames writes each frame as one event, small ones in one write.
+// frames writes each frame as one event, and small ones in one write.
 func (s *sse) frames(fs []frame) error {
 	for _, f := range fs {
 		b, err := json.Marshal(f)
@@ -58,7 +58,7 @@ func (s *sse) comment(text string) error {
 	return s.flush()
 }
 
-// reconnect ends the stream with the wish to come again, not all at the same moment (WB-08, WB-10).
+// reconnect ends the stream with a request to reconnect, after a random delay that spreads the clients.
 func (s *sse) reconnect() error {
 	after := 500 + rand.IntN(1500)
 	fmt.Fprintf(&s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
@@ -71,7 +71,7 @@ func (s *sse) flush() error {
 	}
 	defer func() {
 		if s.buf.Reset(); s.buf.Cap() > 2*mostBuffered {
-			s.buf = bytes.Buffer{} // a file went out: the next event is small
+			s.buf = bytes.Buffer{} // a file was sent: the next event needs less memory
 		}
 	}()
 	if _, err := s.w.Write(s.buf.Bytes()); err != nil {

@@ -10,24 +10,24 @@ import (
 	"parley/core/chat"
 )
 
-// window is how many bytes of a stored file one reader holds at a time.
+// window is how many bytes of a stored file are buffered per reader.
 const window = 256 << 10
 
 // errChanged reports that a file was replaced while it was read.
 var errChanged = errors.New("the file has changed")
 
-// stored reads a file of an answer from the store piece by piece: a slow reader holds no more than a window of it.
+// stored reads an answer's file from the store piece by piece, so that a slow reader holds at most one window of it.
 type stored struct {
 	ctx           context.Context // of the request
 	store         core.Files
 	run           chat.RunID
 	n             int
-	chat.FilePart       // the newest piece, and what the whole is
-	from          int64 // where the piece begins
+	chat.FilePart       // the current piece, and the description of the file
+	from          int64 // offset of the piece
 	at            int64
 }
 
-// openStored finds a file without reading it.
+// openStored looks a file up without reading it.
 func openStored(ctx context.Context, store core.Files, run chat.RunID, n int) (*stored, error) {
 	p, err := store.FilePart(ctx, run, n, 0, 0)
 	if err != nil {
@@ -36,7 +36,7 @@ func openStored(ctx context.Context, store core.Files, run chat.RunID, n int) (*
 	return &stored{ctx: ctx, store: store, run: run, n: n, FilePart: p}, nil
 }
 
-// Read implements io.Reader. Who asks for less than usual wants no more than that: the end of a range.
+// Read implements io.Reader. A shorter buffer than usual is the end of a range, and only that much is read.
 func (s *stored) Read(p []byte) (int, error) {
 	switch {
 	case s.at >= s.Size:
@@ -62,7 +62,7 @@ func (s *stored) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Seek implements io.Seeker. It is given no place outside of the file.
+// Seek implements io.Seeker. Its callers never seek outside the file.
 func (s *stored) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:

@@ -14,22 +14,22 @@ import (
 
 const (
 	beat = 15 * time.Second
-	pace = 40 * time.Millisecond // between two frames of text, at least
+	pace = 40 * time.Millisecond // minimum time between two text frames
 
-	legacyRate = 64 << 10 // bytes of text in a second that a stream takes where each frame holds all of it
+	legacyRate = 64 << 10 // bytes of text per second of a stream whose frames hold the whole text
 
-	// choiceGrace is how long the stream of a choice outlives a stop of the gateway. A choice is carried out at once, and
-	// it may be what ends the last answer that the gateway was kept running for (gateway chat -p).
+	// choiceGrace is how long the stream of a choice continues after the gateway is told to stop. A choice is executed
+	// at once, and can end the last answer that the gateway was kept running for (gateway chat -p).
 	choiceGrace = 3 * time.Second
 )
 
-// defaultSource is what the chat in the browser is called.
+// defaultSource is the message source of the browser chat.
 const defaultSource = "client_chat"
 
 func visitor(room chat.RoomID) chat.EntityID { return chat.EntityID(room) }
 
-// send takes a message and streams its answer. The same message again attaches to the same answer (WB-05), whatever limit has
-// been reached (WB-13); a reader who leaves stops nothing (WB-06).
+// send accepts a message and streams its answer. A repeated message attaches to the same answer, even over the rate
+// limit; a reader who disconnects stops nothing.
 func (w *Web) send(rw http.ResponseWriter, r *http.Request) {
 	room, ok := w.room(rw, r)
 	if !ok || !w.allow(rw, r, w.attempts) {
@@ -85,7 +85,7 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 	return err == nil, err
 }
 
-// stream follows the answer of a run until its end, the reader's, or the gateway's.
+// stream streams a run's answer until the answer ends, the reader disconnects or the gateway stops.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, legacy bool) {
 	out := newSSE(rw)
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -141,14 +141,14 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 		if !errors.Is(err, answer.ErrLost) {
 			return err
 		}
-		if err := out.frames(enc.restart()); err != nil { // the run has changed hands: another answer, from its start
+		if err := out.frames(enc.restart()); err != nil { // another process has taken over the run: its answer starts from the beginning
 			return err
 		}
 	}
 }
 
-// copy writes what changes in a, joined, until it has ended. A slow reader is given less often what is newest: nothing
-// queues for it (WB-03).
+// copy writes the changes of a, joined, until it has ended. A slow reader receives the latest state less often; nothing
+// is queued for it.
 func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, a *answer.Answer) error {
 	var at answer.Cursor
 	for {
@@ -175,8 +175,8 @@ func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, 
 	}
 }
 
-// pause is how long the reader of e waits for the next frame of text. Frames with the whole text come the more rarely, the longer
-// it is: their cost in a second is bounded.
+// pause returns the time until the next text frame. Frames with the whole text become rarer as it grows, which bounds
+// the bandwidth.
 func (e *encoder) pause() time.Duration {
 	if !e.legacy {
 		return pace
@@ -188,7 +188,7 @@ func (e *encoder) pause() time.Duration {
 	return max(pace, time.Duration(length)*time.Second/legacyRate)
 }
 
-// wait returns when a has something new; meanwhile it tells proxies that the stream lives (WB-01).
+// wait returns when a has changed; meanwhile it sends keep-alives for proxies.
 func (w *Web) wait(ctx context.Context, out *sse, a *answer.Answer, at answer.Cursor) error {
 	for {
 		quiet, cancel := context.WithTimeoutCause(ctx, beat, errQuiet)

@@ -11,38 +11,38 @@ import (
 )
 
 const (
-	smallBody  = 256 << 10        // bytes: any text, and no picture
-	uploadStep = 256 << 10        // bytes that a larger body takes from the share at once
-	maxUploads = 4 * maxBody      // bytes of larger bodies that are held at once
-	maxArrival = time.Minute      // for a whole body
-	rateEvery  = 10 * time.Second // in each of these a body brings
-	rateBytes  = 64 << 10         // so many bytes, or its end
-	largeWait  = 5 * time.Second  // until a refused upload may come again
+	smallBody  = 256 << 10        // bytes: any text without an image
+	uploadStep = 256 << 10        // bytes that a larger body takes from the share at a time
+	maxUploads = 4 * maxBody      // bytes of larger bodies held at a time
+	maxArrival = time.Minute      // time limit of a body
+	rateEvery  = 10 * time.Second // the minimum rate: in each such interval
+	rateBytes  = 64 << 10         // this many bytes must arrive, or the end of the body
+	largeWait  = 5 * time.Second  // retry delay of a refused upload
 )
 
-// Reasons why a body is not read to its end.
+// Reasons to stop reading a body.
 var (
 	errUploads = errors.New("too many bytes of other uploads are held")
 	errSlow    = errors.New("the body arrives too slowly")
 )
 
-// upload is the body of a request on its way in. It holds a part of the shared bytes for what has arrived, not for what is
-// announced: a slow sender keeps nobody out.
+// upload is a request body being received. It takes from the shared memory only for the bytes that have arrived, not
+// for the announced length, so that a slow sender does not block others.
 type upload struct {
 	io.ReadCloser
 	ctl   *http.ResponseController
 	share *share
 	who   netip.Prefix
 
-	got   int64 // bytes that have arrived
+	got   int64 // bytes received
 	held  int64 // bytes taken from share
 	over  bool  // the body has ended
 	ends  time.Time
-	since int64     // bytes that have arrived in the time that ends then
-	last  time.Time // when all has to be here
+	since int64     // bytes received in the current interval
+	last  time.Time // deadline of the whole body
 }
 
-// receive makes the body of r one with a minimum rate and a share of the memory. end gives the share back.
+// receive wraps the body of r with a minimum rate and a share of the memory. end returns the share.
 func (w *Web) receive(rw http.ResponseWriter, r *http.Request) (end func()) {
 	now := time.Now()
 	u := &upload{ReadCloser: r.Body, ctl: http.NewResponseController(rw), share: &w.uploads, who: w.guard.client(r),
@@ -75,8 +75,8 @@ func (u *upload) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// pace gives the next read the time that the minimum rate leaves. A connection does not outlive a read that took too long, so
-// the time ends only where the rate can't be met any more.
+// pace sets the next read's deadline according to the minimum rate. A read timeout closes the connection, so the
+// deadline passes only when the rate can't be met any more.
 func (u *upload) pace() error {
 	now := time.Now()
 	if !now.Before(u.ends) {
@@ -92,7 +92,7 @@ func (u *upload) pace() error {
 	if until.After(u.last) {
 		until = u.last
 	}
-	if err := u.ctl.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) { // a recorder of a test has no connection
+	if err := u.ctl.SetReadDeadline(until); err != nil && !errors.Is(err, http.ErrNotSupported) { // a test's recorder has no connection
 		return fmt.Errorf("set a read deadline: %w", err)
 	}
 	return nil

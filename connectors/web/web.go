@@ -1,4 +1,4 @@
-// Package web is the gateway's own surface: an HTTP API with live streams, and the chat page that uses it.
+// Package web is the gateway's own chat: an HTTP API with live streams, and the page that uses it.
 package web
 
 import (
@@ -20,19 +20,19 @@ import (
 	"parley/core/chat"
 )
 
-// Name is how addresses and the log call this connector.
+// Name identifies this connector in addresses and logs.
 const Name = "web"
 
-// ErrEnded says that the web chat can't be served any more.
+// ErrEnded means that the web chat has stopped serving.
 var ErrEnded = errors.New("the web chat has ended")
 
-// Answers is what the web needs of the runtime beyond the handler.
+// Answers gives access to running answers.
 type Answers interface {
 	// Watch is core.Runtime.Watch.
 	Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error)
 }
 
-// Store is what the web reads and writes itself.
+// Store is the part of the store that the web connector uses directly.
 type Store interface {
 	core.Rooms
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
@@ -43,53 +43,53 @@ type Store interface {
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
 
-// Options is what a [Web] is made of.
+// Options configures a [Web].
 type Options struct {
 	Listener net.Listener
 	Agent    chat.Agent
 	Answers  Answers
 	Store    Store
-	Origins  []string       // sites that may use the API, as browsers name them; this host's own page always may
-	Proxies  []netip.Prefix // whose X-Forwarded-For is believed
+	Origins  []string       // origins that may use the API, besides the server's own page
+	Proxies  []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Limits   Limits
-	Memo     connectors.StateStore       // keeps the key with which visitors' addresses are hashed; nil: it lasts as long as the process
-	Zone     *time.Location              // where the day of that key begins, which is the day of the spending limits; nil is UTC
-	Ready    func(context.Context) error // for /readyz, which shows the error: in plain words, without secrets
-	// Local serves programs of this machine below LocalPath, if they bring LocalToken; nil for nothing.
+	Memo     connectors.StateStore       // stores the key that hashes visitors' addresses; nil keeps it in memory
+	Zone     *time.Location              // time zone of the key's days, as of the spending limits'; nil is UTC
+	Ready    func(context.Context) error // for /readyz, which shows the error to everyone: it must contain no secrets
+	// Local serves programs on the same machine below LocalPath, if they send LocalToken; nil disables it.
 	Local      http.Handler
 	LocalToken string
-	// Suggestions are first messages that the empty page offers.
+	// Suggestions are first messages that an empty page offers.
 	Suggestions []string
 	Log         *slog.Logger
 }
 
-// Limits bounds what one address may ask for; 0 is no limit.
+// Limits bounds the requests of one address; 0 means no limit.
 type Limits struct {
 	MessagesPerMinute    int
 	ConversationsPerHour int
 	OpenRequests         int
 }
 
-// Web is a [connectors.Connector] that people watch: it posts nothing.
+// Web is a [connectors.Connector] whose readers follow the answer itself: it does not post messages.
 type Web struct {
 	opts      Options
 	submit    connectors.Handler
 	guard     guard
 	addresses addressKey
-	attempts  *limiter // requests with a message or a choice, whatever becomes of them
-	messages  *limiter // those that are new
+	attempts  *limiter // all requests with a message or a choice
+	messages  *limiter // only new messages
 	openings  *limiter
 	reads     *limiter
-	places    share // requests that are open
-	building  share // conversations that are being read
-	replies   share // bytes of conversations that are being sent
-	uploads   share // bytes of large bodies that are being read
+	places    share // concurrent requests
+	building  share // conversations being read
+	replies   share // bytes of conversations being sent
+	uploads   share // bytes of large bodies being received
 	shelf     imageCache
-	leaving   chan struct{} // closed when the gateway stops: streams end with a hint to reconnect
+	leaving   chan struct{} // closed when the gateway stops: streams end with a request to reconnect
 	streams   sync.WaitGroup
 }
 
-// New makes the web connector. It owns the listener from now on.
+// New returns the web connector. It takes ownership of the listener.
 func New(o Options) *Web {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -113,7 +113,8 @@ func New(o Options) *Web {
 // Name implements connectors.Connector.
 func (w *Web) Name() string { return Name }
 
-// Run serves until ctx is done; then it ends the streams, and returns when the last request has ended. It can run once.
+// Run serves until ctx is done; then it ends the streams, and returns when the last request has ended. It can only run
+// once.
 func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 	w.submit = h
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -122,7 +123,7 @@ func (w *Web) Run(ctx context.Context, h connectors.Handler) error {
 		Handler:           w.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       time.Minute,
-		IdleTimeout:       2 * time.Minute, // no WriteTimeout: it would cut streams (WB-02); each write has its own
+		IdleTimeout:       2 * time.Minute, // no WriteTimeout, which would cut streams; each write has its own deadline
 		MaxHeaderBytes:    64 << 10,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		ErrorLog:          slog.NewLogLogger(w.opts.Log.Handler(), slog.LevelDebug),

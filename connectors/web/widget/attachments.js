@@ -108,7 +108,7 @@ async function read(file) {
   return { data, mimeType, name: [...(file.name || 'picture')].slice(0, 255).join('') };
 }
 
-// smaller draws a picture anew, as a JPEG. What is no picture fails.
+// smaller re-encodes an image as a smaller JPEG. It rejects anything but an image.
 async function smaller(file) {
   const bitmap = await createImageBitmap(file);
   const scale = Math.min(1, side / Math.max(bitmap.width, bitmap.height));

@@ -17,7 +17,7 @@ class Bubble extends HTMLElement {
   // show opens the chat and gives it the keyboard.
   show() {
     this.#panel.hidden = false;
-    this.#chat ??= this.#panel.appendChild(this.#make()); // nothing is asked of the gateway before somebody wants it
+    this.#chat ??= this.#panel.appendChild(this.#make()); // no request is made before the chat is opened
     this.#mark();
     this.#chat.focus();
   }

@@ -353,7 +353,7 @@ export class Chat extends HTMLElement {
   }
 
   #renew() {
-    if (this.#turns.size > 0) this.#conversation.stop().catch(() => {}); // nobody will read on
+    if (this.#turns.size > 0) this.#conversation.stop().catch(() => {}); // the reader has left
     this.#clear();
     this.#conversation.forget();
     this.#restore();

@@ -117,7 +117,7 @@ export class Conversation {
     const opening = this.#opening ??= this.#gateway.open();
     try {
       const id = await opening;
-      if (this.#opening === opening) { // nobody asked for another one meanwhile
+      if (this.#opening === opening) { // not superseded meanwhile
         this.#id = id;
         stored(() => localStorage.setItem(this.#place, id));
       }

@@ -27,7 +27,7 @@ export class Shown {
     this.#pictures.replaceChildren(...nodes);
   }
 
-  // files makes a list what can be saved. Those that stay are not touched: somebody may be listening.
+  // files renders the list of downloads. Existing entries are not replaced, because one may be playing.
   files(list) {
     const before = this.#all;
     this.#all = list.map((file) => {

@@ -129,7 +129,7 @@ class Watch {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener('abort', this.#leave);
     document.removeEventListener('visibilitychange', this.#wake);
-    this.#controller.abort(); // whoever stops reading frees the connection
+    this.#controller.abort(); // closes the connection when iteration stops
   }
 }
 
