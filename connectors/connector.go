@@ -1,4 +1,4 @@
-// Package connectors says what joins a platform to the gateway.
+// Package connectors defines the interfaces between chat platforms and the gateway.
 package connectors
 
 import (
@@ -11,64 +11,64 @@ import (
 	"parley/progressive"
 )
 
-// Handler takes one inbound event. When it returns nil the event is safe, and only then may the platform be told so;
-// an error means that it is not, and that the event must come again.
+// Handler processes one inbound event. Nil means that the event is stored, and only then may it be acknowledged to the
+// platform; after an error the event must be redelivered.
 type Handler func(ctx context.Context, in chat.Inbound) (chat.Accepted, error)
 
-// Connector brings what happens on a platform into the gateway.
+// Connector receives a platform's events.
 type Connector interface {
-	// Name is how addresses and the log call it.
+	// Name identifies the connector in addresses and logs.
 	Name() string
-	// Run hands every event to h, in order within a room, until ctx is done; then it returns nil. Any other return
-	// is an error: it is started again after a while, unless it is a [Fatal].
+	// Run passes every event to h, in order within a room, until ctx is done; then it returns nil. Any other return is
+	// an error: the connector is restarted after a pause, unless the error is [Fatal].
 	Run(ctx context.Context, h Handler) error
 }
 
-// Poster opens conversations on platforms that have messages of their own. Where a connector lacks it, people watch
-// the answer itself.
+// Poster opens conversations on platforms with messages of their own. Readers of a connector without it follow the
+// answer itself.
 type Poster interface {
-	// Open may fail with core.ErrUnreached.
+	// Open can fail with core.ErrUnreached.
 	Open(ctx context.Context, a chat.Address) (progressive.Sink, error)
 }
 
-// Fetcher gives what was attached to messages. Where a connector lacks it, files are only named.
+// Fetcher downloads attachments. Without it, attachments are only listed by name.
 type Fetcher interface {
-	// Fetch gives the whole of a file of this connector's, at most limit bytes. Its error holds no secret; it is
-	// [chat.ErrTooLarge] or [chat.ErrNotFound] where that is why.
+	// Fetch returns the content of one of this connector's files, of at most limit bytes. Its errors contain no
+	// secrets; the reason can be [chat.ErrTooLarge] or [chat.ErrNotFound].
 	Fetch(ctx context.Context, f chat.Attachment, limit int64) (llm.File, error)
 }
 
-// Checker tries a connector's settings for real. A connector that lacks it is not checked.
+// Checker tests a connector's settings against the real service. It is optional.
 type Checker interface {
-	// Check returns what it found, or an error that says the next step.
+	// Check returns its findings, or an error that includes the next step.
 	Check(ctx context.Context) (CheckResult, error)
 }
 
-// CheckResult is what a check has found.
+// CheckResult is the result of a check.
 type CheckResult struct {
-	Text string // in one line
-	// Unheard says what of groups the bot is not told, and how to change that; empty if it hears everything.
+	Text string // one line
+	// Unheard describes which group messages the bot does not receive, and how to change that; empty if it receives
+	// all.
 	Unheard string
 }
 
-// StateStore keeps what a connector must not forget when its process ends: little, and seldom written. Names begin with the
-// connector's own.
+// StateStore persists small, rarely written state of connectors. Names begin with the connector's own.
 type StateStore interface {
-	// Keep remembers value in place of what was kept under name. It is safe when Keep returns.
+	// Keep replaces the value stored under name. The value is stored when Keep returns.
 	Keep(ctx context.Context, name, value string) error
-	// Kept is what was kept last, or "".
+	// Kept returns the stored value, or "".
 	Kept(ctx context.Context, name string) (string, error)
 }
 
-// Fatal is an error that no new start can mend: a wrong token, a missing right. Its text tells the person who runs the
-// gateway what to do.
+// Fatal is an error that a restart can't fix, such as a rejected token or a missing permission. Its text tells the
+// operator what to do.
 type Fatal struct{ Err error }
 
 func (f Fatal) Error() string { return f.Err.Error() }
 
 func (f Fatal) Unwrap() error { return f.Err }
 
-// Deps is what every connector is given.
+// Deps holds what every connector receives.
 type Deps struct {
 	Log *slog.Logger
 	// Dial opens connections to the platform. Nil is the system's way, with the environment's proxy.

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-const longestName = 180 // bytes; file systems take 255
+const longestName = 180 // bytes; file systems allow 255
 
-// FileName is name as a platform gets it: at most 180 bytes on one line, which end nothing in a header and name no
-// directory (SE-05). Signs that turn the direction of reading go too: they hide what a file really is.
+// FileName makes name safe for a platform: at most 180 bytes on one line, without header separators and directories. It
+// also removes bidirectional control characters, which can disguise a file's extension.
 func FileName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || strings.ContainsRune(`"\/`, r) {
@@ -21,7 +21,7 @@ func FileName(name string) string {
 		for !utf8.RuneStart(name[cut]) {
 			cut++
 		}
-		name = name[cut:] // its end says of what kind it is
+		name = name[cut:] // keep the extension
 	}
 	if strings.Trim(name, "_. ") == "" {
 		return "file"

@@ -2,25 +2,25 @@ package connectors
 
 import "sync"
 
-// Jobs runs what is not to be waited for: a bounded number of jobs at a time, those of one key one after the other in
-// order, keys in turn. It is safe for concurrent use.
+// Jobs runs jobs in the background: a bounded number at a time, in order within a key, with keys taking turns. It is
+// safe for concurrent use.
 type Jobs[K comparable] struct {
 	mostWorkers, mostWaiting int
 
 	mu      sync.Mutex
-	queues  map[K][]func() // by key; while a worker has one of a key, the rest of it waits
-	ready   []K            // keys with jobs that no worker has
+	queues  map[K][]func() // by key; while a worker runs a job of a key, its other jobs wait
+	ready   []K            // keys with jobs and no worker
 	waiting int
 	workers int
 	all     sync.WaitGroup
 }
 
-// NewJobs returns Jobs of which so many run and so many wait at most.
+// NewJobs returns Jobs that run at most workers jobs at a time and queue at most waiting.
 func NewJobs[K comparable](workers, waiting int) *Jobs[K] {
 	return &Jobs[K]{mostWorkers: workers, mostWaiting: waiting, queues: map[K][]func(){}}
 }
 
-// Add queues a job and returns at once. It reports whether there was room.
+// Add queues a job without blocking. It reports whether there was room.
 func (j *Jobs[K]) Add(key K, job func()) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -41,7 +41,7 @@ func (j *Jobs[K]) Add(key K, job func()) bool {
 	return true
 }
 
-// Wait returns when all jobs are done. Only a job can add another one meanwhile.
+// Wait returns when all jobs are done. Meanwhile only jobs may add others.
 func (j *Jobs[K]) Wait() { j.all.Wait() }
 
 // work runs jobs until none is left for this worker.
@@ -56,7 +56,7 @@ func (j *Jobs[K]) work() {
 	}
 }
 
-// take returns the first job of the key whose turn it is.
+// take returns the first job of the next key.
 func (j *Jobs[K]) take() (key K, job func(), ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -70,7 +70,7 @@ func (j *Jobs[K]) take() (key K, job func(), ok bool) {
 	return key, job, true
 }
 
-// done gives the rest of a key another turn.
+// done requeues a key that has more jobs.
 func (j *Jobs[K]) done(key K) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	soonest = time.Second      // before the first new start of a connector
-	latest  = 5 * time.Minute  // between new starts, at most
-	steady  = 10 * time.Minute // a connector that ran for so long starts afresh
+	soonest = time.Second      // before the first restart of a connector
+	latest  = 5 * time.Minute  // the longest pause between restarts
+	steady  = 10 * time.Minute // a connector that ran for so long restarts with the shortest pause
 )
 
-// Supervise runs c until ctx is done, and starts it again when it fails, after growing pauses. It returns nil when ctx
-// is done, and the error when that is [Fatal]. A panic is a failure like any other.
+// Supervise runs c until ctx is done, and restarts it after failures with an increasing back-off. It returns nil when
+// ctx is done, and the error if it is [Fatal]. A panic counts as a failure.
 func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) error {
 	wait := soonest
 	for {

@@ -16,17 +16,17 @@ import (
 
 const (
 	prompt   = "› "
-	recalled = 10 // messages of before that are shown
-	idlest   = 20 // a redraw is followed by so many times its own length without one, so that long answers cost little
+	recalled = 10 // earlier messages that are shown
+	idlest   = 20 // a redraw is followed by a pause of this many times its own duration, so that long answers cost little
 
-	settled = 250 * time.Millisecond // without a change, and a width that is dragged will stay
+	settled = 250 * time.Millisecond // a window width that is unchanged for this long is final
 )
 
-// Chat is a conversation at a terminal: both In and Out are one.
+// Chat is a conversation in a terminal, which is both In and Out.
 type Chat struct {
 	Client  *Client
 	In, Out *os.File
-	Color   bool   // colours and styles are wanted
+	Color   bool   // use colors and styles
 	Welcome string // the first line
 
 	keys  *keyboard
@@ -34,12 +34,12 @@ type Chat struct {
 	shown screen
 
 	typed   chan typed
-	reading bool           // there is a prompt, and a line will come from typed
-	over    error          // no line will come any more
-	waiting []*typedAnswer // of what was typed while another goes on
+	reading bool           // a prompt is shown, and a line will come from typed
+	over    error          // why no more lines will come
+	waiting []*typedAnswer // answers to lines typed during another answer
 }
 
-// Run talks until the person leaves or ctx is done. It returns an error if the conversation can't go on.
+// Run converses until the user leaves or ctx is done. It returns an error if the conversation can't continue.
 func (c *Chat) Run(ctx context.Context) error {
 	before, err := c.Client.History(ctx)
 	if err != nil {
@@ -81,19 +81,20 @@ func (c *Chat) Run(ctx context.Context) error {
 	}
 }
 
-// atPrompt makes Ctrl-C clear the line: whoever wanted to stop an answer, and was too late, does not want to leave.
+// atPrompt makes Ctrl-C clear the line instead of leaving, because a user who tried to stop an answer may press it just
+// after the answer's end.
 func (c *Chat) atPrompt() {
 	c.keys.onInterrupt(func() { _, _ = io.WriteString(c.lines, "(Press Ctrl-D to exit.)\n") }, clearLine)
 }
 
-// clearLine goes to the end of the line and takes away what is before.
+// clearLine moves to the end of the line and deletes everything before the cursor.
 const clearLine = "\x05\x15"
 
-// recall shows what was said before.
+// recall shows earlier messages.
 func (c *Chat) recall(ctx context.Context, before []Message) {
 	for i, m := range before {
 		if m.ReplyTo != "" && slices.ContainsFunc(before[i:], func(later Message) bool { return later.ID == m.ReplyTo }) {
-			continue // it was chosen while that answer went on, and is no longer seen
+			continue // an option pressed during that answer is not shown
 		}
 		if m.Role == "user" {
 			c.print("", prompt+harmless(m.Text), "")
@@ -104,7 +105,7 @@ func (c *Chat) recall(ctx context.Context, before []Message) {
 	c.print("")
 }
 
-// ask sends a message and shows the answer while it is made. Ctrl-C stops it; pressed again, it leaves.
+// ask sends a message and shows the answer as it grows. Ctrl-C stops the answer; a second Ctrl-C leaves.
 func (c *Chat) ask(ctx context.Context, text string) error {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
@@ -132,10 +133,10 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 	}
 	switch {
 	case err == nil:
-	case ctx.Err() != nil: // nobody reads the rest
+	case ctx.Err() != nil: // the user has left
 		_ = c.Client.Stop(context.WithoutCancel(ctx))
 		return err
-	case refused(err): // in the gateway's words; the next message may do better
+	case refused(err): // an error reply of the gateway; the next message can succeed
 		c.print(err.Error(), "")
 	default:
 		c.print("Can't reach the gateway. Is it running? Send a message to try again.", "")
@@ -145,7 +146,7 @@ func (c *Chat) ask(ctx context.Context, text string) error {
 
 var errLeft = errors.New("the reader has left")
 
-// stopOn stops the answer at the first key and leaves it at the second.
+// stopOn stops the answer at the first Ctrl-C and leaves at the second.
 func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.CancelCauseFunc) {
 	for pressed := 0; ; pressed++ {
 		select {
@@ -159,7 +160,7 @@ func (c *Chat) stopOn(ctx context.Context, stop <-chan struct{}, quit context.Ca
 	}
 }
 
-// answers shows what comes of a message, and then what comes of the lines that were typed meanwhile.
+// answers shows the answer to a message, and then the answers to lines typed meanwhile.
 func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
 	c.waiting = []*typedAnswer{first}
 	for len(c.waiting) > 0 {
@@ -177,10 +178,10 @@ func (c *Chat) answers(ctx context.Context, first *typedAnswer) (err error) {
 	return err
 }
 
-// follow shows the answer until its end. What comes while it is not yet time to draw again is drawn then.
+// follow shows the answer until its end. Frames that arrive between redraws are shown by the next redraw.
 func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	frames := make(chan Frame)
-	var failed error // before frames is closed
+	var failed error // set before frames is closed
 	go func() {
 		defer close(frames)
 		for f, err, ok := a.next(); ok; f, err, ok = a.next() {
@@ -192,7 +193,7 @@ func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	}()
 	r, l := &reply{said: a.said}, c.look()
 	var due <-chan time.Time
-	var next time.Time // not to be drawn before
+	var next time.Time // earliest time of the next redraw
 	width := l.width
 	for {
 		select {
@@ -208,7 +209,7 @@ func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 			c.hear(ctx, r, t)
 		case <-due:
 			due = nil
-			if now := c.look().width; now != width { // each width would leave the whole answer behind
+			if now := c.look().width; now != width { // redrawing at each width while resizing would leave a copy of the answer each time
 				width, due = now, time.After(settled)
 				continue
 			}
@@ -224,7 +225,7 @@ func (c *Chat) follow(ctx context.Context, a *typedAnswer) (*reply, error) {
 	}
 }
 
-// draw shows lines, and the prompt below if there is one.
+// draw shows lines, with the prompt below if there is one.
 func (c *Chat) draw(lines []string) {
 	if c.reading {
 		lines = append(lines, "")
@@ -232,7 +233,7 @@ func (c *Chat) draw(lines []string) {
 	c.shown.show(lines)
 }
 
-// fit returns l, or a look for the width that the terminal has now: the next draw replaces what is on the screen.
+// fit returns l, or a look for the terminal's current width: the next draw replaces the visible lines.
 func (c *Chat) fit(l *look) *look {
 	now := c.look()
 	if now.width == l.width {
@@ -245,7 +246,7 @@ func (c *Chat) fit(l *look) *look {
 	return now
 }
 
-// leave shows r for the last time.
+// leave shows the final state of r.
 func (c *Chat) leave(ctx context.Context, r *reply) {
 	if r.end == nil {
 		r.end = &Frame{}

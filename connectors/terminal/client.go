@@ -1,4 +1,4 @@
-// Package terminal is a chat in a terminal, and for scripts: a client of a gateway's web API.
+// Package terminal is a chat client of a gateway's web API, for terminals and for scripts.
 package terminal
 
 import (
@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	mostFrame = 64 << 20    // bytes of one frame: a whole answer, or the pictures of a call
-	tries     = 8           // to connect, in a row: a gateway may need half a minute to come back
-	pause     = time.Second // before the second try; then twice that, up to
+	mostFrame = 64 << 20    // bytes of one frame: a whole answer, or a call's images
+	tries     = 8           // consecutive connection attempts: a gateway can need half a minute to restart
+	pause     = time.Second // before the second attempt; it doubles up to
 	longest   = 8 * time.Second
-	quick     = 5 * time.Second // how long anything but a stream may take
+	quick     = 5 * time.Second // timeout of everything but streams
 )
 
-// Client talks in one conversation of a gateway. Safe for concurrent use once it is made.
+// Client is one conversation of a gateway. Safe for concurrent use once created.
 type Client struct {
 	base         string
 	http         *http.Client
 	conversation string
 }
 
-// Frame is one event of an answer, as the web API documents it.
+// Frame is one event of an answer, as documented for the web API.
 type Frame struct {
 	Type          string          `json:"type"`
 	Text          *string         `json:"text,omitempty"`
@@ -42,13 +42,13 @@ type Frame struct {
 	CallID        string          `json:"callId,omitempty"`
 	ToolName      string          `json:"toolName,omitempty"`
 	Stage         string          `json:"stage,omitempty"`
-	At            int             `json:"at,omitempty"` // of tool: how many bytes of the text stand above it
+	At            int             `json:"at,omitempty"` // of tool: bytes of text above it
 	Args          string          `json:"args,omitempty"`
 	CompactParams string          `json:"compactParams,omitempty"`
 	Result        string          `json:"result,omitempty"`
 	ShortResult   string          `json:"shortResult,omitempty"`
-	Images        []string        `json:"images,omitempty"` // of tool, data: URLs; of done and of what was said before, addresses below the gateway's
-	Files         []File          `json:"files,omitempty"`  // that are no pictures
+	Images        []string        `json:"images,omitempty"` // of tool: data: URLs; of done and of earlier messages: paths at the gateway
+	Files         []File          `json:"files,omitempty"`  // other than images
 	Error         string          `json:"error,omitempty"`
 	MessageID     string          `json:"messageId,omitempty"`
 	FailureKind   string          `json:"failureKind,omitempty"`
@@ -60,18 +60,17 @@ type Frame struct {
 	raw           []byte
 }
 
-// Message is one line of what was said before.
+// Message is an earlier message.
 type Message struct {
 	ID      string          `json:"id"`
 	Role    string          `json:"role"` // user or assistant
 	ReplyTo string          `json:"replyToMessageId"`
 	Text    string          `json:"text"`
 	Choices *answer.Choices `json:"choices"`
-	Tools   []Frame         `json:"tools"` // the last of each call
+	Tools   []Frame         `json:"tools"` // the last frame of each call
 }
 
-// Open begins a conversation at the gateway whose address base is, or goes on with the one that is named, if the gateway
-// knows it.
+// Open starts a conversation at the gateway with the URL base, or continues the named one if the gateway still has it.
 func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	c := &Client{base: base, http: &http.Client{}, conversation: conversation}
 	if conversation != "" {
@@ -90,10 +89,10 @@ func Open(ctx context.Context, base, conversation string) (*Client, error) {
 	return c, nil
 }
 
-// Conversation is its id, which is all that it takes to read it and to go on with it.
+// Conversation returns the conversation's id, which is sufficient to read and continue it.
 func (c *Client) Conversation() string { return c.conversation }
 
-// History is what was said so far, oldest first.
+// History returns the conversation so far, oldest message first.
 func (c *Client) History(ctx context.Context) ([]Message, error) {
 	var said struct{ Messages []Message }
 	if err := c.call(ctx, http.MethodGet, c.path("/messages"), &said); err != nil {
@@ -102,7 +101,7 @@ func (c *Client) History(ctx context.Context) ([]Message, error) {
 	return said.Messages, nil
 }
 
-// Stop ends whatever is being answered.
+// Stop stops the current answers.
 func (c *Client) Stop(ctx context.Context) error {
 	if err := c.call(ctx, http.MethodPost, c.path("/stop"), nil); err != nil {
 		return fmt.Errorf("stop the answer: %w", err)
@@ -110,9 +109,9 @@ func (c *Client) Stop(ctx context.Context) error {
 	return nil
 }
 
-// Send asks something and yields the frames of the answer; the last has the type "done". A connection that breaks is made
-// again: the gateway knows the message by its id, and goes on. Then the text begins anew with a whole one; until then a frame
-// of the type "reconnecting" says that it is missed.
+// Send sends a message and yields the frames of the answer; the last has the type "done". It reconnects after a lost
+// connection: the gateway recognizes the message by its id and continues the answer. Then the text starts over with a
+// frame of the whole text; until then a frame of the type "reconnecting" reports the loss.
 func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]string{"text": text, "clientMessageId": rand.Text()})
 	return func(yield func(Frame, error) bool) {
@@ -144,12 +143,13 @@ func (c *Client) Send(ctx context.Context, text string) iter.Seq2[Frame, error] 
 	}
 }
 
-const chosen = "chosen" // the kind of a "done": an answer waited for this, and goes on
+const chosen = "chosen" // the kind of a "done": an answer waited for this choice and continues
 
-const reconnecting = "reconnecting" // the type of a frame that no gateway sends
+const reconnecting = "reconnecting" // the type of a frame that only the client produces
 
-// Choose takes an option, from 0, of a question, and yields the frames of what comes of it: where an answer waits for that,
-// only a "done" of the kind "chosen". It is not tried again: the question stays as it is, or the choice was taken.
+// Choose selects an option of a question by its index, and yields the resulting frames: if an answer waits for the
+// choice, only a "done" of the kind "chosen". It is not retried, because after a failure the question is either
+// unchanged or already answered.
 func (c *Client) Choose(ctx context.Context, question string, option int) iter.Seq2[Frame, error] {
 	body, err := json.Marshal(map[string]any{"id": question, "option": option})
 	return func(yield func(Frame, error) bool) {
@@ -163,7 +163,7 @@ func (c *Client) Choose(ctx context.Context, question string, option int) iter.S
 	}
 }
 
-// follow reads one stream. over says that there is nothing more to read, or nobody who reads.
+// follow reads one stream. over reports that the stream is complete or its consumer has stopped.
 func (c *Client) follow(ctx context.Context, path string, body []byte, yield func(Frame, error) bool) (heard, over bool, err error) {
 	resp, err := c.do(ctx, http.MethodPost, c.path(path), body)
 	if err != nil {
@@ -201,7 +201,7 @@ var (
 	errUnknown = errors.New("the gateway doesn't know this conversation")
 )
 
-// refusal is an answer of the gateway that no second try would change.
+// refusal is an error reply that a retry would not change.
 type refusal struct {
 	status   int
 	sentence string
@@ -214,7 +214,8 @@ func refused(err error) bool {
 	return errors.As(err, &r) && r.status != http.StatusServiceUnavailable || errors.Is(err, errUnknown)
 }
 
-// tooMany reports whether the gateway has had too many requests. It has the message that was asked for again: that passes.
+// tooMany reports whether the gateway is rate limiting. A rate limited retry can be repeated later, because the gateway
+// already has the message.
 func tooMany(err error) bool {
 	var r refusal
 	return errors.As(err, &r) && r.status == http.StatusTooManyRequests
@@ -222,7 +223,7 @@ func tooMany(err error) bool {
 
 func (c *Client) path(of string) string { return "/api/conversations/" + c.conversation + of }
 
-// call makes a request that is not a stream. A nil into wants nothing of the reply.
+// call makes a request that is not a stream. A nil into ignores the reply's body.
 func (c *Client) call(ctx context.Context, method, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
@@ -237,7 +238,7 @@ func (c *Client) call(ctx context.Context, method, path string, into any) error 
 	return json.NewDecoder(io.LimitReader(resp.Body, mostFrame)).Decode(into)
 }
 
-// do makes a request. A reply that is not a success is an error, in the gateway's own words.
+// do makes a request. An unsuccessful reply becomes an error with the gateway's message.
 func (c *Client) do(ctx context.Context, method, path string, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -264,7 +265,7 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) (*htt
 	return nil, refusal{resp.StatusCode, said.Error}
 }
 
-// sleep says false if ctx was done before.
+// sleep waits for d; it returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

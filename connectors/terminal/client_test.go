@@ -145,7 +145,7 @@ func TestSendCancelled(t *testing.T) {
 	}
 }
 
-// A conversation that is gone is begun anew; one that is there goes on.
+// A lost conversation is replaced by a new one; an existing one continues.
 func TestOpen(t *testing.T) {
 	g := newGateway(t)
 	c, err := Open(t.Context(), g.URL, "old")
@@ -159,7 +159,7 @@ func TestOpen(t *testing.T) {
 	}
 	g.Close()
 	if _, err := Open(t.Context(), g.URL, ""); err == nil {
-		t.Error("nobody is there")
+		t.Error("the server did not get a request")
 	}
 }
 
@@ -198,7 +198,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// Ctrl-C is heard while nobody reads; what was typed besides waits for the next prompt.
+// Ctrl-C works between reads; other input waits for the next prompt.
 func TestKeyboard(t *testing.T) {
 	k := &keyboard{}
 	k.more.L = &k.mu
@@ -243,7 +243,7 @@ func TestSendMissesTheGateway(t *testing.T) {
 		down := 0
 		c := &Client{base: "http://gateway", http: &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 			down++
-			return nil, errors.New("nobody listens")
+			return nil, errors.New("connection refused")
 		})}}
 		var r reply
 		missed, begun := 0, time.Now()

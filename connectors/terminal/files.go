@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// File is one that an answer shows: a terminal names it, and at the end says where it can be opened.
+// File is a file of an answer: a terminal shows its name, and at the end its URL.
 type File struct {
-	Name string `json:"name"` // pictures have none
-	Type string `json:"type"` // MIME; empty if the gateway does not say
+	Name string `json:"name"` // empty for images
+	Type string `json:"type"` // MIME type; empty if unknown
 	Size int64  `json:"size"` // bytes; not positive if unknown
 	URL  string `json:"url"`
 }
 
-// Picture is what the gateway keeps at an address that messages name, without loading it.
+// Picture returns the description of an image at a path of the gateway, without loading the image.
 func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 	ctx, cancel := context.WithTimeout(ctx, quick)
 	defer cancel()
@@ -31,7 +31,7 @@ func (c *Client) Picture(ctx context.Context, address string) (File, error) {
 
 func (c *Client) absolute(address string) string { return c.base + "/" + address }
 
-// files are those of an answer that has ended, pictures first. A picture that can't be looked for is named all the same.
+// files returns the files of an answer that has ended, images first. An image is listed even if its lookup fails.
 func (c *Client) files(ctx context.Context, end *Frame) (all []File) {
 	for _, address := range end.Images {
 		f, err := c.Picture(ctx, address)
@@ -47,7 +47,7 @@ func (c *Client) files(ctx context.Context, end *Frame) (all []File) {
 	return all
 }
 
-// brought are the files that a step of a call brings, without what they hold.
+// brought returns the files of a call's frame, without their content.
 func (f Frame) brought() (all []File) {
 	for _, data := range f.Images {
 		all = append(all, pictureIn(data))
@@ -59,7 +59,7 @@ func (f Frame) brought() (all []File) {
 	return all
 }
 
-// pictureIn returns what the data: URL of a picture tells of it; an address tells nothing.
+// pictureIn returns the description of an image from its data: URL; a path contains none.
 func pictureIn(url string) File {
 	if !strings.HasPrefix(url, "data:") {
 		return File{Type: "image/*"}
@@ -82,7 +82,7 @@ func (f File) label(n int) string {
 	return oneLine(fmt.Sprintf("file-%d%s", n+1, f.about(f.Type+", ")))
 }
 
-// about is the size in parentheses, after what else is to stand there.
+// about returns more and the size, in parentheses.
 func (f File) about(more string) string {
 	switch {
 	case f.Size <= 0:
@@ -93,7 +93,7 @@ func (f File) about(more string) string {
 	return fmt.Sprintf(" (%s%d kB)", more, (f.Size+500)/1000)
 }
 
-// link makes a row lead to address, on terminals that know how (OSC 8).
+// link makes a row a hyperlink, on terminals that support it (OSC 8).
 func (l *look) link(row, address string) string {
 	if !l.color {
 		return row
@@ -103,7 +103,7 @@ func (l *look) link(row, address string) string {
 
 const fileSign = "▣ "
 
-// files are a line for each file, and its address below.
+// files returns a line for each file, with its URL below.
 func (l *look) files(all []File) (rows []string) {
 	for n, f := range all {
 		address := oneLine(f.URL)
@@ -116,7 +116,7 @@ func (l *look) files(all []File) (rows []string) {
 	return rows
 }
 
-// names are a line for each file that a call shows just now.
+// names returns a line for each current file of a call.
 func (l *look) names(all []File) (rows []string) {
 	for n, f := range all {
 		rows = append(rows, cut(fileSign+f.label(n), l.width))

@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-const interruptKey = 3 // Ctrl-C, which a raw terminal hands on as a character
+const interruptKey = 3 // Ctrl-C, which a raw terminal delivers as a character
 
-// keyboard reads what is typed, also while nobody asks for it: Ctrl-C must be heard at any time, and the rest waits for
-// the next prompt. It is read a line at a time, so that what was typed for the next message is no answer to what is asked
-// meanwhile.
+// keyboard reads the input all the time, because Ctrl-C must work at any time; other input waits for the next prompt.
+// It delivers whole lines, so that input typed for the next message does not answer a question asked meanwhile.
 type keyboard struct {
 	mu        sync.Mutex
 	more      sync.Cond
 	typed     bytes.Buffer
-	later     []byte // was typed before something was asked
+	later     []byte // typed before a question appeared
 	err       error
-	interrupt func() // what Ctrl-C means now; nil makes it a character like others
-	instead   []byte // and what is typed then in its place
+	interrupt func() // handles Ctrl-C; nil treats it as an ordinary character
+	instead   []byte // input that replaces the Ctrl-C
 }
 
-// newKeyboard reads in until it ends. Nothing can end a read under way: its goroutine lives as long as the process may.
+// newKeyboard reads in until it ends. A pending read can't be canceled, so its goroutine can live as long as the
+// process.
 func newKeyboard(in io.Reader) *keyboard {
 	k := &keyboard{}
 	k.more.L = &k.mu
@@ -50,14 +50,14 @@ func (k *keyboard) take(keys []byte, err error) {
 	k.more.Broadcast()
 }
 
-// onInterrupt says what Ctrl-C means from now on, and what is typed in its place. f must not wait for keys.
+// onInterrupt sets the handler of Ctrl-C, and the input that replaces it. f must not wait for keys.
 func (k *keyboard) onInterrupt(f func(), instead string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.interrupt, k.instead = f, []byte(instead)
 }
 
-// hangUp makes whoever reads, now or later, see the end.
+// hangUp ends current and future reads with io.EOF.
 func (k *keyboard) hangUp() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -82,7 +82,7 @@ func (k *keyboard) Read(p []byte) (int, error) {
 	return k.typed.Read(p)
 }
 
-// setAside keeps what is typed already from whoever reads, until it is brought back.
+// setAside hides the pending input from readers until bringBack.
 func (k *keyboard) setAside() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -90,7 +90,7 @@ func (k *keyboard) setAside() {
 	k.typed.Reset()
 }
 
-// bringBack undoes setAside. What was typed since comes behind.
+// bringBack restores the hidden input ahead of what was typed since.
 func (k *keyboard) bringBack() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +102,7 @@ func (k *keyboard) bringBack() {
 	k.more.Broadcast()
 }
 
-// press does what Ctrl-C does.
+// press calls the handler of Ctrl-C.
 func (k *keyboard) press() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,14 +13,14 @@ const (
 	plain = "\x1b[0m"
 )
 
-// look is how one answer is written.
+// look renders one answer.
 type look struct {
 	width     int
-	color     bool                 // the terminal takes control sequences, and the person wants them
-	renderers []*markdown.Renderer // of the stretches of text: they remember what they have done
+	color     bool                 // the terminal supports control sequences, and the user wants them
+	renderers []*markdown.Renderer // one per stretch of text; they cache their work
 }
 
-// lines are those of an answer, none wider than the terminal.
+// lines returns the lines of an answer, none wider than the terminal.
 func (l *look) lines(r *reply) (all []string) {
 	if r.said != "" && !r.silent() {
 		all = l.rows(prompt + r.said)
@@ -55,7 +55,7 @@ func (l *look) lines(r *reply) (all []string) {
 	return all
 }
 
-// apart is all with more below, after an empty row.
+// apart returns all and more, separated by an empty row.
 func apart(all, more []string) []string {
 	if len(all) > 0 && len(more) > 0 {
 		all = append(all, "")
@@ -63,7 +63,7 @@ func apart(all, more []string) []string {
 	return append(all, more...)
 }
 
-// rows are lines as they stand.
+// rows splits text into rows.
 func (l *look) rows(lines string) (rows []string) {
 	for line := range strings.SplitSeq(harmless(lines), "\n") {
 		rows = append(rows, fold(strings.ReplaceAll(line, "\t", "    "), l.width)...)
@@ -71,7 +71,7 @@ func (l *look) rows(lines string) (rows []string) {
 	return rows
 }
 
-// text is the nth stretch of Markdown as a terminal shows it.
+// text renders the nth stretch of Markdown for a terminal.
 func (l *look) text(n int, text string, whole bool) (all []string) {
 	if n == len(l.renderers) {
 		l.renderers = append(l.renderers, markdown.NewRenderer(l.dialect(), markdown.Limits{}))
@@ -95,8 +95,7 @@ func (l *look) dialect() markdown.Dialect {
 	return d
 }
 
-// call is one line: how far it is, what it does, and what came of it. Where that is too much for one, what came of it has the
-// next.
+// call renders a call as one row: its state, name and result. A result that does not fit gets the next row.
 func (l *look) call(c *call) (rows []string) {
 	sign, after := "▸", c.last.ShortResult
 	switch {
@@ -124,7 +123,7 @@ const below = "  "
 
 func oneLine(s string) string { return strings.Join(strings.Fields(harmless(s)), " ") }
 
-// wrap breaks a line of words between them, and words that are wider than a row where it is full.
+// wrap breaks a line between words, and words wider than a row at the margin.
 func wrap(line string, width int) (rows []string) {
 	row := ""
 	for _, word := range strings.Fields(line) {
@@ -148,7 +147,7 @@ func (l *look) faint(s string) string {
 	return dim + s + plain
 }
 
-// harmless takes out what a terminal would obey (SE-09).
+// harmless removes control characters, because text from a model or a tool must not control the terminal.
 func harmless(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (r < ' ' || r >= 0x7f && r < 0xa0) {
@@ -164,7 +163,7 @@ func cut(s string, width int) string {
 		return s
 	}
 	var b strings.Builder
-	used := 1 // the mark at the end
+	used := 1 // the ellipsis
 	for g := uniseg.NewGraphemes(s); g.Next(); {
 		if used += g.Width(); used > width {
 			break
@@ -174,7 +173,7 @@ func cut(s string, width int) string {
 	return b.String() + "…"
 }
 
-// fold breaks a line that is wider than the terminal, code for instance, where it is full. Styles go on.
+// fold breaks an overlong line, such as code, at the margin. Styles continue on the next row.
 func fold(s string, width int) (rows []string) {
 	var row, open strings.Builder
 	used := 0
@@ -202,7 +201,7 @@ func fold(s string, width int) (rows []string) {
 	return append(rows, row.String())
 }
 
-// sequence is how long the control sequence is that s begins with.
+// sequence returns the length of the control sequence that s starts with.
 func sequence(s string) int {
 	if !strings.HasPrefix(s, "\x1b[") {
 		return 0

@@ -64,7 +64,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// What may be chosen while an answer goes on stands below what there is, and goes when it is over, or when a stream begins anew that
+// What may be chosen while an answer goes on stands below what there is, and goes when it is over, or when a new stream begins that
 // does not tell of it.
 func TestOfferOnTheWay(t *testing.T) {
 	var r reply

@@ -7,31 +7,31 @@ import (
 	"parley/core/answer"
 )
 
-// reply is what is known of an answer so far.
+// reply is the received state of an answer.
 type reply struct {
-	text  string // what grown holds: it would cost more the longer it is to make it anew for each piece
+	text  string // grown's content, cached because converting it for each piece would cost more as it grows
 	grown strings.Builder
 	calls []call
-	asks  *answer.Choices // what may be chosen while it goes on
-	cut   bool            // the connection broke, and is not there again
+	asks  *answer.Choices // the current options
+	cut   bool            // the connection is lost
 	end   *Frame
 
-	files []File // at the end
+	files []File // set at the end
 
-	said string // what was typed for it while another was in the way
-	note string // what became of a line that was typed while it goes on
+	said string // the message, if it was typed during another answer
+	note string // the result of a line that was typed during this answer
 }
 
-// call is one use of a tool.
+// call is one tool call.
 type call struct {
 	id    string
-	at    int // how many bytes of the text stand above it; some may be still to come
+	at    int // bytes of text above it; some may not have arrived yet
 	last  Frame
-	shown string // its parameters, for people
-	files []File // that it shows now
+	shown string // its parameters for display
+	files []File // its current files
 }
 
-// reply is m as it was when it was made.
+// reply converts an earlier message.
 func (m Message) reply() *reply {
 	r := &reply{end: &Frame{Choices: m.Choices}}
 	r.text = m.Text
@@ -43,12 +43,12 @@ func (m Message) reply() *reply {
 	return r
 }
 
-// take adds what f tells.
+// take applies a frame.
 func (r *reply) take(f Frame) {
 	r.cut = f.Type == reconnecting
 	switch f.Type {
 	case "status":
-		if f.Kind == "choices" || f.Kind == "thinking" { // which begins each stream, with nothing to choose from
+		if f.Kind == "choices" || f.Kind == "thinking" { // the first frame of each stream; there are no options yet
 			r.asks = f.Choices
 		}
 	case "token":
@@ -63,7 +63,7 @@ func (r *reply) take(f Frame) {
 	}
 }
 
-// say takes text: the whole if there is one, in place of what was.
+// say applies text: the whole text, if present, replaces the previous text.
 func (r *reply) say(f Frame) {
 	if f.FullText == nil {
 		r.grown.WriteString(*f.Text)
@@ -75,8 +75,8 @@ func (r *reply) say(f Frame) {
 	r.text = r.grown.String()
 }
 
-// tool takes a call on. Its parameters are told once. A frame with files has them in place of those before, and may say nothing
-// else.
+// tool applies a frame of a call. The parameters are sent once. A frame with files replaces the previous files, and can
+// be otherwise empty.
 func (r *reply) tool(f Frame) {
 	i := slices.IndexFunc(r.calls, func(c call) bool { return c.id == f.CallID })
 	if i < 0 {
@@ -88,7 +88,7 @@ func (r *reply) tool(f Frame) {
 	if f.Images != nil || f.Files != nil {
 		c.files = f.brought()
 	}
-	f.raw, f.Images, f.Files = nil, nil, nil // they may be large
+	f.raw, f.Images, f.Files = nil, nil, nil // they can be large
 	if f.ToolName == "" && c.last.ToolName != "" {
 		return
 	}
@@ -100,7 +100,7 @@ func (r *reply) tool(f Frame) {
 	}
 }
 
-// offer is what may be chosen now; nil if nothing.
+// offer returns the current options, or nil.
 func (r *reply) offer() *answer.Choices {
 	if r.end == nil {
 		return r.asks
@@ -108,18 +108,18 @@ func (r *reply) offer() *answer.Choices {
 	return r.end.Choices
 }
 
-// silent says that r is what came of a line that others waited for: nothing that is to be seen.
+// silent reports whether r has nothing to show because its message was a choice that another answer waited for.
 func (r *reply) silent() bool {
 	return r.said != "" && r.end != nil && r.end.Kind == chosen
 }
 
-// block is a stretch of text, or one call.
+// block is a stretch of text or one call.
 type block struct {
 	text string
 	call *call
 }
 
-// blocks are the text and the calls in their order.
+// blocks returns the text and the calls in order.
 func (r *reply) blocks() (all []block) {
 	from := 0
 	for i := range r.calls {
@@ -136,7 +136,7 @@ func (r *reply) blocks() (all []block) {
 	return all
 }
 
-// boundary is where the paragraph ends that holds at: text is never parted within one.
+// boundary returns the end of the paragraph at an offset, because text is never split within one.
 func (r *reply) boundary(at int) int {
 	if at <= 0 || at >= len(r.text) {
 		return min(max(at, 0), len(r.text))

@@ -11,19 +11,19 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// screen shows lines that change at the end of a terminal. It writes again only what the terminal still shows: what has
-// scrolled away stays as it was. Every line is one row.
+// screen shows changing lines at the end of a terminal. It rewrites only what is still visible: lines that have
+// scrolled away stay unchanged. Every line is one row.
 type screen struct {
 	out    io.Writer
 	height int
 
-	shown   []string // the cursor stands in the row below the last
-	gone    int      // so many of them may have scrolled away
-	stale   bool     // something has changed that had scrolled away
-	resized int      // the new width of the terminal, until the next show; 0 if it is the one that shown was made for
+	shown   []string // the cursor is in the row below the last
+	gone    int      // this many of them may have scrolled away
+	stale   bool     // a line that had scrolled away has changed
+	resized int      // the terminal's new width until the next show; 0 if shown was made for the current width
 }
 
-// show makes the rows within reach those of lines. It writes nothing where nothing changed.
+// show updates the visible rows to lines. It writes nothing if nothing changed.
 func (s *screen) show(lines []string) {
 	if s.resized > 0 {
 		s.rearrange(lines)
@@ -46,11 +46,11 @@ func (s *screen) show(lines []string) {
 	for _, line := range lines[same:] {
 		b.WriteString(line + "\r\n")
 	}
-	_, _ = io.WriteString(s.out, b.String()) // a terminal that is gone is noticed by who reads from it
+	_, _ = io.WriteString(s.out, b.String()) // the reader of the terminal notices when it is gone
 	s.shown = slices.Concat(s.shown[:max(same, s.gone)], lines[same:])
 }
 
-// finish shows the last lines, and leaves them. What had changed out of reach stands once more below, whole.
+// finish shows the final lines. If a line changed after scrolling away, it writes all of them once more below.
 func (s *screen) finish(lines []string) {
 	s.show(lines)
 	if s.stale {
@@ -60,19 +60,19 @@ func (s *screen) finish(lines []string) {
 	s.forget()
 }
 
-// typed takes note of rows that others have written below: they go with the next change.
+// typed accounts for rows that the user's input has added below: the next change removes them.
 func (s *screen) typed(rows int) {
 	s.shown = slices.Concat(s.shown, slices.Repeat([]string{"\x00"}, rows))
 }
 
-// forget leaves what is shown to itself: what comes next stands below.
+// forget detaches from the shown lines: the next ones appear below.
 func (s *screen) forget() { s.shown, s.gone, s.stale, s.resized = nil, 0, false, 0 }
 
-// resize records that the terminal has another width now. The next lines to show are made for it.
+// resize records the terminal's new width. The next lines to show are made for it.
 func (s *screen) resize(width int) { s.resized = width }
 
-// rearrange replaces rows that were written for another width. The terminal has wrapped those that became too wide, as
-// nearly all terminals do. What has scrolled away can't be replaced; it is not written again either.
+// rearrange replaces rows that were written for another width. It assumes that the terminal has wrapped rows that are
+// now too wide, as nearly all terminals do. Rows that have scrolled away are neither replaced nor repeated.
 func (s *screen) rearrange(lines []string) {
 	up, first := 0, len(s.shown)
 	for first > s.gone {
@@ -100,8 +100,8 @@ func (s *screen) rearrange(lines []string) {
 	s.show(lines)
 }
 
-// erase returns what empties the last rows above the cursor and moves it to the first of them. Each row is emptied by itself:
-// tmux keeps a copy of a screen that is cleared from its first row on.
+// erase returns the sequence that clears the last rows above the cursor and moves it to the first of them. It clears
+// each row separately, because tmux keeps a copy of a screen that is cleared from its first row on.
 func erase(rows int) string {
 	if rows <= 0 {
 		return ""
@@ -110,7 +110,7 @@ func erase(rows int) string {
 	return up + strings.Repeat("\x1b[K\n", rows) + up
 }
 
-// rowsAt returns how many rows a line takes in a terminal of that width.
+// rowsAt returns how many rows a line takes in a terminal of the given width.
 func rowsAt(line string, width int) int {
 	columns := 0
 	for len(line) > 0 {
@@ -125,7 +125,7 @@ func rowsAt(line string, width int) int {
 	return max(1, (columns+width-1)/width)
 }
 
-// letters returns what of lines does not depend on the width that they were made for.
+// letters returns the part of lines that does not depend on their width.
 func letters(lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {

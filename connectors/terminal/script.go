@@ -10,26 +10,26 @@ import (
 	"strings"
 )
 
-// Script asks without a terminal: what it writes holds no control sequences.
+// Script sends messages without a terminal: its output has no control sequences.
 type Script struct {
 	Client *Client
 	Out    io.Writer
-	Notes  io.Writer // gets what actions take for important and what they ask, at once; nil is nobody
-	JSON   bool      // every frame of the answer, one in a line; else its text, once it is whole
-	Prompt string    // stands before each message that is read, for people at a terminal that can't show more
+	Notes  io.Writer // receives important notices and questions at once; nil discards them
+	JSON   bool      // write every frame as a line of JSON instead of the complete text
+	Prompt string    // written before each message is read, for terminals without control sequences
 
-	Choosing string // says how to choose from what an answer asks before it goes on
+	Choosing string // explains how to answer a question that an answer waits for
 }
 
-// ErrNoAnswer is what an answer is that failed or never came; the rest of the error says why, for people.
+// ErrNoAnswer means that an answer failed or never came; the wrapping error contains the reason.
 var ErrNoAnswer = errors.New("no answer")
 
-// Ask sends one message and writes the answer. An answer that nobody reads any more is stopped.
+// Ask sends one message and writes the answer. It stops the answer if the output fails or ctx ends.
 func (s Script) Ask(ctx context.Context, text string) error {
 	var r reply
 	err := s.read(ctx, text, &r)
 	if err != nil && r.end == nil && !refused(err) {
-		_ = s.Client.Stop(context.WithoutCancel(ctx)) // a gateway that can't be reached has nobody to stop for
+		_ = s.Client.Stop(context.WithoutCancel(ctx)) // if the gateway is unreachable, there is nothing to stop
 	}
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s Script) Ask(ctx context.Context, text string) error {
 	return s.write(ctx, &r)
 }
 
-// read follows the answer to its end.
+// read receives the answer to its end.
 func (s Script) read(ctx context.Context, text string, r *reply) error {
 	for f, err := range s.Client.Send(ctx, text) {
 		if err != nil {
@@ -45,7 +45,7 @@ func (s Script) read(ctx context.Context, text string, r *reply) error {
 		}
 		r.take(f)
 		if note := s.note(f, r); s.Notes != nil && note != "" {
-			_, _ = fmt.Fprintln(s.Notes, harmless(note)) // nobody reads it: the answer is worth more
+			_, _ = fmt.Fprintln(s.Notes, harmless(note)) // keep receiving the answer even if notices can't be written
 		}
 		if s.JSON && f.raw != nil {
 			if _, err := fmt.Fprintf(s.Out, "%s\n", f.raw); err != nil {
@@ -56,7 +56,7 @@ func (s Script) read(ctx context.Context, text string, r *reply) error {
 	return nil
 }
 
-// note is what f tells that can't wait for the end of the answer.
+// note returns the part of f that can't wait for the end of the answer.
 func (s Script) note(f Frame, r *reply) string {
 	switch {
 	case f.Type != "status":
@@ -69,14 +69,14 @@ func (s Script) note(f Frame, r *reply) string {
 	return ""
 }
 
-// write is what is left to write of an answer that has ended.
+// write writes the rest of an answer that has ended.
 func (s Script) write(ctx context.Context, r *reply) error {
 	switch why := r.end.NoResponse; {
 	case r.end.FailureKind != "" && !s.JSON:
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.text)
 	case r.end.FailureKind != "":
 		return fmt.Errorf("%w: %s", ErrNoAnswer, r.end.FailureKind)
-	case r.end.Kind == chosen: // the answer goes on where it was asked
+	case r.end.Kind == chosen: // the answer continues in its own stream
 		return nil
 	case why != "":
 		return fmt.Errorf("%w: %s", ErrNoAnswer, why)
@@ -97,7 +97,7 @@ func (s Script) write(ctx context.Context, r *reply) error {
 	return nil
 }
 
-// Each asks one message for each line of in.
+// Each sends each line of in as a message.
 func (s Script) Each(ctx context.Context, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostFrame)

@@ -9,20 +9,20 @@ import (
 	"golang.org/x/term"
 )
 
-// typed is a line that somebody has entered, or why none will come any more.
+// typed is an entered line, or the reason why no more will come.
 type typed struct {
 	text string
 	err  error
 }
 
-// typedAnswer is one that comes: its frames are there for whoever asks for them.
+// typedAnswer is an answer in progress with its frames.
 type typedAnswer struct {
-	said string // what it answers, if that was typed while another went on
+	said string // the message, if it was typed during another answer
 	next func() (Frame, error, bool)
 	stop func()
 }
 
-// begin has frames come for what was typed: said is empty if it was typed at the prompt of a message.
+// begin starts receiving the frames of an answer: said is empty if the message was typed at the prompt.
 func begin(said string, frames iter.Seq2[Frame, error]) *typedAnswer {
 	next, stop := iter.Pull2(frames)
 	return &typedAnswer{said, next, stop}
@@ -40,7 +40,8 @@ func (c *Chat) next() (string, error) {
 	return strings.TrimSpace(t.text), t.err
 }
 
-// listen shows a prompt, if there is none, and has a line read. What was typed before is kept for the next message.
+// listen shows a prompt, unless one is shown, and starts reading a line. Input typed before is kept for the next
+// message.
 func (c *Chat) listen() {
 	if c.reading || c.over != nil {
 		return
@@ -53,7 +54,7 @@ func (c *Chat) listen() {
 	}()
 }
 
-// hangUp ends a read under way.
+// hangUp ends a pending read.
 func (c *Chat) hangUp() {
 	c.keys.hangUp()
 	if c.reading {
@@ -61,7 +62,7 @@ func (c *Chat) hangUp() {
 	}
 }
 
-// read is one message: a line, or what was pasted up to the end of its last one.
+// read returns one message: a line, or pasted text up to the end of its last line.
 func (c *Chat) read() (string, error) {
 	var pasted []string
 	for {
@@ -76,11 +77,11 @@ func (c *Chat) read() (string, error) {
 	}
 }
 
-// hear takes what was typed while r goes on: it chooses from what r offers, or it is the next message, and the gateway knows
-// what that does to r. What comes of it is shown when r has ended.
+// hear handles a line typed during r: it selects one of r's options, or else it is the next message, whose effect on r
+// the gateway decides. Its answer is shown when r has ended.
 func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 	c.reading = false
-	if t.err != nil { // the person leaves, and waits for nothing
+	if t.err != nil { // the user leaves without waiting
 		c.over = t.err
 		c.keys.press()
 		return
@@ -98,7 +99,7 @@ func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 		}
 	}
 	a := begin(text, frames)
-	// The first frame says that it is accepted, and nothing more.
+	// The first frame only means that the message was accepted.
 	if _, err, _ := a.next(); err != nil {
 		a.stop()
 		r.note = whyNot(err)
@@ -109,7 +110,7 @@ func (c *Chat) hear(ctx context.Context, r *reply, t typed) {
 	c.waiting = append(c.waiting, a)
 }
 
-// rowsOf is how many rows the lines of what was typed take, each behind a prompt.
+// rowsOf returns how many rows the typed lines take, each after a prompt.
 func rowsOf(text string, width int) (rows int) {
 	for line := range strings.SplitSeq(text, "\n") {
 		rows += 1 + len([]rune(prompt+line))/width
@@ -117,7 +118,7 @@ func rowsOf(text string, width int) (rows int) {
 	return rows
 }
 
-// whyNot is what people read of a request that failed: the gateway's own words if it has some.
+// whyNot returns the text for a failed request, from the gateway if it sent one.
 func whyNot(err error) string {
 	var r refusal
 	if errors.As(err, &r) {

@@ -88,7 +88,7 @@ func TestChooseWhileItGoesOn(t *testing.T) {
 	}
 }
 
-// Options that somebody else has chosen from, or nobody in time, go. What one has begun to type stays.
+// Options disappear once another client has chosen or the time is over. A partly typed line stays.
 func TestOptionsGo(t *testing.T) {
 	gone := make(chan struct{})
 	k := talking(t, and(asked, gone, frames(`data: {"type":"status","kind":"choices"}`, `data: {"type":"done","fullText":"Which one? Never mind."}`)))

@@ -9,7 +9,7 @@ import (
 // SE-21: who is notified, by whatever a bot may write.
 func TestPings(t *testing.T) {
 	for text, want := range map[string][]string{
-		"hello":           nil,
+		"hello":          nil,
 		"@eve, @someone": {"eve", "someone"},
 		"ada@eve.example, @\u2060eve, @\u200beve":        nil,
 		"<code>@eve</code> <pre>@eve</pre>":              nil,
