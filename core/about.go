@@ -15,7 +15,7 @@ import (
 type About struct {
 	Version string
 	Models  []ModelName // in the order of their importance
-	// Health looks at what the gateway stands on. It may be nil, is given a second, and its errors are shown to nobody.
+	// Health looks at what the gateway stands on. It may be nil, is given a second, and its errors are not shown to users.
 	Health func(ctx context.Context) []Health
 }
 

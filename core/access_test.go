@@ -178,7 +178,7 @@ func TestStranger(t *testing.T) {
 	})
 }
 
-// A stranger stops nobody's answer; those who may ask may.
+// A stranger stops no user's answer; those who may ask may.
 func TestStopIsForTheInvited(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()

@@ -100,7 +100,7 @@ func (tc *toolCalls) requireOutput() error {
 }
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
-// is that of the process. What was said so far is noted too: whoever adopts the run says that, and generates nothing.
+// is that of the process. What was said so far is noted too: the process that adopts the run shows that, and generates nothing.
 func (tc *toolCalls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
 	if err := settled(tc.x.settle()); err != nil {
 		return nil, err

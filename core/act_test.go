@@ -357,13 +357,13 @@ func TestRights(t *testing.T) {
 		roles                 []string
 		owner, allowed        bool
 	}{
-		"a guest":            {nil, nil, nil, nil, false, false},
-		"listed":             {nil, []chat.EntityID{"ada"}, nil, nil, false, true},
-		"let in":             {nil, nil, []chat.EntityID{"ada"}, nil, false, true},
-		"by a role":          {nil, nil, nil, []string{"other", "friend"}, false, true},
-		"by another role":    {nil, nil, nil, []string{"other"}, false, false},
-		"the owner":          {[]chat.EntityID{"ada"}, nil, nil, nil, true, true},
-		"somebody else owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
+		"a guest":           {nil, nil, nil, nil, false, false},
+		"listed":            {nil, []chat.EntityID{"ada"}, nil, nil, false, true},
+		"let in":            {nil, nil, []chat.EntityID{"ada"}, nil, false, true},
+		"by a role":         {nil, nil, nil, []string{"other", "friend"}, false, true},
+		"by another role":   {nil, nil, nil, []string{"other"}, false, false},
+		"the owner":         {[]chat.EntityID{"ada"}, nil, nil, nil, true, true},
+		"another user owns": {[]chat.EntityID{"bob"}, nil, nil, nil, false, false},
 	} {
 		inWorld(t, func(w *world) {
 			w.cfg.Access = access.Policy{Open: map[string]bool{"fake": true}, Owners: map[chat.EntityID]bool{}, People: map[chat.EntityID]bool{}, Roles: map[string]bool{"fake:friend": true}}

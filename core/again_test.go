@@ -13,7 +13,7 @@ import (
 	"parley/core/chat"
 )
 
-// SE-16: who retries a question of somebody else acts with their own name, rooms and rights, and is asked what there is to choose;
+// SE-16: who retries a question of another user acts with their own name, rooms and rights, and is asked what there is to choose;
 // that it was another one's question stands in the prompt as a quote. Their own question stays theirs.
 func TestRetryOfAnother(t *testing.T) {
 	for name, c := range map[string]struct {

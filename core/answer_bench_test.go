@@ -10,7 +10,7 @@ import (
 	"parley/core/answer"
 )
 
-// The cost of a piece of text must not grow with the answer, with or without somebody who reads along.
+// The cost of a piece of text must not grow with the answer, with or without a user who reads along.
 func BenchmarkDelta(b *testing.B) {
 	for _, n := range []int{5_000, 50_000, 500_000} {
 		for name, every := range map[string]int{"written": n + 1, "read": 1} {

@@ -17,13 +17,13 @@ const (
 	evaluateAt      = 4           // every how many turns of a room evaluators look back
 )
 
-// backgroundWork are what nobody waits for: looking back on a turn, summing up. They belong to the rooms being served, whose end
+// backgroundWork is work that no turn waits for: evaluators and summaries. It belongs to the rooms being served, whose end
 // [Runtime.Run] waits for.
 type backgroundWork struct {
 	busy map[chat.RoomID]bool // under the runtime's lock; at most asideSlots
 }
 
-// startBackground does something of a room that nobody waits for, unless there is too much of that already. It is called while the room
+// startBackground does background work of a room, unless there is too much of that already. It is called while the room
 // is served.
 func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do func(ctx context.Context)) {
 	rt.mu.Lock()
@@ -83,7 +83,7 @@ func (x *execution) due() bool {
 	return int(x.run.Response%evaluateAt) < max(since, 1)
 }
 
-// attempt does one thing. Its failure, a panic too, is logged and nobody else's.
+// attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
 func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
 	err := func() (err error) {
 		defer func() {

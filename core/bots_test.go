@@ -93,13 +93,13 @@ func TestWhichBotsAreAnswered(t *testing.T) {
 		meant   bool
 		answers bool
 	}{
-		"by default":   {"", group, "robot", true, false},
-		"off":          {access.BotsOff, group, "robot", true, false},
-		"allowed":      {access.BotsMention, group, "robot", true, true},
-		"to nobody":    {access.BotsMention, group, "robot", false, false},
-		"uninvited":    {access.BotsMention, group, "stranger", true, false},
-		"in private":   {access.BotsMention, room, "robot", true, false},
-		"named, aloud": {access.BotsMention, group, "robot", false, false},
+		"by default":         {"", group, "robot", true, false},
+		"off":                {access.BotsOff, group, "robot", true, false},
+		"allowed":            {access.BotsMention, group, "robot", true, true},
+		"without an address": {access.BotsMention, group, "robot", false, false},
+		"uninvited":          {access.BotsMention, group, "stranger", true, false},
+		"in private":         {access.BotsMention, room, "robot", true, false},
+		"named, aloud":       {access.BotsMention, group, "robot", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -68,7 +68,7 @@ func verdictText(r chat.Run) string {
 	return r.Verdict.Text
 }
 
-// chosen asks the chooser. A panic is its own failure and nobody else's.
+// chosen asks the chooser. A panic fails this call alone.
 func (ak *asking) chosen(ctx context.Context, q chat.Question) (says string, err error) {
 	c := ak.x.rt.choices.handlers[q.Chooser]
 	if c == nil {

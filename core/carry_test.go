@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// What is chosen while the turn goes on is carried out beside it, also where nobody gets to that before the turn is over: its
+// What is chosen while the turn goes on is carried out beside it, also where no user gets to that before the turn is over: its
 // answer is not said once more.
 func TestCarriedLate(t *testing.T) {
 	late := func(w *world, n *node, acc chat.Accepted) {
@@ -25,7 +25,7 @@ func TestCarriedLate(t *testing.T) {
 			w.Errorf("what carries the choice is %+v", run)
 		}
 	}
-	t.Run("somebody waits for it", func(t *testing.T) {
+	t.Run("while it is waited for", func(t *testing.T) {
 		waiting(t, action.Reads, []step{write("Enjoy.")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 			late(w, n, acc)
 			if got := w.chat.visible(); !slices.Equal(got, []string{fox + "\n\nNow playing Rain\n\nEnjoy."}) {
@@ -33,7 +33,7 @@ func TestCarriedLate(t *testing.T) {
 			}
 		})
 	})
-	t.Run("nobody does", func(t *testing.T) {
+	t.Run("while it is not", func(t *testing.T) {
 		inWorld(t, func(w *world) {
 			w.cfg.Plugins = append(w.cfg.Plugins, action.Plugin{Name: "choosers", Choosers: []action.ChoiceHandler{&chooser{says: "Louder it is."}}})
 			w.plug(&fakeAction{name: "PLAY", do: func(ctx context.Context, call *action.Call) (action.Result, error) {

@@ -21,7 +21,7 @@ const (
 	mostOptions = 10
 	mostLabel   = 60 // characters of an option
 	openFor     = time.Hour
-	waitsFor    = 5 * time.Minute // where somebody waits for the choice
+	waitsFor    = 5 * time.Minute // when an action waits for the choice
 )
 
 // What people are told, in private, whose choice changes nothing.
@@ -64,7 +64,7 @@ func (cs *choices) asking(q chat.Question) (chat.Question, error) {
 	return q, nil
 }
 
-// choose takes what somebody chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
+// choose takes what a user chose, by a button or in the words that they wrote. What is not theirs to choose, or is over,
 // changes nothing, and they are told so.
 func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, wrote string) (chat.Accepted, error) {
 	q, refused, err := cs.asked(ctx, c)
@@ -97,7 +97,7 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	return acc, nil
 }
 
-// asked finds the question that c answers, or says why c answers none. Whoever tries one that is over takes its options away.
+// asked finds the question that c answers, or says why c answers none. A choice that is over loses its options when a user tries it.
 func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
 	q, err = cs.rt.cfg.Store.Question(ctx, c.Question)
 	switch {
@@ -143,7 +143,7 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 		return cs.rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
 	}
 	if _, err := cs.rt.cfg.Store.Retire(ctx, q.ID); err != nil {
-		return ignore(err, answer.ErrLost) // somebody was faster
+		return ignore(err, answer.ErrLost) // another user was faster
 	}
 	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	return nil

@@ -137,7 +137,7 @@ func TestChoiceFailsClosed(t *testing.T) {
 	}
 }
 
-// SE-07: a choice is made once, whoever presses again, on whichever replica.
+// SE-07: a choice is made once, anyone who presses again, on whichever replica.
 func TestChoiceIsMadeOnce(t *testing.T) {
 	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 		other := w.start()
@@ -440,7 +440,7 @@ func TestBadQuestions(t *testing.T) {
 		w.ended(n.say("A"))
 		for name, q := range map[string]chat.Question{
 			"no options": {Chooser: core.AsMessage}, "an empty one": {Chooser: core.AsMessage, Options: []string{" "}},
-			"too many": {Chooser: core.AsMessage, Options: make([]string, 11)}, "nobody goes on": {Options: []string{"Yes"}},
+			"too many": {Chooser: core.AsMessage, Options: make([]string, 11)}, "no handler": {Options: []string{"Yes"}},
 		} {
 			if _, err := n.Say(w.Context(), chat.Notice{To: chat.Address{Room: room}, Text: "?", Ask: &q}); err == nil {
 				w.Errorf("%s: asked", name)

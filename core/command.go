@@ -77,7 +77,7 @@ func isCommand(text string) bool {
 	return ok
 }
 
-// commanded says which command m is, if it comes from somebody who may give one, and is meant for us.
+// commanded says which command m is, if it comes from a user with the right to give one, and is meant for this agent.
 func (h *commandHandler) commanded(ctx context.Context, m chat.Message) (chat.CommandName, error) {
 	c, ok := commandOf(m.Text)
 	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
@@ -153,7 +153,7 @@ func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 		return fmt.Errorf("stop %s: %w", c.Room, err)
 	}
 	if in, err := h.rt.intake.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
-		return err // a stranger stops nobody's answer
+		return err // strangers can't stop answers
 	}
 	return h.stop(ctx, c.Room, everyTurn)
 }
@@ -202,7 +202,7 @@ func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo c
 	return h.dropWaiting(ctx, open)
 }
 
-// dropWaiting ends the turns among open that nobody has started: what comes next would join them, and never be answered.
+// dropWaiting ends the turns among open that have not started: later messages would join them, and never be answered.
 func (h *commandHandler) dropWaiting(ctx context.Context, open []chat.Run) error {
 	for _, r := range open {
 		if r.Epoch > 0 || !r.Kind.Claims() {

@@ -80,7 +80,7 @@ func TestWhatIsACommand(t *testing.T) {
 		"with more":            {room, "ada", "/help me write a letter", false, false},
 		"within a text":        {room, "ada", "what does /help do", false, false},
 		"to another bot":       {room, "ada", "/help@other", false, false},
-		"nobody knows it":      {room, "ada", "/dance", false, false},
+		"unknown":              {room, "ada", "/dance", false, false},
 		"a slash":              {room, "ada", "/", false, false},
 		"another sign":         {room, "ada", "!help", false, false},
 		"a stranger":           {room, "eve", "/help", false, false},

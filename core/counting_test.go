@@ -63,7 +63,7 @@ func TestAmbientDecisionsCount(t *testing.T) {
 	})
 }
 
-// SE-19: a run is counted once, also where it starts anew after a crash, and where it was first considered and then answered.
+// SE-19: a run is counted once, also where it starts again after a crash, and where it was first considered and then answered.
 // An edited question is another one.
 func TestRunsAreCountedOnce(t *testing.T) {
 	t.Run("after a crash", func(t *testing.T) {

@@ -23,7 +23,7 @@ func (rt *Runtime) Counts() Counts {
 	return Counts{c.undecided.Load(), c.providers.Load(), c.evaluators.Load(), c.skipped.Load()}
 }
 
-// String lists what there was, for whoever runs the gateway; it is empty if there was nothing.
+// String lists what there was, for the log; it is empty if there was nothing.
 func (c Counts) String() string {
 	var all []string
 	for _, kind := range []struct {

@@ -67,8 +67,8 @@ func beginsWith(text, name string) bool {
 	return len(runes) == n || !unicode.IsLetter(runes[n]) && !unicode.IsDigit(runes[n])
 }
 
-// wanted asks the model whether the run's message wants an answer. Nobody sees that, and no claim is made for it. An
-// error leaves the run to whoever looks next.
+// wanted asks the model whether the run's message wants an answer. Users don't see that, and no claim is made for it. An
+// error leaves the run to the next attempt.
 func (dg *deciding) wanted() (bool, error) {
 	if settled(dg.x.settle()) != nil {
 		return true, nil // stopped, or a later turn has the room: the claim says which
@@ -156,7 +156,7 @@ func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	if n := len(dg.x.run.Inputs); n > 0 {
 		m.InReplyTo = dg.x.run.Inputs[n-1]
 	}
-	return ignore(dg.x.rt.cfg.Store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // nobody asks any more
+	return ignore(dg.x.rt.cfg.Store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // the question is gone
 }
 
 // question is what the model is asked, about the end of the conversation.

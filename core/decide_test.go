@@ -20,7 +20,7 @@ func (w *world) ambient() {
 	w.cfg.Access.Group = access.GroupAmbient
 }
 
-// heard is what Ada says in the group, addressed to nobody.
+// heard is what Ada says in the group, addressed to no user.
 func (n *node) heard(text string) chat.Accepted {
 	n.w.Helper()
 	return n.submit(n.w.message(group, "ada", text))
@@ -46,7 +46,7 @@ func TestModelDecides(t *testing.T) {
 		"nothing":      {nil, answer.Ignored},
 		"an error":     {[]step{fails(errors.New("the model is away"))}, answer.Ignored},
 		"a panic":      {[]step{panics()}, answer.Ignored},
-		"for ever":     {[]step{pause(time.Hour)}, answer.Ignored},
+		"forever":      {[]step{pause(time.Hour)}, answer.Ignored},
 		"asks to act":  {[]step{call(0, "a", "WRITE", "{}")}, answer.Ignored},
 		"late, but so": {[]step{pause(15 * time.Second), write("YES")}, answer.Completed},
 	} {
@@ -145,7 +145,7 @@ func TestAmbientRoom(t *testing.T) {
 	})
 }
 
-// What is undecided supersedes nobody, neither when it comes nor before its question is answered with yes.
+// What is undecided supersedes no user, neither when it comes nor before its question is answered with yes.
 func TestUndecidedSupersedesNobody(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()
@@ -185,7 +185,7 @@ func TestUndecidedGivesWay(t *testing.T) {
 	})
 }
 
-// A shutdown leaves an undecided run to whoever adopts it, who decides anew.
+// A shutdown leaves an undecided run to anyone who adopts it, who decides again.
 func TestUndecidedIsAdopted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.ambient()

@@ -43,7 +43,7 @@ func TestUnknownInbound(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
 		if _, err := n.ProcessMessage(w.Context(), chat.Command{Room: room, Name: "dance"}); err == nil {
-			w.Error("a command that nobody knows was taken")
+			w.Error("an unknown command was taken")
 		}
 		m := w.message(room, "ada", "A")
 		m.Address.ConnectorData = make([]byte, chat.MaxOwn+1)
@@ -66,7 +66,7 @@ func TestTimeLimits(t *testing.T) {
 			"So\n\n_(" + llm.GenerationTimeout.Sentence() + ")_"},
 		"thoughts are life": {[]step{pause(80 * time.Second), alive(), pause(70 * time.Second), alive(), pause(70 * time.Second), write("Done.")},
 			220 * time.Second, answer.Completed, "Done."},
-		"for ever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, answer.TimedOut, llm.GenerationTimeout.Sentence()},
+		"forever": {slices.Repeat([]step{pause(time.Minute), alive()}, 30), 15 * time.Minute, answer.TimedOut, llm.GenerationTimeout.Sentence()},
 		"a wait that would take too long": {[]step{fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, After: time.Hour, Err: errDown})},
 			0, answer.Failed, llm.RateLimited.Sentence()},
 	} {
@@ -172,7 +172,7 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
-// DESIGN 6: what nobody had time to read is taken back, what was read is frozen.
+// DESIGN 6: what no user had time to read is taken back, what was read is frozen.
 func TestWithdrawOrFreeze(t *testing.T) {
 	for name, c := range map[string]struct {
 		shown []string
@@ -258,7 +258,7 @@ func TestVerdictIsKept(t *testing.T) {
 	})
 }
 
-// An address that is gone for ever ends its run; any other trouble is tried again.
+// An address that is gone forever ends its run; any other trouble is tried again.
 func TestOpenFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		err  error

@@ -178,7 +178,7 @@ func TestEventsSayWhatHappened(t *testing.T) {
 	})
 }
 
-// Observers that hang or break harm nobody: not the runs, not each other, not the end of the process.
+// Observers that hang or break harm no user: not the runs, not each other, not the end of the process.
 func TestObserversHarmNobody(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d, free := &diary{}, make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"parley/core/llm"
 )
 
-// DI-15, I10: a room that somebody floods costs the others nothing, and rooms that are quiet again leave nothing behind.
+// DI-15, I10: a room that a user floods costs the others nothing, and rooms that are quiet again leave nothing behind.
 func TestHotRoom(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.watched()

@@ -41,7 +41,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence()+")_"))
 						calls := len(w.model.asked())
 						switch {
-						case at == len(pieces), mode == core.XML && at == len(pieces)-1: // it was all said: nobody is asked again
+						case at == len(pieces), mode == core.XML && at == len(pieces)-1: // it was all said: no user is asked again
 							if said != whole || calls != 1 {
 								t.Errorf("after %d calls it said %q", calls, said)
 							}

@@ -42,7 +42,7 @@ func TestFilesAreAMessage(t *testing.T) {
 	})
 }
 
-// Who speaks to an agent that can't listen is told so, without a call of the model; in a group nobody is told what
+// Who speaks to an agent that can't listen is told so, without a call of the model; in a group no user is told what
 // they did not ask.
 func TestVoiceWithoutATranscriber(t *testing.T) {
 	inWorld(t, func(w *world) {

@@ -122,7 +122,7 @@ func (gn *generation) resolveReservedActions(ctx context.Context, st *prompt.Bui
 			ignored = ignoreWord
 		case stopWord:
 			ignored = stopWord
-			if r.form && gn.x.toolCalls.quotes(c.Name, nil) { // it may be somebody else's word
+			if r.form && gn.x.toolCalls.quotes(c.Name, nil) { // it can be quoted from another author
 				continue
 			}
 			if err := gn.x.persist(gn.x.life, func() error { return gn.x.rt.cfg.Store.SetAttention(gn.x.life, gn.x.run.Room, chat.Unfollowed) }); err != nil {
@@ -135,7 +135,7 @@ func (gn *generation) resolveReservedActions(ctx context.Context, st *prompt.Bui
 	r.calls = calls
 	r.limit()
 	for i, c := range r.calls {
-		if c.ID == "" { // nobody has seen anything of it yet
+		if c.ID == "" { // it has not been shown yet
 			r.calls[i].ID = gn.x.toolCalls.callID("")
 			gn.x.toolCalls.block(r.calls[i], r.step).Written = r.form
 			gn.x.toolCalls.begin(r.calls[i], r.step)

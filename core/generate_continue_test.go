@@ -12,7 +12,7 @@ import (
 // cutMark is what people read where an answer stays cut off.
 const cutMark = "\n\n_(The answer was cut off by the model's length limit.)_"
 
-// An answer that the model's length limit cuts off goes on as if it were of one piece, in both forms, and not for ever.
+// An answer that the model's length limit cuts off goes on as if it were of one piece, in both forms, and not forever.
 func TestCutAnswerGoesOn(t *testing.T) {
 	cut, end := finish(llm.FinishLength), finish(llm.FinishStop)
 	down := fails(&llm.Failure{Kind: llm.RateLimited, Retry: true, Err: errDown})
@@ -27,7 +27,7 @@ func TestCutAnswerGoesOn(t *testing.T) {
 		"between words":        {"The quick", [][]step{{write(" fox."), end}}, 2, "The quick fox."},
 		"between paragraphs":   {"The fox.", [][]step{{write("\n\nThe "), write("dog."), end}}, 2, "The fox.\n\nThe dog."},
 		"twice":                {"The", [][]step{{write(" quick"), cut}, {write(" fox."), end}}, 3, "The quick fox."},
-		"for ever":             {"The", [][]step{{write(" quick"), cut}, {write(" brown"), cut}, {write(" fox."), end}}, 3, "The quick brown" + cutMark},
+		"forever":              {"The", [][]step{{write(" quick"), cut}, {write(" brown"), cut}, {write(" fox."), end}}, 3, "The quick brown" + cutMark},
 		"not the first time":   {"The quick", [][]step{{down}, {write(" fox."), end}}, 3, "The quick fox."},
 		"not at all":           {"The quick", [][]step{{down}, {down}, {down}}, 4, "The quick\n\n_(" + llm.RateLimited.Sentence() + ")_"},
 		"broken off":           {"The quick", [][]step{{write(long), down}}, 2, "The quick" + long + "\n\n_(" + llm.RateLimited.Sentence() + ")_"},

@@ -20,7 +20,7 @@ func (gn *generation) generateForm(ctx context.Context, st *prompt.Builder) erro
 	if err != nil {
 		return err
 	}
-	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen anew
+	if st.Lacks(r.wrote.Providers) { // the actions were chosen without knowing; they are chosen again
 		r.calls = nil
 		if err := gn.resolveReservedActions(ctx, st, r); err != nil {
 			return err

@@ -24,7 +24,7 @@ type round struct {
 	x      *execution
 	step   int
 	form   bool // it was asked for tags
-	hidden bool // its text is for nobody
+	hidden bool // its text is not shown
 	rest   bool // its text goes on with one that is there
 
 	scan    *scan.Scanner

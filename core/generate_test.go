@@ -216,7 +216,7 @@ func TestFormRetries(t *testing.T) {
 		text    string
 	}{
 		"unreadable twice":      {[][]step{thought, cut, good}, 3, "Hi"},
-		"unreadable for ever":   {[][]step{thought, cut, reply, good}, 3, llm.ProviderIssue.Sentence()},
+		"unreadable forever":    {[][]step{thought, cut, reply, good}, 3, llm.ProviderIssue.Sentence()},
 		"empty":                 {[][]step{{}, good}, 2, "Hi"},
 		"empty twice":           {[][]step{{}, {}, good}, 2, llm.ProviderIssue.Sentence()},
 		"busy, unreadable":      {[][]step{busy, thought, busy, good}, 3, llm.RateLimited.Sentence()},
@@ -274,8 +274,8 @@ func TestFormAsksProviders(t *testing.T) {
 	})
 }
 
-// Natively a model asks the same providers with a call, of which nobody sees anything. Who can't be named is an error, and
-// where there is nobody to ask no such call is offered.
+// Natively a model asks the same providers with a call, of which no user sees anything. Who can't be named is an error, and
+// where there is no user to ask no such call is offered.
 func TestNativeAsksProviders(t *testing.T) {
 	inWorld(t, func(w *world) {
 		weather := provider{action.ProviderSpec{Name: "WEATHER", Description: "the weather in Rome", Dynamic: true}, "It rains in Rome."}

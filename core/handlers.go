@@ -109,7 +109,7 @@ func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error)
 	return run.Epoch + 1, nil
 }
 
-// restart ends what is being made of a run that was reopened, and begins anew.
+// restart ends what is being made of a run that was reopened, and starts again.
 func (rt *Runtime) restart(run chat.Run) {
 	rt.live.Lose(run.ID)
 	rt.scheduler.wake(run.Room)

@@ -84,7 +84,7 @@ func (pl *places) open(ctx context.Context, r chat.Room) error {
 	return nil
 }
 
-// enroll saves somebody, and that they are in a world, if there is one.
+// enroll saves a person or a bot, and their membership of a world, if there is one.
 func (pl *places) enroll(ctx context.Context, world chat.WorldID, e chat.Entity, role string) error {
 	news, err := pl.rt.cfg.Store.Meet(ctx, e)
 	if err != nil {

@@ -59,7 +59,7 @@ func (w *world) remembers(in chat.RoomID, want ...string) {
 	}
 }
 
-// IN-12: the answer to an edited question is written anew, in its own message, which stands until then.
+// IN-12: the answer to an edited question is written again, in its own message, which stands until then.
 func TestEditIsAnsweredAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
@@ -144,7 +144,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 	}{
 		"an unfurl":            {text: "fox?", want: "fox?"},
 		"nothing":              {text: " ", want: "fox?"},
-		"by somebody else":     {text: "hare?", as: "eve", want: "fox?"},
+		"by another user":      {text: "hare?", as: "eve", want: "fox?"},
 		"by the agent":         {text: "hare?", as: agent, want: "fox?"},
 		"the policy":           {text: "hare?", remember: true, want: "hare?"},
 		"too late":             {text: "hare?", after: 16 * time.Minute, want: "hare?"},
@@ -193,7 +193,7 @@ func TestEditsThatAreNotAnswered(t *testing.T) {
 	}
 }
 
-// IN-12: what nobody answers, or nobody knows, starts no run when it is edited.
+// IN-12: what no user answers, or no user knows, starts no run when it is edited.
 func TestEditOfRemarks(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n := w.start()
@@ -276,7 +276,7 @@ func TestReaction(t *testing.T) {
 		n := w.start()
 		m := w.message(room, "ada", strings.Repeat("12 4\n6789 ", 6))
 		like := chat.Reaction{Room: room, Author: "ada", Name: "ada", On: m.ID, Emoji: "👍", Added: true, At: time.Now()}
-		n.tell(like) // in a room that nobody knows
+		n.tell(like) // in a room that no user knows
 		answer := w.ended
 		_, said := answer(n.submit(m))
 		first := n.tell(like)

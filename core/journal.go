@@ -73,7 +73,7 @@ type RoomFinder interface {
 
 // Attentions know where the agent listens, and how closely.
 type Attentions interface {
-	// Attention is how closely the agent listens in room; [chat.Normal] in one that nobody knows.
+	// Attention is how closely the agent listens in room; [chat.Normal] in an unknown room.
 	Attention(ctx context.Context, room chat.RoomID) (chat.Attention, error)
 	// SetAttention changes that. [chat.ErrNotFound] if there is no such room.
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
@@ -95,7 +95,7 @@ type Questions interface {
 	// and keeps the role of the asker only where both are the same person. A message known already answers nothing: Choose
 	// then returns what [Marks.AuthorizedByRole] does.
 	Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error)
-	// Retire closes a question from which nobody has chosen, once, also one whose time was over: [answer.ErrLost] otherwise. It opens a
+	// Retire closes an unanswered question, once, also one whose time was over: [answer.ErrLost] otherwise. It opens a
 	// run as Choose does, without an input, to take the options away.
 	Retire(ctx context.Context, id string) (chat.Accepted, error)
 	// Withdraw closes the open questions of room, or the one of a run of it.
@@ -124,7 +124,7 @@ type Journal interface {
 	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
 	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
 	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind]
-	// ones are in the way of each other, and of nobody else), or if this one is held by another owner who is alive;
+	// ones only exclude each other), or if this one is held by another owner who is alive;
 	// [answer.ErrLost] if it has finished.
 	// If the owner before has beaten, is dead, did not [Journal.Leave], and the run has no verdict, that counts as a death.
 	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
@@ -135,7 +135,7 @@ type Journal interface {
 	// [answer.ErrLost] as with Note.
 	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
 	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
-	// stays as its Text; its holder has lost it, but nobody else may start it while that one is alive, unless the run
+	// stays as its Text; its holder has lost it, but no other owner can start it while that one is alive, unless the run
 	// had finished. [answer.ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
 	// [chat.RunKind] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
 	// at zero.

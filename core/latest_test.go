@@ -21,7 +21,7 @@ import (
 
 // The story that loses the second answer in the system this one learns from (REFERENCE 3.1): a second message comes while
 // the first one's slow action runs, and the end of the first makes the second stale. Here the end of a run forgets nothing:
-// the second is answered, whoever wins the room, on one replica or two.
+// the second is answered, anyone who wins the room, on one replica or two.
 func TestSecondMessageDuringASlowAction(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -80,7 +80,7 @@ func (w *whimsical) Claim(ctx context.Context, a chat.AgentID, in chat.RoomID, i
 	return w.Tracker.Claim(ctx, a, in, id)
 }
 
-// IN-06, IN-09: turns are announced in any order, late, or to nobody. The last one is answered, after all
+// IN-06, IN-09: turns are announced in any order, late, or to no user. The last one is answered, after all
 // others and with all of them in its prompt.
 func TestAnnouncementsOutOfOrder(t *testing.T) {
 	for name, claim := range map[string]func(chat.ResponseID) (time.Duration, error){
@@ -132,7 +132,7 @@ func TestAnnouncementsOutOfOrder(t *testing.T) {
 }
 
 // IN-06, IN-07, IN-08, IN-09: any interleaving of messages and stops on three replicas with one store. At most one run of
-// a room is at work at a time, every message is accounted for, and nothing that was accepted waits for ever. The
+// a room is at work at a time, every message is accounted for, and nothing that was accepted waits forever. The
 // invariants are held against what the model and the chat have seen.
 func TestAnyInterleavingOnReplicas(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

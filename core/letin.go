@@ -21,7 +21,7 @@ const (
 )
 
 // Approve lets in who was told code. They are told so in the agent's name, by the runtime of store, or the next one.
-// [chat.ErrNotFound] if nobody was told it, or it has ended.
+// [chat.ErrNotFound] if the code is unknown or has expired.
 func Approve(ctx context.Context, store Store, agent chat.Agent, code string) (chat.Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
@@ -34,7 +34,7 @@ func Approve(ctx context.Context, store Store, agent chat.Agent, code string) (c
 	return k.Person, store.LetIn(ctx, k.Person)
 }
 
-// Approve lets in who was told code, and tells them. [chat.ErrNotFound] if nobody was, or it has ended.
+// Approve lets in who was told code, and tells them. [chat.ErrNotFound] if the code is unknown or has expired.
 func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error) {
 	p, err := Approve(ctx, rt.cfg.Store, rt.cfg.Agent, code)
 	if err == nil {
@@ -122,7 +122,7 @@ func (d *pairing) ownersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 
 const letIn = "let in"
 
-// approvalHandler does what an owner chose for somebody at the door. The payload is their code and account.
+// approvalHandler does what an owner chose for a user who asks for access. The payload is their code and account.
 type approvalHandler struct{ rt *Runtime }
 
 func (approvalHandler) Name() string { return letIn }
@@ -140,7 +140,7 @@ func (d approvalHandler) Chosen(ctx context.Context, q chat.Question) (string, e
 		err = d.rt.cfg.Store.TurnAway(ctx, code)
 	}
 	done := err == nil
-	if errors.Is(err, chat.ErrNotFound) { // this was done before, or somebody was faster
+	if errors.Is(err, chat.ErrNotFound) { // this was done before, or another owner was faster
 		p, err = d.rt.cfg.Store.Person(ctx, chat.EntityID(id))
 	}
 	switch {

@@ -57,7 +57,7 @@ func used(prompt, completion int) step {
 }
 
 // SE-10: who has had enough messages reads so once, then nothing, and costs no call of the model; others go on. The next
-// day begins anew.
+// day starts again.
 func TestLimitOfMessages(t *testing.T) {
 	limited(t, quota.Limits{Person: quota.Cost{Messages: 2}}, func(w *world, n *node) {
 		for range 2 {
@@ -74,7 +74,7 @@ func TestLimitOfMessages(t *testing.T) {
 			}
 		}
 		if said := n.writes("bob", "Hello"); said != "You said: Hello" {
-			t.Errorf("somebody else reads %q", said)
+			t.Errorf("another user reads %q", said)
 		}
 		if asked := len(w.model.asked()); asked != 3 {
 			t.Errorf("the model was asked %d times", asked)
@@ -183,7 +183,7 @@ func TestLimitOfManyAtOnce(t *testing.T) {
 	})
 }
 
-// LM-12: whatever ends a call, what it took is counted; where nobody knows, what was reserved.
+// LM-12: whatever ends a call, what it took is counted; where no user knows, what was reserved.
 func TestLimitCountsHoweverItEnds(t *testing.T) {
 	failure := &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("500")}
 	for name, c := range map[string]struct {

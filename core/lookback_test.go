@@ -25,8 +25,8 @@ func (e evaluator) Evaluate(ctx context.Context, s action.TurnContext, said chat
 	return e(ctx, s, said)
 }
 
-// Evaluators look back every few turns, when the answer is there; nobody waits for them but the end of the process, and what
-// becomes of them is nobody's end.
+// Evaluators look back every few turns, when the answer is there; no user waits for them but the end of the process, and what
+// becomes of them is no user's end.
 func TestEvaluators(t *testing.T) {
 	inWorld(t, func(w *world) {
 		var begun, ended atomic.Int32
@@ -105,7 +105,7 @@ func TestReflection(t *testing.T) {
 	})
 }
 
-// A message that the model would not answer leaves a memory of that, which takes no place in later prompts; one that nobody
+// A message that the model would not answer leaves a memory of that, which takes no place in later prompts; one that no user
 // could judge leaves none and is counted.
 func TestIgnoredIsRemembered(t *testing.T) {
 	inWorld(t, func(w *world) {

@@ -6,7 +6,7 @@ import (
 	"parley/core/chat"
 )
 
-// SE-16: what somebody else triggers is paid by them, and they act without the role of the one who asked.
+// SE-16: what another user triggers is paid by them, and they act without the role of the one who asked.
 func TestAddressForAnother(t *testing.T) {
 	asked := chat.Address{Connector: "fake", Room: room, ReplyTo: "m", BilledTo: "ada", AuthorizedByRole: "ada", ConnectorData: []byte("own")}
 	if got := asked.For("bob", "bob's"); got.BilledTo != "bob's" || got.AuthorizedByRole != "" || got.ReplyTo != "m" || string(got.ConnectorData) != "own" {

@@ -46,7 +46,7 @@ func TestStrangersNameIsNoPartOfPrompts(t *testing.T) {
 	}
 }
 
-// SE-18: nobody passes for the agent, for a role of prompts, or for another person by the name that they chose.
+// SE-18: no user passes for the agent, for a role of prompts, or for another person by the name that they chose.
 func TestNamesThatPretend(t *testing.T) {
 	for name, want := range map[string]string{
 		"Agent":                                "Agent (a person): hi",

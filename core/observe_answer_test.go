@@ -202,7 +202,7 @@ func TestSlowAndBrokenObservers(t *testing.T) {
 	})
 }
 
-// What a call adds to what it says is told at once: nobody hears of it as text of a round.
+// What a call adds to what it says is told at once: no user hears of it as text of a round.
 func TestAddedToACallIsObserved(t *testing.T) {
 	inWorld(t, func(w *world) {
 		r := &reader{}

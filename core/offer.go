@@ -11,11 +11,11 @@ import (
 	"parley/core/chat"
 )
 
-// choicePoll is how often the store is asked whether somebody has chosen, in case the signal was lost.
+// choicePoll is how often the store is asked whether a choice was made, in case the signal was lost.
 const choicePoll = 2 * time.Second
 
 // ask puts a question below the answer, at once. A later one of the same run takes its place. The question comes back when
-// somebody has chosen, and not at all if nobody does while it is open and anybody waits for it.
+// a choice is made, and not at all if none is made while it is open and waited for.
 func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Question, error) {
 	q, err := ak.x.rt.choices.asking(q)
 	if err != nil {
@@ -36,7 +36,7 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 	return answered, nil
 }
 
-// untilChosen takes the options of q away once it is closed, and says whether somebody has chosen. One that is waited for is closed
+// untilChosen takes the options of q away once it is closed, and reports whether a choice was made. One that is waited for is closed
 // when that is over.
 func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Question, bool) {
 	ctx, cancel := context.WithCancelCause(ak.x.life)
@@ -46,7 +46,7 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 			defer context.AfterFunc(over, func() { cancel(context.Cause(over)) })()
 		}
 		ak.x.side.Go(func() {
-			if ak.x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // nobody sees the options
+			if ak.x.answer.WaitSeen(ctx, answer.AllSeen) == nil { // the options are not shown
 				cancel(chat.ErrUnseen)
 			}
 		})
@@ -65,7 +65,7 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 	return q, false
 }
 
-// closed returns q once it is not open any more, or with the cause of ctx. Where somebody chose on another replica, that is
+// closed returns q once it is not open any more, or with the cause of ctx. If the choice was made on another replica, that is
 // seen a little later.
 func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, error) {
 	ak.x.rt.scheduler.parallel.Leave(ak.x.run) // meanwhile nothing is made
@@ -79,7 +79,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 		case err == nil && !now.Open(time.Now()):
 			return now, nil
 		case err != nil && ctx.Err() == nil:
-			ak.x.rt.cfg.Log.Warn("can't find out whether somebody has chosen; trying again", "run", ak.x.run.ID, "err", err)
+			ak.x.rt.cfg.Log.Warn("can't check whether a choice was made; trying again", "run", ak.x.run.ID, "err", err)
 		}
 		select {
 		case <-rung:
@@ -114,7 +114,7 @@ func (ak *asking) offering() *answer.Choices {
 	return ak.offered
 }
 
-// withdraw closes what the run has asked, now or in an earlier attempt, if nobody is to see it.
+// withdraw closes what the run has asked, now or in an earlier attempt, if it is not to be seen.
 func (ak *asking) withdraw(o answer.Outcome) error {
 	if o.Offer != nil || ak.offering() == nil && ak.x.run.Epoch < 2 {
 		return nil

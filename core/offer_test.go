@@ -49,7 +49,7 @@ func (a *asking) act(ctx context.Context, c *action.Call) (action.Result, error)
 	return action.Result{Text: "it plays"}, nil
 }
 
-// offered is what can be chosen in a run now, as somebody sees who watches it.
+// offered is what can be chosen in a run now, as a user sees who watches it.
 func (n *node) offered(acc chat.Accepted) *answer.Choices {
 	n.w.Helper()
 	ctx, cancel := context.WithCancel(n.w.Context())
@@ -111,7 +111,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// Nobody waits for ever, and nothing can be chosen that nobody waits for.
+// No user waits forever, and nothing can be chosen that no user waits for.
 func TestChooseInVain(t *testing.T) {
 	for name, c := range map[string]struct {
 		during func(w *world, n *node)
@@ -120,9 +120,9 @@ func TestChooseInVain(t *testing.T) {
 		status answer.Status
 		text   string
 	}{
-		"nobody chooses": {nil, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
-		"stopped":        {func(_ *world, n *node) { n.stop(room) }, time.Minute, chat.ErrStopped, answer.Stopped, ""},
-		"superseded":     {func(_ *world, n *node) { n.say("never mind") }, time.Minute, chat.ErrSuperseded, answer.Superseded, ""},
+		"no choice":  {nil, 5 * time.Minute, chat.ErrUnanswered, answer.Completed, fox + "\n\nWhich one?\n\nEnjoy."},
+		"stopped":    {func(_ *world, n *node) { n.stop(room) }, time.Minute, chat.ErrStopped, answer.Stopped, ""},
+		"superseded": {func(_ *world, n *node) { n.say("never mind") }, time.Minute, chat.ErrSuperseded, answer.Superseded, ""},
 		"another's press": {func(w *world, n *node) {
 			for _, q := range w.openQuestions() {
 				n.tell(chat.Choice(pressed(q, 0).by("bob")))
@@ -196,7 +196,7 @@ func TestChooseTwice(t *testing.T) {
 	})
 }
 
-// ST-18: who adopts the turn shows nothing before its end, so nobody can choose, and is told at once.
+// ST-18: who adopts the turn shows nothing before its end, so no user can choose, and is told at once.
 func TestChooseAfterACrash(t *testing.T) {
 	waiting(t, action.Reads, []step{write(fox), call(0, "b", "PLAY", "{}")}, func(w *world, n *node, a *asking, acc chat.Accepted) {
 		first := w.question(acc)
@@ -277,7 +277,7 @@ func TestChooseTooSlowly(t *testing.T) {
 	})
 }
 
-// Where nothing is shown before the end, or nothing more since somebody has removed the answer, nobody waits for a choice.
+// Where nothing is shown before the end, or nothing more since a user has removed the answer, no user waits for a choice.
 func TestChooseUnseen(t *testing.T) {
 	for name, hides := range map[string]bool{"from the first": true, "later": false} {
 		inWorld(t, func(w *world) {

@@ -34,7 +34,7 @@ func TestAcceptFails(t *testing.T) {
 }
 
 // What must be written while the store is down for a minute is written when it is back; nothing is said twice, and
-// nobody is left without the last word.
+// no user is left without the last word.
 func TestStoreIsDownForAMinute(t *testing.T) {
 	for _, effect := range []string{`note shown ""`, `note shown "m1"`, "note verdict", "finish", "note acted"} {
 		t.Run(effect, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestTrackerForgets(t *testing.T) {
 	})
 }
 
-// A post needs the room: who lost it shows nothing, although nobody told it.
+// A post needs the room: who lost it shows nothing, although no user told it.
 func TestSettleRefusesTheFirstPost(t *testing.T) {
 	inWorld(t, func(w *world) {
 		open := w.cfg.Open

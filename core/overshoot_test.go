@@ -153,7 +153,7 @@ func TestMaximumOfACall(t *testing.T) {
 	}
 }
 
-// SE-19: a call that a provider has refused costs nothing; one of which nobody knows costs what was reserved.
+// SE-19: a call that a provider has refused costs nothing; one of which no user knows costs what was reserved.
 func TestOtherCallsAreSettled(t *testing.T) {
 	refused, broken := &llm.Failure{Kind: llm.RateLimited, Err: errors.New("429")}, &llm.Failure{Kind: llm.ProviderIssue, Err: errors.New("cut")}
 	for _, c := range []struct {

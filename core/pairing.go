@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 that nobody takes for another
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 that are not mistaken for each other
 	codeLength  = 8
 	codeTime    = time.Hour        // how long a stranger's code is good for
 	codeAgain   = 10 * time.Minute // after which they may hear it once more
@@ -35,7 +35,7 @@ const (
 	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
 
-// guest is somebody in a private room, who may be let in or not.
+// guest is the author of a direct message, with access or without.
 type guest struct {
 	chat.Person
 	room    chat.Room
@@ -108,7 +108,7 @@ func (d *pairing) checkPairing(ctx context.Context, g guest) (in bool, line stri
 	return false, line, err
 }
 
-// redeem takes the code that g has brought: the owner's from whoever comes first, others from the owner. It is silent
+// redeem takes the code that g has brought: the owner's code from the first account that sends it, others from the owner. It is silent
 // towards those who have no business with codes.
 func (d *pairing) redeem(ctx context.Context, g guest, code string, ownerless bool) (line string, err error) {
 	if ownerless {
@@ -179,7 +179,7 @@ func (rt *Runtime) OwnerCode(ctx context.Context) (string, error) {
 	return ShownCode(k.Code), nil
 }
 
-// ownerless says that nobody can let others in.
+// ownerless reports whether there is no owner yet, who could approve others.
 func (d *pairing) ownerless(ctx context.Context) (bool, error) {
 	if len(d.rt.cfg.Access.Owners) > 0 {
 		return false, nil

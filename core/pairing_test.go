@@ -27,7 +27,7 @@ func pairing(t *testing.T, owned bool, play func(*world, *node)) {
 	})
 }
 
-// writes is what somebody writes in their own direct chat, and what they read: "" is silence.
+// writes is what a user writes in their own direct chat, and what they read: "" is silence.
 func (n *node) writes(who chat.EntityID, text string) string {
 	n.w.Helper()
 	m := n.w.message(chat.RoomID("fake/"+who), who, text)
@@ -38,7 +38,7 @@ func (n *node) writes(who chat.EntityID, text string) string {
 
 var codes = regexp.MustCompile(`[A-Z2-9]{4}-[A-Z2-9]{4}`)
 
-// code is the one that somebody was told.
+// code is the one that a user was told.
 func (w *world) code(said string) string {
 	w.Helper()
 	code := codes.FindString(said)
@@ -76,7 +76,7 @@ func TestPairing(t *testing.T) {
 		w.wants(n.submit(m), answer.Completed, "You said: eve: And here?")
 		w.must(w.store.Dismiss(w.Context(), "eve"))
 		if other := w.code(n.writes("eve", "I am out?")); other == code {
-			w.Error("a code lets somebody in twice")
+			w.Error("a code lets a user in twice")
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestPairingIsBounded(t *testing.T) {
 	})
 }
 
-// Until there is an owner, strangers hear a neutral line once. Whoever brings the owner's code is the owner, for good.
+// Until there is an owner, strangers hear a neutral line once. Anyone who brings the owner's code is the owner, for good.
 func TestOwnerCode(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
@@ -166,7 +166,7 @@ func TestOwnerCode(t *testing.T) {
 	})
 }
 
-// Nobody guesses the owner's code: a few wrong ones, and the right one does nothing for an hour.
+// No user guesses the owner's code: a few wrong ones, and the right one does nothing for an hour.
 func TestOwnerCodeIsNotGuessed(t *testing.T) {
 	pairing(t, false, func(w *world, n *node) {
 		code, err := n.OwnerCode(w.Context())
@@ -211,7 +211,7 @@ func TestOneOwner(t *testing.T) {
 	})
 }
 
-// Of many who bring one code, one lets somebody in.
+// Of many who bring one code, one lets a user in.
 func TestLetInOnce(t *testing.T) {
 	pairing(t, true, func(w *world, n *node) {
 		code := w.code(n.writes("eve", "Hello"))

@@ -40,8 +40,8 @@ func (tc *toolCalls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall
 	return r, err
 }
 
-// do runs an action within its time. A panic is its own failure and nobody else's. One that does not heed its context is
-// left behind: nobody can end it, and nobody waits for it.
+// do runs an action within its time. A panic fails this call alone. One that does not heed its context is
+// left behind: it can't be ended, and nothing waits for it.
 func (tc *toolCalls) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
 	limit := t.Def.Limit
 	if limit == 0 {

@@ -218,7 +218,7 @@ func TestPlannedStopsAreNoDeaths(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			if r := w.run(acc); r.Deaths != 0 {
-				t.Fatalf("after %d stops, when nobody is alive, the run is %+v", i+1, r)
+				t.Fatalf("after %d stops, when no process is alive, the run is %+v", i+1, r)
 			}
 		}
 		w.start()
@@ -286,7 +286,7 @@ func TestSetAsideIsToldAndRetried(t *testing.T) {
 	})
 }
 
-// IN-18: what nobody had to answer is set aside in silence.
+// IN-18: what no user had to answer is set aside in silence.
 func TestSetAsideInSilence(t *testing.T) {
 	inWorld(t, func(w *world) {
 		m := w.message(group, "ada", "poison")

@@ -111,7 +111,7 @@ func TestProgressChoose(t *testing.T) {
 		"just before it is shown":     {300*time.Millisecond - 1, time.Second, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
 		"while the first is shown":    {400 * time.Millisecond, time.Second, []string{"looking", "Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
 		"chosen before that is shown": {100 * time.Millisecond, time.Millisecond, []string{"Which?", "Which?\n\n→ **b**", "taking b", "taken"}},
-		"nobody chooses":              {100 * time.Millisecond, 0, []string{"Which?", "⚠️ Nobody wants any."}},
+		"no choice":                   {100 * time.Millisecond, 0, []string{"Which?", "⚠️ No one wants any."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestProgressChoose(t *testing.T) {
 					p.Update("taking " + q.Options[q.Choice])
 					p.Complete("taken")
 				case errors.Is(err, chat.ErrUnanswered) && c.chosen == 0:
-					p.Fail("Nobody wants any.")
+					p.Fail("No one wants any.")
 				default:
 					t.Error(err)
 				}

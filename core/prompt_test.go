@@ -174,7 +174,7 @@ func promptOf(t *testing.T, form, text, name string) (req llm.Request) {
 }
 
 // structure is what of a prompt divides it into parts: who speaks, and the tags and lines that begin or end something,
-// whatever nobody sees there.
+// whatever no user sees there.
 func structure(r llm.Request, tags []string) string {
 	var b strings.Builder
 	for _, t := range r.Messages {
@@ -219,7 +219,7 @@ func says(name, text string) teller {
 	return teller{action.ProviderSpec{Name: name}, func(context.Context) (action.ProviderResult, error) { return action.ProviderResult{Text: text}, nil }}
 }
 
-// A provider that is late, fails or breaks is left out, counted, and nobody's end. They run side by side, and dynamic ones
+// A provider that is late, fails or breaks is left out, counted, and no user's end. They run side by side, and dynamic ones
 // only when they are named.
 func TestProvidersFailAlone(t *testing.T) {
 	inWorld(t, func(w *world) {

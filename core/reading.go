@@ -25,7 +25,7 @@ type Reader interface {
 
 const (
 	readLimit   = 90 * time.Second // how long reading may hold up an answer
-	nearby      = 10 * time.Minute // what somebody sent so long before they ask belongs to what they ask
+	nearby      = 10 * time.Minute // files sent this long before a question belong to it
 	maxPictures = 4                // that a model is shown
 )
 

@@ -45,7 +45,7 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 }
 
 // noteShown guards what the run creates: the first message needs the room, each is journalled before and after, also if
-// that has to wait for the store. Once the verdict stands nobody is asked any more: the last word is owed.
+// that has to wait for the store. Once the verdict stands the tracker is not asked any more: the last word is owed.
 func (x *execution) noteShown(s chat.Shown) error {
 	if !x.seen() && !x.answer.View().Outcome.Done() {
 		if err := settled(x.settle()); err != nil {
@@ -53,7 +53,7 @@ func (x *execution) noteShown(s chat.Shown) error {
 			return err
 		}
 	}
-	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Text()} // whoever adopts the run knows what people may have read
+	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Text()} // the process that adopts the run has to know what users have read
 	if err := x.persist(x.life, func() error { return x.note(n) }); err != nil {
 		x.quit(err)
 		return err

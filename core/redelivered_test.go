@@ -133,7 +133,7 @@ func TestRedeliveredAfterDeletion(t *testing.T) {
 	})
 }
 
-// A press that is delivered again is no mistake of whoever pressed (IN-17).
+// A press that is delivered again is no mistake of anyone who pressed (IN-17).
 func TestRedeliveredPress(t *testing.T) {
 	inChoice(t, func(w *world, n *node, c *chooser, q chat.Question) {
 		press := chat.Choice(pressed(q, 0))

@@ -69,7 +69,7 @@ func TestWatchElsewhere(t *testing.T) {
 	})
 }
 
-// What nobody watches elsewhere is not carried.
+// What no user watches elsewhere is not carried.
 func TestNobodyWatches(t *testing.T) {
 	inWorld(t, func(w *world) {
 		bus := &deafBus{Bus: w.bus}
@@ -106,7 +106,7 @@ func TestWatchWithALossyBus(t *testing.T) {
 				acc := a.say("A")
 				time.Sleep(time.Second)
 				_, v, err := b.follow(acc.Run)
-				if errors.Is(err, answer.ErrLost) { // as whoever watches has to
+				if errors.Is(err, answer.ErrLost) { // as anyone who watches has to
 					_, v, err = b.follow(acc.Run)
 				}
 				w.must(err)

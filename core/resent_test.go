@@ -63,7 +63,7 @@ func TestResentNumberForgetsNothing(t *testing.T) {
 }
 
 // IN-16: a known message changes nothing else either: it is not asked again whether its author may write, no turn gives way,
-// and a choice that was typed stays one for whoever sends it again.
+// and a choice that was typed stays one for anyone who sends it again.
 func TestResentMessageOnlyAttaches(t *testing.T) {
 	t.Run("not invited any more", func(t *testing.T) {
 		inWorld(t, func(w *world) {

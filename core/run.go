@@ -78,7 +78,7 @@ type execution struct {
 }
 
 // execute answers run: it decides whether to, if that is open, claims, generates and acts, decides how the run ended,
-// shows that, and finishes. An error leaves the run to whoever looks next.
+// shows that, and finishes. An error leaves the run to the next attempt.
 func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	process := quota.WithSpender(life, run)
 	life, done := context.WithCancel(process)
@@ -144,7 +144,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
 		err = x.persist(x.life, func() error { return x.note(chat.Note{Verdict: &v, Files: x.savedFiles}) })
 	}
-	if err != nil { // no last word: whoever adopts the run has it
+	if err != nil { // no last word: the process that adopts the run shows it
 		hide(err)
 		if surface != nil {
 			<-shown
@@ -165,7 +165,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	return x.finish(v)
 }
 
-// show returns what surface says at last. If it gives up before the end, nobody sees what is still being made: that ends too.
+// show returns what surface says at last. If it gives up before the end, no user sees what is still being made: that ends too.
 func (x *execution) show(ctx context.Context, surface Surface) error {
 	err := surface.Show(ctx, x.answer, x.noteShown)
 	done := x.answer.View().Outcome.Done()
@@ -178,7 +178,7 @@ func (x *execution) show(ctx context.Context, surface Surface) error {
 	return err
 }
 
-// claimRoom takes the room, or says why it can't be had. A tracker that is down refuses nobody: the journal allows one run
+// claimRoom takes the room, or says why it can't be had. A tracker that is down refuses no run: the journal allows one run
 // of a room at a time anyway.
 func (x *execution) claimRoom() (refused error) {
 	base, cancel := context.WithTimeoutCause(x.life, x.rt.cfg.Turns.Limit, chat.ErrTimeout)

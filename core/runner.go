@@ -53,7 +53,7 @@ func (s *scheduler) serve(stop, life context.Context, l schedule.Lane, again <-c
 	}
 }
 
-// release lets go of l, unless somebody has asked to look again.
+// release lets go of l, unless it was woken again.
 func (s *scheduler) release(stop context.Context, l schedule.Lane, again <-chan struct{}) bool {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()

@@ -34,7 +34,7 @@ type Config struct {
 	Tracker Tracker
 	Bus     relay.Bus
 	Models  llm.Models      // Large at least
-	Reader  Reader          // nil: nobody reads what is attached to messages
+	Reader  Reader          // nil: attachments are not read
 	Plugins []action.Plugin // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema action.SchemaCompiler
@@ -202,7 +202,7 @@ func (rt *Runtime) ending() bool {
 	return rt.closed
 }
 
-// wake makes sure that somebody here looks after this call at the turns of room.
+// wake makes sure that this process looks at the turns of room after this call.
 func (s *scheduler) wake(room chat.RoomID) { s.wakeLane(schedule.Lane{Room: room, Control: false}) }
 
 func (s *scheduler) wakeLane(l schedule.Lane) {
@@ -225,7 +225,7 @@ func signal(ch chan<- struct{}) {
 }
 
 // serveWoken gives each woken lane a runner. A runner ends when its room is idle: no goroutine waits for a room that
-// nobody writes in.
+// without new messages.
 func (s *scheduler) serveWoken(stop, life context.Context) {
 	s.rt.mu.Lock()
 	defer s.rt.mu.Unlock()

@@ -17,7 +17,7 @@ var errNoText = errors.New("the message is empty")
 
 // Say has the agent say n, once, when it is the turn of that in its room: what is being answered there is neither
 // interrupted nor held up for long. It returns when n is safe. What was said is a memory of the agent's, and a part of later
-// prompts. [chat.ErrNotFound] if nobody knows the room, [chat.ErrUnreached] if it was never reached; any other error means that n is
+// prompts. [chat.ErrNotFound] if the room is unknown, [chat.ErrUnreached] if it was never reached; any other error means that n is
 // not safe.
 func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	if rt.ending() {

@@ -51,7 +51,7 @@ func TestSayInReply(t *testing.T) {
 		n := w.start()
 		first, second := n.say("A"), n.say("B")
 		w.ended(second)
-		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"nobody/knows", ""}} {
+		for _, c := range []struct{ to, want chat.MemoryID }{{first.Memory, first.Memory}, {second.Memory, second.Memory}, {"un/known", ""}} {
 			acc := n.announce(chat.Notice{To: chat.Address{Room: room, ReplyTo: c.to}, Text: "Indeed."})
 			w.wants(acc, answer.Completed, "Indeed.")
 			m, err := w.store.Memory(w.Context(), w.run(acc).Said())
@@ -116,7 +116,7 @@ func TestSayInterruptsNothing(t *testing.T) {
 	})
 }
 
-// One key is one notice, whoever repeats it, on whichever replica.
+// One key is one notice, anyone who repeats it, on whichever replica.
 func TestSayOnce(t *testing.T) {
 	inWorld(t, func(w *world) {
 		n, other := w.start(), w.start()
@@ -165,10 +165,10 @@ func TestSayRefuses(t *testing.T) {
 			notice chat.Notice
 			want   error
 		}{
-			"to nobody":      {chat.Notice{To: chat.Address{Room: "elsewhere"}, Text: "Hello?"}, chat.ErrNotFound},
-			"never reached":  {chat.Notice{To: chat.Address{Room: group}, Text: "Hello?"}, chat.ErrUnreached},
-			"too long a way": {chat.Notice{To: chat.Address{Room: group, ConnectorData: make([]byte, chat.MaxOwn+1)}, Text: "Hello?"}, chat.ErrTooLarge},
-			"nothing":        {chat.Notice{To: chat.Address{Room: group}, Text: " \n"}, nil},
+			"without an address": {chat.Notice{To: chat.Address{Room: "elsewhere"}, Text: "Hello?"}, chat.ErrNotFound},
+			"never reached":      {chat.Notice{To: chat.Address{Room: group}, Text: "Hello?"}, chat.ErrUnreached},
+			"too long a way":     {chat.Notice{To: chat.Address{Room: group, ConnectorData: make([]byte, chat.MaxOwn+1)}, Text: "Hello?"}, chat.ErrTooLarge},
+			"nothing":            {chat.Notice{To: chat.Address{Room: group}, Text: " \n"}, nil},
 		} {
 			_, err := n.Say(w.Context(), c.notice)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) {

@@ -37,7 +37,7 @@ func TestTemplateLevels(t *testing.T) {
 		system("own direct")
 		var wrong *prompt.TemplateError
 		var place *template.Error
-		err := n.SetTemplates(map[string]string{"continue": "ok", "messageHandler": "a\n {{nobody}}"})
+		err := n.SetTemplates(map[string]string{"continue": "ok", "messageHandler": "a\n {{unknown}}"})
 		if !errors.As(err, &wrong) || !errors.As(err, &place) || wrong.Name != "messageHandler" || place.Line != 2 || place.Column != 2 {
 			w.Errorf("the error is %v", err)
 		}
@@ -50,7 +50,7 @@ func TestTemplateLevels(t *testing.T) {
 	})
 }
 
-// A wrong template keeps a gateway from starting, whoever brings it.
+// A wrong template keeps a gateway from starting, anyone who brings it.
 func TestWrongTemplate(t *testing.T) {
 	bad := map[string]string{"shouldRespondTemplate": "{{#if agentName}}"}
 	for name, cfg := range map[string]core.Config{

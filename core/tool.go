@@ -14,7 +14,7 @@ import (
 	"parley/core/llm"
 )
 
-// block is the one of c, whose id is unique in the run. It is new if nobody has seen anything of the call.
+// block is the one of c, whose id is unique in the run. It is new if nothing of the call was shown yet.
 func (tc *toolCalls) block(c llm.ToolCall, step int) *action.Block {
 	tc.x.mu.Lock()
 	defer tc.x.mu.Unlock()

@@ -72,7 +72,7 @@ func TestEveryBlockEndsOnce(t *testing.T) {
 		"it fails":            {[]step{call(0, "a", "DO", "{}")}, fail("no"), nil, "It failed."},
 		"it panics":           {[]step{call(0, "a", "DO", "{}")}, broken, nil, "It failed."},
 		"it takes too long":   {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), nil, "It failed."},
-		"nobody knows it":     {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "no action"},
+		"unknown":             {[]step{call(0, "a", "DONT", "{}")}, nil, nil, "no action"},
 		"half its parameters": {[]step{call(0, "a", "DO", `{"x":`)}, nil, nil, "not a complete JSON"},
 		"the model breaks":    {[]step{call(0, "a", "DO", `{"x":`), fails(errors.New("cut"))}, nil, nil, llm.ProviderIssue.Sentence()},
 		"stopped while it runs": {[]step{call(0, "a", "DO", "{}")}, lasts(time.Hour), func(n *node) { n.stop(room) },
@@ -156,7 +156,7 @@ func TestCallShows(t *testing.T) {
 		if diff := cmp.Diff(want, v.Segments[1].Tool); diff != "" {
 			t.Error(diff)
 		}
-		(&action.Call{}).Update("nobody hears it")
+		(&action.Call{}).Update("not shown")
 	})
 }
 

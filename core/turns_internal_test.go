@@ -64,7 +64,7 @@ func TestWakeAroundRelease(t *testing.T) {
 		rt.scheduler.lanes[schedule.Lane{Room: "room"}] = again
 		rt.scheduler.wake("room") // before it lets go
 		if rt.scheduler.release(t.Context(), schedule.Lane{Room: "room"}, again) {
-			t.Error("a runner left although somebody asked it to look again")
+			t.Error("a runner left although it was asked to look again")
 		}
 		if !rt.scheduler.release(t.Context(), schedule.Lane{Room: "room"}, again) {
 			t.Error("a runner stays for nothing")

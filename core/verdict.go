@@ -56,7 +56,7 @@ const little = 24
 // leavesNothing says that what was shown of an answer that was cut off is taken back.
 func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	switch s {
-	case answer.Superseded: // of which nobody has read more than a few words
+	case answer.Superseded: // of which at most a few words were read
 		return x.posts && !x.seen() || said(v) < little
 	case answer.Stopped: // because the question was taken back, or the agent thrown out
 		return x.unasked() || x.botRemoved()

@@ -146,7 +146,7 @@ func TestEndsOnTheWire(t *testing.T) {
 		"503":                       {[]Script{{Status(503, "")}}, 2, "", "Good.", 0},
 		"503, with a time":          {[]Script{{Status(503, "", "Retry-After", "9")}}, 2, "", "Good.", 9 * time.Second},
 		"529":                       {[]Script{{Status(StatusOverloaded, "")}}, 2, "", "Good.", 0},
-		"529 for ever":              {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, llm.ProviderIssue, "", 0},
+		"529 forever":               {[]Script{{Status(529, "")}, {Status(529, "")}, {Status(529, "")}}, 3, llm.ProviderIssue, "", 0},
 		"busy, empty, busy":         {[]Script{{RateLimit(0)}, {}, {RateLimit(0)}}, 3, llm.RateLimited, "", 0},
 		"empty":                     {[]Script{{}}, 2, "", "Good.", 0},
 		"empty twice":               {[]Script{{}, {}}, 2, llm.ProviderIssue, "", 0},

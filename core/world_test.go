@@ -77,7 +77,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 	})
 }
 
-// watched makes the answers of the next nodes ones that nobody posts.
+// watched makes the answers of the next nodes ones that no user posts.
 func (w *world) watched() {
 	w.cfg.Open = func(context.Context, chat.Run) (core.Surface, error) { return nil, nil }
 }
