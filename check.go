@@ -30,6 +30,7 @@ type Finding struct {
 // answered there. A part may take twenty seconds.
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
+	cfg = env.applyTo(cfg)
 	models := newModels(cfg, env)
 	defer func() { _ = models.close() }() // only idle connections
 	parts := []part{
@@ -39,7 +40,10 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 		{"web", func(ctx context.Context) (string, error) { return checkWeb(ctx, cfg, env) }},
 	}
 	parts = append(parts, models.checks...)
-	on := platforms(cfg, nil, env)
+	on, err := allPlatforms(cfg, nil, env)
+	if err != nil {
+		parts = append(parts, part{"connectors", func(context.Context) (string, error) { return "", err }})
+	}
 	for _, p := range on {
 		if c, ok := p.Connector.(connectors.Checker); ok {
 			parts = append(parts, part{"connectors." + p.Name(), func(ctx context.Context) (string, error) {
@@ -80,7 +84,7 @@ func (p part) try(ctx context.Context) Finding {
 
 // checkAgent reads the templates, as the gateway does at its start.
 func checkAgent(cfg config.Config, env Env) (string, error) {
-	plugins, err := pluginsFor(cfg, env, nil, llm.Models{})
+	plugins, err := allPlugins(cfg, env, nil, llm.Models{})
 	if err != nil {
 		return "", err
 	}

@@ -1,5 +1,5 @@
-// Package parley is the whole gateway: it builds every part from a configuration, runs them, and takes them down in
-// order.
+// Package parley is the whole gateway. [New] builds every part from a configuration and from what the embedding program brings in
+// its [Env]; [Gateway.Run] runs them and shuts them down in order.
 package parley
 
 import (
@@ -37,7 +37,9 @@ type Gateway struct {
 
 // New builds a gateway: it opens the store and the address it listens on, and talks to nobody yet.
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
-	g := &Gateway{cfg: cfg, env: env.filled()}
+	env = env.filled()
+	cfg = env.applyTo(cfg)
+	g := &Gateway{cfg: cfg, env: env}
 	if g.backends, err = openBackends(cfg, g.env); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	for _, w := range cfg.Warnings {
 		g.env.Log.Warn("part of the configuration has no effect", "what", w)
 	}
-	plugins, err := pluginsFor(cfg, g.env, g.backends.store, g.models.Models)
+	plugins, err := allPlugins(cfg, g.env, g.backends.store, g.models.Models)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +74,18 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	if err != nil {
 		return nil, settings.InPlace(cfg, err)
 	}
+	if err = g.initPlugins(plugins); err != nil {
+		return nil, err
+	}
 	return g, g.addWeb(agent)
 }
 
 // addPlatforms makes the connectors that are on, and says how conversations there are opened.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
-	on := platforms(g.cfg, g.backends.memo, g.env)
+	on, err := allPlatforms(g.cfg, g.backends.memo, g.env)
+	if err != nil {
+		return nil, err
+	}
 	posters := map[string]connectors.Poster{}
 	g.bots = len(on) > 0
 	for _, p := range on {
@@ -137,6 +145,15 @@ func (g *Gateway) Addr() net.Addr { return g.addr }
 
 // Model says which model answers.
 func (g *Gateway) Model() string { return g.models.name }
+
+// Say sends a message of the agent, on its own initiative. It returns when the message is stored: it is sent once, also after a
+// restart, and not while an answer is written in the same room. See [core.Runtime.Say] for its errors.
+func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
+	return g.runtime.Say(ctx, n)
+}
+
+// SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
+func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
 // Run answers until ctx is done. Then it takes no more in, ends the streams, lets answers end within shutdown.grace,
 // and closes everything. It returns an error if a part that can't be started again has failed. It is called once.

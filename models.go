@@ -1,6 +1,7 @@
 package parley
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,9 @@ func (m *models) close() error {
 	return all
 }
 
-// newModels builds every model that is configured. It talks to none.
+// newModels builds every model that is configured, unless the program brings one. It talks to none.
 func newModels(cfg config.Config, env Env) *models {
-	m := &models{}
+	m := &models{Models: env.Models}
 	m.Large, m.LargeVision = m.large(cfg, env), cfg.Models.Large.Vision
 	if s := m.slot(cfg, env, "small", cfg.Models.Small); s != nil {
 		m.Small = s
@@ -63,6 +64,11 @@ func (m *models) try(slot string, check func(context.Context) (string, error)) {
 
 // large is the model that answers. There is always one.
 func (m *models) large(cfg config.Config, env Env) llm.Model {
+	if env.Models.Large != nil {
+		m.name = cmp.Or(env.ModelName, "the program's own")
+		m.try("large", func(context.Context) (string, error) { return m.name + " is not tried", nil })
+		return env.Models.Large
+	}
 	large := cfg.Models.Large
 	if cfg.LargeProvider() == config.ProviderDemo {
 		m.name = "demo"

@@ -17,6 +17,10 @@ type Plugin struct {
 	Templates  map[string]string // by [prompt.TemplateName]: they override the built-in ones; the character's override both
 	Observers  []event.Observer
 	Choosers   []ChoiceHandler
+	// Init, if set, is called once at each start of a gateway: after the names and schemas of all plugins were checked, before
+	// Work and before the first turn. An error stops the start. It must return soon; long work belongs in Work, which is not
+	// called if a later step of the start fails.
+	Init func(ctx context.Context, s Services) error
 	// Work, if set, runs in the background: [core.Runtime] calls it once at the start and waits for it at the end. It
 	// must return soon after ctx is done, and can return earlier. A panic is logged and ends only this work.
 	Work func(ctx context.Context)

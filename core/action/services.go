@@ -1,0 +1,26 @@
+package action
+
+import (
+	"context"
+	"log/slog"
+
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// Services is what [Plugin.Init] is given. The plugin can keep it until its Work returns. Safe for concurrent use.
+type Services struct {
+	Log    *slog.Logger // adds the name of the plugin to every line
+	State  State        // each plugin has its own
+	Models llm.Models   // what they cost counts towards the limits
+	// Say sends a message of the agent, on its own initiative: see [core.Runtime.Say].
+	Say func(ctx context.Context, n chat.Notice) (chat.Accepted, error)
+}
+
+// State stores what must survive a restart: little, and rarely written.
+type State interface {
+	// Keep stores value in place of what was stored under name. It is safe when Keep returns.
+	Keep(ctx context.Context, name, value string) error
+	// Kept returns what was stored last under name, or "".
+	Kept(ctx context.Context, name string) (string, error)
+}

@@ -1,0 +1,71 @@
+package parley
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"parley/config"
+	"parley/connectors"
+	"parley/core"
+	"parley/core/action"
+	"parley/core/llm"
+)
+
+// initLimit bounds how long all plugins together may take to start.
+const initLimit = 30 * time.Second
+
+// allPlugins returns the plugins of the configuration and of the program.
+func allPlugins(cfg config.Config, env Env, store core.Store, models llm.Models) ([]action.Plugin, error) {
+	plugins, err := pluginsFor(cfg, env, store, models)
+	if err != nil {
+		return nil, err
+	}
+	plugins = append(plugins, env.Plugins...)
+	names := map[string]bool{"": true}
+	for _, p := range plugins {
+		if names[p.Name] {
+			return nil, nameError("plugin", p.Name)
+		}
+		names[p.Name] = true
+	}
+	return plugins, nil
+}
+
+// initPlugins calls Init of each plugin that has one, in order.
+func (g *Gateway) initPlugins(plugins []action.Plugin) error {
+	ctx, cancel := context.WithTimeout(context.Background(), initLimit)
+	defer cancel()
+	for _, p := range plugins {
+		if p.Init == nil {
+			continue
+		}
+		err := p.Init(ctx, action.Services{
+			Log: g.env.Log.With("plugin", p.Name), State: pluginState{g.backends.memo, p.Name}, Models: g.models.Models,
+			Say: g.runtime.Say,
+		})
+		if err != nil {
+			return fmt.Errorf("start the plugin %s: %w", p.Name, err)
+		}
+	}
+	return nil
+}
+
+// pluginState is the part of the store that belongs to one plugin.
+type pluginState struct {
+	store  connectors.StateStore
+	plugin string
+}
+
+// Keep implements [action.State].
+func (s pluginState) Keep(ctx context.Context, name, value string) error {
+	return s.store.Keep(ctx, s.key(name), value)
+}
+
+// Kept implements [action.State].
+func (s pluginState) Kept(ctx context.Context, name string) (string, error) {
+	return s.store.Kept(ctx, s.key(name))
+}
+
+// key quotes the plugin's name, so that no two plugins share a key.
+func (s pluginState) key(name string) string { return fmt.Sprintf("plugin %q %s", s.plugin, name) }
