@@ -10,28 +10,28 @@ import (
 	"parley/core/llm"
 )
 
-// Answer is what one run says: written by one, read by any number, each at its own pace. The zero Answer is ready
-// for use. Reading and writing cost the same however long it is.
+// Answer is the output of one run, with one writer and any number of readers, each at its own pace. The zero Answer is
+// ready for use. The cost of reading and writing does not depend on its length.
 type Answer struct {
 	mu        sync.Mutex
 	at        Cursor
 	segs      []*segment
 	open      map[key]*segment
-	log       []entry // in order of end; neighbouring text of one segment is one entry
+	log       []entry // by End; adjacent text of one segment is one entry
 	history   callbackHistory
 	important []string
 	offer     *Choices
 	outcome   Outcome
 	lost      bool
 	seen      seen
-	changed   chan struct{} // made by who waits, closed by the next change
+	changed   chan struct{} // created by waiters, closed by the next change
 	ended     chan struct{}
 }
 
-// mostImportant is how many important updates of one answer are sent where nothing can be shown in place.
+// mostImportant is the maximum number of important updates per answer on platforms that can't edit messages.
 const mostImportant = 20
 
-// key finds the segment that a change belongs to.
+// key identifies the segment that a change belongs to.
 type key struct {
 	step int
 	call string
@@ -40,26 +40,27 @@ type key struct {
 type segment struct {
 	key
 	tool       Tool
-	parameters strings.Builder  // of a call, while they are being written
-	text       *strings.Builder // what it says; a callback begins another one. A string taken from a builder stays good
-	said       string           // with the newest callback
-	brought    []llm.File       // with that
-	files      []llm.File       // that it shows now
-	first      Cursor           // the first and the newest callback in the log: the two that a slow reader gets
+	parameters strings.Builder  // of a call, while they are streamed
+	text       *strings.Builder // the call's output; each callback starts a new builder. Strings taken from a builder stay valid
+	said       string           // at the newest callback
+	brought    []llm.File       // at the newest callback
+	files      []llm.File       // currently shown
+	first      Cursor           // the first and the newest callback in the log, which is what a slow reader gets
 	last       Cursor
 }
 
-// entry is a change in the log. What it brings is looked up when it is read.
+// entry is a change in the log. Its content is looked up when it is read.
 type entry struct {
 	end    Cursor
-	grown  *strings.Builder // what text or parameters were added to, and the n bytes from there
+	grown  *strings.Builder // the builder that text or parameters were appended to, and the n bytes from there
 	from   int
 	n      int
 	seg    *segment
 	change Change
 }
 
-// Apply makes a change visible. It never blocks, ignores what it has already, and everything after the end.
+// Apply adds a change to the answer. It never blocks. Changes that are already present, or come after the end, are
+// ignored.
 func (a *Answer) Apply(c Change) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +70,7 @@ func (a *Answer) Apply(c Change) {
 	if c.End <= a.at || a.outcome.Done() || a.lost || !c.valid() {
 		return
 	}
-	if have := c.End - c.size(); have < a.at { // heard twice in part
+	if have := c.End - c.size(); have < a.at { // overlaps with what is present
 		c = c.from(int(a.at - have))
 	}
 	a.apply(c)
@@ -77,11 +78,11 @@ func (a *Answer) Apply(c Change) {
 	a.wakeLocked()
 }
 
-// End is the last change. It adds no text.
+// End applies the last change. It adds no text.
 func (a *Answer) End(o Outcome) { a.Apply(Change{Kind: Ended, Outcome: &o}) }
 
-// Abandon says that the answer goes on elsewhere, as another Answer: Wait fails with [ErrLost] from now on. It does
-// nothing to an answer that has ended.
+// Abandon declares that the answer continues elsewhere, as another Answer: from now on Wait fails with [ErrLost]. It
+// has no effect on an answer that has ended.
 func (a *Answer) Abandon() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -123,7 +124,7 @@ func (a *Answer) apply(c Change) {
 	}
 }
 
-// segment is what c belongs to.
+// segment returns the segment that c belongs to.
 func (a *Answer) segment(c Change) *segment {
 	k := key{call: c.Call}
 	switch {
@@ -144,19 +145,19 @@ func (a *Answer) segment(c Change) *segment {
 	return s
 }
 
-// grow adds text to what e has grown, and to the newest entry if that has grown the same just before.
+// grow appends text to the builder of e, and extends the newest entry if that has the same builder.
 func (a *Answer) grow(e entry, text string) {
 	e.from, e.n = e.grown.Len(), len(text)
 	e.grown.WriteString(text)
 	if l := len(a.log) - 1; l >= 0 && a.log[l].grown == e.grown && a.log[l].end+Cursor(e.n) == e.end {
-		a.log[l].n += e.n // only where no dropped callback lies between: there cursors count one more
+		a.log[l].n += e.n // only without a dropped callback in between: there the cursors have a gap
 		a.log[l].end = e.end
 		return
 	}
 	a.log = append(a.log, e)
 }
 
-// move brings a call to another stage.
+// move advances a call to another stage.
 func (a *Answer) move(s *segment, c Change) {
 	t := *c.Tool
 	if t.Stage == StageStreaming {
@@ -172,8 +173,8 @@ func (a *Answer) move(s *segment, c Change) {
 	a.log = append(a.log, entry{end: c.End, seg: s, change: c})
 }
 
-// replace drops what c makes old: what the call said before, except its first callback, which keeps its place, and what was
-// important.
+// replace drops entries that c makes obsolete: earlier output of the call, except its first callback, which keeps its
+// position, and important updates.
 func (a *Answer) replace(s *segment, c Change) {
 	if s.first == 0 {
 		s.first = c.End
@@ -190,7 +191,7 @@ func (a *Answer) replace(s *segment, c Change) {
 	}
 }
 
-// after finds the first entry that ends after at.
+// after returns the index of the first entry that ends after at.
 func (a *Answer) after(at Cursor) int {
 	i, _ := slices.BinarySearchFunc(a.log, at, func(e entry, at Cursor) int {
 		if e.end <= at {
@@ -201,17 +202,17 @@ func (a *Answer) after(at Cursor) int {
 	return i
 }
 
-// Since returns what changed after at, in order, and the cursor to go on from. Neighbouring text is joined, and so are
-// neighbouring pieces of parameters; of each call only the place, the newest callback with what was added to it, and important
-// ones are given; and nothing else is left out. A reader who comes from another replica may be ahead of this one: it gets
-// nothing until that has caught up.
+// Since returns the changes after at, in order, and the cursor to continue from. Adjacent pieces of text or parameters
+// are joined; of a call's callbacks only the first position, the newest one and important ones are returned; nothing
+// else is left out. The cursor of a reader from another replica can be ahead of this one: it gets nothing until this
+// replica has caught up.
 func (a *Answer) Since(at Cursor) ([]Change, Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.sinceLocked(at), max(at, a.at)
 }
 
-// Read returns what changed after at, and the whole at the same moment, for readers that need both.
+// Read returns Since and View at the same moment, for readers that need both.
 func (a *Answer) Read(at Cursor) ([]Change, View) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -226,7 +227,7 @@ func (a *Answer) sinceLocked(at Cursor) []Change {
 	return out
 }
 
-// read is what e brings to a reader who is at.
+// read returns the change that e means to a reader at at.
 func (a *Answer) read(e entry, at Cursor) Change {
 	c := e.change
 	c.End = e.end
@@ -252,7 +253,7 @@ func (a *Answer) read(e entry, at Cursor) Change {
 	return c
 }
 
-// View returns the whole. Its cost is that of the segments, not of their text.
+// View returns the whole answer. Its cost depends on the number of segments, not on their length.
 func (a *Answer) View() View {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -267,8 +268,8 @@ func (a *Answer) viewLocked() View {
 	return v
 }
 
-// Wait returns nil when something is newer than at, io.EOF if nothing ever will be, [ErrLost] if the answer was
-// abandoned, and the context's cause if that is done.
+// Wait returns nil when there is a change after at, io.EOF if there never will be one, [ErrLost] if the answer was
+// abandoned, and the cause of ctx if that is done.
 func (a *Answer) Wait(ctx context.Context, at Cursor) error {
 	a.mu.Lock()
 	switch {
@@ -304,7 +305,7 @@ func (a *Answer) afterChange() error {
 	return nil
 }
 
-// Ended is closed by End.
+// Ended returns a channel that is closed by End.
 func (a *Answer) Ended() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,14 +7,14 @@ import (
 	"parley/core/text"
 )
 
-// ToolBlock is one call as people see it: the eleven fields.
+// ToolBlock is the visible state of one call: the eleven fields of the protocol.
 type ToolBlock struct {
 	ID string `json:"id"`
 	Tool
-	Images []string `json:"images,omitempty"` // the pictures that it shows, as data: URLs
+	Images []string `json:"images,omitempty"` // the shown images, as data: URLs
 }
 
-// BlockOf is a call that shows files.
+// BlockOf returns the block of a call that shows files.
 func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
 	b := ToolBlock{ID: id, Tool: t}
 	for _, f := range files {
@@ -25,30 +25,30 @@ func BlockOf(id string, t Tool, files []llm.File) ToolBlock {
 	return b
 }
 
-// PastCall is a call at its end, as it is remembered with the answer.
+// PastCall is a call's final state, as stored with the answer.
 type PastCall struct {
 	ID string `json:"id"`
 	Tool
-	At    int            `json:"at,omitempty"` // how many bytes of the answer's text stand above it
+	At    int            `json:"at,omitempty"` // the length of the answer's text above it, in bytes
 	Files []llm.PastFile `json:"files,omitempty"`
 }
 
 const (
-	mostCalls     = 100       // that are remembered of one answer: the first
-	maxCallsBytes = MaxResult // and of all of them, what went in and came out (LM-08)
-	maxGallery    = 24 << 20  // and of their files
+	mostCalls     = 100       // stored calls of one answer: the first ones
+	maxCallsBytes = MaxResult // total size of stored parameters and results, so that they don't crowd out the conversation
+	maxGallery    = 24 << 20  // total size of stored files
 )
 
-// Calls are the calls of v as they are remembered.
+// Calls returns the calls of v in their stored form.
 func (v View) Calls() []PastCall {
 	var k CallSnapshot
 	return k.Keep(v)
 }
 
-// CallSnapshot makes of an answer what is remembered of it.
+// CallSnapshot builds the stored form of an answer's calls.
 type CallSnapshot struct {
-	bytes int // of parameters and results
-	size  int // of files
+	bytes int // size of parameters and results
+	size  int // size of files
 	Files []llm.File
 }
 
@@ -85,7 +85,8 @@ func (k *CallSnapshot) saveFiles(files []llm.File) (kept []llm.PastFile) {
 	return kept
 }
 
-// PastFiles returns what a call has shown without reading it: any number of readers can ask for an answer that has ended.
+// PastFiles returns references to the files of a stored call without reading them, so many readers can ask for a
+// finished answer cheaply.
 func PastFiles(c PastCall) (all []llm.File) {
 	for _, f := range c.Files {
 		all = append(all, llm.File{Name: f.Name, Type: f.Type, Past: &f})
@@ -93,7 +94,7 @@ func PastFiles(c PastCall) (all []llm.File) {
 	return all
 }
 
-// Replay writes what an earlier holder said: the calls stand where they stood among the text, with what they showed.
+// Replay writes the output of an earlier holder: the calls at their positions in the text, with their files.
 func (a *Answer) Replay(text string, history []string, calls []PastCall, files func(PastCall) []llm.File) {
 	a.mu.Lock()
 	a.history = callbackHistory{texts: history}
@@ -115,7 +116,7 @@ func (a *Answer) Replay(text string, history []string, calls []PastCall, files f
 	say(len(text))
 }
 
-// parts says that a stretch of text ends there.
+// parts reports whether text can be split at at: a piece of text ends there.
 func parts(text string, at int) bool {
 	return at == len(text) || 0 < at && at < len(text) && strings.HasPrefix(text[at:], between)
 }

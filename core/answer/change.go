@@ -7,26 +7,26 @@ import (
 	"parley/core/llm"
 )
 
-// Cursor is a position in an answer's changes: text and pieces of parameters count their bytes, everything else one. It is the same on every
-// replica, so a reader may go on elsewhere with the cursor it has.
+// Cursor is a position in an answer's changes. Text and pieces of parameters count their bytes, every other change
+// counts one. It is the same on every replica, so a reader can continue on another replica with its cursor.
 type Cursor uint64
 
-// Change is one step of an answer. It is what answers, the bus and live streams have in common.
+// Change is one step of an answer, in the form shared by answers, the bus and live streams.
 type Change struct {
-	End  Cursor `json:"end"` // where the answer stands after it; the answer sets it where the writer left it 0
+	End  Cursor `json:"end"` // the position after it; set by the answer if it is 0
 	Kind Kind   `json:"kind"`
-	Step int    `json:"step,omitempty"` // the round of the model that wrote it: of Text, and of ToolStage
-	Call string `json:"call,omitempty"` // of Callback and ToolStage, and of Text that a call adds to what it says
-	Text string `json:"text,omitempty"` // Text: what is added; Callback: what the call now says
-	// Important is the text of a Callback that people had better know also where nothing can be shown in place.
+	Step int    `json:"step,omitempty"` // the model round that produced it: of Text and ToolStage
+	Call string `json:"call,omitempty"` // of Callback and ToolStage, and of Text that is appended to a call's output
+	Text string `json:"text,omitempty"` // Text: the added text; Callback: the call's new output
+	// Important is the text of a Callback that must also be shown on platforms that can't edit messages.
 	Important string `json:"important,omitempty"`
-	// Files are what the call shows beside its text from now on: a Callback without any takes away those before, a ToolStage
-	// without any leaves them.
+	// Files are the files that the call shows from now on: a Callback without files removes earlier ones, a ToolStage
+	// without files keeps them.
 	Files   []llm.File `json:"files,omitempty"`
-	Tool    *Tool      `json:"tool,omitempty"`    // of ToolStage; never changed once applied
-	Choices *Choices   `json:"offer,omitempty"`   // of Offered
+	Tool    *Tool      `json:"tool,omitempty"`    // of ToolStage; immutable once applied
+	Choices *Choices   `json:"offer,omitempty"`   // of ChoicesChanged
 	Outcome *Outcome   `json:"outcome,omitempty"` // of Ended
-	History []string   `json:"history,omitempty"` // of Ended: the whole trail, for those who did not hear all of it
+	History []string   `json:"history,omitempty"` // of Ended: the complete history, for readers that missed parts of it
 }
 
 // Kind is the kind of a [Change].
@@ -34,17 +34,17 @@ type Kind string
 
 // The kinds of changes.
 const (
-	Text           Kind = "text"     // adds to the text of a step, or to what a call says
-	Callback       Kind = "callback" // replaces what a call says
-	ToolStage      Kind = "tool"     // moves a call on
-	ChoicesChanged Kind = "offer"    // puts options below the answer, in place of those before, or takes them away
-	Ended          Kind = "ended"    // the last
+	Text           Kind = "text"     // appends to the text of a step, or to a call's output
+	Callback       Kind = "callback" // replaces a call's output
+	ToolStage      Kind = "tool"     // advances a call
+	ChoicesChanged Kind = "offer"    // replaces or removes the options below the answer
+	Ended          Kind = "ended"    // the last change
 )
 
-// Stage is how far a call has come.
+// Stage is the progress of a call.
 type Stage string
 
-// The stages of a call, in order. StageStreaming and StageRunning may come again, StageEnd comes once.
+// The stages of a call, in order. StageStreaming and StageRunning can occur several times, StageEnd occurs once.
 const (
 	StageStart     Stage = "start"
 	StageStreaming Stage = "streaming"
@@ -52,25 +52,25 @@ const (
 	StageEnd       Stage = "end"
 )
 
-// Tool is what a reader may know of a call, beside its id and what it shows: see [ToolBlock].
+// Tool is the visible state of a call, without its id and its output: see [ToolBlock].
 type Tool struct {
 	Name  string `json:"name"`
 	Stage Stage  `json:"stage"`
-	// Parameters are JSON, complete from StageRunning on. A view also has them while they are being written; a change of
-	// StageStreaming has only ParametersChunk, which is added to them.
+	// Parameters are JSON, complete from StageRunning on. A view also contains them while they are streamed; a change
+	// of StageStreaming only has ParametersChunk, the next piece.
 	Parameters      string `json:"parameters,omitempty"`
 	ParametersChunk string `json:"parametersChunk,omitempty"`
-	CompactParams   string `json:"compactParams,omitempty"` // the parameters in one line, for people
+	CompactParams   string `json:"compactParams,omitempty"` // the parameters in one line, for users
 	Result          string `json:"result,omitempty"`
-	ShortResult     string `json:"shortResult,omitempty"` // one line: of StageRunning how it goes, of StageEnd what came of it
+	ShortResult     string `json:"shortResult,omitempty"` // one line for users: the status in StageRunning, the result in StageEnd
 	Success         bool   `json:"success,omitempty"`
-	Error           string `json:"error,omitempty"` // a sentence, for people
+	Error           string `json:"error,omitempty"` // a sentence for users
 }
 
-// Status is how a run ended.
+// Status is the final state of a run.
 type Status string
 
-// The ways a run ends. The empty Status has not.
+// The final states of a run. The empty Status means that it is still running.
 const (
 	Completed  Status = "completed"
 	Ignored    Status = "ignored"
@@ -80,32 +80,32 @@ const (
 	TimedOut   Status = "timeout"
 )
 
-// Outcome is how an answer ended. The zero Outcome has not.
+// Outcome describes the end of an answer. The zero Outcome means that it has not ended.
 type Outcome struct {
 	Status  Status          `json:"status"`
 	Failure llm.FailureKind `json:"failure,omitempty"`
-	// Withdrawn says that nothing of the answer is to stay in sight: what was shown is deleted.
+	// Withdrawn reports whether the whole answer is removed: messages already shown are deleted.
 	Withdrawn bool `json:"withdrawn,omitempty"`
-	// Partial says that the answer had begun when it failed: its text is the beginning, with a mark.
+	// Partial reports whether the answer failed after it had begun: its text is the beginning, with a note.
 	Partial bool `json:"partial,omitempty"`
-	// Offer is what people may still choose from, below an answer that is completed; nil if nothing.
+	// Offer contains the options that remain below a completed answer; nil if there are none.
 	Offer *Choices `json:"offer,omitempty"`
 }
 
-// Done says that there is an outcome.
+// Done reports whether the answer has ended.
 func (o Outcome) Done() bool { return o.Status != "" }
 
-// Interrupted says that the text is not the whole answer, though it may be a part of one.
+// Interrupted reports whether the text is incomplete.
 func (o Outcome) Interrupted() bool {
 	return o.Status == Stopped || o.Status == Superseded || o.Partial
 }
 
-// valid is false of what only a stranger on the bus would send.
+// valid reports whether c is well-formed. A foreign sender on the bus could produce others.
 func (c Change) valid() bool {
 	return (c.Kind != ToolStage || c.Tool != nil) && (c.Kind != Ended || c.Outcome != nil && c.Outcome.Done())
 }
 
-// size is how far c moves the cursor.
+// size returns how far c moves the cursor.
 func (c Change) size() Cursor {
 	switch {
 	case c.Kind == Text:
@@ -116,7 +116,7 @@ func (c Change) size() Cursor {
 	return 1
 }
 
-// from is c without its first n bytes.
+// from returns c without its first n bytes.
 func (c Change) from(n int) Change {
 	if c.Kind == Text {
 		c.Text = c.Text[n:]
@@ -128,27 +128,28 @@ func (c Change) from(n int) Change {
 	return c
 }
 
-// View is the whole of an answer at one moment. It is never changed.
+// View is an immutable snapshot of an answer.
 type View struct {
 	At       Cursor
-	Segments []Segment // in the order in which they began
-	History  []string  // what calls said, oldest first, without immediate repeats
-	Choices  *Choices  // what people may choose from now; nil if nothing
-	// Important are the first of what calls took for important, oldest first, for places where nothing can be changed later.
+	Segments []Segment // in order of their beginning
+	History  []string  // outputs of calls, oldest first, without immediate repetitions
+	Choices  *Choices  // the current options; nil if there are none
+	// Important are the first important updates of calls, oldest first, for platforms that can't edit messages.
 	Important []string
 	Outcome   Outcome
 }
 
-// Segment is the text of one step, or one call with its stage and what it last said.
+// Segment is the text of one step, or one call with its stage and current output.
 type Segment struct {
-	Call string // empty for the text of a step
+	Call string // empty for text of a step
 	Tool Tool
-	Text string // of a step it only grows from view to view; of a call it may be replaced
-	// Files are what the call shows beside its text: replaced with it until the call ends. Their data is never changed.
+	Text string // of a step it only grows from view to view; of a call it can be replaced
+	// Files are the files that the call currently shows: replaced together with Text until the call ends. Their data is
+	// immutable.
 	Files []llm.File
 }
 
-// Files are what calls show beside their text, in the order of the calls.
+// Files returns the files of all calls, in the order of the calls.
 func (v View) Files() (all []llm.File) {
 	for _, s := range v.Segments {
 		all = append(all, s.Files...)
@@ -156,7 +157,7 @@ func (v View) Files() (all []llm.File) {
 	return all
 }
 
-// Placed gives the segments, each with how many bytes of [View.Text] stand above it.
+// Placed yields the segments, each with its byte offset in [View.Text].
 func (v View) Placed() iter.Seq2[int, Segment] {
 	return func(yield func(int, Segment) bool) {
 		above := 0
@@ -175,10 +176,10 @@ func (v View) Placed() iter.Seq2[int, Segment] {
 	}
 }
 
-// between stands between two segments that say something.
+// between separates nonempty segments.
 const between = "\n\n"
 
-// Text is all that the agent says: the segments in order, a blank line between those that say something.
+// Text returns the complete text: the nonempty segments in order, separated by blank lines.
 func (v View) Text() string {
 	if len(v.Segments) == 1 {
 		return v.Segments[0].Text

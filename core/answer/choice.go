@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Choices is what of a question can be seen.
+// Choices is the visible part of a question.
 type Choices struct {
 	ID      string   `json:"id"`
 	Options []string `json:"options"`
@@ -27,7 +27,7 @@ func (o Choices) Named(text string) (option int, ok bool) {
 	return n - 1, err == nil && n >= 1 && n <= len(o.Options)
 }
 
-// Numbered is the offer as a list, for places without buttons.
+// Numbered returns the options as a numbered list, for platforms without buttons.
 func (o Choices) Numbered() string {
 	var b strings.Builder
 	for i, option := range o.Options {

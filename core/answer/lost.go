@@ -2,5 +2,5 @@ package answer
 
 import "errors"
 
-// ErrLost says that another process holds the run, or that it was finished there.
+// ErrLost means that another process holds the run, or has finished it.
 var ErrLost = errors.New("another process holds the run")

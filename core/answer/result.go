@@ -2,9 +2,9 @@ package answer
 
 import "parley/core/text"
 
-const MaxResult = 64 << 10 // bytes of a result that the model is given and that are stored (LM-08)
+const MaxResult = 64 << 10 // maximum size of a result for the model and the store, in bytes
 
-// LimitResult cuts a result that would crowd out the conversation.
+// LimitResult cuts a result that would leave too little room for the conversation in the prompt.
 func LimitResult(s string) string {
 	if len(s) <= MaxResult {
 		return s

@@ -8,20 +8,21 @@ import (
 	"parley/core/text"
 )
 
-// A trail is bounded however much an action says. Where there is more, the first texts and the newest stay, with a mark
-// between them.
+// The history is bounded, however much an action writes. If it exceeds the limits, the first and the newest texts stay,
+// with a mark between them.
 const (
-	mostSaid   = 100      // texts, with the mark
-	maxSaid    = 64 << 10 // bytes of them
-	maxOneSaid = 2 << 10  // and of each
+	mostSaid   = 100      // texts, including the mark
+	maxSaid    = 64 << 10 // total size of the texts, in bytes
+	maxOneSaid = 2 << 10  // size of one text, in bytes
 	firstSaid  = 10       // texts that always stay
 )
 
-// callbackHistory are what calls said, oldest first, trimmed, without immediate repeats. The zero value is empty.
+// callbackHistory collects the outputs of calls, oldest first, trimmed, without immediate repetitions. The zero value
+// is empty.
 type callbackHistory struct {
-	texts []string // never changed once handed out, only added to
+	texts []string // append-only once returned
 	bytes int
-	left  int // so many are left out: then texts[firstSaid] says so
+	left  int // number of omitted texts: texts[firstSaid] is then the mark
 }
 
 func (s *callbackHistory) add(txt string) {
@@ -38,7 +39,8 @@ func (s *callbackHistory) add(txt string) {
 	}
 }
 
-// shorten leaves out what is neither among the first nor in the newer half, so that it has little to do per text.
+// shorten drops texts that are neither among the first nor in the newer half, so that the amortized cost per text is
+// small.
 func (s *callbackHistory) shorten() {
 	from := firstSaid
 	if s.left > 0 {

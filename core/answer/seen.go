@@ -2,13 +2,13 @@ package answer
 
 import "context"
 
-// seen is how far people see an answer that is shown in messages.
+// seen is the position up to which an answer is visible in messages.
 type seen struct {
 	to      Cursor
-	changed chan struct{} // made by who waits, closed by the next call of Seen
+	changed chan struct{} // created by waiters, closed by the next call of Seen
 }
 
-// AllSeen is what surfaces say that show nothing, or nothing more, before the end.
+// AllSeen is reported by surfaces that show nothing (more) before the end.
 const AllSeen = ^Cursor(0)
 
 // Seen records that all changes up to at are visible to users. Surfaces call it; those that show nothing before the end
@@ -25,14 +25,14 @@ func (a *Answer) Seen(at Cursor) {
 	}
 }
 
-// Hidden says that people see nothing more before the end.
+// Hidden reports whether nothing more is shown before the end.
 func (a *Answer) Hidden() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.seen.to == AllSeen
 }
 
-// WaitSeen returns when a surface has said that people see what had changed up to at, or with the cause of ctx.
+// WaitSeen returns when a surface has reported that the changes up to at are visible, or with the cause of ctx.
 func (a *Answer) WaitSeen(ctx context.Context, at Cursor) error {
 	for {
 		a.mu.Lock()

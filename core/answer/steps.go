@@ -6,11 +6,10 @@ import (
 	"parley/core/llm"
 )
 
-// Copied is v for a reader who may not keep to it that a view is never changed: lists of its own, but of the same texts and
-// files.
+// Copied returns v with lists of its own, for readers that may modify a view. Texts and files are shared.
 func (v View) Copied() View {
 	v.History, v.Important = slices.Clone(v.History), slices.Clone(v.Important)
-	for i := range v.Segments { // which are made for each view
+	for i := range v.Segments { // these are created per view
 		v.Segments[i].Files = slices.Clone(v.Segments[i].Files)
 	}
 	for _, o := range []**Choices{&v.Choices, &v.Outcome.Offer} {
@@ -21,14 +20,15 @@ func (v View) Copied() View {
 	return v
 }
 
-// Step is a change, and what it makes of the text or the parameters that it adds to.
+// Step is a change with the resulting text or parameters.
 type Step struct {
 	Change
 	Whole    string
 	NewFiles []llm.File // of a call
 }
 
-// StepsSince is Since for observers, with the view if there was more than text; else that is zero.
+// StepsSince is like Since, for observers. It also returns the view if there was more than text; otherwise the view is
+// zero.
 func (a *Answer) StepsSince(at Cursor) (steps []Step, v View, next Cursor) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +48,7 @@ func (a *Answer) StepsSince(at Cursor) (steps []Step, v View, next Cursor) {
 	return steps, v, max(at, a.at)
 }
 
-// shows adds to a step what its call has to show then. A callback that brings files is a step of its tool too.
+// shows adds the files of a call to a step. A callback with files is also a step of its tool.
 func (s *Step) shows(call *segment) {
 	switch {
 	case s.Kind == Callback && len(s.Files) > 0:
@@ -61,7 +61,8 @@ func (s *Step) shows(call *segment) {
 	}
 }
 
-// structural is false of what only adds to a text, or to parameters, that a reader who is at has begun to read.
+// structural reports whether e is more than text or parameters appended to what a reader at at has already begun to
+// read.
 func (e entry) structural(at Cursor) bool {
 	begins := e.from == 0 && at <= e.end-Cursor(e.n)
 	return e.grown == nil || begins || e.change.Kind == Text && e.change.Call != ""

@@ -2,14 +2,14 @@ package answer
 
 import "strings"
 
-// TextCache gives the text of the views of one answer, each at the cost of what was added since the one before. The zero Whole
-// is ready for use. Not safe for concurrent use.
+// TextCache returns the text of the successive views of one answer, each at the cost of the text added since the
+// previous one. The zero TextCache is ready for use. It is not safe for concurrent use.
 type TextCache struct {
-	texts []string // of the segments that say something
+	texts []string // of the nonempty segments
 	all   strings.Builder
 }
 
-// Text is v.Text().
+// Text returns v.Text().
 func (w *TextCache) Text(v View) string {
 	if len(v.Segments) == 1 {
 		return v.Segments[0].Text
@@ -30,7 +30,7 @@ func (w *TextCache) Text(v View) string {
 	return w.all.String()
 }
 
-// take makes text the nth, if that only adds at the end.
+// take sets the nth text to text, if that only appends at the end.
 func (w *TextCache) take(n int, text string) bool {
 	switch {
 	case n == len(w.texts):

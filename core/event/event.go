@@ -17,15 +17,15 @@ import (
 // or failed. A run that is interrupted by a shutdown or a crash has neither until a process adopts it; its [RunStarted]
 // is then emitted again by that process. Events at the moment of a crash can be lost: the journal is authoritative.
 type Event interface {
-	// event is the name under which systems that come from elizaOS know it.
+	// event returns the name of the event in systems derived from elizaOS.
 	event() string
 }
 
-// EventName is the name under which systems that come from elizaOS know e, such as MESSAGE_RECEIVED.
+// EventName returns the name of e in systems derived from elizaOS, such as MESSAGE_RECEIVED.
 func EventName(e Event) string { return e.event() }
 
 type (
-	// MessageReceived is a message that is safe, once, whether or not it gets an answer. Its run may have started by then.
+	// MessageReceived is emitted once for each stored message, answered or not. Its run may already have started.
 	MessageReceived struct {
 		Message  chat.Message
 		Accepted chat.Accepted
@@ -35,34 +35,34 @@ type (
 		Message  chat.Message
 		Accepted chat.Accepted
 	}
-	// RunStarted is a run that a process has taken on.
+	// RunStarted is emitted when this process starts or adopts a run.
 	RunStarted struct{ RunInfo }
-	// RunEnded is a run that came to its end within its time.
+	// RunEnded is emitted when a run ends within its time limit.
 	RunEnded struct {
 		RunInfo
 		RunEnd
 	}
-	// RunTimeout is a run that was cut off because its time was up. Its work has ended too.
+	// RunTimeout is emitted when a run was canceled by its time limit. Its work has ended too.
 	RunTimeout struct {
 		RunInfo
 		RunEnd
 	}
-	// MessageSent is what a run said, once it is stored. What was taken back is not sent.
+	// MessageSent is emitted when a run's answer has been stored. It is not emitted for withdrawn answers.
 	MessageSent struct {
 		RunInfo
 		Message chat.Memory
 	}
-	// MessageDeleted is a message that was remembered, and is not any more.
+	// MessageDeleted is emitted when a remembered message is deleted.
 	MessageDeleted struct{ Message chat.Memory }
-	// ReactionReceived is a reaction that is safe, once.
+	// ReactionReceived is emitted once for each stored reaction.
 	ReactionReceived struct {
 		Reaction chat.Reaction
 		Accepted chat.Accepted
 	}
-	// ChannelCleared is a room of which nothing is remembered any more. It goes in one step: what was there is deleted.
+	// ChannelCleared is emitted when a room's memories have been deleted, which happens in one step.
 	ChannelCleared struct {
 		Room           chat.RoomID
-		Deleted, Total int // memories
+		Deleted, Total int // numbers of memories
 	}
 	// EntityJoined is a person who is newly known to be in a world.
 	EntityJoined struct {
@@ -77,36 +77,36 @@ type (
 	}
 	// EntityUpdated is a person whose name, or role in a world, has changed.
 	EntityUpdated struct {
-		World  chat.WorldID // empty if it is about a name
+		World  chat.WorldID // empty if a name has changed
 		Entity chat.Entity
 		Role   string
 	}
-	// WorldJoined is a world in which the agent was not before, as far as anybody knew.
+	// WorldJoined is a world that the agent is newly known to be in.
 	WorldJoined struct{ World chat.World }
-	// WorldConnected is a world in which it still is, said when a connector has reached it.
+	// WorldConnected is a known world, emitted when a connector has connected to it.
 	WorldConnected struct{ World chat.World }
-	// WorldLeft is one that it had to leave. Runs in its rooms end.
+	// WorldLeft is a world that the agent has left. Runs in its rooms end.
 	WorldLeft struct{ World chat.WorldID }
-	// RoomJoined is a single room to which the agent came, or came back.
+	// RoomJoined is a single room that the agent has joined, or rejoined.
 	RoomJoined struct{ Room chat.Room }
-	// RoomLeft is one that it had to leave. Runs there end.
+	// RoomLeft is a single room that the agent has left. Runs there end.
 	RoomLeft struct{ Room chat.RoomID }
-	// ActionStarted is a call of an action that is about to be made. A call that names no action, or has the wrong parameters,
-	// never starts.
+	// ActionStarted is emitted before an action is called. A call with an unknown action or invalid parameters never
+	// starts.
 	ActionStarted struct{ ActionInfo }
-	// ActionCompleted is its end, well or not: one for each ActionStarted.
+	// ActionCompleted is emitted once for each ActionStarted, whether the action succeeded or failed.
 	ActionCompleted struct {
 		ActionInfo
 		Duration time.Duration
-		Status   answer.Status // [answer.Completed], [answer.Failed], or why the run was cut off meanwhile
-		Result   ActionOutput  // of a completed one; do not change
-		Err      string        // what the model is told of another
+		Status   answer.Status // [answer.Completed], [answer.Failed], or why the run was interrupted
+		Result   ActionOutput  // of a completed action; do not modify
+		Err      string        // the error as reported to the model
 	}
-	// ModelUsed is one call of a model that has come to its end, well or not.
+	// ModelUsed is emitted when a model call has ended, successfully or not.
 	ModelUsed struct {
 		RunInfo
 		Usage     llm.Usage
-		Estimated bool // the provider did not say: Usage is a guess
+		Estimated bool // Usage is an estimate: the provider did not report it
 		Took      time.Duration
 	}
 )
@@ -132,7 +132,7 @@ func (ActionStarted) event() string        { return "ACTION_STARTED" }
 func (ActionCompleted) event() string      { return "ACTION_COMPLETED" }
 func (ModelUsed) event() string            { return "MODEL_USED" }
 
-// Received is the event of m.
+// Received returns the event for m.
 func Received(m chat.Message, acc chat.Accepted) Event {
 	if slices.ContainsFunc(m.Files, func(f chat.Attachment) bool { return f.Voice }) {
 		return VoiceMessageReceived{m, acc}
@@ -140,43 +140,43 @@ func Received(m chat.Message, acc chat.Accepted) Event {
 	return MessageReceived{m, acc}
 }
 
-// RunInfo says which run an event is about.
+// RunInfo identifies the run of an event.
 type RunInfo struct {
 	Run     chat.RunID
-	Message chat.MemoryID // the newest it answers
+	Message chat.MemoryID // the newest message to answer
 	Room    chat.RoomID
-	Entity  chat.EntityID // who wrote that message; empty if the store did not say in time
-	Start   time.Time     // when this process took it on
-	Source  string        // the connector
+	Entity  chat.EntityID // the author of that message; empty if the store did not respond in time
+	Start   time.Time     // when this process started it
+	Source  string        // the connector's name
 }
 
-// ActionInfo says which call an event is about.
+// ActionInfo identifies the call of an event.
 type ActionInfo struct {
 	RunInfo
-	Call       string          // its id, as people see it in the trail
-	Action     string          // as its spec names it
-	Parameters json.RawMessage // do not change
+	Call       string          // its id, as in the answer's tool blocks
+	Action     string          // the canonical name
+	Parameters json.RawMessage // do not modify
 }
 
-// RunEnd says how a run ended.
+// RunEnd describes the end of a run.
 type RunEnd struct {
 	End      time.Time
 	Duration time.Duration // since Start
 	Status   answer.Status
-	Err      string // what people are told of a failure; the log has the cause
+	Err      string // the user-visible error; the log has the cause
 }
 
-// Observer hears of events. Each has a goroutine and a queue of its own: one that is slow misses events, one that
-// panics loses the one it had, and neither holds up anything else. Events of one run come in their order. Observe is
-// called by one goroutine at a time. An Observer may be an [AnswerObserver] too.
+// An Observer receives events. Each has its own goroutine and queue: a slow observer misses events, one that panics
+// loses the current event, and neither affects anything else. Events of one run arrive in order. Observe is never
+// called concurrently. An Observer can also implement [AnswerObserver].
 type Observer interface {
 	Observe(Event)
 }
 
-// ActionOutput is what a completed action found or did.
+// ActionOutput is the output of a completed action.
 type ActionOutput struct {
 	Text  string // for the model
-	Short string // for people, one line
+	Short string // one line for users
 	Files []llm.File
-	Last  bool // the model is not asked again
+	Last  bool // the model is not called again
 }

@@ -8,7 +8,7 @@ import (
 	"parley/core/answer"
 )
 
-// mostFollowed is how many answers an observer may be behind with before it misses some.
+// mostFollowed is the maximum number of answers that an observer can be behind before it misses some.
 const mostFollowed = 64
 
 // Follow reports the growth of a to the observers. It never blocks.
@@ -31,18 +31,18 @@ func (h *Hub) Follow(info RunInfo, a *answer.Answer) {
 	}
 }
 
-// follower tells one observer of one answer.
+// follower reports one answer to one observer.
 type follower struct {
 	*listener
 	observer AnswerObserver
 	info     RunInfo
-	step     int // that was added last
+	step     int // the last reported step
 }
 
-// follow returns when the answer has ended, or goes on elsewhere.
+// follow returns when the answer has ended or was abandoned.
 func (f *follower) follow(a *answer.Answer) {
 	var at answer.Cursor
-	for a.Wait(context.Background(), at) == nil { // every answer that is made here ends or is abandoned
+	for a.Wait(context.Background(), at) == nil { // every answer held in this process ends or is abandoned
 		var steps []answer.Step
 		var v answer.View
 		steps, v, at = a.StepsSince(at)
@@ -76,7 +76,7 @@ func (f *follower) emit(s answer.Step) {
 	}
 }
 
-// add tells of a round's beginning, once.
+// add reports the beginning of a round, once.
 func (f *follower) add(step int) {
 	if step != f.step {
 		f.step = step
@@ -84,7 +84,7 @@ func (f *follower) add(step int) {
 	}
 }
 
-// deliver is one call. A panic is the observer's own.
+// deliver calls the observer and recovers its panics.
 func (f *follower) deliver(e AnswerEvent) {
 	defer func() {
 		if p := recover(); p != nil {

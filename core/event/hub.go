@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// backlog is how many events wait for a slow observer before it misses some.
+// backlog is the queue length after which a slow observer misses events.
 const backlog = 256
 
-// observerGrace is how long observers may take for what is queued when they are to end.
+// observerGrace is the time that observers have at shutdown to process queued events.
 const observerGrace = time.Second
 
 // listener is an observer with its queue.
@@ -22,17 +22,17 @@ type listener struct {
 	missed atomic.Uint64
 	log    *slog.Logger
 
-	following atomic.Int32 // answers
+	following atomic.Int32 // number of answers
 }
 
-// Hub gives events to observers, each of which has a queue of its own.
+// Hub distributes events to observers, each of which has its own queue.
 type Hub struct {
 	listeners []*listener
-	following sync.WaitGroup // observers that are told how answers grow
+	following sync.WaitGroup // goroutines that report the growth of answers
 	log       *slog.Logger
 }
 
-// NewHub returns a hub for all.
+// NewHub returns a hub for the observers in all.
 func NewHub(all []Observer, log *slog.Logger) *Hub {
 	h := &Hub{log: log}
 	for _, o := range all {
@@ -44,7 +44,7 @@ func NewHub(all []Observer, log *slog.Logger) *Hub {
 // Empty reports whether there are no observers.
 func (h *Hub) Empty() bool { return len(h.listeners) == 0 }
 
-// Emit tells everybody of e, without waiting for anybody.
+// Emit queues e for all observers without blocking.
 func (h *Hub) Emit(e Event) {
 	for _, l := range h.listeners {
 		select {
@@ -55,14 +55,14 @@ func (h *Hub) Emit(e Event) {
 	}
 }
 
-// miss counts an event that l was too slow for.
+// miss counts an event that was dropped because l is too slow.
 func (l *listener) miss() {
 	if l.missed.Add(1) == 1 {
 		l.log.Warn("an observer is too slow; events were dropped", "observer", fmt.Sprintf("%T", l.Observer))
 	}
 }
 
-// Missed counts what observers were too slow for.
+// Missed returns the number of events that slow observers missed.
 func (h *Hub) Missed() (n uint64) {
 	for _, l := range h.listeners {
 		n += l.missed.Load()
@@ -103,7 +103,7 @@ func (l *listener) serve(end <-chan struct{}) {
 	}
 }
 
-// enqueue is one call. A panic is the observer's own.
+// enqueue calls the observer and recovers its panics.
 func (l *listener) enqueue(e Event) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -2,9 +2,9 @@ package event
 
 import "parley/core/answer"
 
-// AnswerObserver is an [Observer] that also hears how answers grow, on the process that makes them. Each answer has a
-// goroutine of its own for it: the events of one answer come in order, those of several side by side. It hears all of
-// them, however slow it is: what came meanwhile is joined. What it does, also a panic, changes nothing about the answer.
+// An AnswerObserver is an [Observer] that also receives the growth of answers, on the process that generates them. Each
+// answer has its own goroutine: events of one answer arrive in order, those of several answers concurrently. A slow
+// observer misses nothing: pending changes are merged. Its behavior, including panics, has no effect on the answer.
 type AnswerObserver interface {
 	ObserveAnswer(AnswerEvent)
 }
@@ -19,25 +19,26 @@ type AnswerObserver interface {
 type AnswerEvent interface{ answerEvent() }
 
 type (
-	// MessageAdded is a round of the model that begins to say something or to ask for an action. What the gateway says by
-	// itself, such as why an answer is not whole, is one too.
+	// MessageAdded is emitted when a model round produces its first text or tool call. Text from the gateway, such as
+	// why an answer is incomplete, also counts as a message.
 	MessageAdded struct {
 		RunInfo
 		Step int
 	}
-	// ContentUpdated is text of a round: what was added, and all there is of it so far. Neither is a copy.
+	// ContentUpdated contains the added text of a round, and its whole text so far. Do not modify them.
 	ContentUpdated struct {
 		RunInfo
 		Step               int
 		Chunk, Accumulated string
 	}
-	// ToolUpdated is a call that came to another stage, or to more parameters: then ParametersChunk was added.
+	// ToolUpdated is emitted when a call reaches another stage, or when parameters arrive: then ParametersChunk was
+	// added.
 	ToolUpdated struct {
 		RunInfo
 		answer.ToolBlock
 	}
-	// MessagesChanged says that a part of the answer began, ended or was replaced. It comes after what it is made of, and
-	// never for text that only grows.
+	// MessagesChanged is emitted when a part of the answer begins, ends or is replaced, after the events of the parts.
+	// It is not emitted for growing text.
 	MessagesChanged struct {
 		RunInfo
 		View answer.View

@@ -11,31 +11,32 @@ import (
 	"parley/core/text"
 )
 
-// File is a file with all that it holds. Its data is not changed once it was handed on.
+// File is a file with its content. Data must not be modified after it was passed on.
 type File struct {
 	Name string `json:"name,omitempty"`
-	Type string `json:"type"` // MIME
+	Type string `json:"type"` // MIME type
 	Data []byte `json:"data"`
-	// Past names the file in the store instead of Data, in an answer that had ended before it was read: see [core.Files].
+	// Past refers to the file in the store, instead of Data, in an answer that had ended before it was read: see
+	// [core.Files].
 	Past *PastFile `json:"past,omitempty"`
 }
 
 const (
-	MaxFile     = 8 << 20 // bytes of a file that a call shows: it travels with the changes of its answer
-	maxFileName = 100     // bytes
+	MaxFile     = 8 << 20 // maximum size of a file shown by a call, because it travels with the answer's changes; bytes
+	maxFileName = 100     // in bytes
 )
 
-// Picture says that browsers take b for a picture and nothing else.
+// Picture reports whether browsers interpret b as an image and nothing else.
 func (b File) Picture() bool {
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, b.Type)
 }
 
-// DataURL is b as pages show it without asking anybody.
+// DataURL returns b as a data: URL, which pages show without a request.
 func (b File) DataURL() string {
 	return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
 }
 
-// Showable are the files that people can be shown, each as what it is, whatever it is called.
+// Showable returns the files that can be shown to users, each with its detected type, whatever it claims to be.
 func Showable(files []File) (all []File) {
 	for _, b := range files {
 		if n := len(b.Data); n > 0 && n <= MaxFile {
@@ -45,7 +46,8 @@ func Showable(files []File) (all []File) {
 	return all
 }
 
-// kind is the type of b. That something is a picture is believed to its bytes only (SE-06).
+// kind returns the type of b. Image types are detected from the content only: a claimed type could make a browser run a
+// script.
 func (b File) kind() string {
 	found := File{Type: http.DetectContentType(b.Data)}
 	said, parameters, err := mime.ParseMediaType(b.Type)
@@ -55,7 +57,8 @@ func (b File) kind() string {
 	return mime.FormatMediaType(said, parameters)
 }
 
-// fileName is the last element of name, in one line and not too long (SE-05). It keeps its extension.
+// fileName returns the last element of name, in one line of limited length, with its extension, so that it can't be
+// used as a path.
 func fileName(name string) string {
 	name = path.Base(strings.ReplaceAll(strings.Join(strings.Fields(text.Visible(name)), " "), `\`, "/"))
 	if name == "." || name == ".." || name == "/" {

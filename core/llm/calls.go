@@ -1,9 +1,9 @@
 package llm
 
-// PastFile is a file that a call has shown. What it holds is read from [core.Files].
+// PastFile is a file that a call has shown. Its content is read from [core.Files].
 type PastFile struct {
-	N    int    `json:"n"` // among those of the answer, from 0
+	N    int    `json:"n"` // its index among the answer's files, from 0
 	Name string `json:"name,omitempty"`
 	Type string `json:"type"`
-	Size int    `json:"size"` // bytes
+	Size int    `json:"size"` // in bytes
 }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// ErrStalled is why a call of a model is cancelled that sends nothing any more.
+// ErrStalled cancels a model call whose stream has stalled.
 var ErrStalled = errors.New("the model stopped sending data")
 
-// FailureKind says why there is no answer, in the words that the web API uses. People read its Sentence.
+// FailureKind is the reason for a missing answer, in the vocabulary of the web API. Users see its Sentence.
 type FailureKind string
 
 // The kinds of failures.
@@ -21,12 +21,12 @@ const (
 	GenerationTimeout   FailureKind = "generation_timeout"
 	ProviderIssue       FailureKind = "provider_issue"
 	PromptTooLong       FailureKind = "prompt_too_long"
-	ConversationTooLong FailureKind = "conversation_too_long" // more than the model reads at once (LM-08)
-	SetAside            FailureKind = "set_aside"             // processes died while they held the run
-	ActionFailed        FailureKind = "action_failed"         // of an [chat.ActionResult] only
+	ConversationTooLong FailureKind = "conversation_too_long" // exceeds the context window
+	SetAside            FailureKind = "set_aside"             // processes crashed while they held the run
+	ActionFailed        FailureKind = "action_failed"         // only of an [chat.ActionResult]
 )
 
-// Sentence is what people read: short, true, and with what to do (LM-14).
+// Sentence returns a short message for users that includes what they can do.
 func (k FailureKind) Sentence() string {
 	switch k {
 	case InsufficientCredits:
@@ -50,7 +50,7 @@ func (k FailureKind) Sentence() string {
 	}
 }
 
-// Unpaid reports whether a provider that fails so has done nothing that it bills.
+// Unpaid reports whether a call that failed this way is not billed by the provider.
 func (k FailureKind) Unpaid() bool {
 	switch k {
 	case InsufficientCredits, NoProvider, LocalInference, RateLimited:
@@ -59,10 +59,10 @@ func (k FailureKind) Unpaid() bool {
 	return false
 }
 
-// Failure is an error of a model. Err is for the log; Kind decides what people read.
+// Failure is an error of a model. Err is for the log; Kind determines the text for users.
 type Failure struct {
 	Kind FailureKind
-	// Retry says that the same request may do better later, not before After.
+	// Retry reports whether the same request can succeed later, not before After.
 	Retry bool
 	After time.Duration
 	Err   error

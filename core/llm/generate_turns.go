@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// The texts that stand where a conversation has a gap.
+// Placeholders for gaps in a conversation.
 const (
 	cancelledResult = "Error: cancelled"
 	silentResult    = "(It returned nothing.)"
 	gap             = "…"
 )
 
-// NormalizeMessages is turns as every provider takes them (LM-09): each call has its result, right after it and once; no result is
-// without a call, no turn without content; the assistant and the others take turns, beginning and ending with another
-// than the assistant. What is right already stays as it is.
+// NormalizeMessages returns turns in a form that every provider accepts: each call is followed immediately by exactly
+// one result; there are no results without a call and no empty messages; assistant and other messages alternate, and
+// the first and last are not from the assistant. A valid list is returned unchanged.
 func NormalizeMessages(turns []Message) []Message {
 	var out []Message
 	for i, t := range turns {
 		switch {
-		case t.Role == RoleTool: // taken with its call
+		case t.Role == RoleTool: // handled with its call
 		case strings.TrimSpace(t.Text) == "" && len(t.Calls) == 0 && len(t.Images) == 0:
 		case t.Role == RoleAssistant:
 			if len(out) == 0 {
 				out = append(out, Message{Role: RoleUser, Text: gap})
 			}
-			if last := &out[len(out)-1]; last.Role == RoleAssistant { // it has no calls: their results would be the last
+			if last := &out[len(out)-1]; last.Role == RoleAssistant { // it has no calls: otherwise their results would be last
 				t.Text = joined(last.Text, t.Text)
 				out = out[:len(out)-1]
 			}
@@ -42,7 +42,7 @@ func NormalizeMessages(turns []Message) []Message {
 	return out
 }
 
-// dedupeCalls leaves of calls with one id only the first.
+// dedupeCalls keeps the first of several calls with the same id.
 func dedupeCalls(calls []ToolCall) []ToolCall {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(calls), func(c ToolCall) bool {
@@ -52,7 +52,7 @@ func dedupeCalls(calls []ToolCall) []ToolCall {
 	})
 }
 
-// resultsOf finds the results of calls in what follows them, up to the next turn that is none.
+// resultsOf returns the results of calls among the messages after them, up to the first message that is not a result.
 func resultsOf(calls []ToolCall, after []Message) (results []Message) {
 	for _, c := range calls {
 		result := Message{Role: RoleTool, Call: c.ID, Text: cancelledResult}

@@ -6,28 +6,28 @@ import (
 	"iter"
 )
 
-// Model writes text and asks for actions.
+// Model generates text and tool calls.
 type Model interface {
-	// Generate yields what the model says, piece by piece, until it has no more, fails, or ctx is done. Only what
-	// the model itself produced is yielded: no piece stands for a keep-alive, so that silence can be told (LM-03).
-	// An error is the last thing yielded; it is a [*Failure] unless ctx was done. A reader that stops the loop
-	// cancels the request. Implementations make one attempt: retries are the caller's. Safe for concurrent use.
+	// Generate yields the model's output as a stream, until it ends, fails, or ctx is done. Only the model's own output
+	// is yielded, no keep-alives, so that the caller can detect a stalled stream. An error is the last item; it is a
+	// [*Failure] unless ctx was done. Breaking out of the loop cancels the request. Implementations make one attempt:
+	// retries are up to the caller. Generate must be safe for concurrent use.
 	Generate(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 }
 
-// Models are the models by what they do. Small falls back to Large; the others may be nil, and what needs them then says so.
+// Models are the models by purpose. Small falls back to Large; the others can be nil, which disables their features.
 type Models struct {
 	Large       Model // answers
-	LargeVision bool  // Large is shown the pictures that people send, with [Message.Images]
-	Small       Model // decides, sums up, reflects
-	// Vision describes pictures: it is asked with [Message.Images].
+	LargeVision bool  // Large accepts images, see [Message.Images]
+	Small       Model // for decisions, summaries and reflection
+	// Vision describes images: it receives [Message.Images].
 	Vision      Model
 	Transcriber Transcriber
 	Painter     ImageGenerator
 	Embedder    Embedder
 }
 
-// SmallOrLarge is the model for short questions.
+// SmallOrLarge returns the model for short questions.
 func (m Models) SmallOrLarge() Model {
 	if m.Small != nil {
 		return m.Small
@@ -35,30 +35,30 @@ func (m Models) SmallOrLarge() Model {
 	return m.Large
 }
 
-// Transcriber writes down what is said in a recording. Errors are as those of [Model].
+// Transcriber transcribes speech. Its errors are like those of [Model].
 type Transcriber interface {
-	// Transcribe takes the whole file; name and mime say what it is.
+	// Transcribe receives the whole file; name and mime identify its format.
 	Transcribe(ctx context.Context, name, mime string, sound []byte) (string, error)
 }
 
-// ImageGenerator makes pictures. Errors are as those of [Model].
+// ImageGenerator generates images. Its errors are like those of [Model].
 type ImageGenerator interface {
-	// Paint makes one picture.
+	// Paint generates one image.
 	Paint(ctx context.Context, prompt string) (File, error)
 }
 
-// Embedder gives texts a place by what they mean. Errors are as those of [Model].
+// Embedder computes embeddings. Its errors are like those of [Model].
 type Embedder interface {
-	// Embed returns one vector for each text, in their order, all of one length.
+	// Embed returns one vector per text, in the same order, all of the same length.
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Request is one call of a model.
+// Request is the input of one model call.
 type Request struct {
 	System   string
 	Messages []Message // oldest first
 	Tools    []Tool
-	// MaxTokens bounds the answer; 0 leaves it to the model. A lower maximum of the model's own counts.
+	// MaxTokens limits the answer; 0 means no limit. A lower limit of the model itself applies too.
 	MaxTokens int
 }
 
@@ -69,12 +69,12 @@ type Tool struct {
 	Parameters  json.RawMessage
 }
 
-// Bounded is implemented by a [Model] that has a maximum of its own for each answer. Others write as much as they like.
+// Bounded is implemented by a [Model] with its own limit for each answer. Other models have none.
 type Bounded interface {
-	MaxTokens() int // 0 is none
+	MaxTokens() int // 0 means no limit
 }
 
-// Role says who speaks in a [Message].
+// Role is the author role of a [Message].
 type Role string
 
 // The roles.
@@ -88,37 +88,37 @@ const (
 type Message struct {
 	Role    Role
 	Text    string
-	Images  []File     // of User: what it shows; only for models that see
+	Images  []File     // of User: attached images; only for models with vision
 	Context bool       // of User: context from the gateway, not a participant's message
-	Calls   []ToolCall // of Assistant: what it asked for, after the text
-	Call    string     // of ToolRole: the id of the call whose result Text is
+	Calls   []ToolCall // of Assistant: tool calls, after the text
+	Call    string     // of RoleTool: the id of the call that Text is the result of
 }
 
-// ToolCall is a model's wish for an action.
+// ToolCall is a tool call requested by a model.
 type ToolCall struct {
 	ID         string
 	Name       string
-	Parameters json.RawMessage // as the model wrote them: not yet known to be valid
+	Parameters json.RawMessage // as written by the model: not validated yet
 }
 
-// Chunk is one piece of what a model says. Its fields are independent; unset ones say nothing.
+// Chunk is one piece of a model's output. Its fields are independent; unset ones mean nothing.
 type Chunk struct {
-	Text   string // as it comes, with what the model thinks aloud or calls in it
+	Text   string // raw text, which can contain thoughts and calls
 	Call   *CallDelta
-	Finish FinishReason // why it stopped; at most once, near the end
+	Finish FinishReason // at most once, near the end
 	Usage  *Usage       // at most once
-	Alive  bool         // reasoning and the like: not for people, but proof that the model is at work
+	Alive  bool         // reasoning and the like: hidden from users, but the stream is not stalled
 }
 
-// CallDelta is one piece of a call. Pieces of parallel calls come mixed; Index tells them apart.
+// CallDelta is one piece of a tool call. Pieces of parallel calls can interleave; Index tells them apart.
 type CallDelta struct {
 	Index      int
 	ID         string // in the first piece
 	Name       string // in the first piece
-	Parameters string // what is added
+	Parameters string // the next piece
 }
 
-// FinishReason is why a model stopped.
+// FinishReason is the reason why a model stopped.
 type FinishReason string
 
 // The reasons, as chat completions name them.
@@ -129,5 +129,5 @@ const (
 	FinishFilter FinishReason = "content_filter"
 )
 
-// Usage is what a call cost, in tokens.
+// Usage is the number of tokens that a call used.
 type Usage struct{ Prompt, Completion int }

@@ -3,11 +3,11 @@ package llm
 import "parley/core/text"
 
 const (
-	TokensPerMessage = 4    // tokens that a message costs beside its text
-	imageTokens      = 1000 // of a picture that is shown to a model
+	TokensPerMessage = 4    // overhead of a message, in tokens
+	imageTokens      = 1000 // estimate for one image
 )
 
-// EstimateTokens estimates how many tokens a request has.
+// EstimateTokens estimates the number of tokens of a request.
 func EstimateTokens(req Request) int {
 	n := text.Tokens(req.System)
 	for _, t := range req.Messages {

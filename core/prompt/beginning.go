@@ -8,8 +8,8 @@ import (
 // AsksForm reports whether a template asks for an answer in the form of a response with tags.
 func (st *Builder) AsksForm(name string) bool { return st.set[name].delimiters.has("response") }
 
-// withBeginning adds the beginning of an answer to a prompt for its rest that does not hold it: a model that can't read what it
-// goes on with writes another answer.
+// withBeginning adds the beginning of an answer to a continuation prompt that lacks it: without it, a model writes a
+// different answer.
 func withBeginning(text string, p preparedTemplate, beginning string) string {
 	if p.Uses("partialAnswer") && strings.Contains(text, strings.TrimSpace(guard(beginning, p.delimiters))) {
 		return text

@@ -6,5 +6,5 @@ import (
 	"parley/core/chat"
 )
 
-// bioOf is the whole biography.
+// bioOf returns the whole biography.
 func bioOf(c chat.Character) string { return strings.Join(c.Bio, "\n") }

@@ -1,3 +1,3 @@
-// Package prompt makes what models are asked: templates filled with the turn, the conversation and what providers return, cut to what fits. What
-// people, files and pages say stands in it as quoted data.
+// Package prompt builds the input of models: templates filled with the turn, the conversation and the results of
+// providers, trimmed to the token budget. Content of users, files and web pages is quoted as data.
 package prompt

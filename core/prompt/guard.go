@@ -11,10 +11,10 @@ import (
 
 var tagName = regexp.MustCompile(`</?([A-Za-z][A-Za-z0-9_-]*)`)
 
-// tags are the names of those that the parts of a prompt stand between.
+// tags are the names of the tags that delimit the parts of a prompt.
 type tags []string
 
-// delimiters are the tags in the text of a template.
+// delimiters returns the tags in the text of a template.
 func delimiters(text string) (all tags) {
 	for _, found := range tagName.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(all, found[1]) {
@@ -24,7 +24,7 @@ func delimiters(text string) (all tags) {
 	return all
 }
 
-// guard makes text unable to begin or end a part of a prompt: what delimits parts is escaped in it (SE-08).
+// guard escapes delimiters in text, so that content of users can't begin or end a part of the prompt.
 func guard(text string, delimiters tags) string {
 	at := strings.IndexByte(text, '<')
 	if len(delimiters) == 0 || at < 0 {
@@ -62,7 +62,7 @@ func (t tags) has(name string) bool {
 	return slices.ContainsFunc(t, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// guarded is v with every value guarded but those that the operator wrote.
+// guarded returns v with all values guarded except those written by the operator.
 func guarded(v template.Values, delimiters tags, uses func(string) bool) template.Values {
 	own := map[string]bool{"agentName": true, "system": true, "characterBio": true}
 	out := template.Values{Texts: map[string]string{}, Lists: map[string][]template.Item{}}

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	longTurn = 4000 // characters that an earlier message keeps in a prompt
-	Window   = 64   // memories that a prompt may hold
+	longTurn = 4000 // maximum length of an earlier message in a prompt, in characters
+	Window   = 64   // maximum number of memories in a prompt
 )
 
-// WithTexts is m with each of its texts made shorter.
+// WithTexts returns m with shorter applied to each of its texts.
 func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	m.Text = shorter(m.Text)
 	m.Files = slices.Clone(m.Files)
@@ -25,7 +25,7 @@ func WithTexts(m chat.Memory, shorter func(string) string) chat.Memory {
 	return m
 }
 
-// modelMessage is what a model is told of m.
+// modelMessage converts m to a message of a prompt.
 func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	switch {
 	case m.Author == s.Agent.Entity():
@@ -36,14 +36,15 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
 }
 
-// Conversation is the part of what was said that prompts hold.
+// Conversation is the part of the room's messages that a prompt contains.
 type Conversation struct {
 	Kept []chat.Memory
-	Lost bool // more is left out than was summed up
+	Lost bool // messages were dropped that no summary covers
 }
 
-// Keep takes what a summary does not tell of yet, as far as budget tokens go, and always the newest from asked on, each cut to
-// longest tokens. Where it begins changes as seldom as it can: up to there, caches hold.
+// Keep returns the messages that no summary covers yet, within budget tokens, always including those from index asked
+// on, each cut to longest tokens. Its beginning changes as rarely as possible, so that the provider's prompt cache
+// stays valid.
 func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) Conversation {
 	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
 	c := Conversation{Lost: from == 0 && len(recent) == Window}
@@ -66,12 +67,13 @@ func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest
 	return c
 }
 
-// lastMessages is the end of a transcript, in at most limit tokens: its last messages, or the beginning of the last one.
+// lastMessages returns the end of a transcript within limit tokens: its last messages, or the beginning of the last
+// one.
 func lastMessages(transcript string, limit int) string {
 	from := len(transcript)
 	for from > 0 {
 		at := lineBefore(transcript, from)
-		for at > 0 && strings.HasPrefix(transcript[at:], "  ") { // it belongs to the line above
+		for at > 0 && strings.HasPrefix(transcript[at:], "  ") { // a continuation line
 			at = lineBefore(transcript, at)
 		}
 		message := transcript[at:from]
@@ -85,10 +87,11 @@ func lastMessages(transcript string, limit int) string {
 	return transcript[from:]
 }
 
-// lineBefore is where the line begins that ends before at.
+// lineBefore returns the start of the line that ends before at.
 func lineBefore(text string, at int) int { return strings.LastIndexByte(text[:at-1], '\n') + 1 }
 
-// Older is what of recent no summary tells of yet, up to where the rest has at most budget tokens and half the window.
+// Older returns the messages of recent that should be summarized next: after them, the rest has at most budget tokens
+// and half the window.
 func Older(recent []chat.Memory, summed chat.MemoryID, budget int) []chat.Memory {
 	from, to := 0, len(recent)
 	for i, m := range recent {

@@ -11,13 +11,14 @@ import (
 	"parley/core/llm"
 )
 
-// providerTool is how a model that calls tools asks the dynamic providers, which one that fills a form names in it.
+// providerTool is the tool with which a model requests dynamic providers. In the text format, the model names them in a
+// field instead.
 type providerTool struct{ c *Composer }
 
-// ProviderTool is the name of the tool with which models ask dynamic providers. It needs no permission of its own.
+// ProviderTool is the name of the tool that requests dynamic providers. It needs no permission.
 const ProviderTool = "ASK_PROVIDERS"
 
-// Tool returns the action that asks the dynamic providers; nil if there are none.
+// Tool returns the action that requests dynamic providers; nil if there are none.
 func (c *Composer) Tool() action.Action {
 	if !slices.ContainsFunc(c.sources, func(s source) bool { return s.spec.Dynamic }) {
 		return nil
@@ -35,19 +36,20 @@ func (q providerTool) Spec() action.Spec {
 		description += "\n- " + s.spec.Name + ": " + cmp.Or(s.spec.Description, "as its name says")
 		names = append(names, s.spec.Name)
 	}
-	parameters, _ := json.Marshal(map[string]any{ // strings: never fails
+	parameters, _ := json.Marshal(map[string]any{ // strings only: never fails
 		"type": "object", "required": []string{"names"},
 		"properties": map[string]any{"names": map[string]any{"type": "array", "minItems": 1, "items": map[string]any{"type": "string", "enum": names}}},
 	})
 	return action.Spec{Name: ProviderTool, Description: description, Parameters: parameters, Quiet: true, Unlisted: true, Effect: action.Reads}
 }
 
-// Available implements [action.Conditional]: a form has a place of its own for the names.
+// Available implements [action.Conditional]: the text format has its own field for the names.
 func (q providerTool) Available(s action.TurnContext) bool {
 	return q.c.calls && q.c.Turn(s).Native()
 }
 
-// tools are what a model may call: the actions of the turn, and an inquiry, which is no action to anybody else.
+// tools returns the tools for a model: the actions of the turn, and the provider tool, which no other code treats as an
+// action.
 func (st *Builder) tools() (all []llm.Tool) {
 	for _, a := range st.scene.Actions {
 		all = append(all, a.Tool())
@@ -66,7 +68,7 @@ func (q providerTool) Act(ctx context.Context, c *action.Call) (action.Result, e
 	return action.Result{Text: cmp.Or(st.fragments(all, q.c.Recall.Prompt/share), "They returned nothing.")}, nil
 }
 
-// RequestedProviders are the names that an inquiry asks for.
+// RequestedProviders returns the provider names in the parameters of a call.
 func RequestedProviders(parameters json.RawMessage) []string {
 	var p struct{ Names []string }
 	if json.Unmarshal(parameters, &p) != nil {

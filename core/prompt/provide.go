@@ -14,7 +14,7 @@ import (
 	"parley/core/action"
 )
 
-// provideLimit is how long a provider may take that sets no limit of its own.
+// provideLimit is the default time limit of a provider.
 const provideLimit = time.Second
 
 var errLate = errors.New("it took too long")
@@ -25,7 +25,7 @@ type source struct {
 	spec action.ProviderSpec
 }
 
-// newSources lists the plugins' providers in the order in which they tell.
+// newSources lists the plugins' providers in prompt order.
 func newSources(plugins []action.Plugin) ([]source, error) {
 	var all []source
 	for _, p := range plugins {
@@ -41,8 +41,8 @@ func newSources(plugins []action.Plugin) ([]source, error) {
 	return all, nil
 }
 
-// ask asks those providers who are picked and were not asked before, side by side. Who fails is left out, and the turn goes
-// on without.
+// ask calls the picked providers that were not called before, concurrently. A failing provider is left out, and the
+// turn continues without it.
 func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool) {
 	var asked []source
 	for _, s := range st.c.sources {
@@ -61,14 +61,14 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	slices.SortStableFunc(st.Outputs, func(a, b Output) int { return cmp.Compare(a.Spec.Position, b.Spec.Position) })
 }
 
-// AskNamed asks the providers that an answer names, dynamic or not.
+// AskNamed calls the providers that an answer names, dynamic or not.
 func (st *Builder) AskNamed(ctx context.Context, names []string) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(strings.TrimSpace(n), spec.Name) })
 	})
 }
 
-// Lacks says that an answer names a provider that there is, and that has not told anything yet.
+// Lacks reports whether names contains an existing provider that was not called yet.
 func (st *Builder) Lacks(names []string) bool {
 	return slices.ContainsFunc(st.c.sources, func(s source) bool {
 		same := func(n string) bool { return strings.EqualFold(n, s.spec.Name) }
@@ -76,7 +76,8 @@ func (st *Builder) Lacks(names []string) bool {
 	})
 }
 
-// provide asks one provider. One that goes on after its time is left behind, and waited for at the end.
+// provide calls one provider. If it exceeds its time limit, it is abandoned, and [Composer.Wait] waits for it at the
+// end.
 func (c *Composer) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()

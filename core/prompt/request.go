@@ -12,8 +12,9 @@ import (
 	"parley/core/text"
 )
 
-// Request is the prompt of an answer: what stays the same, then the conversation, then what is so just now, then what is
-// asked. What is too long is cut: first the oldest of the conversation, then what the providers told (LM-08).
+// Request builds the prompt of an answer, most stable part first for the provider's prompt cache: stable context,
+// conversation, current context, and the messages to answer. To fit the budget, first the oldest messages are dropped,
+// then provider results are cut.
 func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	st.ask(ctx, func(spec action.ProviderSpec) bool { return !spec.Dynamic && !spec.Flat })
 	limit := st.c.Recall.Prompt
@@ -35,10 +36,10 @@ func (st *Builder) Request(ctx context.Context) (llm.Request, error) {
 	return llm.Request{}, &llm.Failure{Kind: llm.PromptTooLong, Err: fmt.Errorf("the prompt is %d tokens over the limit of %d", over, limit)}
 }
 
-// span is where in a prompt the history stands.
+// span is the position of the history in a prompt.
 type span struct{ from, to int }
 
-// draft is the prompt with what each provider told in at most limit tokens.
+// draft builds the prompt with each provider's result cut to limit tokens.
 func (st *Builder) draft(limit int) (llm.Request, span) {
 	p := st.set[MessageHandler]
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
@@ -62,7 +63,7 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	return req, history
 }
 
-// AnsweredFrom is where in Recent the messages begin that are answered.
+// AnsweredFrom returns the index in Recent of the first message to answer.
 func AnsweredFrom(s action.TurnContext) int {
 	if i := slices.IndexFunc(s.Recent, func(m chat.Memory) bool { return slices.Contains(s.Answered, m.ID) }); i >= 0 {
 		return i

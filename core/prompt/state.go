@@ -15,11 +15,11 @@ import (
 	"parley/core/text"
 )
 
-// Recall bounds what prompts hold, in tokens by an estimate of our own. What is not set has its default.
+// Recall contains the token budgets of prompts, by our own estimate. Zero fields have defaults.
 type Recall struct {
-	Prompt    int  // the whole prompt; 32,000
-	History   int  // of these, the conversation; 8,000
-	Summaries bool // the small model sums up what no longer fits
+	Prompt    int  // the whole prompt; default 32,000
+	History   int  // of these, the conversation; default 8,000
+	Summaries bool // the small model summarizes messages that no longer fit
 }
 
 func (r Recall) filled() Recall {
@@ -32,22 +32,22 @@ func (r Recall) filled() Recall {
 	return r
 }
 
-// share is how much of a prompt one provider may fill.
+// share limits one provider's result to this fraction of a prompt: 1/share.
 const share = 8
 
-// Composer makes the prompts of all turns. It is safe for concurrent use.
+// A Composer builds the prompts of all turns. It is safe for concurrent use.
 type Composer struct {
 	Recall  Recall
-	calls   bool     // models are given tools to call
-	sources []source // in the order in which they tell
+	calls   bool     // models can call tools
+	sources []source // in prompt order
 	plugins []action.Plugin
 	set     atomic.Pointer[promptSet]
-	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // told of a provider that failed, panicked or was late
+	skipped func(spec action.ProviderSpec, run chat.RunID, err error) // called for a provider that failed, panicked or was late
 
-	late sync.WaitGroup // providers that go on after their time
+	late sync.WaitGroup // providers that exceeded their time limit and still run
 }
 
-// NewComposer takes the plugins' providers and templates, and the character's templates. An error names what is wrong.
+// NewComposer uses the plugins' providers and templates, and the character's templates. An error names the invalid one.
 func NewComposer(plugins []action.Plugin, character map[string]string, recall Recall, calls bool, skipped func(action.ProviderSpec, chat.RunID, error)) (*Composer, error) {
 	c := &Composer{Recall: recall.filled(), calls: calls, plugins: plugins, skipped: skipped}
 	var err error
@@ -69,35 +69,35 @@ func (c *Composer) Wait(ctx context.Context) error {
 	}
 }
 
-// Builder is what the prompts of one turn are made of: the turn, and what the providers told of it so far.
+// Builder builds the prompts of one turn from the turn and the provider results so far.
 type Builder struct {
 	c       *Composer
-	set     promptSet // as it was when the turn began
+	set     promptSet // fixed at the start of the turn
 	scene   action.TurnContext
-	Outputs []Output // in the order of the specs
+	Outputs []Output // in prompt order
 
-	Images []llm.File // that the question is about
+	Images []llm.File // images that the question is about
 }
 
-// Output is what one provider told.
+// Output is the result of one provider.
 type Output struct {
 	Spec action.ProviderSpec
 	action.ProviderResult
 }
 
-// Turn begins the prompts of a turn, with the templates as they are now.
+// Turn starts the prompts of a turn, with the current templates.
 func (c *Composer) Turn(s action.TurnContext) *Builder {
 	return &Builder{c: c, set: *c.set.Load(), scene: s}
 }
 
-// Native says whether the template of answers knows of prompts in which the conversation and the actions have their own
-// places, or asks for no form. One that asks for a form gets its answers in that.
+// Native reports whether answers use separate messages and native tool calls. A template for answers that asks for the
+// text format does not.
 func (st *Builder) Native() bool {
 	p := st.set[MessageHandler]
 	return p.Uses("native") || !p.delimiters.has("response")
 }
 
-// Prompt is a template as a whole prompt: the conversation, the actions and all else is text in it.
+// Prompt renders a template as a complete prompt in a single text, including the conversation and the actions.
 func (st *Builder) Prompt(ctx context.Context, name string, more map[string]string) (llm.Request, error) {
 	p, ok := st.set[name]
 	if !ok {
@@ -126,12 +126,12 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 	}
 }
 
-// speaks says whether a template has the agent say something. The others only judge what was said.
+// speaks reports whether a template makes the agent write to users. The others only evaluate messages.
 func speaks(name string) bool {
 	return name != ShouldRespond && name != Reflection && name != Summary && name != ImageDescription
 }
 
-// feeds says whether a template needs what a provider tells.
+// feeds reports whether a template uses what a provider returns.
 func feeds(s action.ProviderSpec, t *template.Template) bool {
 	needed := t.Uses("providers")
 	for _, v := range s.Values {
@@ -140,7 +140,7 @@ func feeds(s action.ProviderSpec, t *template.Template) bool {
 	return needed
 }
 
-// fragments joins what those providers told that are picked, each in at most limit tokens.
+// fragments joins the results of the picked providers, each cut to limit tokens.
 func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) string {
 	var texts []string
 	for _, t := range st.Outputs {
@@ -155,8 +155,8 @@ func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) str
 	return strings.Join(texts, "\n\n")
 }
 
-// values are the variables of templates, for p: the conversation stands only in those that use it. Only those who are picked
-// tell something in the variable providers.
+// values returns the template variables for p: the conversation is only computed for templates that use it. The
+// variable providers contains the results of the picked providers.
 func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) template.Values {
 	s := st.scene
 	c := s.Agent.Character
@@ -213,7 +213,8 @@ func actionNames(s action.TurnContext) []string {
 	return names
 }
 
-// contextTurn is what the gateway tells between the turns. No turn of a person can hold it: its delimiter is escaped there.
+// contextTurn returns a message with context from the gateway. No user message can imitate it, because its delimiter is
+// escaped there.
 func contextTurn(text string) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Context: true, Text: "<context>\n" + guard(text, contextTag) + "\n</context>"}
 }

@@ -11,30 +11,30 @@ import (
 	"parley/core/template"
 )
 
-// The templates, by name. Character files also write them with "Template" at the end, as in shouldRespondTemplate.
+// The names of the templates. Character files also write them with the suffix "Template", as in shouldRespondTemplate.
 const (
-	ShouldRespond     = "shouldRespond"     // does the message want an answer?
+	ShouldRespond     = "shouldRespond"     // does the message need an answer?
 	MessageHandler    = "messageHandler"    // the prompt of an answer
-	ContinueAnswer    = "continue"          // the rest of an answer that was cut off
-	PostCreation      = "postCreation"      // a message of the agent's own accord
-	ImageDescription  = "imageDescription"  // what a picture shows
-	Reflection        = "reflection"        // what to remember of a conversation; also known as evaluation
-	Summary           = "summary"           // what an earlier part of a conversation said
-	MultiStepDecision = "multiStepDecision" // the next step towards an answer
+	ContinueAnswer    = "continue"          // the rest of a truncated answer
+	PostCreation      = "postCreation"      // an unprompted message of the agent
+	ImageDescription  = "imageDescription"  // the content of an image
+	Reflection        = "reflection"        // facts to remember from a conversation; also known as evaluation
+	Summary           = "summary"           // a summary of an earlier part of a conversation
+	MultiStepDecision = "multiStepDecision" // the next step toward an answer
 	MultiStepSummary  = "multiStepSummary"  // the answer, after the steps
 )
 
 //go:embed prompts/*.txt
 var prompts embed.FS
 
-// TemplateNames lists the templates that there are.
+// TemplateNames returns the names of all templates.
 func TemplateNames() []string {
 	return []string{
 		ShouldRespond, MessageHandler, ContinueAnswer, PostCreation, ImageDescription, Reflection, Summary, MultiStepDecision, MultiStepSummary,
 	}
 }
 
-// TemplateName is the name of the template that a character file means by key; "" if there is none.
+// TemplateName returns the template name for a key of a character file; "" if there is none.
 func TemplateName(key string) string {
 	name := strings.TrimSuffix(key, "Template")
 	if name == "evaluation" {
@@ -46,8 +46,8 @@ func TemplateName(key string) string {
 	return ""
 }
 
-// Variables are what every template may name; a list has the fields of its items. Beside these there are those of the
-// providers' [action.ProviderSpec].
+// Variables returns the variables of every template; a list has the fields of its items. Those of
+// [action.ProviderSpec.Values] come in addition.
 func Variables() template.Vars {
 	vars := template.Vars{
 		"actions":          {"name", "description", "parameters"},
@@ -58,30 +58,30 @@ func Variables() template.Vars {
 		"adjectives":       {"this"}, "postExamples": {"this"},
 	}
 	for _, name := range []string{
-		"agentName", "system", "characterBio", // who answers
-		"providers", "actionNames", "recentMessages", "relevantKnowledge", "worldContext", "facts", "summary", // what it knows
-		"messageText", "userName", "roomId", "roomName", "roomKind", "group", // where it is; group is empty in private
-		"native",                                             // not empty where conversation and actions stand beside the template
-		"partialAnswer", "actionResults", "step", "maxSteps", // how far the run has come
+		"agentName", "system", "characterBio", // the agent
+		"providers", "actionNames", "recentMessages", "relevantKnowledge", "worldContext", "facts", "summary", // its knowledge
+		"messageText", "userName", "roomId", "roomName", "roomKind", "group", // the place; group is empty in direct chats
+		"native",                                             // not empty with separate messages and native tool calls
+		"partialAnswer", "actionResults", "step", "maxSteps", // the progress of the run
 	} {
 		vars[name] = nil
 	}
 	return vars
 }
 
-// preparedTemplate is one template, ready to be filled.
+// preparedTemplate is a parsed template.
 type preparedTemplate struct {
 	*template.Template
 	delimiters tags
 }
 
-// promptSet is all templates, by name. It never changes.
+// promptSet contains all templates by name. It is immutable.
 type promptSet map[string]preparedTemplate
 
-// TemplateError says which template is wrong, and where.
+// TemplateError reports which template is invalid, and where.
 type TemplateError struct {
 	Name string
-	Err  error // a [*template.Error] where the text has the place
+	Err  error // a [*template.Error] with the position, for errors in the text
 }
 
 func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e.Name, e.Err) }
@@ -89,7 +89,8 @@ func (e *TemplateError) Error() string { return fmt.Sprintf("template %s: %v", e
 // Unwrap returns the cause.
 func (e *TemplateError) Unwrap() error { return e.Err }
 
-// SetTemplates replaces the character's templates. If anything is wrong nothing changes, and the error is a [*TemplateError].
+// SetTemplates replaces the character's templates. If any of them is invalid, nothing changes, and the error is a
+// [*TemplateError].
 func (c *Composer) SetTemplates(texts map[string]string) error {
 	set, err := newPromptSet(c.plugins, texts)
 	if err != nil {
@@ -99,18 +100,19 @@ func (c *Composer) SetTemplates(texts map[string]string) error {
 	return nil
 }
 
-// Describe is the instruction with which a model that sees describes a picture.
+// Describe returns the instruction for describing an image.
 func (c *Composer) Describe(agent string) string {
 	return (*c.set.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
 }
 
-// CheckTemplates says what is wrong with the templates of plugins and of a character: a [*TemplateError], or nil.
+// CheckTemplates validates the templates of plugins and of a character. The error is a [*TemplateError].
 func CheckTemplates(plugins []action.Plugin, character map[string]string) error {
 	_, err := newPromptSet(plugins, character)
 	return err
 }
 
-// newPromptSet takes each template from the character, or else from the last plugin that has it, or else the built-in one.
+// newPromptSet takes each template from the character, the last plugin that has it, or the built-in ones, in this
+// order.
 func newPromptSet(plugins []action.Plugin, character map[string]string) (promptSet, error) {
 	vars, texts := Variables(), map[string]string{}
 	for _, name := range TemplateNames() {

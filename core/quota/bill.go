@@ -8,27 +8,27 @@ import (
 	"parley/core/llm"
 )
 
-// reservation is what one call takes.
+// reservation tracks the cost of one call.
 type reservation struct {
 	meter    *Meter
 	payer    spender
-	day      time.Time // on which it was reserved
-	reserved int       // tokens, of the prompt and the answer
-	prompt   int       // of these, an estimate
-	most     int       // tokens that the call may write; 0 leaves it to the model
+	day      time.Time // when it was reserved
+	reserved int       // tokens of the prompt and the answer
+	prompt   int       // the prompt's part, an estimate
+	most     int       // limit of the answer in tokens; 0 for none
 	said     int       // bytes of the answer
-	chunks   int       // in which these came
-	alive    int       // signs of life that are not for people, such as thoughts
+	chunks   int       // number of chunks of the answer
+	alive    int       // number of hidden chunks, such as reasoning
 	usage    *llm.Usage
-	ended    bool // it has come to its end: what follows costs nothing more
-	whole    bool // nothing cut it off
+	ended    bool // the call has ended and costs nothing more
+	whole    bool // it ended without interruption
 	failed   bool
-	flat     bool // no answer is written: what was reserved is what it costs
-	refused  bool // a flat call was not carried out
+	flat     bool // the cost is fixed: exactly what was reserved
+	refused  bool // a call with a fixed cost was refused
 }
 
-// open reserves what an answer of at most so many tokens may need, or without a maximum, its first step. Where less is left, it
-// may only write that much.
+// open reserves tokens for an answer of at most most tokens, or without a maximum, for its first step. If less is left,
+// the answer is limited to that.
 func (m *Meter) open(ctx context.Context, prompt, most int) (*reservation, error) {
 	want := most
 	if most == 0 {
@@ -45,8 +45,8 @@ func (m *Meter) open(ctx context.Context, prompt, most int) (*reservation, error
 	return b, nil
 }
 
-// reserve takes tokens from the limits: as many as most says, or as are left, but at least so many as least says; or it says
-// which limit forbids that.
+// reserve takes between least and most tokens from the limits, as many as are left; otherwise it returns which limit is
+// reached.
 func (m *Meter) reserve(ctx context.Context, least, most int) (*reservation, error) {
 	if err := m.CountMessage(ctx); err != nil {
 		return nil, err
@@ -83,8 +83,8 @@ func (b *reservation) take(c llm.Chunk, err error) {
 	b.failed = err != nil
 }
 
-// extend reserves more while the answer goes on beyond what is reserved. A provider that was given a maximum is trusted to keep
-// it, until what came is twice as much: an estimate is no proof.
+// extend reserves more when the answer exceeds the reservation. A provider that was given a maximum is trusted until
+// twice as much has arrived, because the count is an estimate.
 func (b *reservation) extend(ctx context.Context) error {
 	written := max(b.said/bytesPerToken, b.chunks) + b.alive
 	if b.most > 0 {
@@ -99,8 +99,8 @@ func (b *reservation) extend(ctx context.Context) error {
 	return nil
 }
 
-// cost is what the call took. What the provider reports counts; without that it is estimated. Of an answer that was cut off
-// more may have been made than came: as much as was reserved, but not much more than came.
+// cost returns the actual cost of the call: the usage reported by the provider, or an estimate. An interrupted answer
+// may have been generated further than it was received: up to the reservation, but not much more than was received.
 func (b *reservation) cost() int {
 	said := b.said/bytesPerToken + b.alive
 	switch {
@@ -110,13 +110,13 @@ func (b *reservation) cost() int {
 		return b.reserved
 	case b.usage != nil:
 		return b.usage.Prompt + b.usage.Completion
-	case b.whole, b.failed && said == 0: // who refuses has read at most
+	case b.whole, b.failed && said == 0: // a refused call costs its prompt at most
 		return b.prompt + said
 	}
 	return b.prompt + max(said, min(b.reserved-b.prompt, said+replyTokens))
 }
 
-// settle corrects what was reserved, also where ctx has ended. If that can't be stored, the reservation stays.
+// settle corrects the reservation, even after ctx has ended. If storing fails, the reservation stays.
 func (b *reservation) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -126,7 +126,7 @@ func (b *reservation) settle(ctx context.Context) {
 	}
 	charges := b.meter.charges(b.payer, Cost{Tokens: more})
 	for i := range charges {
-		charges[i].Max = Cost{} // it is spent already
+		charges[i].Max = Cost{} // already spent, so no limit applies
 	}
 	if _, err := b.meter.ledger.Spend(ctx, date(b.day), charges...); err != nil {
 		b.meter.log.Error("the usage of a model call could not be recorded; its full reservation is charged", "err", err)

@@ -1,3 +1,3 @@
-// Package quota holds calls of models to daily limits: what a call can cost is reserved before it is made and settled afterwards, by person, by
-// room and in total.
+// Package quota enforces daily limits on model calls: the cost of a call is reserved before it and settled after it, by
+// person, by room and in total.
 package quota

@@ -11,18 +11,18 @@ import (
 	"parley/core/chat"
 )
 
-// Limits say how much may be spent in a day, which begins at midnight in Zone. The zero value is no limit.
+// Limits are daily limits. A day begins at midnight in Zone. The zero value has no limits.
 type Limits struct {
-	Person Cost           // by one person, wherever they write
-	Room   Cost           // in one room
-	Total  Cost           // by everybody
+	Person Cost           // of one person in all rooms
+	Room   Cost           // of one room
+	Total  Cost           // of all users
 	Zone   *time.Location // nil is UTC
 }
 
 // LimitError reports which limit is reached, and when it resets.
 type LimitError struct {
 	Bucket string
-	Whose  string // in words for people
+	Whose  string // a description for users
 	Until  time.Time
 }
 
@@ -30,15 +30,16 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the limit of %s is reached until %s", e.Bucket, e.Until.Format(time.RFC3339))
 }
 
-// Meter holds the calls of models to limits: what a call may take is reserved before it, and settled after it, however it
-// ends. What a crash leaves stays reserved. Without its ledger no call is made. A nil Meter limits nothing.
+// A Meter enforces limits on model calls: the possible cost of a call is reserved before it, and settled after it,
+// however it ends. After a crash the reservation stays. If its store fails, no calls are made. A nil Meter has no
+// limits.
 type Meter struct {
 	limits Limits
 	ledger UsageStore
 	log    *slog.Logger
 }
 
-// NewMeter returns nil if there are no limits.
+// NewMeter returns a Meter, or nil if there are no limits.
 func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 	if l.Person == (Cost{}) && l.Room == (Cost{}) && l.Total == (Cost{}) {
 		return nil
@@ -49,17 +50,18 @@ func NewMeter(l Limits, ledger UsageStore, log *slog.Logger) *Meter {
 	return &Meter{l, ledger, log}
 }
 
-// spender is who pays for what is done in a context.
+// spender identifies who is charged in a context.
 type spender struct {
 	person  chat.EntityID
 	room    chat.RoomID
-	run     chat.RunID   // that is counted as a message before anything is paid for it; empty: nothing is
-	counted *atomic.Bool // spares asking the ledger again
+	run     chat.RunID   // counted as a message before its first cost; empty: no message is counted
+	counted *atomic.Bool // avoids repeated calls of the store
 }
 
 type spenderKey struct{}
 
-// WithSpender is a context in which those pay who have asked what run answers. What is done in others counts for the total.
+// WithSpender returns a context whose costs are charged to the author and room of run. Costs in other contexts only
+// count toward the total.
 func WithSpender(ctx context.Context, run chat.Run) context.Context {
 	return context.WithValue(ctx, spenderKey{}, spender{run.Address.BilledTo, run.Room, run.ID, new(atomic.Bool)})
 }
@@ -69,13 +71,13 @@ func spenderOf(ctx context.Context) spender {
 	return p
 }
 
-// bucket is a bucket with its limit.
+// bucket is a usage counter with its limit.
 type bucket struct {
 	bucket, whose string
 	max           Cost
 }
 
-// buckets are those that p pays from. The narrowest comes first: it says best what is spent.
+// buckets returns the buckets that p is charged to, narrowest first, because that is the most helpful one to report.
 func (m *Meter) buckets(p spender) (all []bucket) {
 	if p.person != "" {
 		all = append(all, bucket{"person/" + string(p.person), "You've reached your daily limit", m.limits.Person})
@@ -86,7 +88,7 @@ func (m *Meter) buckets(p spender) (all []bucket) {
 	return append(all, bucket{"total", "I've reached my daily limit", m.limits.Total})
 }
 
-// charges are what c is for p. What has no limit is not counted.
+// charges returns the charges of cost c for p. Amounts without a limit are not counted.
 func (m *Meter) charges(p spender, c Cost) (all []Charge) {
 	for _, u := range m.buckets(p) {
 		if u.max != (Cost{}) {
@@ -96,7 +98,7 @@ func (m *Meter) charges(p spender, c Cost) (all []Charge) {
 	return all
 }
 
-// refusal is the error for what the ledger said: nil, unless a bucket is over its limit.
+// refusal returns the error for a result of the store: nil, unless a bucket is over its limit.
 func (m *Meter) refusal(p spender, day time.Time, over string, err error) error {
 	if err != nil {
 		return fmt.Errorf("charge usage: %w", err)
@@ -113,8 +115,8 @@ func (m *Meter) now() time.Time { return time.Now().In(m.limits.Zone) }
 
 func date(day time.Time) string { return day.Format(time.DateOnly) }
 
-// CountMessage counts the run of a context as one message, before anything is paid for it. A run is counted once, however often it
-// starts; a [*LimitError] forbids it.
+// CountMessage counts the run of a context as one message, before its first cost. A run is counted once, however often
+// it starts. It fails with a [*LimitError] if a limit is reached.
 func (m *Meter) CountMessage(ctx context.Context) error {
 	p := spenderOf(ctx)
 	if m == nil || p.run == "" || p.counted.Load() {
@@ -129,19 +131,19 @@ func (m *Meter) CountMessage(ctx context.Context) error {
 	return nil
 }
 
-// FirstNotice reports whether the spender of ctx is told of a limit for the first time today.
+// FirstNotice reports whether this is the first notice today for the spender of ctx about a limit.
 func (m *Meter) FirstNotice(ctx context.Context) (bool, error) {
 	return m.ledger.Warn(ctx, date(m.now()), m.buckets(spenderOf(ctx))[0].bucket)
 }
 
-// Sentence is what people read in place of an answer, or below what there is of one.
+// Sentence returns the text for users, shown instead of an answer or below a partial one.
 func (e *LimitError) Sentence() string {
 	return fmt.Sprintf(limitLine, e.Whose, about(time.Until(e.Until)))
 }
 
 const limitLine = "%s. It resets in %s."
 
-// about is d as people say it.
+// about formats d for users.
 func about(d time.Duration) string {
 	n, unit := int(math.Ceil(d.Hours())), "hour"
 	if d <= time.Hour {

@@ -12,16 +12,16 @@ import (
 
 // Tokens to reserve while the actual usage is unknown.
 const (
-	replyTokens   = 1000 // that a provider may have made of an answer after it was cut off
-	stepTokens    = 4000 // of an answer without a maximum: at first, and each time that it goes on beyond that
-	leastTokens   = 256  // of an answer that is worth beginning, or going on with
-	paintTokens   = 4000 // of a picture that is painted
+	replyTokens   = 1000 // tokens that the provider may have generated after an interruption
+	stepTokens    = 4000 // reserved for an answer without a maximum, at first and for each extension
+	leastTokens   = 256  // the minimum for starting or continuing an answer
+	paintTokens   = 4000 // of a generated image
 	bytesPerToken = 3    // of an answer without a reported usage
-	soundPerToken = 400  // bytes of a recording
+	soundPerToken = 400  // bytes of audio
 	settleTime    = 5 * time.Second
 )
 
-// Models are models whose calls are held to the limits.
+// Models wraps models so that their calls are charged.
 func (m *Meter) Models(of llm.Models) llm.Models {
 	if m == nil {
 		return of
@@ -51,7 +51,7 @@ type meteredModel struct {
 // MaxTokens implements [llm.Bounded].
 func (g meteredModel) MaxTokens() int { return maxTokens(g.Model) }
 
-// Generate implements [llm.Model]. The answer ends with a [*LimitError] where what is left of a limit ends.
+// Generate implements [llm.Model]. The answer ends with a [*LimitError] when a limit is reached.
 func (g meteredModel) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		b, err := g.meter.open(ctx, llm.EstimateTokens(req), least(maxTokens(g.Model), req.MaxTokens))
@@ -82,7 +82,7 @@ func maxTokens(m llm.Model) int {
 	return 0
 }
 
-// least is the smaller of two maxima, of which 0 is none.
+// least returns the smaller of two limits, where 0 means none.
 func least(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -90,7 +90,8 @@ func least(a, b int) int {
 	return a
 }
 
-// metered makes a call that costs so many tokens. They are reserved before it, and given back if the provider has refused it.
+// metered makes a call with a fixed cost in tokens. They are reserved before it, and returned if the provider refuses
+// it.
 func metered[T any](ctx context.Context, m *Meter, tokens int, call func() (T, error)) (T, error) {
 	b, err := m.reserve(ctx, tokens, tokens)
 	if err != nil {

@@ -7,18 +7,17 @@ import (
 	"parley/core/chat"
 )
 
-// Bus carries what changes in the answers of a room to those who watch it on other replicas. It may lose frames and
-// repeat them, and retains nothing.
+// A Bus carries changes of answers to readers on other replicas. It may lose and repeat frames, and retains nothing.
 type Bus interface {
-	// Publish gives f to everybody subscribed to room, soon, in the order of its calls. It never waits for readers.
+	// Publish sends f to all subscribers of room, in the order of the calls. It never waits for readers.
 	Publish(ctx context.Context, room chat.RoomID, f Frame) error
-	// Subscribe delivers what is published from now on, until ctx is done; then the channel is closed. A reader who
-	// is too slow misses frames. A channel may also be closed early when the connection is lost: subscribe again.
+	// Subscribe delivers frames published from now on, until ctx is done; then the channel is closed. A slow reader
+	// misses frames. The channel can also be closed early when the connection is lost: subscribe again.
 	Subscribe(ctx context.Context, room chat.RoomID) (<-chan Frame, error)
 }
 
-// Frame is what changed in an answer since From. A frame without Changes asks for all of it: the holder answers with
-// one from 0.
+// Frame contains the changes of an answer since From. A frame without Changes is a request for all of them: the holder
+// replies with a frame from 0.
 type Frame struct {
 	Run     chat.RunID      `json:"run"`
 	Epoch   chat.Epoch      `json:"epoch,omitempty"`

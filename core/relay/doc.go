@@ -1,3 +1,4 @@
-// Package relay holds the answers that are made or watched in this process, and carries them between processes over a bus that can lose frames:
-// watchers ask, the maker publishes what is new, and the store tells the end.
+// Package relay keeps the answers that are generated or watched in this process, and mirrors them between processes
+// over a bus that can lose frames: watchers send requests, the holder publishes changes, and the store is authoritative
+// for the end.
 package relay

@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	pace             = 100 * time.Millisecond // how often a watched answer is carried to other replicas
-	ask              = 5 * time.Second        // how often a watcher says that it is there
-	askAgain         = time.Second            // how often it asks while it lacks something, and how soon a lost bus is tried again
-	lastFrameTimeout = time.Second            // how long the end of an answer may take to be published
-	poll             = 2 * time.Second        // how often a watcher asks the store whether the run has ended, bus or no bus
+	pace             = 100 * time.Millisecond // interval at which a watched answer is published
+	ask              = 5 * time.Second        // interval of a watcher's requests
+	askAgain         = time.Second            // retry interval while frames are missing, or the bus is unavailable
+	lastFrameTimeout = time.Second            // time limit for publishing the end of an answer
+	poll             = 2 * time.Second        // interval at which a watcher checks the store for the end of the run, since frames can be lost
 )
 
-// watchStore is what is read of a run that is watched.
+// watchStore contains the store methods needed for watching a run.
 type watchStore interface {
 	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
 	QuestionOf(ctx context.Context, run chat.RunID) (chat.Question, error)
 }
 
-// Registry knows the answers that are being made or watched here.
+// Registry contains the answers that are generated or watched in this process.
 type Registry struct {
 	store watchStore
 	bus   Bus
@@ -35,29 +35,29 @@ type Registry struct {
 
 	mu       sync.Mutex
 	runs     map[chat.RunID]*liveRun
-	watching sync.WaitGroup // answers of elsewhere that are mirrored
+	watching sync.WaitGroup // mirrors of answers from other replicas
 }
 
 type liveRun struct {
-	room         chat.RoomID             // of one that is held
-	answer       *answer.Answer          // never another one
-	epoch        chat.Epoch              // of what the answer holds; 0 nothing yet
-	held         bool                    // this process makes it
-	quit         context.CancelCauseFunc // ends that work; nil before it began
-	choiceSignal chan struct{}           // made by who waits for a choice, closed by the next one
+	room         chat.RoomID             // of a held run
+	answer       *answer.Answer          // never replaced
+	epoch        chat.Epoch              // of the answer's content; 0 if empty
+	held         bool                    // this process holds the run
+	quit         context.CancelCauseFunc // cancels the holder's work; nil before that has begun
+	choiceSignal chan struct{}           // created by waiters, closed by the next choice
 	watchers     int
 }
 
-// NewRegistry returns a registry without answers.
+// NewRegistry returns an empty registry.
 func NewRegistry(store watchStore, bus Bus, log *slog.Logger) *Registry {
 	return &Registry{store: store, bus: bus, log: log, runs: map[chat.RunID]*liveRun{}}
 }
 
-// Wait returns when no answer of elsewhere is mirrored any more.
+// Wait returns when no answers of other replicas are mirrored any more.
 func (l *Registry) Wait() { l.watching.Wait() }
 
-// Hold gives the answer that a started run is written into: the one that people here wait for already, unless that
-// mirrors what an earlier holder said.
+// Hold returns the answer for a started run to write into: the one that readers in this process already wait for,
+// unless that mirrors an earlier holder's output.
 func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answer.Answer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,7 +74,7 @@ func (l *Registry) Hold(id chat.RunID, room chat.RoomID, epoch chat.Epoch) *answ
 	return r.answer
 }
 
-// OnLoss says how the work on a held answer is ended.
+// OnLoss registers the function that cancels the work on a held answer.
 func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCauseFunc) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Registry) OnLoss(id chat.RunID, a *answer.Answer, quit context.CancelCa
 	}
 }
 
-// Lose ends the work here on a run that was reopened. Elsewhere it ends with the next note.
+// Lose cancels the work in this process on a run that was reopened. Other processes stop at their next journal entry.
 func (l *Registry) Lose(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,12 +102,12 @@ func (l *Registry) NotifyChoice(id chat.RunID) {
 	}
 }
 
-// ChoiceMade is closed by the next ring.
+// ChoiceMade returns a channel that is closed by the next NotifyChoice.
 func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[id]
-	if r == nil { // it was lost
+	if r == nil { // no longer held
 		return nil
 	}
 	if r.choiceSignal == nil {
@@ -116,7 +116,7 @@ func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	return r.choiceSignal
 }
 
-// Stop ends the work here on the turns of room.
+// Stop cancels the work in this process on the runs of room.
 func (l *Registry) Stop(room chat.RoomID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +127,7 @@ func (l *Registry) Stop(room chat.RoomID) {
 	}
 }
 
-// Release lets an answer go that its maker is done with. If it has not ended, it goes on elsewhere.
+// Release removes an answer that its holder is done with. If it has not ended, it continues elsewhere.
 func (l *Registry) Release(id chat.RunID, a *answer.Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -135,7 +135,7 @@ func (l *Registry) Release(id chat.RunID, a *answer.Answer) {
 	delete(l.runs, id)
 }
 
-// watch gives the answer of a run that is made here or elsewhere, or not yet.
+// watch returns the answer of a run, whether it is held in this process, elsewhere, or not yet.
 func (l *Registry) watch(id chat.RunID) *liveRun {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,18 +157,18 @@ func (l *Registry) unwatch(id chat.RunID, r *liveRun) {
 	}
 }
 
-// made says that r needs no mirror: it is, or was, made here.
+// made reports whether r needs no mirror because it is, or was, held in this process.
 func (l *Registry) made(id chat.RunID, r *liveRun) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return r.held || l.runs[id] != r
 }
 
-// errGap says that a frame goes on from where the mirror is not yet.
+// errGap means that a frame starts after the mirror's position.
 var errGap = errors.New("frames were lost")
 
-// mirror applies what another replica made of the run. It fails with [answer.ErrLost] if this process makes it itself, or
-// if the run was adopted meanwhile: then there is another answer to watch.
+// mirror applies a frame from another replica. It fails with [answer.ErrLost] if this process holds the run, or if the
+// run was adopted meanwhile: then there is another answer to watch.
 func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -181,10 +181,10 @@ func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 		return answer.ErrLost
 	}
 	if f.Epoch < r.epoch {
-		return nil // of a holder that lost the run
+		return nil // from a holder that has lost the run
 	}
 	if f.From > r.answer.View().At {
-		return errGap // the next question fills it
+		return errGap // the next request fills the gap
 	}
 	r.epoch = f.Epoch
 	for _, c := range f.Changes {
@@ -193,9 +193,9 @@ func (l *Registry) mirror(id chat.RunID, r *liveRun, f Frame) error {
 	return nil
 }
 
-// Watch returns the answer of a run, to be followed until it has ended, wherever it is made; of a run that has ended,
-// the whole. Where following fails with [answer.ErrLost] the run has changed hands: watch again. [chat.ErrNotFound] if there is
-// no such run. The answer is kept up to date until ctx is done.
+// Watch returns the answer of a run, wherever it is held; if the run has ended, the complete one. If waiting on it
+// fails with [answer.ErrLost], the run has changed hands: call Watch again. It fails with [chat.ErrNotFound] if there
+// is no such run. The answer is updated until ctx is done.
 func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, error) {
 	r := l.watch(id)
 	run, err := l.store.Run(ctx, id)
@@ -219,12 +219,12 @@ func (l *Registry) Watch(ctx context.Context, id chat.RunID) (*answer.Answer, er
 	return a, nil
 }
 
-// replay returns the answer of a run that has ended, as it is remembered. Its files are named by [llm.File], and not read.
+// replay returns the stored answer of a run that has ended. Its files are references, see [llm.PastFile].
 func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, error) {
 	a := &answer.Answer{}
 	m, err := l.store.Memory(ctx, run.Said())
 	switch {
-	case errors.Is(err, chat.ErrNotFound): // it said nothing, or that was deleted
+	case errors.Is(err, chat.ErrNotFound): // it has no text, or that was deleted
 	case err != nil:
 		return nil, fmt.Errorf("recall the answer of %s: %w", run.ID, err)
 	default:
@@ -242,14 +242,14 @@ func (l *Registry) replay(ctx context.Context, run chat.Run) (*answer.Answer, er
 	return a, nil
 }
 
-// mirrorUntilEnd keeps the answer of a run up to date until ctx is done, the run has ended, or it is made here.
+// mirrorUntilEnd updates the answer of a run until ctx is done, the run has ended, or this process holds it.
 func (l *Registry) mirrorUntilEnd(ctx context.Context, run chat.Run, r *liveRun) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asking, polling := time.NewTicker(askAgain), time.NewTicker(poll)
 	defer asking.Stop()
 	defer polling.Stop()
-	frames, _ := l.bus.Subscribe(ctx, run.Room) // without a bus, the store tells the end all the same
+	frames, _ := l.bus.Subscribe(ctx, run.Room) // without a bus, the end is still read from the store
 	behind, asked := true, time.Time{}
 	for {
 		if frames != nil && (behind && time.Since(asked) >= askAgain || time.Since(asked) >= ask) {
@@ -299,8 +299,7 @@ func (l *Registry) overtaken(ctx context.Context, id chat.RunID, r *liveRun) boo
 	return true
 }
 
-// Publish carries an answer that is made here to those who ask for it elsewhere, for as long as they ask, and at last
-// its end.
+// Publish sends an answer held in this process to other replicas while they request it, and finally its end.
 func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) {
 	frames, err := l.bus.Subscribe(ctx, run.Room)
 	if err != nil {
@@ -342,7 +341,7 @@ func (l *Registry) Publish(ctx context.Context, run chat.Run, a *answer.Answer) 
 	}
 }
 
-// publishSince gives the bus what came after at, and returns how far that is.
+// publishSince publishes the changes after at, and returns the new position.
 func (l *Registry) publishSince(ctx context.Context, run chat.Run, a *answer.Answer, at answer.Cursor) answer.Cursor {
 	cs, next := a.Since(at)
 	if len(cs) == 0 || l.bus.Publish(ctx, run.Room, Frame{run.ID, run.Epoch, at, cs}) != nil {

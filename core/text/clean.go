@@ -49,10 +49,11 @@ func hidden(r rune) bool {
 	return r >= '\u202A' && r <= '\u202E' || r >= '\u2066' && r <= '\u2069'
 }
 
-// joins says of what [Visible] leaves whether r has no shape of its own and is still part of words, emoji or flags.
+// joins reports whether r, a rune that [Visible] keeps, is invisible by itself but part of words, emoji or flags.
 func joins(r rune) bool { return r == '\u200C' || r == '\u200D' || r > '\U000E0000' }
 
-// flag is the length of the flag that s begins with: the black one, or a region's, spelled in up to six tags.
+// flag returns the length of the flag emoji at the beginning of s: the black flag, or a region's, spelled in up to six
+// tags.
 func flag(s string) int {
 	n, tags := utf8.RuneLen(blackFlag), 0
 	for i, r := range s[n:] {

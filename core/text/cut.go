@@ -2,7 +2,7 @@ package text
 
 import "unicode/utf8"
 
-// CutBytes is s in at most n bytes.
+// CutBytes returns s cut to at most n bytes.
 func CutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s

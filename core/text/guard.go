@@ -5,14 +5,14 @@ import (
 	"unicode"
 )
 
-// MaxLabel is how long a name may be in a prompt, in characters (SE-08).
+// MaxLabel is the maximum length of a name in a prompt, in characters.
 const MaxLabel = 64
 
 // Label makes a name chosen by a user safe for a prompt: one line of limited length, without invisible characters, and
 // without the colon that ends a name in a transcript.
 func Label(name string) string { return OneLine(strings.ReplaceAll(name, ":", "꞉"), MaxLabel) }
 
-// OneLine is text without breaks and what can't be seen, in at most longest characters.
+// OneLine returns text without line breaks and invisible characters, cut to at most longest characters.
 func OneLine(text string, longest int) string {
 	text = Visible(strings.Join(strings.Fields(text), " "))
 	text = strings.Map(func(r rune) rune {
@@ -24,17 +24,17 @@ func OneLine(text string, longest int) string {
 	return Excerpt(text, longest)
 }
 
-// Quote makes a text of several lines stand below the first: no line of it can pass for another heading or speaker (SE-08).
+// Quote indents all lines of text but the first, so that none of them can pass for another heading or speaker.
 func Quote(text string) string {
 	return strings.ReplaceAll(breaks(strings.TrimRight(text, " \t\r\n")), "\n", "\n  ")
 }
 
-// breaks gives all ends of lines one form.
+// breaks normalizes line endings.
 func breaks(s string) string { return lineEnds.Replace(s) }
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")
 
-// Excerpt is text, or its first limit characters and a mark that there were more.
+// Excerpt returns text, or its first limit characters with a mark.
 func Excerpt(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -48,7 +48,7 @@ func Excerpt(text string, limit int) string {
 	return text
 }
 
-// Unmarked is the [Label] of a name without signs that mark up text.
+// Unmarked returns the [Label] of a name without markup characters.
 func Unmarked(name string) string {
 	return Label(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("[]()<>*_~|`\\", r) {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Plain is text without what differs between the ways to write one thing: case, space, quotation marks, entities, and what has no shape.
+// Plain normalizes text for comparison: it ignores case, spaces, quotation marks, entities, and invisible characters.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc) || strings.ContainsRune("\"'`\\“”„‘’‚«»", r) {

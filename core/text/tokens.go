@@ -3,12 +3,12 @@ package text
 import "unicode"
 
 const (
-	charsIn = 4 // Latin letters in a token
+	charsIn = 4 // Latin letters per token
 	CutMark = "\n[truncated]"
 )
 
-// Tokens estimates how many tokens a model makes of text, rather too many than too few: a token for four Latin characters, for
-// two of other alphabets, and for each of those that are words by themselves.
+// Tokens estimates the number of tokens of text, rather too high than too low: a token for four Latin characters, for
+// two of other alphabets, and for each character that is a word by itself.
 func Tokens(text string) int {
 	quarters := 0
 	for _, r := range text {
@@ -24,7 +24,7 @@ func Tokens(text string) int {
 	return (quarters + charsIn - 1) / charsIn
 }
 
-// CutTokens is text, or as much of its beginning as limit tokens hold, with a mark.
+// CutTokens returns text, or its beginning within limit tokens, with a mark.
 func CutTokens(text string, limit int) string {
 	if len(text)/charsIn <= limit && Tokens(text) <= limit {
 		return text
