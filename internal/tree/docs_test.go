@@ -1,4 +1,4 @@
-package parley_test
+package tree
 
 import (
 	"io/fs"
