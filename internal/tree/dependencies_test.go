@@ -11,6 +11,7 @@ import (
 // SQLite is C translated to Go for one version of its C library, which its own go.mod names. Another one builds, and
 // breaks.
 func TestSQLiteHasItsOwnLibc(t *testing.T) {
+	t.Chdir(top)
 	list := func(format, module string) string {
 		out, err := exec.Command("go", "list", "-m", "-f", format, module).Output()
 		if err != nil {
@@ -33,6 +34,7 @@ func TestSQLiteHasItsOwnLibc(t *testing.T) {
 
 // What docs/engineering/dependencies.md lists is what go.mod requires.
 func TestDependenciesAreListed(t *testing.T) {
+	t.Chdir(top)
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 // A key of the configuration in the docs, such as web.limits.open_requests, is one that the schema has.
 func TestKeysInTheDocs(t *testing.T) {
+	t.Chdir(top)
 	data, err := os.ReadFile("config/schema.json")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 // A name of Go code in the docs, such as core.Config, is one that the code declares.
 func TestNamesInTheDocs(t *testing.T) {
+	t.Chdir(top)
 	declared := declaredNames(t)
 	n := 0
 	for _, p := range readPages(t) {
@@ -28,6 +29,7 @@ func TestNamesInTheDocs(t *testing.T) {
 }
 
 func TestNamesAreFoundInCode(t *testing.T) {
+	t.Chdir(top)
 	declared := map[string]map[string]bool{"core": {"Config": true}}
 	for span, want := range map[string]int{"core.Config": 1, "(core.Config, *core.Gone)": 2, "json.Config": 0, "config.yaml": 0, "score.Config": 0} {
 		if got := namesIn(declared, span); len(got) != want {

@@ -31,6 +31,7 @@ type page struct {
 
 // Every relative link leads to a file, and to a heading of it where it names one.
 func TestLinksOfTheDocs(t *testing.T) {
+	t.Chdir(top)
 	pages := readPages(t)
 	if len(pages) < 20 {
 		t.Fatalf("only %d pages were found", len(pages))
@@ -45,6 +46,7 @@ func TestLinksOfTheDocs(t *testing.T) {
 }
 
 func TestBrokenLinksAreFound(t *testing.T) {
+	t.Chdir(top)
 	from := page{name: "docs/a.md", anchors: map[string]bool{"here": true}}
 	pages := map[string]page{"docs/a.md": from, "README.md": {name: "README.md", anchors: map[string]bool{"run-it": true}}}
 	for link, want := range map[string]bool{
@@ -65,6 +67,7 @@ func TestBrokenLinksAreFound(t *testing.T) {
 
 // A reader who begins with the README finds every page.
 func TestEveryPageIsLinked(t *testing.T) {
+	t.Chdir(top)
 	pages := readPages(t)
 	seen, next := map[string]bool{"README.md": true}, []string{"README.md"}
 	for len(next) > 0 {
@@ -89,6 +92,7 @@ func TestEveryPageIsLinked(t *testing.T) {
 
 // The configuration in the docs is one that the gateway accepts.
 func TestConfigurationInTheDocs(t *testing.T) {
+	t.Chdir(top)
 	n := 0
 	for _, p := range readPages(t) {
 		for _, block := range p.yaml {
@@ -109,6 +113,7 @@ func TestConfigurationInTheDocs(t *testing.T) {
 
 // The workflow runs what .ci/run runs; the templates have what the repository's host requires.
 func TestRepositoryFiles(t *testing.T) {
+	t.Chdir(top)
 	files, err := filepath.Glob(".github/ISSUE_TEMPLATE/*.yml")
 	if err != nil || len(files) < 3 {
 		t.Fatalf("%q, %v", files, err)

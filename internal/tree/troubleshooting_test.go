@@ -19,6 +19,7 @@ import (
 
 // The messages in the first columns of the troubleshooting page are those that the program writes.
 func TestTroubleshootingQuotesTheProgram(t *testing.T) {
+	t.Chdir(top)
 	source, err := os.ReadFile("docs/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
@@ -36,6 +37,7 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 }
 
 func TestUnwrittenMessagesAreFound(t *testing.T) {
+	t.Chdir(top)
 	written := []string{"the file %q is in use by %s; wait", "wait"}
 	for message, want := range map[string]bool{
 		"is in use": true, "the file … wait": true, "wait … the file": false, "in use by the cat": false,
