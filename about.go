@@ -7,7 +7,7 @@ import (
 	"parley/core"
 )
 
-// about is what people are told of this gateway.
+// about returns what commands tell users about this gateway.
 func about(g *Gateway) core.About {
 	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
 	slots := g.cfg.Models
@@ -30,7 +30,7 @@ func about(g *Gateway) core.About {
 	return a
 }
 
-// version is what this program was built from, as far as the build knows.
+// version returns the version from the build information, if any.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

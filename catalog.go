@@ -31,29 +31,29 @@ import (
 	"parley/progressive"
 )
 
-// backends is where state lives.
+// backends holds the store and the shared state.
 type backends struct {
 	store   core.Store
-	id      string // of the store, unlike that of any other
+	id      string // the store's unique id
 	tracker core.Tracker
 	bus     relay.Bus
 	holds   progressive.Holds
 	windows progressive.Windows
 	memo    connectors.StateStore
-	log     *slog.Logger             // without ids of conversations
-	ledger  progressive.SharedBudget // nil where nothing is shared
+	log     *slog.Logger             // hides conversation ids
+	ledger  progressive.SharedBudget // nil without Redis
 	ready   func(context.Context) error
-	shared  func(context.Context) error // whether Redis answers; nil where nothing is shared
+	shared  func(context.Context) error // checks that Redis responds; nil without Redis
 	closers []func() error
 }
 
 func (b backends) close() {
 	for i := len(b.closers) - 1; i >= 0; i-- {
-		_ = b.closers[i]() // nothing is owed any more: what was accepted was committed
+		_ = b.closers[i]() // an error loses nothing: accepted messages are already committed
 	}
 }
 
-// ErrRunning says that another gateway has this configuration's store open.
+// ErrRunning means that another gateway has the configured store open.
 var ErrRunning = errors.New("a gateway is running")
 
 func openBackends(cfg config.Config, env Env) (backends, error) {
@@ -70,7 +70,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		return backends{}, fmt.Errorf("open the store: %w", err)
 	}
 	b := backends{store: env.Wrap(store), id: store.ID(), holds: store, memo: store, ready: readiness(store), closers: []func() error{store.Close}}
-	if memo, ok := b.store.(connectors.StateStore); ok { // what wraps the store has this too
+	if memo, ok := b.store.(connectors.StateStore); ok { // also implemented by wrappers of the store
 		b.memo = memo
 	}
 	if b.log, err = private(ctx, b.memo, env.Log); err != nil {
@@ -83,7 +83,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	}
 	switch cfg.Shared.Scheme() {
 	case "redis", "rediss":
-		// Turn numbers begin anew in another store: what Redis knows of an old one must not count.
+		// Another store starts its turn numbers over, so Redis must not use those of an old one.
 		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Prefix: "parley:" + store.ID() + ":"})
 		if err != nil {
 			b.close()
@@ -119,7 +119,7 @@ func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models)
 	return plugins, nil
 }
 
-// Platforms describes the chat platforms. A new platform is one more line.
+// Platforms returns the sections of the chat platforms. Add new platforms here.
 func Platforms() []sections.Section {
 	return []sections.Section{
 		discord.Section(),
@@ -127,17 +127,17 @@ func Platforms() []sections.Section {
 	}
 }
 
-// LoadConfig reads a configuration file with the sections of all platforms, see [config.Load].
+// LoadConfig reads a configuration file that can have the sections of all platforms; see [config.Load].
 func LoadConfig(path string, getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Load(path, getenv, Platforms()...)
 }
 
-// DefaultConfig is the configuration without a file, see [config.Default].
+// DefaultConfig returns the configuration without a file; see [config.Default].
 func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, Platforms()...)
 }
 
-// platform is a connector that is on, with what its requests may spend, by kind of scope.
+// platform is an enabled connector with its request budgets by kind of scope.
 type platform struct {
 	connectors.Connector
 	budgets map[string]progressive.Budget
@@ -151,7 +151,7 @@ func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []pla
 	return on
 }
 
-// suggestions are what the demo model can show.
+// suggestions returns first messages that show the demo model's features.
 func suggestions(cfg config.Config) []string {
 	if cfg.LargeProvider() == config.ProviderDemo {
 		return []string{"What can you do?", "Show me progress", "Play something", "Roll a die"}
@@ -175,7 +175,8 @@ func generation(a config.Agent) core.Generation {
 	return g
 }
 
-// opener finds who posts for an address. Where nobody does, people watch the answer itself.
+// opener opens conversations with the address's platform. Readers of a connector that can't post follow the answer
+// itself.
 func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env) core.Opener {
 	return func(ctx context.Context, r chat.Run) (core.Surface, error) {
 		p, ok := posters[r.Address.Connector]
@@ -193,13 +194,13 @@ func opener(posters map[string]connectors.Poster, gate progressive.Gate, env Env
 	}
 }
 
-// closingGate is a gate that saves at its end what was spent.
+// closingGate is a gate that saves the spent budgets when it is closed.
 type closingGate interface {
 	progressive.Gate
 	Close() error
 }
 
-// newGate gives each scope the budget of its kind, less what an earlier process has spent of it.
+// newGate gives each scope the budget of its kind, less what an earlier process has already spent.
 func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (closingGate, error) {
 	budgets := map[string]progressive.Budget{}
 	for _, p := range on {

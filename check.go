@@ -17,22 +17,22 @@ import (
 	"parley/internal/settings"
 )
 
-// Finding is what [Check] found out about one part of the configuration.
+// Finding is what [Check] found about one part of the configuration.
 type Finding struct {
-	Part  string // as config.yaml calls it
+	Part  string // the key in config.yaml
 	OK    bool
-	Doubt bool   // it works, but perhaps not as it is meant to
-	Text  string // what is there, or what is wrong and what to do
+	Doubt bool   // it works, but possibly not as intended
+	Text  string // the result, or the problem and its remedy
 }
 
-// Check tries what cfg describes for real, as far as that disturbs nobody: it opens the store unless a running gateway
-// has it, asks Redis, has the model write one token, asks the platforms about the bots, and looks whether anybody is
-// answered there. A part may take twenty seconds.
+// Check tests cfg against the real services without disturbing users: it opens the store unless a running gateway has
+// it, contacts Redis, generates one token with the model, looks up the bots on their platforms, and checks that someone
+// is allowed to talk to them. Each part can take twenty seconds.
 func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
 	models := newModels(cfg, env)
-	defer func() { _ = models.close() }() // only idle connections
+	defer func() { _ = models.close() }() // only idle connections remain
 	parts := []part{
 		{"agent", func(context.Context) (string, error) { return checkAgent(cfg, env) }},
 		{"store", func(ctx context.Context) (string, error) { return checkStore(ctx, cfg) }},
@@ -61,7 +61,7 @@ func Check(ctx context.Context, cfg config.Config, env Env) []Finding {
 	return all
 }
 
-// part is checked by a function that fails with a [warning] where it is not sure that something is wrong.
+// part is checked by a function that returns a [warning] if the problem is uncertain.
 type part struct {
 	name  string
 	check func(context.Context) (string, error)
@@ -82,7 +82,7 @@ func (p part) try(ctx context.Context) Finding {
 	return Finding{Part: p.name, OK: true, Text: text}
 }
 
-// checkAgent reads the templates, as the gateway does at its start.
+// checkAgent parses the templates, as the gateway does at startup.
 func checkAgent(cfg config.Config, env Env) (string, error) {
 	plugins, err := allPlugins(cfg, env, nil, llm.Models{})
 	if err != nil {
@@ -133,7 +133,7 @@ func checkShared(ctx context.Context, cfg config.Config, env Env) (string, error
 	return cfg.Shared.String() + " answers", nil
 }
 
-// checkWeb tries the address of the web chat, unless a running gateway has it.
+// checkWeb listens on the web chat's address, unless a running gateway does.
 func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	l, err := env.Listen("tcp", cfg.Web.Listen)
 	if err == nil {
@@ -145,7 +145,7 @@ func checkWeb(ctx context.Context, cfg config.Config, env Env) (string, error) {
 	return "", fmt.Errorf("listen on %s: %w; choose another address with web.listen, or --listen", cfg.Web.Listen, err)
 }
 
-// checkPlatform tries a bot. It is in doubt where key wants the bot to hear more than the platform tells it.
+// checkPlatform looks up a bot. It warns if key requires messages that the platform does not deliver to the bot.
 func checkPlatform(ctx context.Context, c connectors.Checker, key string) (string, error) {
 	found, err := c.Check(ctx)
 	switch {
@@ -159,7 +159,7 @@ func checkPlatform(ctx context.Context, c connectors.Checker, key string) (strin
 	return "", warning(fmt.Sprintf("%s; %s needs messages that the bot doesn't receive: %s", found.Text, key, found.Unheard))
 }
 
-// allEars names the key that has the agent follow what is not addressed to it, somewhere on a platform; empty if none does.
+// allEars returns the key that makes the agent read messages not addressed to it on a platform; empty if none does.
 func allEars(a config.Access, platform string) string {
 	switch listens := len(a.Rooms)+len(a.Worlds) == 0 || on(platform, a.Rooms) || on(platform, a.Worlds); {
 	case !listens:
@@ -177,7 +177,7 @@ func allEars(a config.Access, platform string) string {
 	return ""
 }
 
-// on says whether any of ids is of a platform.
+// on reports whether any of ids belongs to platform.
 func on[ID ~string](platform string, ids []ID) bool {
 	for _, id := range ids {
 		if strings.HasPrefix(string(id), platform+":") {
@@ -187,7 +187,7 @@ func on[ID ~string](platform string, ids []ID) bool {
 	return false
 }
 
-// checkOwner looks whether the bots talk with anybody.
+// checkOwner checks that someone is allowed to talk to the bots.
 func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 	if len(cfg.Owner) > 0 {
 		return fmt.Sprint(cfg.Owner[0], more(len(cfg.Owner)-1)), nil
@@ -204,12 +204,12 @@ func checkOwner(ctx context.Context, cfg config.Config) (string, error) {
 		}
 	}
 	allow := cfg.Access.Allow
-	nobody := len(people.Approved)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
+	noUsers := len(people.Approved)+len(allow.Users)+len(allow.Roles)+len(allow.Rooms)+len(allow.Worlds) == 0
 	switch direct := cfg.Access.Direct; {
 	case direct == config.DirectPairing:
 		return "", warning("no owner yet, so new users can't be approved: start the gateway, and send the code from its log or from `gateway pair --list` to the bot in a " +
 			"direct message, or set owner to your account")
-	case direct != config.DirectOpen && nobody:
+	case direct != config.DirectOpen && noUsers:
 		return "", warning(fmt.Sprintf("none, with access.direct: %s and an empty access.allow, so the bots reply to no one; "+
 			"add accounts to owner or access.allow", direct))
 	}

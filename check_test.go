@@ -63,7 +63,7 @@ func (c *checking) finds(part string) (found parley.Finding) {
 }
 
 // Who wants the agent to follow a whole group is told what the platform keeps from it (TR-27, DR-19), and how to change that.
-// Nobody else is bothered.
+// No other service gets a request.
 func TestCheckHearsGroups(t *testing.T) {
 	ambient := config.GroupAmbient
 	deaf := func() (*telegramfake.Server, *discordfake.Server) {
@@ -105,21 +105,21 @@ func TestCheckHearsGroups(t *testing.T) {
 	}
 }
 
-// Bots that talk with nobody are the most usual mistake: the check says how to become the owner.
+// Bots that no one can talk to are the most common mistake: the check says how to become the owner.
 func TestCheckOwner(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit  func(*config.Config)
 		doubt bool
 		text  string
 	}{
-		"nobody yet":            {func(*config.Config) {}, true, "send the code"},
-		"nobody yet, and a few": {func(c *config.Config) { c.Access.Allow.Users = []config.Account{"telegram:1"} }, true, "send the code"},
+		"no users":              {func(*config.Config) {}, true, "send the code"},
+		"no owner, a few users": {func(c *config.Config) { c.Access.Allow.Users = []config.Account{"telegram:1"} }, true, "send the code"},
 		"in the file":           {func(c *config.Config) { c.Owner = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
 		"a few": {func(c *config.Config) {
 			c.Access.Direct, c.Access.Allow.Roles = config.DirectAllowlist, []config.Role{"discord:3"}
 		}, false, "the access section decides"},
-		"nobody at all": {func(c *config.Config) { c.Access.Direct = config.DirectAllowlist }, true, "access.allow"},
-		"everybody":     {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "can talk to the bots"},
+		"no one allowed": {func(c *config.Config) { c.Access.Direct = config.DirectAllowlist }, true, "access.allow"},
+		"everybody":      {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "can talk to the bots"},
 		"who brought the code": {func(c *config.Config) {
 			store, err := sqlite.Open(context.Background(), strings.TrimPrefix(c.Store.Reveal(), "sqlite:"), sqlite.Options{})
 			if err != nil {
@@ -153,7 +153,7 @@ func TestCheckListens(t *testing.T) {
 	}
 	check.cfg.Web.Listen = other.Addr().String()
 	if f := check.finds("web"); f.OK || !strings.Contains(f.Text, "web.listen") {
-		t.Errorf("somebody else's port: %+v", f)
+		t.Errorf("another program's port: %+v", f)
 	}
 	if err := other.Close(); err != nil {
 		t.Fatal(err)

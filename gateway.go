@@ -1,4 +1,4 @@
-// Package parley is the whole gateway. [New] builds every part from a configuration and from what the embedding program brings in
+// Package parley builds and runs the whole gateway. [New] builds every part from a configuration and from what the embedding program brings in
 // its [Env]; [Gateway.Run] runs them and shuts them down in order.
 package parley
 
@@ -23,7 +23,7 @@ import (
 	"parley/internal/settings"
 )
 
-// Gateway is one process of the gateway.
+// Gateway is one gateway process.
 type Gateway struct {
 	cfg        config.Config
 	env        Env
@@ -31,11 +31,11 @@ type Gateway struct {
 	runtime    *core.Runtime
 	models     *models
 	connectors []connectors.Connector
-	bots       bool // there are chat platforms
+	bots       bool // at least one chat platform is enabled
 	addr       net.Addr
 }
 
-// New builds a gateway: it opens the store and the address it listens on, and talks to nobody yet.
+// New builds a gateway: it opens the store and the web listener, but makes no request to any service.
 func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	env = env.filled()
 	cfg = env.applyTo(cfg)
@@ -51,7 +51,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	}()
 	g.models = newModels(cfg, g.env)
 	meter := quota.NewMeter(settings.DayLimits(cfg), g.backends.store, g.env.Log)
-	g.models.Models = meter.Models(g.models.Models) // whoever asks one from now on is counted
+	g.models.Models = meter.Models(g.models.Models) // counts all further calls
 	g.backends.closers = append(g.backends.closers, g.models.close)
 	agent := settings.Agent(cfg)
 	for _, w := range cfg.Warnings {
@@ -80,7 +80,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 	return g, g.addWeb(agent)
 }
 
-// addPlatforms makes the connectors that are on, and says how conversations there are opened.
+// addPlatforms creates the enabled connectors, and returns an opener for their conversations.
 func (g *Gateway) addPlatforms() (core.Opener, error) {
 	on, err := allPlatforms(g.cfg, g.backends.memo, g.env)
 	if err != nil {
@@ -110,7 +110,7 @@ func (g *Gateway) addPlatforms() (core.Opener, error) {
 	return opener(posters, gate, g.env), nil
 }
 
-// addWeb listens, and serves the web chat there.
+// addWeb listens and creates the web chat.
 func (g *Gateway) addWeb(agent chat.Agent) error {
 	l, err := g.env.Listen("tcp", g.cfg.Web.Listen)
 	if err != nil {
@@ -131,7 +131,7 @@ func (g *Gateway) addWeb(agent chat.Agent) error {
 	return nil
 }
 
-// owner names this process, unlike any other before or beside it.
+// owner returns a unique name of this process.
 func owner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -140,10 +140,10 @@ func owner() string {
 	return fmt.Sprintf("%s/%d/%x", host, os.Getpid(), rand.Uint64())
 }
 
-// Addr is where the web chat is.
+// Addr returns the web chat's address.
 func (g *Gateway) Addr() net.Addr { return g.addr }
 
-// Model says which model answers.
+// Model returns the name of the model that answers.
 func (g *Gateway) Model() string { return g.models.name }
 
 // Say sends a message of the agent, on its own initiative. It returns when the message is stored: it is sent once, also after a
@@ -155,8 +155,9 @@ func (g *Gateway) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error)
 // SetTemplates replaces templates of the character while the gateway runs: see [core.Runtime.SetTemplates].
 func (g *Gateway) SetTemplates(texts map[string]string) error { return g.runtime.SetTemplates(texts) }
 
-// Run answers until ctx is done. Then it takes no more in, ends the streams, lets answers end within shutdown.grace,
-// and closes everything. It returns an error if a part that can't be started again has failed. It is called once.
+// Run serves until ctx is done. Then it stops accepting messages, ends the streams, lets answers finish within
+// shutdown.grace, and closes everything. It returns an error if a part failed that can't be restarted. It can only be
+// called once.
 func (g *Gateway) Run(ctx context.Context) error {
 	defer g.backends.close()
 	g.lookForOwner(ctx)
@@ -186,7 +187,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	return errors.Join(err, runErr)
 }
 
-// lookForOwner says how to become the owner, where somebody has to.
+// lookForOwner logs how to become the owner if there is none.
 func (g *Gateway) lookForOwner(ctx context.Context) {
 	code, err := g.ownerCode(ctx)
 	if err != nil {
@@ -197,7 +198,7 @@ func (g *Gateway) lookForOwner(ctx context.Context) {
 	}
 }
 
-// ownerCode is what makes an owner of whoever sends it to a bot; empty where there is an owner, or no bot.
+// ownerCode returns the code that makes its sender the owner; empty if there is an owner or no bot.
 func (g *Gateway) ownerCode(ctx context.Context) (string, error) {
 	if !g.bots {
 		return "", nil
@@ -205,8 +206,8 @@ func (g *Gateway) ownerCode(ctx context.Context) (string, error) {
 	return g.runtime.OwnerCode(ctx)
 }
 
-// watch waits for the end. A platform that can't be reached with these settings takes nobody else down: it is logged,
-// and the others go on. Without its own web chat a gateway can't be reached at all, and ends.
+// watch waits for the end. A platform that fails permanently is logged, and the others continue. A gateway without its
+// web chat is unreachable, so its failure ends the gateway.
 func (g *Gateway) watch(ctx context.Context, failed <-chan error) error {
 	for {
 		select {

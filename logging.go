@@ -10,12 +10,12 @@ import (
 	"parley/connectors/web"
 )
 
-// logKeyName is where the key of the log is kept. It serves nothing else, so that who reads the log can't recognize anything that
-// is stored elsewhere as a hash.
+// logKeyName is the storage key of the log's hash key. The key has no other use, so that hashes in the log can't be
+// matched with stored hashes.
 const logKeyName = "log key"
 
-// private returns log without the ids of conversations, which are all that it takes to read them. The hashes in their place
-// stay the same for the life of the store.
+// private returns log with conversation ids replaced by hashes, because the ids give access to the conversations. The
+// hashes stay the same for the life of the store.
 func private(ctx context.Context, memo connectors.StateStore, log *slog.Logger) (*slog.Logger, error) {
 	key, err := memo.Kept(ctx, logKeyName)
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 	"parley/models/openai"
 )
 
-// models are the configured models by what they do.
+// models holds the configured models by task.
 type models struct {
 	llm.Models
-	name    string // how the log calls the one that answers
+	name    string // the answering model's name in logs
 	checks  []part
 	closers []func() error
 }
@@ -31,7 +31,7 @@ func (m *models) close() error {
 	return all
 }
 
-// newModels builds every model that is configured, unless the program brings one. It talks to none.
+// newModels creates every configured model, except those that env replaces, without making a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
 	m.Large, m.LargeVision = m.large(cfg, env), cfg.Models.Large.Vision
@@ -62,7 +62,7 @@ func (m *models) try(slot string, check func(context.Context) (string, error)) {
 	m.checks = append(m.checks, part{"models." + slot, check})
 }
 
-// large is the model that answers. There is always one.
+// large returns the model that answers. There is always one.
 func (m *models) large(cfg config.Config, env Env) llm.Model {
 	if env.Models.Large != nil {
 		m.name = cmp.Or(env.ModelName, "the program's own")
@@ -89,7 +89,7 @@ func (m *models) large(cfg config.Config, env Env) llm.Model {
 	return model
 }
 
-// slot is a model for one kind of work, or nil if none is set.
+// slot returns the model for one task, or nil if none is configured.
 func (m *models) slot(cfg config.Config, env Env, name string, s config.Slot) *openai.Model {
 	if s.Model == "" {
 		return nil
@@ -101,22 +101,23 @@ func (m *models) slot(cfg config.Config, env Env, name string, s config.Slot) *o
 	return model
 }
 
-// openAI says where models of the provider are reached.
+// openAI returns the options of the provider's models.
 func openAI(cfg config.Config, env Env) openai.Options {
 	p := cfg.Providers.OpenAI
 	return openai.Options{BaseURL: p.BaseURL, APIKey: p.APIKey.Reveal(), Dial: env.Dial}
 }
 
-// reader reads what is attached to messages, with the models that there are.
+// reader returns a reader of attachments that uses the configured models.
 func (g *Gateway) reader() *media.Reader {
 	m := g.models.Models
 	if m.Vision == nil && m.LargeVision {
-		m.Vision = m.Large // for questions after the one with which it was shown the picture
+		m.Vision = m.Large // for later questions about an image
 	}
 	return media.New(media.Options{Fetch: g.fetch, Vision: m.Vision, Transcriber: m.Transcriber, Sees: m.LargeVision, PDF: g.env.PDF, Log: g.env.Log})
 }
 
-// fetch gets a file from the connector that it came by. Connectors are asked when it is needed: some are made later.
+// fetch downloads a file from the connector that it came from. Connectors are looked up on use, because some are
+// created later.
 func (g *Gateway) fetch(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error) {
 	for _, c := range g.connectors {
 		if from, ok := c.(connectors.Fetcher); ok && c.Name() == connector {

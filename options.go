@@ -43,9 +43,9 @@ type Env struct {
 	Dial connectors.Dialer
 	Rand *rand.Rand // jitter; nil is the global source
 
-	// Wrap stands between the runtime and its store; tests end processes there.
+	// Wrap wraps the runtime's store; tests use it to simulate crashes.
 	Wrap func(core.Store) core.Store
-	// OpenStore opens the store; nil is sqlite.Open. Tests make it fail.
+	// OpenStore opens the store; nil is sqlite.Open. Tests use it to simulate failures.
 	OpenStore func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error)
 }
 

@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	firstWait = time.Second      // before the store is tried again; doubles
-	longWait  = 30 * time.Second // between two tries
-	sayAgain  = 10 * time.Minute // how often the log tells that the gateway still waits
+	firstWait = time.Second      // pause before the store is opened again; it doubles
+	longWait  = 30 * time.Second // longest pause
+	sayAgain  = 10 * time.Minute // how often the wait is logged
 )
 
-// Start builds a gateway as [New] does. While the store can't be opened because the disk is full or fails, it waits: it says so in
-// the log and answers 503 on web.listen. It gives up when ctx is done.
+// Start builds a gateway like [New]. If the store can't be opened because the disk is full or failing, it retries, logs
+// the reason, and answers 503 on web.listen meanwhile. It gives up when ctx is done.
 func Start(ctx context.Context, cfg config.Config, env Env) (*Gateway, error) {
 	env = env.filled()
 	g, err := New(cfg, env)
@@ -70,7 +70,7 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 	return err
 }
 
-// unready answers everything with 503, but that the process lives.
+// unready answers 503 to everything except liveness probes.
 func unready(reason string) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/healthz" {
@@ -82,7 +82,7 @@ func unready(reason string) http.Handler {
 	})
 }
 
-// readiness says in plain words why store takes nothing now.
+// readiness returns a check that explains in plain words why the store does not accept writes.
 func readiness(store *sqlite.Store) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err := store.Ping(ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 // gateway runs a whole gateway in this process: real sockets, a store at path (a new one if it is empty), and a model
-// server of which choose makes the answers. It returns somebody to talk to it.
+// server whose answers choose selects. It returns a client.
 func gateway(
 	b *testing.B, path string, choose func(modelfake.Request) modelfake.Script, settings ...func(*config.Config),
 ) visitor {

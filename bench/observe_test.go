@@ -87,7 +87,7 @@ func TestObserversCostLinearly(t *testing.T) {
 	grows(t, "allocated bytes", short, long, float64(a.memory), float64(b.memory))
 }
 
-// observed is what an answer of so many deltas takes that is read by nobody but an observer.
+// observed measures an answer of the given number of deltas whose only reader is an observer.
 func observed(t *testing.T, deltas int) (c cost) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "observed.db"), sqlite.Options{})
@@ -120,7 +120,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 	return cost{allocs: after.Mallocs - before.Mallocs, memory: after.TotalAlloc - before.TotalAlloc}
 }
 
-// agent runs one over store, whose answers nobody posts, until the test ends.
+// agent runs an agent over store until the test ends. Its answers are not posted.
 func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtime {
 	tb.Helper()
 	cfg := core.Config{

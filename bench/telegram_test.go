@@ -54,7 +54,7 @@ type platform struct {
 	url     string
 	people  []telegramfake.User
 	chats   []telegramfake.Chat
-	changed chan struct{} // has an element when a request was answered since somebody looked
+	changed chan struct{} // has an element if a request was answered since the last receive
 }
 
 func newPlatform(b *testing.B, flood telegramfake.Flood, people int) *platform {

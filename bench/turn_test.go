@@ -51,7 +51,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// talk is somebody who asks an agent one thing after the other, and hears when a turn has ended.
+// talk sends messages to an agent one after the other, and waits for the end of each turn.
 type talk struct {
 	*core.Runtime
 	asked int

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// visitor is somebody with the web chat open. It looks only at the kind of each frame, so that it costs little beside
+// visitor is a client with an open web chat. It looks only at the kind of each frame, so that it costs little beside
 // what is measured.
 type visitor struct {
 	http *http.Client

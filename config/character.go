@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// maxCharacter bounds a character file.
+// maxCharacter is the maximum size of a character file.
 const maxCharacter = 4 << 20
 
-// characterKeys are the keys of character files that have a place in the section agent, and that place.
+// characterKeys maps the supported keys of character files to their keys in the agent section.
 func characterKeys() map[string]string {
 	return map[string]string{
 		"name": "name", "names": "names", "username": "username", "system": "system", "bio": "bio", "topics": "topics",
@@ -22,7 +22,7 @@ func characterKeys() map[string]string {
 	}
 }
 
-// elsewhere says of other keys of elizaOS what to do about them.
+// elsewhere returns a hint for elizaOS's other keys.
 func elsewhere(key string) string {
 	switch key {
 	case "id":
@@ -45,14 +45,14 @@ func elsewhere(key string) string {
 	return "it is unknown"
 }
 
-// characterFile is a character file on its way to the section agent.
+// characterFile is a character file being converted to the agent section.
 type characterFile struct {
-	name     string // as messages call it
+	name     string // its name in messages
 	agent    string // the agent's name
 	warnings []Problem
 }
 
-// readCharacter returns a character file in the form of the section agent, and what of it has no place here.
+// readCharacter returns a character file in the form of the agent section, and problems for the unsupported parts.
 func readCharacter(path, name string) (*node, []Problem, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -118,7 +118,8 @@ func (f *characterFile) convert(root *node) *node {
 	return out
 }
 
-// own marks n and all below it as part of a file. References are not followed there: characters are passed around.
+// own marks n and its children as part of a file. References are not resolved there, because character files are shared
+// and could otherwise read secrets.
 func (n *node) own(file string) {
 	n.file = file
 	n.text = strings.ReplaceAll(n.text, "${", "$${")
@@ -130,7 +131,7 @@ func (n *node) own(file string) {
 	}
 }
 
-// plain puts the agent's name where elizaOS does.
+// plain inserts the agent's name where elizaOS does.
 func (f *characterFile) plain(n *node) *node {
 	if n.kind == text && f.agent != "" {
 		n.text = strings.NewReplacer("{{agentName}}", f.agent, "{{name}}", f.agent, "{{char}}", f.agent).Replace(n.text)
@@ -138,7 +139,7 @@ func (f *characterFile) plain(n *node) *node {
 	return n
 }
 
-// texts is a list, also where one text stands for it.
+// texts returns a list; a single text counts as one.
 func (f *characterFile) texts(n *node) *node {
 	if n.kind == text {
 		n = &node{kind: list, line: n.line, column: n.column, items: []*node{n}}
@@ -161,7 +162,7 @@ func (f *characterFile) style(n *node) *node {
 	return n
 }
 
-// templateKeys are the keys of the templates, by the names that they have in the program.
+// templateKeys maps the templates' internal names to their keys.
 func templateKeys() map[string]string {
 	return map[string]string{
 		"shouldRespond": "should_respond", "messageHandler": "message_handler", "continue": "continue", "postCreation": "post_creation",
@@ -192,7 +193,7 @@ func (f *characterFile) templates(n *node) *node {
 	return n
 }
 
-// withCharacter puts into the section agent what its character file says and the section does not.
+// withCharacter adds to the agent section what its character file sets and the section does not.
 func (d *decoder) withCharacter(root *node) (warnings []string) {
 	agent := root.find("agent")
 	if agent == nil || agent.find("character") == nil || agent.find("character").kind != text {
@@ -201,13 +202,13 @@ func (d *decoder) withCharacter(root *node) (warnings []string) {
 	at := agent.find("character")
 	path, _, wrong := d.refs.resolve(at.text)
 	if wrong != nil || path == "" {
-		return nil // said when the value is decoded
+		return nil // reported when the value is decoded
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(d.refs.dir, path)
 	}
 	shown := path
-	if whole, err := filepath.Abs(path); err == nil { // what it names itself is found from there
+	if whole, err := filepath.Abs(path); err == nil { // relative paths in the file start at its folder
 		path = whole
 	}
 	character, left, err := readCharacter(path, shown)
@@ -234,7 +235,7 @@ func (d *decoder) withCharacter(root *node) (warnings []string) {
 	return warnings
 }
 
-// find is the value of a key of a section, or nil.
+// find returns the value of a section's key, or nil.
 func (n *node) find(key string) *node {
 	for _, e := range n.fields {
 		if e.key == key {
@@ -251,7 +252,7 @@ func (n *node) nameOr(other string) string {
 	return other
 }
 
-// places are where the templates stand that are set, by their names.
+// places returns the positions of the configured templates, by name.
 func (d *decoder) places(set Templates) map[string]string {
 	all := map[string]string{}
 	for name := range set.ByName() {

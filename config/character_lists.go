@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// examples reads conversations in all the forms that there are: lists of messages, or sections with a list of them under
+// examples reads example conversations in all supported forms: lists of messages, or sections with such a list under
 // examples or messages.
 func (f *characterFile) examples(n *node) *node {
 	for i, c := range n.items {
@@ -25,7 +25,7 @@ func (f *characterFile) examples(n *node) *node {
 	return n
 }
 
-// example is a message, whose text and actions may stand under content.
+// example reads a message, whose text and actions can be under content.
 func (f *characterFile) example(m *node) *node {
 	out := &node{kind: m.kind, text: m.text, line: m.line, column: m.column}
 	for _, e := range m.fields {
@@ -49,7 +49,7 @@ func (f *characterFile) example(m *node) *node {
 	return out
 }
 
-// people puts names where an example leaves them open: always the same, so that prompts stay the same.
+// people replaces name placeholders with fixed names, so that prompts stay the same.
 func (f *characterFile) people(said string) string {
 	names := []string{"Ann", "Ben", "Cleo", "Dan", "Eve"}
 	var pairs []string
@@ -59,7 +59,7 @@ func (f *characterFile) people(said string) string {
 	return f.plain(&node{kind: text, text: strings.NewReplacer(pairs...).Replace(said)}).text
 }
 
-// knowledge is a list of texts and of places of files, in all the forms that there are.
+// knowledge reads a list of texts and file paths in all supported forms.
 func (f *characterFile) knowledge(n *node) *node {
 	for i, item := range n.items {
 		if item.kind != section {

@@ -12,7 +12,7 @@ import (
 	"parley/internal/sections"
 )
 
-// check reports what is well-formed and still wrong.
+// check reports values that are well-formed but invalid.
 func (d *decoder) check(c *Config) {
 	if strings.TrimSpace(c.Agent.Name) == "" {
 		d.reject("agent.name", "is empty", "give the agent a name")
@@ -34,7 +34,7 @@ func (d *decoder) check(c *Config) {
 	c.Connectors.check(d)
 }
 
-// checkOverrides wants each to be for something.
+// checkOverrides requires each override to apply to something.
 func (d *decoder) checkOverrides(all []Override) {
 	for i, o := range all {
 		if path := fmt.Sprintf("access.overrides[%d]", i); len(o.Rooms)+len(o.Worlds) == 0 && !d.broken(path) {
@@ -143,7 +143,7 @@ func (d *decoder) checkWeb(w Web) {
 	}
 }
 
-// checkExposure wants it said three times before strangers can spend the owner's money.
+// checkExposure requires several explicit settings before strangers can spend the owner's money.
 func (d *decoder) checkExposure(w Web, local bool) {
 	switch {
 	case !local && !w.Public:
@@ -156,10 +156,10 @@ func (d *decoder) checkExposure(w Web, local bool) {
 	}
 }
 
-// defect is what is wrong with a value, and what to do about it.
+// defect is a problem with a value, and its remedy.
 type defect struct{ what, hint string }
 
-// listensLocally reports whether only this machine can reach what listens there.
+// listensLocally reports whether only this machine can reach the address.
 func listensLocally(listen string) (local bool, wrong *defect) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || strings.ContainsAny(host, " /@?#") {

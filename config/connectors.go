@@ -11,10 +11,11 @@ import (
 	"parley/internal/sections"
 )
 
-// Connectors are the sections of the chat platforms, in the order of their descriptors. Values points to what was read.
+// Connectors are the sections of the chat platforms, in the order of their descriptors. Values points to the decoded
+// section.
 type Connectors []sections.Section
 
-// fresh returns sections with values of their own.
+// fresh returns sections with new values.
 func fresh(sections []sections.Section) Connectors {
 	all := slices.Clone(sections)
 	for i, s := range all {
@@ -43,7 +44,7 @@ func (c Config) ConnectorsOn() (on Connectors) {
 	return on
 }
 
-// WithoutConnectors is c with every platform off.
+// WithoutConnectors returns c with every platform disabled.
 func (c Config) WithoutConnectors() Config {
 	c.Connectors = nil
 	return c
@@ -51,7 +52,7 @@ func (c Config) WithoutConnectors() Config {
 
 func connectorPath(s sections.Section) string { return "connectors." + s.Name }
 
-// variable is the one in the default of a secret.
+// variable matches the environment variable in the default of a secret.
 var variable = regexp.MustCompile(`^\$\{env:([A-Za-z0-9_]+):-\}$`)
 
 func connectorToggle(s sections.Section) toggle {
@@ -70,7 +71,7 @@ func connectorToggle(s sections.Section) toggle {
 	return t
 }
 
-// check calls the checks of the platforms.
+// check runs the platforms' checks.
 func (all Connectors) check(d *decoder) {
 	for _, s := range all {
 		if c, ok := s.Values.(sections.Checker); ok {
@@ -79,7 +80,7 @@ func (all Connectors) check(d *decoder) {
 	}
 }
 
-// idForm is the form of one kind of id.
+// idForm returns the form of one kind of id.
 func (all Connectors) idForm(name string, kind func(sections.Section) sections.ID, more ...string) form {
 	pattern, examples := all.ids(kind, more...)
 	hint := "write the platform and the id in quotes"
@@ -89,8 +90,8 @@ func (all Connectors) idForm(name string, kind func(sections.Section) sections.I
 	return form{text, name, hint, false, func(s string) (any, bool) { return s, regexp.MustCompile(pattern).MatchString(s) }}
 }
 
-// ids returns what matches one kind of id on any platform, and examples, the shortest first. A misspelled platform would
-// otherwise never match, without any notice.
+// ids returns a pattern for one kind of id on any platform, and examples, the shortest first. Without it, a misspelled
+// platform would never match and go unnoticed.
 func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...string) (pattern string, examples []string) {
 	var patterns []string
 	for _, s := range all {
@@ -103,16 +104,16 @@ func (all Connectors) ids(kind func(sections.Section) sections.ID, more ...strin
 	return oneOf(append(patterns, more...)), examples
 }
 
-// oneOf is a pattern for what matches one of patterns as a whole.
+// oneOf returns a pattern that matches any of patterns.
 func oneOf(patterns []string) string {
 	switch len(patterns) {
 	case 0:
-		return `^[^\s\S]$` // nothing
+		return `^[^\s\S]$` // matches nothing
 	case 1:
 		return "^" + patterns[0] + "$"
 	}
 	return "^(" + strings.Join(patterns, "|") + ")$"
 }
 
-// local are the accounts that need no platform.
+// local matches accounts without a platform.
 const local = `(web|terminal):[!-~]{1,200}`

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// mark remembers where a key's value stands and how it may be called.
+// mark records the position of a key's value and how to refer to it.
 type mark struct {
-	file         string // if it is another one
+	file         string // if different from the main file
 	line, column int
-	subject      string // how a message calls the value without giving it away
-	bad          bool   // a problem is reported already
+	subject      string // how a message refers to the value without revealing it
+	bad          bool   // a problem has been reported
 }
 
-// decoder fills structs from nodes and gathers every problem on the way.
+// decoder fills structs from nodes and collects all problems.
 type decoder struct {
 	file     string
 	refs     resolver
@@ -24,15 +24,15 @@ type decoder struct {
 	problems Problems
 
 	character string // the path of the character file; empty without one
-	knows     bool   // it says what the agent knows
+	knows     bool   // it sets the agent's knowledge
 }
 
-// reject reports what is wrong with the value at path, the first time only: the
-// rest usually follows from it.
+// reject reports a problem with the value at path. Only the first one is reported, because further ones usually follow
+// from it.
 func (d *decoder) reject(path, what, hint string) {
 	m := d.marks[path]
 	if m == nil || m.bad {
-		return // it, or the section around it, is reported already
+		return // it, or its section, has been reported
 	}
 	m.bad = true
 	d.report(m.line, m.column, path, m.subject+" "+what, hint)
@@ -41,7 +41,7 @@ func (d *decoder) reject(path, what, hint string) {
 	}
 }
 
-// broken reports whether one of paths, or a key below it, is rejected already.
+// broken reports whether one of paths, or a key below it, has been rejected.
 func (d *decoder) broken(paths ...string) bool {
 	for key, m := range d.marks {
 		for _, path := range paths {
@@ -87,7 +87,7 @@ func (d *decoder) section(path string, n *node, into reflect.Value) {
 	for _, e := range all {
 		value, ok := given[e.key]
 		if !ok {
-			value = &node{text: e.fallback} // without a place: it is not in the file
+			value = &node{text: e.fallback} // without a position: it is not in the file
 		}
 		d.decode(join(path, e.key), value, e.value)
 	}

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Document is a text that the agent knows.
+// Document is a text of the agent's knowledge.
 type Document struct {
 	Name string // of the file; empty for a sentence
 	Text string
@@ -19,25 +19,25 @@ type Document struct {
 
 const (
 	maxDocument  = 1 << 20 // bytes of a file
-	maxDocuments = 8 << 20 // of all
-	maxDepth     = 5       // folders in one another
+	maxDocuments = 8 << 20 // in total
+	maxDepth     = 5       // nested folders
 )
 
-// documents reads what agent.knowledge names.
+// documents loads the files of agent.knowledge.
 type documents struct {
-	dir string // where relative paths start
-	// confined means that the entries stand in a character file, which may come from anywhere: it can name files below dir and below
-	// roots, and none through a link that leads out of there.
+	dir string // base of relative paths
+	// confined means that the entries come from a character file, which is untrusted: it can name files below dir and
+	// below roots, but not through a symlink that leads out of them.
 	confined bool
 	roots    []string      // absolute
-	never    []os.FileInfo // files that are never knowledge: the configuration, the files that it reads, and the character file
+	never    []os.FileInfo // files that are never loaded: the configuration, the files that it references, and the character file
 
 	all      []Document
 	size     int
 	warnings []string
 }
 
-// knowledge returns the documents of a, and warnings that name what was left out.
+// knowledge returns the documents of a, and warnings about skipped ones.
 func (d *decoder) knowledge(name string, a Agent) ([]Document, []string) {
 	docs := &documents{dir: d.refs.dir}
 	if d.character != "" && d.knows {
@@ -57,7 +57,7 @@ func (d *decoder) knowledge(name string, a Agent) ([]Document, []string) {
 	return docs.all, docs.warnings
 }
 
-// permit adds a folder of agent.knowledge_roots, whose relative paths start in dir.
+// permit adds a folder of agent.knowledge_roots; a relative path starts at dir.
 func (d *documents) permit(root, dir string) {
 	if !filepath.IsAbs(root) {
 		root = filepath.Join(dir, root)
@@ -71,7 +71,8 @@ func (d *documents) permit(root, dir string) {
 	d.roots = append(d.roots, path)
 }
 
-// add reads an entry that names a file or folder, text files only. Any other with a space in it is the text itself.
+// add loads the text files of an entry that names a file or folder. Any other entry with a space in it is itself the
+// text.
 func (d *documents) add(entry string) {
 	path := entry
 	if strings.TrimSpace(entry) == "" {
@@ -95,7 +96,7 @@ func (d *documents) add(entry string) {
 	}
 }
 
-// addConfined reads path if a character may name it.
+// addConfined loads path if a character file is allowed to.
 func (d *documents) addConfined(path string) {
 	for _, folder := range append([]string{d.dir}, d.roots...) {
 		rel, err := filepath.Rel(folder, path)
@@ -112,13 +113,13 @@ func (d *documents) addConfined(path string) {
 			return
 		}
 		d.read(root.FS(), folder, filepath.ToSlash(rel))
-		_ = root.Close() // it was only read
+		_ = root.Close() // only read
 		return
 	}
 	d.refuse(path, "a character file can only read files below its own folder; to allow more, add their folder to agent.knowledge_roots")
 }
 
-// read reads the file at, or the files of the folder at, in the order of their names. The base is the path of files.
+// read loads a file, or the files of a folder in order of their names. base is the path of files.
 func (d *documents) read(files fs.FS, base, at string) {
 	err := fs.WalkDir(files, at, func(p string, e fs.DirEntry, err error) error {
 		path := filepath.Join(base, filepath.FromSlash(p))
@@ -148,7 +149,7 @@ func (d *documents) read(files fs.FS, base, at string) {
 	}
 }
 
-// text returns what a file holds, or why it is left out.
+// text returns a file's content, or why it is skipped.
 func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	info, err := fs.Stat(files, p)
 	switch {
@@ -174,7 +175,8 @@ func (d *documents) text(files fs.FS, p, path string) (text, why string) {
 	return string(data), ""
 }
 
-// reasonOutside says why a file can't be read. Where it can be, but not from within its folder, a link leads out of that.
+// reasonOutside returns why a file can't be read. If it can be read, but not from within its folder, a symlink leads
+// out of the folder.
 func reasonOutside(err error, path string) string {
 	if _, statErr := os.Stat(path); statErr == nil && !errors.Is(err, fs.ErrPermission) {
 		return "a symlink leads out of the folder"

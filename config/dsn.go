@@ -14,18 +14,18 @@ type Secret = sections.Secret
 
 const hidden = "***"
 
-// DSN is the address of a store or server, which may carry a password. Printed,
-// logged or marshalled it shows scheme, host and path only.
+// DSN is the URL of a store or server, which can contain a password. Printed, logged or marshaled it shows scheme, host
+// and path only.
 type DSN string
 
-// schemes are the beginnings that String may show; anything else is hidden
-// whole, since it may be a password in the wrong place.
+// schemes are the prefixes that String can show. Any other text is hidden completely, because it could be a misplaced
+// password.
 var schemes = []string{"inmem", "redis", "rediss", "sqlite"}
 
 // Reveal returns the whole address.
 func (d DSN) Reveal() string { return string(d) }
 
-// Scheme returns what stands before the first colon, or "" when that is no known scheme.
+// Scheme returns the text before the first colon, or "" if it is not a known scheme.
 func (d DSN) Scheme() string {
 	scheme, _, _ := strings.Cut(string(d), ":")
 	if !slices.Contains(schemes, scheme) {
@@ -34,8 +34,8 @@ func (d DSN) Scheme() string {
 	return scheme
 }
 
-// String hides name, password and parameters. It reads the text by hand: an
-// unescaped / or # in a password would mislead net/url into showing its rest.
+// String hides the user name, password and parameters. It parses the text by hand, because an unescaped / or # in a
+// password would make net/url expose the rest.
 func (d DSN) String() string {
 	if d == "" {
 		return ""

@@ -12,12 +12,12 @@ import (
 	"parley/internal/sections"
 )
 
-// form is how the values of one Go type are written in the file.
+// form describes how values of one Go type are written in the file.
 type form struct {
-	kind  kind   // what YAML has to hold, where no reference stands for it
+	kind  kind   // the required kind of YAML node, unless it is a reference
 	name  string // "a duration": ends the sentence "this is not ..."
 	hint  string
-	shown bool // whether a message may repeat the value: never where a token could be pasted
+	shown bool // whether a message can repeat the value: never where a token could be pasted by mistake
 	parse func(text string) (any, bool)
 }
 
@@ -63,7 +63,7 @@ func (all Connectors) formOf(t reflect.Type) form {
 	panic("config: no form for the type " + t.String())
 }
 
-// set stores text in into, which may be a pointer; false if the text is not of this form.
+// set parses text into into, which can be a pointer; false means that the text does not have this form.
 func (f form) set(into reflect.Value, text string) bool {
 	value, ok := f.parse(text)
 	if !ok {
@@ -77,7 +77,7 @@ func (f form) set(into reflect.Value, text string) bool {
 	return true
 }
 
-// subject is how a message calls the value of n.
+// subject returns how a message refers to the value of n.
 func (f form) subject(n *node) string {
 	switch {
 	case n.kind == section || n.kind == list || n.kind == nothing || n.kind == strange:

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// readJSON returns the one value of data as [readYAML] does. JSON has its own rules for escapes: it is not read as YAML.
+// readJSON returns the single value of data like [readYAML]. JSON is not parsed as YAML because its escapes differ.
 func readJSON(data []byte) (*node, *Problem) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := &jsonReader{data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
@@ -35,7 +35,7 @@ type jsonReader struct {
 	decoder *json.Decoder
 }
 
-// place is where the decoder stands, before what it reads next.
+// place returns the decoder's position, before the next token.
 func (r *jsonReader) place() (line, column int) {
 	at := int(r.decoder.InputOffset())
 	for at < len(r.data) && strings.IndexByte(" \t\r\n,:", r.data[at]) >= 0 {

@@ -1,48 +1,48 @@
 package config
 
-// enum is a word out of a closed list.
+// enum is a string type with a fixed set of values.
 type enum interface{ Words() []string }
 
-// TurnRule says what a new message does to an answer that is being written.
+// TurnRule selects what a new message does to an answer in progress.
 type TurnRule string
 
-// The rules of turns.
+// The turn rules.
 const (
-	Supersede TurnRule = "supersede" // the new message ends the old answer
+	Supersede TurnRule = "supersede" // the new message stops the old answer
 	Queue     TurnRule = "queue"     // the new message waits for its own answer
-	Collect   TurnRule = "collect"   // all that wait get one answer together
+	Collect   TurnRule = "collect"   // all waiting messages get one answer
 )
 
 func (TurnRule) Words() []string {
 	return []string{string(Supersede), string(Queue), string(Collect)}
 }
 
-// EditRule says what an edited question means for its answer.
+// EditRule selects how an edited question affects its answer.
 type EditRule string
 
-// The rules for edits.
+// The edit rules.
 const (
-	Revise   EditRule = "revise"   // the latest answer is rewritten in place
-	Remember EditRule = "remember" // only what is remembered changes
+	Revise   EditRule = "revise"   // rewrite the latest answer in place
+	Remember EditRule = "remember" // only update the stored message
 )
 
 func (EditRule) Words() []string { return []string{string(Revise), string(Remember)} }
 
-// Generation says in which form a model answers.
+// Generation selects the format of a model's answers.
 type Generation string
 
-// The forms of an answer.
+// The answer formats.
 const (
-	GenerateNative Generation = "native" // text, and calls of tools
+	GenerateNative Generation = "native" // text and tool calls
 	GenerateXML    Generation = "xml"    // text with tags around its parts
 )
 
 func (Generation) Words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
 
-// DirectAccess says who is answered in direct chats.
+// DirectAccess selects who is answered in direct messages.
 type DirectAccess string
 
-// Who is answered in direct chats.
+// The direct message rules.
 const (
 	DirectPairing   DirectAccess = "pairing"
 	DirectOpen      DirectAccess = "open"
@@ -54,13 +54,13 @@ func (DirectAccess) Words() []string {
 	return []string{string(DirectPairing), string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
 }
 
-// GroupAccess says what is answered in groups.
+// GroupAccess selects what is answered in groups.
 type GroupAccess string
 
-// What is answered in groups.
+// The group rules.
 const (
-	GroupMentionOnly GroupAccess = "mention_only" // what is addressed to the agent
-	GroupAmbient     GroupAccess = "ambient"      // that, and what seems to be meant for it
+	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for it
 	GroupOff         GroupAccess = "off"
 )
 
@@ -68,7 +68,7 @@ func (GroupAccess) Words() []string {
 	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
 }
 
-// BotAccess says which bots are answered.
+// BotAccess selects which bots are answered.
 type BotAccess string
 
 // The rules for bots.
@@ -79,26 +79,26 @@ const (
 
 func (BotAccess) Words() []string { return []string{string(BotsOff), string(BotsMention)} }
 
-// Provider names who runs a model.
+// Provider is a model provider.
 type Provider string
 
 // The providers.
 const (
-	ProviderAuto   Provider = "" // ProviderOpenAI when it is on, else ProviderDemo
+	ProviderAuto   Provider = "" // ProviderOpenAI if it is enabled, else ProviderDemo
 	ProviderOpenAI Provider = "openai"
-	ProviderDemo   Provider = "demo" // built in, answers without a model
+	ProviderDemo   Provider = "demo" // built in, without a real model
 )
 
 func (Provider) Words() []string {
 	return []string{string(ProviderAuto), string(ProviderOpenAI), string(ProviderDemo)}
 }
 
-// LogLevel is the least important kind of line that is written.
+// LogLevel is the minimum level of logged events.
 type LogLevel string
 
 func (LogLevel) Words() []string { return []string{"debug", "info", "warn", "error"} }
 
-// LogFormat is how log lines look.
+// LogFormat is the format of log lines.
 type LogFormat string
 
 // The formats. LogAuto is text on a terminal and JSON elsewhere.
@@ -112,17 +112,15 @@ func (LogFormat) Words() []string {
 	return []string{string(LogAuto), string(LogText), string(LogJSON)}
 }
 
-// Account is a person or chat on a platform, such as "telegram:123456789".
-// It is text because the platforms' numbers have up to 64 bits, more than many
-// readers of YAML and JSON keep.
+// Account is a user or chat on a platform, such as "telegram:123456789". It is a string because the platforms' ids have
+// up to 64 bits, more than many YAML and JSON parsers preserve.
 type Account string
 
-// Chat is a group or channel on a platform, such as "telegram:-1001234567890",
-// text for the same reason.
+// Chat is a group or channel on a platform, such as "telegram:-1001234567890", a string for the same reason.
 type Chat string
 
 // World is a server on a platform, such as "discord:80351110224678912".
 type World string
 
-// Role is what some members of a server are, such as "discord:80351110224678912".
+// Role is a role on a server, such as "discord:80351110224678912".
 type Role string

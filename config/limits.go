@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// What a day may cost where strangers may write and nothing else is said.
+// The default daily limits of a public web chat.
 const (
 	publicMessages    = 50
 	publicTokens      = 100_000
 	publicTotalTokens = 2_000_000
 )
 
-// Zone is where days begin.
+// Zone returns the time zone in which days begin.
 func (l DayLimits) Zone() *time.Location {
 	zone, err := time.LoadLocation(l.Timezone)
 	if err != nil {
-		return time.UTC // Parse has refused it
+		return time.UTC // Parse has validated the name
 	}
 	return zone
 }
 
-// DayLimits are the limits of a day as numbers: 0 is none.
+// DayLimits returns the daily limits as numbers: 0 means no limit.
 func (c Config) DayLimits() (person, room, total struct{ Messages, Tokens int }) {
 	number := func(q *int, public int) int {
 		switch {
@@ -39,7 +39,7 @@ func (c Config) DayLimits() (person, room, total struct{ Messages, Tokens int })
 	return person, room, total
 }
 
-// checkDay wants numbers, and where strangers may write, limits.
+// checkDay checks the numbers, and requires limits for a public web chat.
 func (d *decoder) checkDay(l DayLimits, public bool) {
 	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")

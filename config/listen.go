@@ -1,7 +1,7 @@
 package config
 
-// WithListen is c with another web.listen, for a command line that overrides the
-// file. The rules of the file hold: beyond this machine only with web.public.
+// WithListen returns c with another web.listen, for a command line flag. The rules of the file apply: other machines
+// require web.public.
 func (c Config) WithListen(address string) (Config, error) {
 	local, wrong := listensLocally(address)
 	switch {

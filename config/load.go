@@ -9,12 +9,11 @@ import (
 	"parley/internal/sections"
 )
 
-// maxFile bounds the configuration file.
+// maxFile is the maximum size of the configuration file.
 const maxFile = 256 << 10
 
-// Load reads the file at path. getenv is os.LookupEnv, or a stand-in for it. A
-// file that cannot be read gives an error that wraps the cause (fs.ErrNotExist
-// when there is none); one that is wrong gives Problems. platforms describe the
+// Load reads the file at path. getenv is os.LookupEnv, or a substitute for it. If the file can't be read the error
+// wraps the cause (fs.ErrNotExist if it is missing); if it is invalid the error is Problems. platforms describe the
 // sections below connectors.
 func Load(path string, getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	file, err := os.Open(path)
@@ -29,9 +28,8 @@ func Load(path string, getenv func(string) (string, bool), platforms ...sections
 	return Parse(path, data, filepath.Dir(path), getenv, platforms...)
 }
 
-// Parse reads a configuration from data. name stands in errors, dir is where the
-// relative paths of ${file:PATH} start. Keys that are missing have the defaults
-// of Default. The error, if any, is Problems: everything that is wrong.
+// Parse reads a configuration from data. name is used in errors; the relative paths of ${file:PATH} start at dir.
+// Missing keys have the defaults of Default. An error is Problems, with everything that is wrong.
 func Parse(name string, data []byte, dir string, getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	root, wrong := readYAML(data)
 	if wrong != nil {
@@ -41,7 +39,7 @@ func Parse(name string, data []byte, dir string, getenv func(string) (string, bo
 	return build(name, root, resolver{dir: dir, getenv: getenv}, platforms)
 }
 
-// Default returns what the delivered config.yaml gives in the same environment.
+// Default returns the configuration of the shipped config.yaml in the same environment.
 func Default(getenv func(string) (string, bool), platforms ...sections.Section) (Config, error) {
 	return build("", &node{kind: section}, resolver{getenv: getenv}, platforms)
 }

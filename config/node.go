@@ -21,33 +21,32 @@ const (
 	text
 	section
 	list
-	strange // something YAML has and a configuration does not need
+	strange // a YAML feature that configurations do not use
 )
 
 func (k kind) String() string {
 	return [...]string{"missing", "empty", "true or false", "a number", "text", "a section", "a list", "not plain YAML"}[k]
 }
 
-// node is a value of the file and where it stands. What YAML has beyond values
-// (anchors, tags, merges) does not get this far.
+// node is a value of the file with its position. YAML features beyond values (anchors, tags, merges) are already
+// resolved or rejected.
 type node struct {
 	kind         kind
-	text         string // a scalar as written, quotes and escapes undone
-	file         string // where it stands, if not in the configuration itself
+	text         string // a scalar, unquoted and unescaped
+	file         string // its file, if not the configuration itself
 	line, column int
 	fields       []field
 	items        []*node
 }
 
-// field is a key of a section. Its node stands where the value does if that is a
-// scalar, and where the key does if not.
+// field is a key of a section. Its node has the position of the value if that is a scalar, else of the key.
 type field struct {
 	key          string
 	line, column int
 	value        *node
 }
 
-// readYAML returns the one document of data; an empty file is an empty section.
+// readYAML returns the single document of data; an empty file is an empty section.
 func readYAML(data []byte) (*node, *Problem) {
 	if !utf8.Valid(data) {
 		return nil, &Problem{Message: "the file is not UTF-8 text", Hint: "save it as UTF-8"}
@@ -120,7 +119,7 @@ func convert(from ast.Node) *node {
 	return n
 }
 
-// extra names what a strange node is.
+// extra names the kind of a strange node.
 func extra(from ast.Node) string {
 	switch from.Type() {
 	case ast.AnchorType:

@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration. It never holds a
-// value that came from the environment or from another file.
+// Problem is one error in a configuration. It never contains a value from the environment or from another file.
 type Problem struct {
-	File         string // as given to Load or Parse; may be empty
-	Line, Column int    // from 1; 0 when the problem has no place in the file
+	File         string // as given to Load or Parse; can be empty
+	Line, Column int    // from 1; 0 if the problem has no position in the file
 	Key          string // such as web.origins[0]; empty for the file as a whole
 	Message      string // what is wrong
-	Hint         string // what to do about it; may be empty
+	Hint         string // the remedy; can be empty
 }
 
-// Error returns "file:line:column: key: message; hint", without the parts that are not known.
+// Error returns "file:line:column: key: message; hint", without the unknown parts.
 func (p Problem) Error() string {
 	var b strings.Builder
 	switch {
@@ -38,7 +37,7 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is everything that is wrong, in the order of the file. It is never empty.
+// Problems lists all errors in the order of the file. It is never empty.
 type Problems []Problem
 
 // Error returns one line for each problem.
@@ -59,7 +58,7 @@ func (ps Problems) Unwrap() []error {
 	return errs
 }
 
-// sorted orders by place in the file, then by key.
+// sorted sorts by position in the file, then by key.
 func (ps Problems) sorted() Problems {
 	slices.SortStableFunc(ps, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Key, b.Key))

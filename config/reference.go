@@ -12,23 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// maxReferenced bounds a file behind ${file:PATH}: it holds a secret or a prompt.
+// maxReferenced is the maximum size of a file behind ${file:PATH}, which holds a secret or a prompt.
 const maxReferenced = 64 << 10
 
-// fault is what is wrong with a value, to be completed with its place.
+// fault is a problem with a value, without its position.
 type fault struct{ message, hint string }
 
-// resolver replaces references in single values. Because it runs after the YAML
-// is parsed, nothing in a variable or a file can become a key.
+// resolver replaces references in single values. It runs after the YAML is parsed, so the content of a variable or a
+// file can't become a key.
 type resolver struct {
-	dir    string // where relative paths of ${file:PATH} start
+	dir    string // base of relative paths in ${file:PATH}
 	getenv func(string) (string, bool)
-	opened *[]string // the files that were read; nil if the caller does not need them
+	opened *[]string // the files read; nil if the caller does not need them
 }
 
-// resolve replaces every reference in text; "$${" gives a plain "${". What a
-// reference gives is not looked through again. first is the first reference, as
-// it may be shown; it is empty when there was none.
+// resolve replaces every reference in text; "$${" becomes a literal "${". Replacements are not resolved again. first is
+// the first reference in printable form; it is empty if there is none.
 func (r resolver) resolve(text string) (resolved, first string, wrong *fault) {
 	var b strings.Builder
 	for {
@@ -119,7 +118,7 @@ func (r resolver) file(path string) (string, *fault) {
 	return text, nil
 }
 
-// readRegular refuses pipes and devices, which could block forever.
+// readRegular rejects pipes and devices, which could block forever.
 func readRegular(path string, limit int64) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -147,7 +146,7 @@ func readAtMost(from io.Reader, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// reason leaves out the operation and path of an error from the file system.
+// reason removes the operation and path from a file system error.
 func reason(err error) error {
 	var inPath *fs.PathError
 	if errors.As(err, &inPath) {

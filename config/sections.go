@@ -7,11 +7,11 @@ import (
 
 const openAIBase = "https://api.openai.com/v1"
 
-// toggle is a part of the gateway that is on when it has something to connect with.
+// toggle is a part of the gateway that is enabled by its credentials.
 type toggle struct {
 	name, path, secret string
-	variables          string // how to turn it on without touching the file
-	without            string // what happens meanwhile
+	variables          string // how to enable it without editing the file
+	without            string // the behavior without it
 	enabled            *bool
 	given              bool
 }
@@ -45,7 +45,7 @@ func (c Config) sections() []toggle {
 // OpenAIOn reports whether the OpenAI provider has a key or a server and is not turned off.
 func (c Config) OpenAIOn() bool { return openAISection(c).on() }
 
-// LargeProvider returns who runs the large model: ProviderOpenAI or ProviderDemo, never ProviderAuto.
+// LargeProvider returns the provider of the large model: ProviderOpenAI or ProviderDemo, never ProviderAuto.
 func (c Config) LargeProvider() Provider {
 	switch {
 	case c.Models.Large.Provider != ProviderAuto:
@@ -56,7 +56,7 @@ func (c Config) LargeProvider() Provider {
 	return ProviderDemo
 }
 
-// namedSlot is a slot with its key, and what it is for.
+// namedSlot is a slot with its key and purpose.
 type namedSlot struct {
 	Slot
 	path, does string
@@ -65,7 +65,7 @@ type namedSlot struct {
 func (c Config) slots() []namedSlot {
 	m := c.Models
 	return []namedSlot{
-		{m.Small, "models.small", ""}, // the large model does its work
+		{m.Small, "models.small", ""}, // the large model takes over its tasks
 		{m.Vision, "models.vision", "image descriptions"},
 		{m.Transcription, "models.transcription", "transcription"},
 		{m.Image, "models.image", "image generation"},
@@ -73,13 +73,13 @@ func (c Config) slots() []namedSlot {
 	}
 }
 
-// needless says that nothing is missed without s: a large model that sees needs no description.
+// needless reports whether s is not needed: a large model with image input needs no descriptions.
 func (s namedSlot) needless(c Config) bool {
 	return s.does == "" || s.path == "models.vision" && c.Models.Large.Vision
 }
 
-// noSlots lists in one line the tasks without a model. It is empty if there are none, and with the demo model, which is not
-// expected to do more.
+// noSlots lists in one line the tasks without a model. It returns "" if there are none, and with the demo model, whose
+// limits are expected.
 func (c Config) noSlots() string {
 	var missing, keys []string
 	for _, s := range c.slots() {
@@ -93,7 +93,7 @@ func (c Config) noSlots() string {
 	return fmt.Sprintf("no model for %s: set %s", strings.Join(missing, ", "), strings.Join(keys, ", "))
 }
 
-// Off returns one line for each part that is off and how to turn it on.
+// Off returns one line for each disabled part and how to enable it.
 func (c Config) Off() []string {
 	var lines []string
 	for _, s := range c.sections() {

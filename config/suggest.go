@@ -15,7 +15,7 @@ func keysOf(all []entry) []string {
 	return keys
 }
 
-// suggest names the known key that was probably meant, the section where the key belongs, or all known keys.
+// suggest returns the known key that was probably meant, the section where the key belongs, or all known keys.
 func (d *decoder) suggest(key string, known []string) string {
 	best, distance := "", 3
 	key = strings.ToLower(shorten(key))
@@ -33,7 +33,7 @@ func (d *decoder) suggest(key string, known []string) string {
 	return "known keys: " + strings.Join(known, ", ")
 }
 
-// placesOf returns the paths of every key of that name in a section and the sections below it.
+// placesOf returns the paths of every key with the name in a section and its subsections.
 func (d *decoder) placesOf(key, path string, in reflect.Value) (all []string) {
 	for _, e := range entries(in) {
 		if e.key == key {
@@ -46,7 +46,7 @@ func (d *decoder) placesOf(key, path string, in reflect.Value) (all []string) {
 	return all
 }
 
-// editDistance counts the letters to add, drop or change between a and b (Levenshtein).
+// editDistance returns the Levenshtein distance between a and b.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -67,7 +67,7 @@ func editDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// shorten keeps what a message repeats from the file in one short line.
+// shorten shortens what a message quotes from the file to one short line.
 func shorten(text string) string {
 	const most = 40
 	runes := []rune(strings.Join(strings.Fields(text), " "))

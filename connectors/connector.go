@@ -80,11 +80,11 @@ type Deps struct {
 // Settings are the values of a platform's section of the configuration ([sections.Section]), once they were read and
 // checked.
 type Settings interface {
-	// Connect makes the connector, which talks to nobody before it runs.
+	// Connect creates the connector without making a request.
 	Connect(d Deps) Connector
 	// Budgets are the budgets of the connector's scopes, by kind.
 	Budgets() map[string]progressive.Budget
 }
 
-// Dialer is the form of net.Dialer.DialContext.
+// Dialer has the signature of net.Dialer.DialContext.
 type Dialer func(ctx context.Context, network, address string) (net.Conn, error)

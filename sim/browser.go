@@ -18,7 +18,7 @@ import (
 	"parley/core/llm"
 )
 
-// Browser is a person with the web chat open. It keeps what it sees.
+// Browser is a user with an open web chat. It records what the user sees.
 type Browser struct {
 	HTTP *http.Client
 	Base string // http://host:port
@@ -28,7 +28,7 @@ type Browser struct {
 	n    int
 }
 
-// Event is one frame of a stream, as it came.
+// Event is one frame of a stream, as received.
 type Event struct {
 	Type        string `json:"type"`
 	Text        string `json:"text"`
@@ -52,16 +52,16 @@ type Event struct {
 	Raw string    `json:"-"`
 }
 
-// File is one that an answer shows.
+// File is a file of an answer.
 type File struct {
 	Name, Type, URL string
 	Size            int
 }
 
-// Stream is one answer as it comes.
+// Stream is the stream of one answer.
 type Stream struct {
 	Status int    // of the reply; 200 if there is a stream
-	Body   string // of a reply that is none
+	Body   string // of a reply without a stream
 
 	b     *Browser
 	run   chat.RunID
@@ -96,7 +96,7 @@ func (b *Browser) Reload(ctx context.Context, conversation string) ([]Line, erro
 	return out.Messages, err
 }
 
-// Load gets a picture or a file that a reload names, as a data: URL.
+// Load downloads an image or a file that a reload names, as a data: URL.
 func (b *Browser) Load(ctx context.Context, address string) (string, error) {
 	resp, err := b.do(ctx, http.MethodGet, "/"+address, nil)
 	if err != nil {
@@ -110,7 +110,7 @@ func (b *Browser) Load(ctx context.Context, address string) (string, error) {
 	return "data:" + resp.Header.Get("Content-Type") + ";base64," + base64.StdEncoding.EncodeToString(body), err
 }
 
-// Stop asks to stop what is being answered.
+// Stop stops the current answers.
 func (b *Browser) Stop(ctx context.Context, conversation string) error {
 	return b.call(ctx, http.MethodPost, "/api/conversations/"+conversation+"/stop", struct{}{}, nil)
 }
@@ -151,12 +151,13 @@ func (b *Browser) do(ctx context.Context, method, path string, in any) (*http.Re
 	return b.HTTP.Do(req)
 }
 
-// Send says text and returns the stream of its answer. key names the message: the same again attaches.
+// Send sends text and returns the stream of its answer. key identifies the message: the same key attaches to the same
+// answer.
 func (b *Browser) Send(ctx context.Context, conversation, key, text string) (*Stream, error) {
 	return b.stream(ctx, conversation, "messages", key, map[string]any{"text": text, "clientMessageId": key})
 }
 
-// Choose presses an option and returns the stream of what comes of it.
+// Choose presses an option and returns the resulting stream.
 func (b *Browser) Choose(ctx context.Context, conversation string, o answer.Choices, option int) (*Stream, error) {
 	return b.stream(ctx, conversation, "choices", o.ID, map[string]any{"id": o.ID, "option": option})
 }
@@ -201,7 +202,7 @@ func (s *Stream) Next() (Event, error) {
 	}
 }
 
-// take keeps the text as a page would.
+// take updates the text like a page.
 func (s *Stream) take(e Event) error {
 	if s.done {
 		return fmt.Errorf("a frame after done: %s", e.Raw)
@@ -238,7 +239,7 @@ func (b *Browser) see(s Sight) {
 	b.seen = append(b.seen, s)
 }
 
-// All reads to the end and returns every frame.
+// All returns every frame up to the end.
 func (s *Stream) All() (all []Event, err error) {
 	defer s.Close()
 	for {
@@ -252,13 +253,13 @@ func (s *Stream) All() (all []Event, err error) {
 	}
 }
 
-// Text is what the reader sees now.
+// Text returns the text that the reader sees now.
 func (s *Stream) Text() string { return s.text }
 
-// Close leaves.
+// Close disconnects.
 func (s *Stream) Close() { _ = s.body.Close() }
 
-// Seen returns what was seen so far. What was seen before a stream told its run is given to that run.
+// Seen returns everything seen so far. What was seen before a stream named its run is attributed to that run.
 func (b *Browser) Seen() []Sight {
 	b.mu.Lock()
 	defer b.mu.Unlock()

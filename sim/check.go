@@ -10,18 +10,18 @@ import (
 	"parley/core/chat"
 )
 
-// Evidence is what a story leaves behind, on whatever platform it was played. Check holds it against the invariants
-// of docs/engineering/invariants.md; what a story has nothing of stays empty.
+// Evidence is what a scenario leaves behind, on any platform. Check compares it with the invariants of
+// docs/engineering/invariants.md; fields that do not apply stay empty.
 type Evidence struct {
-	Accepted []chat.MemoryID // what was acknowledged as safe and was to be answered
-	// Deleted are those of them, and others, that people took back afterwards, and the runs that were to answer.
+	Accepted []chat.MemoryID // acknowledged messages that require an answer
+	// Deleted are messages that users deleted afterwards, and the runs that were to answer them.
 	Deleted  map[chat.MemoryID]chat.RunID
-	Runs     []chat.Run // all of them, as the journal knows them at the end
+	Runs     []chat.Run // all runs, as journaled at the end
 	Stored   func(chat.MemoryID) (chat.Memory, bool)
-	Seen     []Sight   // what people saw, in the order of time
-	Work     []Work    // calls of the model
-	Requests []Request // to the platform, in the order in which they began
-	Refused  []string  // requests that a fake took for malformed, and why
+	Seen     []Sight   // what users saw, in chronological order
+	Work     []Work    // model calls
+	Requests []Request // to the platform, in order of their start
+	Refused  []string  // requests that a fake refused as malformed, with the reasons
 	Leaks    []string  // places where a secret was found
 }
 
@@ -31,11 +31,11 @@ type Sight struct {
 	Reader string // a browser's stream, or the chat itself
 	Run    chat.RunID
 	Text   string
-	Last   bool // the reader was told that nothing follows
-	Gone   bool // it was taken back
+	Last   bool // the reader was told that the answer is complete
+	Gone   bool // the answer was deleted
 }
 
-// Work is one call of the model.
+// Work is one model call.
 type Work struct {
 	Room     chat.RoomID
 	From, To time.Time
@@ -44,13 +44,13 @@ type Work struct {
 // Request is one request that changed, or tried to change, something in a chat.
 type Request struct {
 	From, To time.Time
-	Scope    string        // the chat whose budget it spent
+	Scope    string        // the chat whose budget was charged
 	Message  string        // empty for a create that failed
 	Create   bool          //
-	Hold     time.Duration // it was refused, and nothing was to follow for so long
+	Hold     time.Duration // the request was refused, with a rate limit of this length
 }
 
-// Check returns one line for each thing that is not as it must be.
+// Check returns one line for each violation.
 func (e Evidence) Check() (wrong []string) {
 	for _, rule := range []func(Evidence) []string{
 		oneRunEach, oneEndEach, lastWordStored, deletedIsForgotten, nothingAfterTheEnd, oneWriter, oneRunAtATime, holdsObeyed, inOrder,
@@ -82,7 +82,7 @@ func oneRunEach(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// oneEndEach is I2: each run has ended, and nobody saw two different ends of it, or none of an answer.
+// oneEndEach is I2: each run has ended, with one visible end, the same for all readers.
 func oneEndEach(e Evidence) (wrong []string) {
 	ends := map[chat.RunID]map[string]bool{}
 	readers := map[chat.RunID]bool{}
@@ -102,13 +102,13 @@ func oneEndEach(e Evidence) (wrong []string) {
 		case len(ends[r.ID]) > 1:
 			wrong = append(wrong, fmt.Sprintf("I2: run %s was seen to end in %d ways", r.ID, len(ends[r.ID])))
 		case len(ends[r.ID]) == 0 && readers[r.ID] && !o.Withdrawn && o.Status != answer.Ignored:
-			wrong = append(wrong, fmt.Sprintf("I2: nobody saw the end of run %s (%s)", r.ID, o.Status))
+			wrong = append(wrong, fmt.Sprintf("I2: no reader saw the end of run %s (%s)", r.ID, o.Status))
 		}
 	}
 	return wrong
 }
 
-// lastWordStored is I3: what people saw last is what is remembered.
+// lastWordStored is I3: the last visible text is the stored one.
 func lastWordStored(e Evidence) (wrong []string) {
 	if e.Stored == nil {
 		return nil
@@ -125,8 +125,7 @@ func lastWordStored(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// deletedIsForgotten is the part of I3 for what people took back: it is not remembered, and neither is its answer, nor
-// does that stand.
+// deletedIsForgotten is the part of I3 for deleted messages: neither they nor their answers are stored or visible.
 func deletedIsForgotten(e Evidence) (wrong []string) {
 	left := map[chat.RunID]int{} // inputs
 	for _, r := range e.Runs {
@@ -149,7 +148,7 @@ func deletedIsForgotten(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// nothingAfterTheEnd is the part of I4 and I5 that readers can see.
+// nothingAfterTheEnd is the part of I4 and I5 that readers can observe.
 func nothingAfterTheEnd(e Evidence) (wrong []string) {
 	type view struct {
 		reader string
@@ -181,7 +180,7 @@ func oneWriter(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// oneRunAtATime is the rest of I5: once a later turn has the room, the earlier one's model call has ended.
+// oneRunAtATime is the rest of I5: when a later turn starts, the earlier turn's model call has ended.
 func oneRunAtATime(e Evidence) (wrong []string) {
 	work := slices.Clone(e.Work)
 	slices.SortStableFunc(work, func(a, b Work) int { return a.From.Compare(b.From) })
@@ -226,7 +225,7 @@ func inOrder(e Evidence) (wrong []string) {
 	return wrong
 }
 
-// Leak looks for secrets, or great parts of them, in what may be read by others.
+// Leak searches text for secrets or long parts of them.
 func Leak(place, text string, secrets ...string) (found []string) {
 	for _, s := range secrets {
 		half := len(s) / 2

@@ -27,7 +27,7 @@ func TestCheckFinds(t *testing.T) {
 		"no run":      {Evidence{Accepted: []chat.MemoryID{"m1"}}, "I1"},
 		"two runs":    {Evidence{Accepted: []chat.MemoryID{"m1"}, Runs: []chat.Run{run, run}, Seen: []Sight{last}}, "I1"},
 		"no end":      {Evidence{Runs: []chat.Run{{ID: "room#1"}}}, "I2"},
-		"an end that nobody saw": {Evidence{Runs: []chat.Run{run},
+		"an unseen end": {Evidence{Runs: []chat.Run{run},
 			Seen: []Sight{{Reader: "a", Run: "room#1", Text: "H"}}}, "I2"},
 		"two ends": {Evidence{Runs: []chat.Run{run}, Seen: []Sight{last,
 			{At: at(9), Reader: "b", Run: "room#1", Text: "Ho", Last: true}}}, "I2"},

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Log is what a program writes, kept in memory. It is safe for concurrent use.
+// Log keeps log output in memory. It is safe for concurrent use.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -18,7 +18,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String is all that was written.
+// String returns the whole output.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

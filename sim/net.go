@@ -1,4 +1,4 @@
-// Package sim runs whole programs in memory, on a clock of their own, against a network and platforms that can fail.
+// Package sim runs whole programs in memory, with a fake clock, an unreliable network and unreliable platforms.
 package sim
 
 import (
@@ -16,7 +16,7 @@ import (
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Net is a TCP network in memory. Whoever waits on it does so durably, so that a whole program with its servers and
+// Net is a TCP network in memory. Its blocking operations block durably, so that a whole program with its servers and
 // clients runs on the clock of a testing/synctest bubble. All methods are safe for concurrent use.
 //
 // Hosts are IP addresses or any names: a name gets an address of its own (10.0.0.0/8) when it is first used, and is
@@ -29,7 +29,7 @@ type Net struct {
 	ports     uint16                   // handed out so far
 }
 
-// NewNet returns a network on which nobody listens yet.
+// NewNet returns a network without listeners.
 func NewNet() *Net {
 	return &Net{
 		hosts:     map[string]netip.Addr{},
@@ -58,7 +58,7 @@ func (n *Net) Listen(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial has the shape of net.Dialer.DialContext, and returns once the connection is accepted. Where nobody listens it
+// Dial has the signature of net.Dialer.DialContext, and returns once the connection is accepted. Without a listener it
 // fails at once with syscall.ECONNREFUSED.
 func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	n.mu.Lock()
@@ -91,8 +91,8 @@ func (n *Net) Dial(ctx context.Context, network, address string) (net.Conn, erro
 	return refuse(err)
 }
 
-// Cut breaks all connections that were made to address: at both ends what had arrived can still be read, then comes
-// syscall.ECONNRESET. The listener itself stays, so that new connections may follow.
+// Cut breaks all connections that were made to address: both ends can still read what had arrived, then get
+// syscall.ECONNRESET. The listener stays open for new connections.
 func (n *Net) Cut(address string) {
 	n.mu.Lock()
 	at, err := n.resolve("tcp", address)
@@ -108,7 +108,7 @@ func (n *Net) Cut(address string) {
 	}
 }
 
-// connect makes the two ends of a connection.
+// connect creates the two ends of a connection.
 func (n *Net) connect(from, to netip.AddrPort) (near, far *conn) {
 	there, back := newStream(), newStream()
 	p := &pair{there: there, back: back}
@@ -126,7 +126,7 @@ func (n *Net) connect(from, to netip.AddrPort) (near, far *conn) {
 	return near, far
 }
 
-// resolve needs the lock.
+// resolve requires the lock.
 func (n *Net) resolve(network, address string) (netip.AddrPort, error) {
 	if !slices.Contains([]string{"tcp", "tcp4", "tcp6"}, network) {
 		return netip.AddrPort{}, net.UnknownNetworkError(network)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// pair is what the two ends of a connection share.
+// pair is the state shared by the two ends of a connection.
 type pair struct {
 	there, back *stream
-	open        atomic.Int32 // ends not yet closed
+	open        atomic.Int32 // ends that are not closed
 	forget      func()
 }
 
@@ -89,7 +89,7 @@ func (c *conn) SetWriteDeadline(t time.Time) error {
 func (c *conn) LocalAddr() net.Addr  { return net.TCPAddrFromAddrPort(c.local) }
 func (c *conn) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.remote) }
 
-// explain gives err the shape of package net, where io.EOF alone stays bare.
+// explain wraps err like package net, which returns only io.EOF unwrapped.
 func (c *conn) explain(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// window is how much one direction of a connection holds before its writer waits, in bytes.
+// window is the buffer size of each direction of a connection, in bytes.
 const window = 64 << 10
 
-// stream is one direction of a connection: a bounded buffer between a writer and a reader. They wait on a condition and
-// never hold the mutex meanwhile: waiting for a mutex would keep a bubble's clock from going on.
+// stream is one direction of a connection: a bounded buffer between a writer and a reader. They wait on a condition
+// without holding the mutex, because waiting for a mutex would stop a bubble's clock.
 type stream struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	buffer  bytes.Buffer
-	busy    bool // a Write is under way: others wait, so that their bytes don't mix
+	busy    bool // a Write is in progress: others wait, so that their bytes are not interleaved
 
 	writerClosed, readerClosed, broken bool
 	reading, writing                   *deadline
 }
 
-// deadline of the reads or the writes. A new one replaces it, so that a late timer only marks its own.
+// deadline is that of the reads or the writes. A new one replaces it, so that a late timer only marks its own.
 type deadline struct {
 	timer  *time.Timer
 	passed bool

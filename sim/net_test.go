@@ -91,7 +91,7 @@ func TestAddresses(t *testing.T) {
 func TestDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := NewNet()
-		_, err := n.Dial(t.Context(), "tcp", "nobody.test:80")
+		_, err := n.Dial(t.Context(), "tcp", "unreachable.test:80")
 		wantError(t, err, syscall.ECONNREFUSED)
 
 		l := listen(t, n, "slow.test:80")
@@ -220,7 +220,7 @@ func TestCut(t *testing.T) {
 		}
 		_, err = near.Write([]byte("x"))
 		wantError(t, err, syscall.ECONNRESET)
-		n.Cut("nobody.test:1")
+		n.Cut("unreachable.test:1")
 		n.Cut("no address")
 	})
 }

@@ -13,7 +13,7 @@ import (
 
 var codes = regexp.MustCompile(`[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}`)
 
-// hears is the last that somebody reads in their direct chat.
+// hears returns the last message in a user's direct chat.
 func (c *chatStory) hears(who Who) string {
 	c.Helper()
 	c.pass(time.Minute)

@@ -23,7 +23,7 @@ func ownedByAda(c *chatStory) {
 	c.pass(10 * time.Second)
 }
 
-// groupRoom is the group as the store knows it, once somebody has written there.
+// groupRoom returns the group's id in the store, after the first message there.
 func (c *chatStory) groupRoom() chat.Room {
 	c.Helper()
 	for _, id := range c.rooms() {
@@ -33,7 +33,7 @@ func (c *chatStory) groupRoom() chat.Room {
 			return r
 		}
 	}
-	c.Fatal("nobody has written in the group")
+	c.Fatal("no message in the group")
 	return chat.Room{}
 }
 
@@ -79,7 +79,7 @@ func TestChatMuteAndFollow(t *testing.T) {
 	})
 }
 
-// In a group the agent may keep silent: nobody sees anything, and it costs one round.
+// In a group the agent can keep silent: no message appears, and it costs one model call.
 func TestChatIgnore(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.model.Queue(Script{ToolCall("c", "IGNORE", `{}`)})
@@ -90,7 +90,7 @@ func TestChatIgnore(t *testing.T) {
 }
 
 // What the agent is asked to say elsewhere is said there once: in the group, also over a crash, and in a conversation on
-// the web, for an owner. Nobody can have it write where they do not take part (SE-08).
+// the web, for an owner. Users can't make it write in rooms that they are not in (SE-08).
 func TestChatSendMessage(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		ownedByAda(c)
@@ -110,12 +110,12 @@ func TestChatSendMessage(t *testing.T) {
 		c.pass(time.Minute)
 		c.want(c.group, "Hello.", "Tea is ready.")
 
-		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"Somebody comes."}`, "I told them too.")
+		c.does("SEND_MESSAGE", `{"room":"web/`+web+`","text":"A visitor is coming."}`, "I told them too.")
 		c.Say(Ada, c.ada, "tell the one on the web")
 		c.want(c.ada, "I told them.", "I told them too.")
 		lines, err := c.browser.Reload(c.Context(), web)
 		c.must(err)
-		if last := lines[len(lines)-1]; last.Text != "Somebody comes." || last.Role != "assistant" {
+		if last := lines[len(lines)-1]; last.Text != "A visitor is coming." || last.Role != "assistant" {
 			t.Errorf("on the web they read %+v", lines)
 		}
 
@@ -133,7 +133,7 @@ func TestChatSendMessage(t *testing.T) {
 	})
 }
 
-// What somebody wants to be called is known in their other rooms, and after a restart.
+// A user's preferred name applies in their other rooms, and after a restart.
 func TestChatUpdateEntity(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.does("UPDATE_ENTITY", `{"about":"name","value":"Countess"}`, "As you wish.")
@@ -151,7 +151,7 @@ func TestChatUpdateEntity(t *testing.T) {
 	})
 }
 
-// A visitor of the web chat is known by nobody: what is for known people is not offered there, and not done.
+// A visitor of the web chat is a guest: actions for known users are neither offered nor executed there.
 func TestGuestsHaveNoRights(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c, other := s.open(), s.open()
@@ -174,7 +174,7 @@ func TestGuestsHaveNoRights(t *testing.T) {
 	})
 }
 
-// A picture comes with the stream of the page, and stands below the answer in a chat. Without a painter nobody is offered one.
+// A picture comes with the stream of the page, and stands below the answer in a chat. Without an image model the action is not offered.
 func TestPicture(t *testing.T) {
 	tell(t, func(c *config.Config) { c.Models.Image.Model = "brush" }, func(s *story) {
 		s.model.Queue(Script{ToolCall("c", "GENERATE_IMAGE", `{"prompt":"a cup of tea"}`)}, Script{Text("Here it is.")})

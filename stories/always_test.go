@@ -10,7 +10,7 @@ import (
 	. "parley/connectors/connectortest"
 )
 
-// access.always.rooms: there nobody has to call the agent; strangers are strangers all the same.
+// access.always.rooms: no mention is needed there, but unknown users stay unknown.
 func TestChatAlwaysAnswered(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.group, "just saying")
@@ -35,7 +35,7 @@ func TestChatAlwaysAnswered(t *testing.T) {
 func TestChatBotsAllowed(t *testing.T) {
 	mention := func(cfg *config.Config) { cfg.Access.Bots = config.BotsMention }
 	onEach(t, mention, func(c *chatStory) {
-		c.Mention(Robot, c.group, "nobody has invited me")
+		c.Mention(Robot, c.group, "I was not invited")
 		c.pass(time.Minute)
 		c.asked(0)
 		c.shutdown()

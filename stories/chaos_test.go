@@ -79,7 +79,7 @@ func (n *nemesis) restart(end func()) {
 	n.start()
 }
 
-// speak has somebody ask something that was not asked before.
+// speak sends a new question as a user.
 func (n *nemesis) speak() {
 	n.said++
 	text := fmt.Sprintf("Question %d, please?", n.said)
@@ -134,7 +134,7 @@ func (n *nemesis) fault() Fault {
 	return f
 }
 
-// unsure says that nobody may know what became of a create. Where none can be repeated, it may stay, or be missing.
+// unsure reports whether the outcome of a create is unknown. If it can't be repeated, the message can be left over or missing.
 func (n *nemesis) unsure() {
 	if n.site.orphans {
 		n.chatStory.orphans++

@@ -174,7 +174,7 @@ func TestChatLongCodeFaults(t *testing.T) {
 	}
 }
 
-// ST-18: an answer that is written anew in its place has its own file, and leaves none of the old one.
+// ST-18: a rewritten answer has its own file, and removes the old one's.
 func TestChatLongCodeAnew(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		c.shutdown()

@@ -100,7 +100,7 @@ type presser interface {
 }
 
 // SE-07 on both platforms: a group sees the buttons, and only who asked for them may press; once, not after a stop, and not
-// after their time. What can't be pressed any more goes: at once, or when somebody tries.
+// after their time. Expired buttons are removed: at once, or at the next press.
 func TestNewInAGroup(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		w := c.World.(presser)

@@ -45,7 +45,7 @@ func (f *fuse) moment() {
 	}
 }
 
-// over says whether the process is dead.
+// over reports whether the process is dead.
 func (f *fuse) over() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *fuse) wrap(h http.Handler) http.Handler {
 	})
 }
 
-// isEffect says whether people may see something of r.
+// isEffect reports whether people may see something of r.
 func isEffect(r *http.Request) bool {
 	if strings.Contains(r.URL.Path, "/bot") { // Telegram's methods
 		return strings.HasPrefix(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/'):], "/send") ||
@@ -186,7 +186,7 @@ func TestCrashWhileItAsks(t *testing.T) {
 			c.rest()
 			moments = f.count()
 			if len(c.rooms()) == 0 {
-				return // nobody promised anything
+				return // nothing was acknowledged
 			}
 			if own := Own(c, c.ada); len(own) == 0 || len(slices.DeleteFunc(own, func(s string) bool { return s == "" })) > texts {
 				c.Errorf("people read %q", own)

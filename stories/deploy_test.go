@@ -69,7 +69,7 @@ func TestChatUnreachable(t *testing.T) {
 }
 
 // ST-26: the process dies while a preview is being posted, and the next one between its verdict and the last word. The
-// third shows the whole answer, and only where nobody can ask for a message does the preview stay above it.
+// third shows the whole answer, and the preview stays above it only where messages can't be looked up.
 func TestChatTwoCrashes(t *testing.T) {
 	for name, f := range map[string]Fault{
 		"the preview was posted": {Op: progressive.Post, Mute: time.Hour},

@@ -53,7 +53,7 @@ func TestDiscordReconnects(t *testing.T) {
 	}
 }
 
-// DR-09, SE-01, I11: nobody is pinged, whatever the model writes.
+// DR-09, SE-01, I11: no one is pinged, whatever the model writes.
 func TestDiscordPingsNobody(t *testing.T) {
 	onDiscord(t, func(c *chatStory, w *discordworld.World) {
 		_, ada, _ := strings.Cut(c.Account(Ada), ":")

@@ -64,7 +64,7 @@ func (s *story) wantsEvents(source string) {
 	}
 }
 
-// Whoever listens hears the same of a question on every platform, and of each run one end.
+// Observers get the same events for a question on every platform, and one end per run.
 func TestChatEvents(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Say(Ada, c.ada, "Hello")

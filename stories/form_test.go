@@ -17,7 +17,7 @@ func asForm(cfg *config.Config) {
 	cfg.Agent.Generation = config.GenerateXML
 }
 
-// fills is what plays says, in the form, with a plan that is nobody's business; in pieces that break tags.
+// fills is what plays says, in the form, with a hidden plan; in pieces that break tags.
 func fills(title string) []Script {
 	pieces := func(text string) Step { return Text(text, ByBytes(3)) }
 	return []Script{
@@ -38,7 +38,7 @@ func noTags(t *testing.T, where, text string) {
 	}
 }
 
-// LM-10, LM-11: the answer is the same as with calls of tools, and nobody ever sees a tag or a thought.
+// LM-10, LM-11: the answer is the same as with calls of tools, and tags and thoughts are never shown.
 func TestFormInChat(t *testing.T) {
 	onEach(t, asForm, func(c *chatStory) {
 		c.music()

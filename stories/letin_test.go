@@ -33,7 +33,7 @@ func atTheDoor(t *testing.T, play func(c *chatStory, w presser)) {
 	})
 }
 
-// SE-07: the owner is asked in their own chat whether to let somebody in. Nobody else can press that; yes counts at once,
+// SE-07: the owner is asked in their direct chat whether to approve a user. No one else can press that; yes counts at once,
 // across a crash, and the newcomer hears of it.
 func TestOwnerIsAsked(t *testing.T) {
 	atTheDoor(t, func(c *chatStory, w presser) {

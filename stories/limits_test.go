@@ -36,7 +36,7 @@ func quotaOf(messages, tokens int) config.Quota {
 // SE-10: a visitor who begins one conversation after the other, and says each time to come from elsewhere, is one visitor.
 // Over the limit they are told so once, and the model is not asked. Behind a trusted proxy those are many visitors.
 func TestRotatingGuests(t *testing.T) {
-	for name, trusted := range map[string]bool{"nobody is believed": false, "the proxy is": true} {
+	for name, trusted := range map[string]bool{"no trusted proxy": false, "the proxy is": true} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, func(cfg *config.Config) {
 				cfg.Limits.Person = quotaOf(2, 0)
@@ -166,7 +166,7 @@ func TestButtonsCountForTheirAddress(t *testing.T) {
 			own, err := s.node.store.Spent(s.Context(), day, "person/web/"+conversation)
 			s.must(err)
 			if own != (quota.Cost{}) {
-				t.Errorf("%+v is counted for a conversation, which everybody can open anew", own)
+				t.Errorf("%+v is counted per conversation, although anyone can start a new one", own)
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"parley/progressive"
 )
 
-// TR-03, ST-03: two hours of silence, demanded at any request, end with the answer, whole. Nobody else waits for it.
+// TR-03, ST-03: two hours of silence, demanded at any request, end with the answer, whole. Other chats do not wait for it.
 func TestChatHoldOfTwoHours(t *testing.T) {
 	const hold = 7200 * time.Second
 	for name, f := range map[string]Fault{
@@ -64,7 +64,7 @@ func TestChatStall(t *testing.T) {
 	})
 }
 
-// ST-06, ST-07: for a minute no edit works. That costs a few tries, and nobody an answer: neither the one that ends after
+// ST-06, ST-07: for a minute no edit works. That costs a few attempts, but no answer: neither the one that ends after
 // that minute nor the one that ends in it.
 func TestChatEditsFailForAMinute(t *testing.T) {
 	for name, pace := range map[string]time.Duration{"the answer takes longer": 2 * time.Second, "the answer ends meanwhile": 300 * time.Millisecond} {

@@ -10,7 +10,7 @@ import (
 	. "parley/models/modelfake"
 )
 
-// Who replies to a message means that one, however old it is, and whoever wrote it; the agent is told what it says.
+// A reply refers to its message, regardless of age and author; the agent gets that message's text.
 func TestChatReply(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.Mention(Ada, c.group, "the first")
@@ -24,7 +24,7 @@ func TestChatReply(t *testing.T) {
 		if p := c.prompt(1); !strings.Contains(p, `: You said: `) || !strings.Contains(p, `the first]\n`) || strings.Contains(p, "cabbages and") {
 			t.Errorf("the prompt is %s", p)
 		}
-		c.Reply(Ada, c.group, remark, "nobody is called")
+		c.Reply(Ada, c.group, remark, "no mention here")
 		c.pass(time.Minute)
 		c.asked(2)
 		c.Mention(Ada, c.group, "and that?")
@@ -57,7 +57,7 @@ func TestChatReaction(t *testing.T) {
 }
 
 // Where a group is ambient, who begins with the agent's name is answered at once; about everything else the model is asked.
-// What it says is done: to answer, to keep silent, to be quiet until called. What nobody can read is a no.
+// What it says is done: to answer, to keep silent, to be quiet until called. An unreadable decision counts as no.
 func TestChatAmbient(t *testing.T) {
 	ambient := func(cfg *config.Config) { cfg.Access.Group = config.GroupAmbient }
 	onEach(t, ambient, func(c *chatStory) {

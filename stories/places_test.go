@@ -34,7 +34,7 @@ func TestTelegramMigrationIsForEver(t *testing.T) {
 	})
 }
 
-// Who throws the bot out, or blocks it, ends what it was writing there; nobody else's answer ends.
+// Removing or blocking the bot ends its answers there, and no others.
 func TestTelegramThrownOut(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		c.model.Queue(slowly(tale))
@@ -92,7 +92,7 @@ func (c *chatStory) feed(name string) (in Place) {
 	return in
 }
 
-// Where the bot may not post any more it tries once, and whoever asked is answered all the same.
+// If the bot may no longer post, it tries once; the run completes all the same.
 func TestPostWithoutTheRight(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		news := c.feed("news")

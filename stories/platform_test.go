@@ -82,7 +82,7 @@ func TestChatStranger(t *testing.T) {
 	})
 }
 
-// I13, IN-05: bots are not answered, even if somebody has invited them.
+// I13, IN-05: bots are not answered, even if they are on the allowlist.
 func TestChatBots(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		c.shutdown()
@@ -91,7 +91,7 @@ func TestChatBots(t *testing.T) {
 		}
 		c.start()
 		c.pass(10 * time.Second)
-		c.Mention(Robot, c.group, "Shall we talk for ever?")
+		c.Mention(Robot, c.group, "Shall we talk forever?")
 		c.Mention(Self, c.group, "Do I hear myself?")
 		c.orphans = 1 // what it said itself stands there
 		c.pass(time.Minute)
@@ -221,7 +221,7 @@ func TestChatCrash(t *testing.T) {
 func TestChatShutdown(t *testing.T) {
 	onEach(t, func(cfg *config.Config) { cfg.Shutdown.Grace = 10 * time.Second }, func(c *chatStory) {
 		bob := c.Direct(Bob)
-		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if nobody is in a hurry.", ByWord)})
+		c.model.Queue(Script{Pace(500 * time.Millisecond), Text("This is done in a few seconds, if there is no hurry.", ByWord)})
 		c.Say(Bob, bob, "Short")
 		c.read(bob, "This is done")
 		c.model.Queue(Script{Text(fox), Pause(time.Hour)}, Script{Text(tale)})
@@ -254,7 +254,7 @@ func TestChatFaults(t *testing.T) {
 		"a slow edit":             {Op: progressive.Edit, Nth: 1, Delay: 5 * time.Second},
 		"an edit never answered":  {Op: progressive.Edit, Nth: 1, Mute: 40 * time.Second},
 		"a create never answered": {Op: progressive.Post, Mute: 40 * time.Second},
-		"nobody knows of typing":  {Op: progressive.Typing, Lost: true},
+		"typing is lost":          {Op: progressive.Typing, Lost: true},
 		"33 s at the typing sign": {Op: progressive.Typing, Hold: 33 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
 	if arrived := f.Lost || f.Mute > 0; c.site.orphans && (arrived || f.Dropped || f.BadGateway) {
 		want = []string{text + "\n\n" + progressive.Repetition}
 		if arrived {
-			c.orphans = 1 // it is shown, but nobody knows under which id
+			c.orphans = 1 // it is shown, but its id is unknown
 			want = []string{text, want[0]}
 		}
 	}
@@ -458,7 +458,7 @@ func TestChatModelFails(t *testing.T) {
 	})
 }
 
-// ST-03: a chat that has to wait holds nobody else up.
+// ST-03: a waiting chat does not delay others.
 func TestChatLongHold(t *testing.T) {
 	onEach(t, nil, func(c *chatStory) {
 		bob := c.Direct(Bob)

@@ -171,7 +171,7 @@ func TestEndingsWithACall(t *testing.T) {
 			[]string{paragraphs(letMe, playing, enjoy, "("+llm.ProviderIssue.Sentence()+")")}},
 		"the call fails": {"endless", []Script{{Text("Sorry.")}}, func(*chatStory) {},
 			[]string{paragraphs(letMe, "⚠️ “endless” can't be played right now.", "Sorry.")}},
-		"somebody stops it": {"endless", []Script{wait}, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") },
+		"a user stops it": {"endless", []Script{wait}, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") },
 			[]string{paragraphs(letMe, setting, "(Stopped.)")}},
 		"a newer message": {"endless", nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, setting, "(Interrupted by a newer message.)"), "You said: Never mind"}},
@@ -209,8 +209,8 @@ func TestEndingsWithACall(t *testing.T) {
 	}
 }
 
-// ST-21: a chat that can't be written to any more takes nobody's time: the call in flight ends, nothing is asked of the model
-// or the platform again, and what was said is remembered. Whoever writes there later is answered.
+// ST-21: a chat that can't be written to any more causes no more work: the call in flight ends, nothing is asked of the model
+// or the platform again, and what was said is remembered. A later message there is answered.
 func TestEndingsWithoutAChat(t *testing.T) {
 	for name, fault := range map[string]Fault{
 		"barred":   {Op: progressive.Edit, Barred: true},

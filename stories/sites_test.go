@@ -65,7 +65,7 @@ type chatStory struct {
 	ada, group Place
 
 	orphans   int             // messages that belong to no run, as far as they can't be avoided
-	forgotten map[string]bool // messages that stand though nobody remembers what they say
+	forgotten map[string]bool // messages that are shown although the store has forgotten them
 }
 
 // vague reports whether people can see something else of a run than what is remembered: it is forgotten, an orphan, or was
@@ -157,7 +157,7 @@ func (c *chatStory) read(in Place, part string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.Fatalf("nobody read %q, but %q\nlog:\n%s", part, Own(c, in), c.log.String())
+	c.Fatalf("%q was not shown, but %q\nlog:\n%s", part, Own(c, in), c.log.String())
 }
 
 // want waits until nothing is owed, and compares what the bot's messages in a room say.
@@ -262,7 +262,7 @@ func (c *chatStory) sights(e *sim.Evidence, run chat.Run, standing map[string]Li
 		wrong = append(wrong, fmt.Sprintf("run %s was withdrawn, but %q stands", run.ID, texts))
 	case !o.Done() || o.Withdrawn || o.Status == answer.Ignored || c.vague(run):
 	case len(texts) == 0:
-		wrong = append(wrong, fmt.Sprintf("I2: nobody sees anything of run %s (%+v), shown %+v", run.ID, o, run.Shown))
+		wrong = append(wrong, fmt.Sprintf("I2: nothing is shown of run %s (%+v), shown %+v", run.ID, o, run.Shown))
 	default:
 		text := putBack(strings.Join(texts, "\n"), files)
 		if stored, ok := e.Stored(run.Said()); ok && bare(stored.Text) == bare(text) {

@@ -36,7 +36,7 @@ func TestTelegramTellsAgainAfterCrash(t *testing.T) {
 	})
 }
 
-// TR-19: somebody else polls for a while. Nothing is lost, nothing is answered twice.
+// TR-19: another process polls for a while. Nothing is lost, nothing is answered twice.
 func TestTelegramPollConflict(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {
 		client := &http.Client{Transport: &http.Transport{DialContext: c.net.Dial, DisableKeepAlives: true}}
@@ -55,7 +55,7 @@ func TestTelegramPollConflict(t *testing.T) {
 		c.pass(5 * time.Minute)
 		c.want(c.ada, "You said: Hi")
 		if !strings.Contains(c.log.String(), "another process") {
-			t.Error("nobody was told")
+			t.Error("no notice was sent")
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestTelegramRevoked(t *testing.T) {
 			t.Errorf("%d more requests", more)
 		}
 		if !strings.Contains(c.log.String(), "@BotFather") {
-			t.Error("nobody was told")
+			t.Error("no notice was sent")
 		}
 		conv := c.open()
 		if got := *c.all(c.send(conv, "m1", "Hi")).FullText; got != "You said: Hi" {
@@ -135,7 +135,7 @@ func TestTelegramTopics(t *testing.T) {
 	})
 }
 
-// SE-21, SE-01, I11: nobody is notified, whatever the model writes: by name, in pieces, in edits, in
+// SE-21, SE-01, I11: no one is notified, whatever the model writes: by name, in pieces, in edits, in
 // plain text.
 func TestTelegramPingsNobody(t *testing.T) {
 	onTelegram(t, func(c *chatStory, w *telegramworld.World) {

@@ -210,7 +210,7 @@ func TestSameMessageFiftyTimes(t *testing.T) {
 	})
 }
 
-// WB-02, WB-03: a reader who does not read is let go, and holds nobody up.
+// WB-02, WB-03: a reader who does not read is disconnected, and delays no one.
 func TestSlowReader(t *testing.T) {
 	tell(t, nil, func(s *story) {
 		c := s.open()
@@ -294,7 +294,7 @@ func TestFailures(t *testing.T) {
 		text    string // how the answer begins
 	}{
 		"busy for a while":     {[]Script{{Status(503, "")}, {RateLimit(7 * time.Second)}, {Text("At last")}}, 3, "", "At last"},
-		"busy for ever":        {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
+		"always busy":          {[]Script{{RateLimit(0)}, {Status(StatusOverloaded, "")}, {RateLimit(0)}}, 3, llm.RateLimited, llm.RateLimited.Sentence()},
 		"wrong key":            {[]Script{{Status(401, "")}}, 1, llm.NoProvider, llm.NoProvider.Sentence()},
 		"no money":             {[]Script{{NoQuota()}}, 1, llm.InsufficientCredits, llm.InsufficientCredits.Sentence()},
 		"a page of HTML":       {[]Script{{BadGateway()}, {BadGateway()}, {BadGateway()}}, 3, llm.ProviderIssue, llm.ProviderIssue.Sentence()},

@@ -20,7 +20,7 @@ import (
 
 const (
 	which     = "❓ Which one?"
-	nobody    = "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."
+	noChoice  = "⚠️ No track was chosen: “blue monk”, “blue train”. Ask again with more of the title."
 	train     = "🎵 Now playing: **blue train**"
 	trainFile = "📎 blue_train.mp3: the sound of blue train"
 	choices   = "[blue monk] [blue train]"
@@ -119,7 +119,7 @@ func TestWhichTrack(t *testing.T) {
 	}
 }
 
-// SE-07: nobody but who asked may choose.
+// SE-07: only the asking user can choose.
 func TestWhichTrackIsForWhoAsked(t *testing.T) {
 	onEach(t, album(t), func(c *chatStory) {
 		w := c.chooses(c.group, plays("blue")[1])
@@ -147,7 +147,7 @@ func TestWhichTrackInVain(t *testing.T) {
 		"stopped": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "/stop") }, []string{paragraphs(letMe, which, "(Stopped.)")}},
 		"superseded": {nil, func(c *chatStory) { c.Say(Ada, c.ada, "Never mind") },
 			[]string{paragraphs(letMe, which, "(Interrupted by a newer message.)"), "You said: Never mind"}},
-		"nobody chooses":   {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, nobody, enjoy)}},
+		"no choice":        {plays("")[1:], func(c *chatStory) { c.pass(4 * time.Minute) }, []string{paragraphs(letMe, noChoice, enjoy)}},
 		"the process dies": {[]Script{{Text(tale)}}, func(c *chatStory) { c.crash(); c.start() }, []string{tale}},
 		"the process dies, and the next asks": {plays("blue"), func(c *chatStory) { c.crash(); c.start() },
 			[]string{paragraphs(letMe, "🎵 Now playing: blue monk", "Other matches: “blue train”.", enjoy), "📎 blue_monk.mp3: the sound of blue monk"}},
@@ -176,7 +176,7 @@ func TestWhichTrackInVain(t *testing.T) {
 	}
 }
 
-// IN-06: in a group the next question waits until somebody has chosen.
+// IN-06: in a group the next question waits for the choice.
 func TestWhichTrackInTheOrderOfAGroup(t *testing.T) {
 	onEach(t, album(t), func(c *chatStory) {
 		w := c.chooses(c.group, plays("")[1], Script{Text("Hello Bob.")})

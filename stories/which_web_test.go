@@ -47,7 +47,7 @@ func (s *story) chosen(conversation, question string, option int) int {
 	return resp.StatusCode
 }
 
-// A page shows what there is to choose from while the answer is being made, takes it away once somebody has chosen, and has
+// A page shows what there is to choose from while the answer is being made, removes it after the choice, and has
 // what plays as a file: live, at the end, and when it is loaded again.
 func TestWhichTrackOnThePage(t *testing.T) {
 	sound := "data:audio/mpeg;base64," + base64.StdEncoding.EncodeToString([]byte("the sound of blue train"))
@@ -114,9 +114,9 @@ func TestWhichTrackInVainOnThePage(t *testing.T) {
 		do   func(s *story, id string)
 		want string
 	}{
-		"stopped":        {func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
-		"superseded":     {func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
-		"nobody chooses": {func(*story, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + nobody + "\n\n" + enjoy},
+		"stopped":    {func(s *story, id string) { s.must(s.browser.Stop(s.Context(), id)) }, letMe + "\n\n" + which + "\n\n_(Stopped.)_"},
+		"superseded": {func(s *story, id string) { s.all(s.send(id, "k2", "Never mind")) }, letMe + "\n\n" + which + "\n\n_(Interrupted by a newer message.)_"},
+		"no choice":  {func(*story, string) { time.Sleep(5 * time.Minute) }, letMe + "\n\n" + noChoice + "\n\n" + enjoy},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tell(t, album(t), func(s *story) {

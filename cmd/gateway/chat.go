@@ -44,14 +44,14 @@ func (c *chatCmd) Run(ctx context.Context, top *cli) error {
 	if err != nil {
 		return err
 	}
-	signal.Ignore(syscall.SIGPIPE) // a write fails, and the answer is stopped
+	signal.Ignore(syscall.SIGPIPE) // writes fail instead, which stops the answer
 	if err = c.talk(ctx, cfg, url, ask); errors.Is(err, syscall.EPIPE) {
-		err = nil // whoever reads has had enough
+		err = nil // the reader of the output has closed it
 	}
 	return errors.Join(err, end())
 }
 
-// gateway finds the running gateway of this configuration, or runs one without its bots for as long as the chat takes.
+// gateway finds the running gateway of this configuration, or runs one without its bots for the duration of the chat.
 func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, end func() error, err error) {
 	nothing := func() error { return nil }
 	if c.URL != "" {
@@ -73,7 +73,7 @@ func (c *chatCmd) gateway(ctx context.Context, cfg config.Config) (url string, e
 	return "http://" + reachable(g.Addr().String()), func() error { stop(); return <-ended }, nil
 }
 
-// listenSomewhere takes another port of this machine if the configured one is taken.
+// listenSomewhere listens on another local port if the configured one is taken.
 func listenSomewhere(network, address string) (net.Listener, error) {
 	l, err := net.Listen(network, address)
 	if err != nil {
@@ -82,7 +82,7 @@ func listenSomewhere(network, address string) (net.Listener, error) {
 	return l, nil
 }
 
-// reachable is where this machine finds what listens at address.
+// reachable returns the address at which this machine reaches a listener.
 func reachable(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -94,7 +94,7 @@ func reachable(address string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// quiet keeps the log off a terminal that people chat at.
+// quiet disables the log if stderr is the terminal of the chat.
 func quiet(cfg config.Log) *slog.Logger {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		return slog.New(slog.DiscardHandler)
@@ -102,7 +102,7 @@ func quiet(cfg config.Log) *slog.Logger {
 	return logger(cfg)
 }
 
-// talk holds the conversation. With ask it is one question and its answer.
+// talk runs the conversation. With ask it is one question and its answer.
 func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) error {
 	last := lastConversation(cfg)
 	id := ""
@@ -129,7 +129,7 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 		script.Choosing = "Choose from another terminal: gateway chat --continue -p NUMBER"
 	}
 	atTerminal := term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stdout.Fd()))
-	switch dumb := os.Getenv("TERM") == "dumb"; { // it can't move its cursor
+	switch dumb := os.Getenv("TERM") == "dumb"; { // it does not support cursor movement
 	case ask != "":
 		return script.Ask(ctx, ask)
 	case atTerminal && dumb && !c.JSON:
@@ -145,7 +145,7 @@ func (c *chatCmd) talk(ctx context.Context, cfg config.Config, url, ask string) 
 	return chat.Run(ctx)
 }
 
-// lastConversation is the file beside the store that knows which conversation was the last.
+// lastConversation returns the file next to the store that holds the id of the last conversation.
 func lastConversation(cfg config.Config) conversationFile {
 	path, ok := strings.CutPrefix(cfg.Store.Reveal(), "sqlite:")
 	if !ok {
@@ -154,7 +154,7 @@ func lastConversation(cfg config.Config) conversationFile {
 	return conversationFile(path + ".chat")
 }
 
-// conversationFile holds an id. The empty name remembers nothing.
+// conversationFile holds an id. An empty name stores nothing.
 type conversationFile string
 
 func (f conversationFile) read() (string, error) {
@@ -168,7 +168,7 @@ func (f conversationFile) read() (string, error) {
 	return strings.TrimSpace(string(id)), nil
 }
 
-// write keeps others from reading the id: whoever knows it may read what was said.
+// write makes the file private, because the id gives access to the conversation.
 func (f conversationFile) write(id string) error {
 	if f == "" {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"parley/models/modelfake"
 )
 
-// Whoever asks and does not wait for the answer is not kept waiting, and leaves no answer behind that the next gateway
+// A user who leaves without waiting for the answer can do so at once, and leaves no answer behind that the next gateway
 // would have to write.
 func TestChatIsLeft(t *testing.T) {
 	for name, leave := range map[string]func(c *os.Process, out io.Closer) error{
@@ -96,7 +96,7 @@ func TestChatWhereTheGatewayListens(t *testing.T) {
 	}
 }
 
-// Ctrl-C after the end of an answer only clears the line: whoever wanted to stop that was too late.
+// Ctrl-C after the end of an answer only clears the line: it came too late to stop the answer.
 func TestCtrlCAtThePrompt(t *testing.T) {
 	p := openChat(t)
 	p.prompts(1)

@@ -237,7 +237,7 @@ func (p *pane) prompts(n int) string {
 	})
 }
 
-// keep leaves the screen, with its colours, where PARLEY_ARTIFACTS says.
+// keep leaves the screen, with its colors, where PARLEY_ARTIFACTS says.
 func (p *pane) keep() {
 	if dir := os.Getenv("PARLEY_ARTIFACTS"); dir != "" {
 		screen := p.tmux("capture-pane", "-p", "-e", "-S", "-")

@@ -10,7 +10,7 @@ import (
 
 type checkCmd struct{}
 
-// Run implements the command. It fails if anything that was tried fails.
+// Run implements the command. It fails if any check fails.
 func (*checkCmd) Run(ctx context.Context, c *cli) error {
 	cfg, from, err := c.load()
 	if err != nil {
@@ -46,7 +46,7 @@ func (*checkCmd) Run(ctx context.Context, c *cli) error {
 	return fmt.Errorf("%d problems to fix, marked FAIL above", problems)
 }
 
-// verdict is the last line of a check that found no problem.
+// verdict returns the last line of a check without problems.
 func verdict(warnings int) string {
 	switch warnings {
 	case 0:

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	_ "time/tzdata" // limits.timezone, also where the machine has no zones
+	_ "time/tzdata" // limits.timezone must work on machines without time zone files
 
 	"github.com/alecthomas/kong"
 	"github.com/lmittmann/tint"
@@ -21,7 +21,7 @@ import (
 	"parley/config"
 )
 
-// defaultFile is read when it is there and nothing else was named.
+// defaultFile is used if it exists and no other file was named.
 const defaultFile = "config.yaml"
 
 type cli struct {
@@ -55,8 +55,8 @@ func main() {
 	}
 }
 
-// unknownCommand returns the first argument if it stands where a command belongs and names none. Without this check the
-// default command would get it, and complain about an argument of its own.
+// unknownCommand returns the first argument if it is in a command's place but names none. Without this check the
+// default command would receive it and report a misleading error.
 func unknownCommand(app *kong.Application, args []string) string {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
 		return ""
@@ -69,7 +69,7 @@ func unknownCommand(app *kong.Application, args []string) string {
 	return args[0]
 }
 
-// interruptible is done at the first SIGINT or SIGTERM. The second ends the process at once.
+// interruptible returns a context that is done at the first SIGINT or SIGTERM. The second ends the process at once.
 func interruptible() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -83,7 +83,7 @@ func interruptible() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// load reads the configuration and says where it came from.
+// load reads the configuration and returns its source.
 func (c *cli) load() (config.Config, string, error) {
 	if c.Config != "" {
 		cfg, err := parley.LoadConfig(c.Config, os.LookupEnv)
@@ -97,10 +97,10 @@ func (c *cli) load() (config.Config, string, error) {
 	return cfg, defaultFile, err
 }
 
-// logger writes to standard error: for people on a terminal, JSON elsewhere, unless the configuration says which.
+// logger writes to standard error: text on a terminal, JSON elsewhere, unless the configuration sets the format.
 func logger(cfg config.Log) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration allows only words that it knows
+	_ = level.UnmarshalText([]byte(cfg.Level)) // the configuration has validated the level
 	format := cfg.Format
 	if format == config.LogAuto {
 		format = config.LogJSON

@@ -231,7 +231,7 @@ func TestCheck(t *testing.T) {
 		"which model":   {[]string{base, "OPENAI_API_KEY=sk-right-0123456789"}, 1, []string{"FAIL", "one", "two", "OPENAI_MODEL", "1 problem to fix"}},
 		"wrong key":     {[]string{base, "OPENAI_API_KEY=sk-wrong-0123456789", "OPENAI_MODEL=one"}, 1, []string{"FAIL  models.large"}},
 		"no such model": {[]string{base, "OPENAI_API_KEY=sk-right-0123456789", "OPENAI_MODEL=three"}, 1, []string{"FAIL  models.large"}},
-		"nobody there":  {[]string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_MODEL=m"}, 1, []string{"FAIL  models.large"}},
+		"no server":     {[]string{"OPENAI_BASE_URL=http://127.0.0.1:1/v1", "OPENAI_MODEL=m"}, 1, []string{"FAIL  models.large"}},
 		"no Redis":      {[]string{"REDIS_URL=redis://:hunter2hunter2@127.0.0.1:1"}, 1, []string{"FAIL  shared", "127.0.0.1:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

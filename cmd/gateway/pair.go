@@ -16,7 +16,7 @@ type pairCmd struct {
 	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as telegram:123456789."`
 }
 
-// Run implements the command. A running gateway of the configuration is asked; else its store is opened.
+// Run implements the command. It asks the running gateway of the configuration, or else opens its store.
 func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -59,8 +59,8 @@ func (p *pairCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// named is somebody as people know them, and as --remove takes them. Names are others' words: nothing of them reaches the
-// terminal but what can be seen.
+// named formats a user for people and for --remove. Names are untrusted, so only printable characters reach the
+// terminal.
 func named(p chat.Person) string {
 	account := strings.Replace(string(p.ID), "/", ":", 1)
 	if p.Name == "" {

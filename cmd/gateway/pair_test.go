@@ -32,7 +32,7 @@ func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	}
 }
 
-// A code lets somebody in at the running gateway, and in its store when none runs.
+// A code approves a user through the running gateway, or in its store if none is running.
 func TestPair(t *testing.T) {
 	first := command(t, nil, "--listen", "127.0.0.1:0")
 	knock(t, first.Dir, map[chat.EntityID]string{"telegram/1": "AAAABBBB", "telegram/2": "CCCCDDDD", "": "EEEEFFFF"})

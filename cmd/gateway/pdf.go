@@ -12,7 +12,8 @@ type pdfCmd struct{}
 // Run implements the command.
 func (*pdfCmd) Run() error { return pdftext.Serve(os.Stdin, os.Stdout) }
 
-// readPDF has PDFs read by this program in a process of its own; nil where nobody knows where the program is.
+// readPDF returns a function that reads PDFs in a separate process of this program; nil if the program's path is
+// unknown.
 func readPDF() func(context.Context, []byte) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

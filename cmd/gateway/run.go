@@ -30,7 +30,7 @@ func (r *runCmd) Run(ctx context.Context, c *cli) error {
 	}
 	g, err := parley.Start(ctx, cfg, parley.Env{Log: log, PDF: readPDF()})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // it was told to end while it waited
+		return nil // it was interrupted while it waited
 	} else if err != nil {
 		return err
 	}

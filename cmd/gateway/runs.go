@@ -18,7 +18,7 @@ type runsCmd struct {
 
 type listRunsCmd struct{}
 
-// Run implements the command. A running gateway of the configuration is asked; else its store is opened.
+// Run implements the command. It asks the running gateway of the configuration, or else opens its store.
 func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 	cfg, _, err := c.load()
 	if err != nil {
@@ -57,5 +57,5 @@ func (r *retryRunCmd) Run(ctx context.Context, c *cli) error {
 	return nil
 }
 
-// shown is text of other people for a terminal: nothing of it but what can be seen.
+// shown returns the printable part of an untrusted text for a terminal.
 func shown(text string) string { return strings.Trim(fmt.Sprintf("%q", text), `"`) }

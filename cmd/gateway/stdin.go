@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxQuestion = 32_000          // characters of a message, see docs/web-api.md
+	maxQuestion = 32_000          // characters per message, see docs/web-api.md
 	pipePause   = 3 * time.Second // how long a pipe on standard input can stay silent before it counts as empty
 )
 
-// question returns what -p asks: the prompt, and below it what is piped into the program.
+// question returns the prompt of -p, followed by the piped input.
 func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) (string, error) {
 	piped, err := readPiped(ctx, in, notes)
 	if err != nil {
@@ -32,8 +32,8 @@ func question(ctx context.Context, prompt string, in *os.File, notes io.Writer) 
 	return text, nil
 }
 
-// readPiped returns what is piped or redirected into the program, "" if there is nothing. It reads a little more than a
-// message can have at most.
+// readPiped returns the input piped or redirected into the program, or "". It reads slightly more than a message can
+// hold.
 func readPiped(ctx context.Context, in *os.File, notes io.Writer) (string, error) {
 	info, err := in.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice != 0 {
@@ -41,7 +41,7 @@ func readPiped(ctx context.Context, in *os.File, notes io.Writer) (string, error
 	}
 	begun, read := make(chan struct{}), make(chan error, 1)
 	var text []byte
-	// A read of standard input can't be interrupted: where nothing comes, this goroutine ends with the process.
+	// A read of standard input can't be interrupted: without input this goroutine lives as long as the process.
 	go func() {
 		first := make([]byte, 1)
 		n, err := io.ReadFull(in, first)

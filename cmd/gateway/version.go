@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version returns the release this program was built from, or the commit where it is no release.
+// version returns the release of this build, or else its commit.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

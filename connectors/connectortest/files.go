@@ -31,7 +31,7 @@ func fileIsReplaced(r *rig) {
 			if i == 0 {
 				r.Spoil(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // it is asked for again: TR-07
 				if err := editor.Edit(r.Context(), id, progressive.Part{File: &f}); err == nil {
-					r.Error("nobody heard of it, and it is said to be done")
+					r.Error("the edit was lost, but reported as done")
 				}
 				pass(10 * time.Second)
 			}

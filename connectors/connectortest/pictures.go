@@ -20,7 +20,7 @@ func answerWithPicture(r *rig) {
 		{Fault{}, 1, 1},
 		{Fault{Hold: 7 * time.Second}, 1, 1},
 		{Fault{Lost: true}, 1, 1},
-		{Fault{Dropped: true}, 0, 1}, // nobody knows, so it is repeated with a nonce only
+		{Fault{Dropped: true}, 0, 1}, // the outcome is unknown, so it is repeated only with a nonce
 	} {
 		for _, place := range []Place{r.Direct(Ada), r.Group()} {
 			s := r.show(place, r.gate())

@@ -1,5 +1,5 @@
-// Package connectortest holds what every platform must do: a suite that each connector passes against a fake of its
-// server, and the world of people and rooms in which stories of the whole gateway are told the same way everywhere.
+// Package connectortest holds the requirements for every platform: a suite that each connector passes against a fake of
+// its server, and the users and rooms with which whole-gateway tests run on every platform.
 package connectortest
 
 import (
@@ -10,22 +10,22 @@ import (
 	"parley/sim"
 )
 
-// World is a platform as everybody but the bot knows it: a server with one bot, some people, and rooms. Its limits are
-// on. It is safe for concurrent use.
+// World is a platform from outside the bot: a server with one bot, some users, and rooms. Its rate limits are on. It is
+// safe for concurrent use.
 type World interface {
 	People
 	Weather
 	Witness
-	// Handler is the server.
+	// Handler returns the server.
 	Handler() http.Handler
-	// Close ends what the server does beside answering requests.
+	// Close stops the server's background work.
 	Close()
 }
 
-// Who is somebody who writes.
+// Who is a user.
 type Who string
 
-// Everybody there is. Self is the bot's own account, Robot another bot.
+// All users. Self is the bot's own account, Robot another bot.
 const (
 	Ada   Who = "Ada"
 	Bob   Who = "Bob"
@@ -34,96 +34,96 @@ const (
 	Robot Who = "Robot"
 )
 
-// Place is a room, as the platform names it.
+// Place is a room's id on the platform.
 type Place string
 
-// People write, and hear.
+// People acts as the users.
 type People interface {
-	// Account is how the configuration names somebody.
+	// Account returns a user's name in the configuration.
 	Account(Who) string
-	// Direct is a person's conversation with the bot.
+	// Direct returns a user's conversation with the bot.
 	Direct(Who) Place
-	// Group is the room where all are, the bot too, which reads everything there.
+	// Group returns the room with all users and the bot, which can read everything there.
 	Group() Place
-	// Say writes text.
+	// Say sends a message.
 	Say(from Who, in Place, text string)
-	// Mention writes text that calls the bot.
+	// Mention sends a message that mentions the bot.
 	Mention(from Who, in Place, text string)
-	// Show sends a file, with or without text; a voice has none. In a group it calls the bot, as Mention does.
+	// Show sends a file, with or without text; a voice message has none. In a group it mentions the bot, like Mention.
 	Show(from Who, in Place, text string, f File)
-	// Twice has the platform tell the bot twice of what is said in say.
+	// Twice makes the platform deliver each message sent by say twice.
 	Twice(say func())
-	// Reply writes text as an answer to a message.
+	// Reply sends a reply to a message.
 	Reply(from Who, in Place, to Line, text string)
-	// Edit gives one's own message another text.
+	// Edit changes the text of a user's own message.
 	Edit(in Place, m Line, text string)
-	// React puts a sign on a message, or takes it away again.
+	// React adds or removes a reaction.
 	React(from Who, in Place, m Line, emoji string, added bool)
-	// Remove takes a message away, as a person does who may.
+	// Remove deletes a message, as an authorized user.
 	Remove(in Place, m Line)
 }
 
-// File is what somebody sends.
+// File is a file from a user.
 type File struct {
 	Name, Type string
 	Data       []byte
 	Voice      bool
 }
 
-// Weather is what goes wrong.
+// Weather injects faults.
 type Weather interface {
-	// Spoil plans a fault.
+	// Spoil adds a fault.
 	Spoil(Fault)
-	// LoseFiles makes all files ones that the server has no more, SlowFiles ones that take long to come.
+	// LoseFiles makes all files unavailable on the server; SlowFiles delays their downloads.
 	LoseFiles()
 	SlowFiles(by time.Duration)
-	// ClearFaults forgets those that are still to come.
+	// ClearFaults removes the pending faults.
 	ClearFaults()
 }
 
-// Fault is what becomes of one request of the bot.
+// Fault is what happens to one request of the bot.
 type Fault struct {
 	Op   progressive.Op
-	File bool  // it is about a file, where that is another request than one about a text
-	In   Place // empty is anywhere
-	Nth  int   // of these requests, from now on; 0 is the first
+	File bool  // it affects file requests, where those differ from text requests
+	In   Place // empty is any room
+	Nth  int   // which of the matching requests; 0 is the next
 
 	// One of these, or Delay alone:
 	Hold       time.Duration // refused, with the demand to wait; whole seconds
-	Lost       bool          // done, but the connection breaks before the answer
-	Dropped    bool          // not done, and the connection breaks
+	Lost       bool          // applied, but the connection breaks before the response
+	Dropped    bool          // not applied, and the connection breaks
 	Lasting    bool          // with BadGateway: all further ones too
-	BadGateway bool          // not done, unless it is Lost too: a proxy answers 502
+	BadGateway bool          // not applied, unless it is Lost too: a proxy answers 502
 	Markup     bool          // refused because of its markup, on platforms that refuse any
-	Forbidden  bool          // refused: the bot has no right to it
-	Barred     bool          // refused for good, like all further ones: the bot may not write there any more
-	Vanished   bool          // the same: there is no such room any more
-	Refused    bool          // refused for good, like all further ones, in words that no list has; Telegram only
+	Forbidden  bool          // refused: the bot lacks the permission
+	Barred     bool          // refused permanently, like all further ones: the bot may not write there any more
+	Vanished   bool          // the same: the room no longer exists
+	Refused    bool          // refused permanently, like all further ones, with an unknown description; Telegram only
 
-	Delay time.Duration // before it is done
-	Mute  time.Duration // after it was done, before the answer
+	Delay time.Duration // before it is applied
+	Mute  time.Duration // after it was applied, before the response
 }
 
-// Witness saw everything.
+// Witness reports what happened.
 type Witness interface {
-	// Places are all rooms that anybody wrote in.
+	// Places returns all rooms with messages.
 	Places() []Place
-	// Sees is what stands in a room now, oldest first.
+	// Sees returns the messages that a room shows now, oldest first.
 	Sees(Place) []Line
-	// Requests are those that changed a room, or tried to, oldest first. Scope is the Place.
+	// Requests returns the requests that changed a room, or tried to, oldest first. Scope is the Place.
 	Requests() []sim.Request
-	// Refused says which requests a correct bot would not have made, and why: malformed ones, and those that met a limit
-	// that no fault imposed, or came before the end of a hold.
+	// Refused returns the requests that a correct bot would not have made, and the reasons: malformed ones, and those
+	// that exceeded a rate limit without an injected fault, or came before the end of a hold.
 	Refused() []string
-	// Pings are people whom the bot notified without being asked to.
+	// Pings returns the users that the bot notified without being asked to.
 	Pings() []string
 }
 
 // Line is one message of a room.
 type Line struct {
-	ID       string // as the connector's sink names it
-	Own      bool   // the bot wrote it
-	Text     string // as people read it now
+	ID       string // the id that the connector's sink uses
+	Own      bool   // sent by the bot
+	Text     string // the current text
 	Versions []Version
 	Files    []File // below it
 }
@@ -135,7 +135,7 @@ type Version struct {
 	Files []File
 }
 
-// Own are the texts of the bot's messages that stand in a room now, oldest first.
+// Own returns the texts of the bot's messages that a room shows now, oldest first.
 func Own(w Witness, in Place) (texts []string) {
 	for _, m := range w.Sees(in) {
 		if m.Own {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Every id of the docs is named where it is tested, or the docs say why not; and no test names an id that nobody explains.
+// Every id of the docs is named where it is tested, or the docs say why not; and no test names an unexplained id.
 func TestFailuresAreGuarded(t *testing.T) {
 	t.Chdir(top)
 	id := regexp.MustCompile(`\b(?:DR|TR|ST|IN|WB|SE|LM|DI)-[0-9]{2}\b`)

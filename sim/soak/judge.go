@@ -11,14 +11,14 @@ import (
 	"parley/progressive"
 )
 
-// standing is what people see of one answer.
+// standing counts the visible messages of one answer.
 type standing struct {
-	whole, marked, parts int // messages: the whole answer, the same with the mark of a repetition, less than all of it
-	asked                int // how often the question stands on the page
+	whole, marked, parts int // messages: the whole answer, the whole answer marked as a repetition, a part of it
+	asked                int // how often the page shows the question
 	texts                []string
 }
 
-// stands returns what stands on the platforms, by question. What belongs to no question is under "".
+// stands returns what the platforms show, by question. Messages that belong to no question are under "".
 func (w *world) stands() map[string]standing {
 	all := map[string]standing{}
 	for _, r := range w.rooms {
@@ -32,7 +32,7 @@ func (w *world) stands() map[string]standing {
 	return all
 }
 
-// add counts one message of the agent's.
+// add counts one message of the agent.
 func (w *world) add(all map[string]standing, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -80,11 +80,11 @@ func (w *world) reload(all map[string]standing) error {
 type numbers struct {
 	questions, calls                     int
 	lost, half, doubles, setAside, other int // all of them must be 0
-	unfounded                            int // marks or previews left that no request at a kill explains; must be 0
-	marked, previews                     int // marked repetitions and previews of unknown fate, on Telegram only
+	unfounded                            int // marks or leftover previews that no request at a kill explains; must be 0
+	marked, previews                     int // marked repetitions and leftover previews, on Telegram only
 }
 
-// report is the verdict over everything.
+// report is the result for all questions.
 type report struct {
 	kills    []time.Time
 	by       map[string]*numbers
@@ -92,7 +92,7 @@ type report struct {
 	info     []string
 }
 
-// judge looks at every question.
+// judge checks every question.
 func (w *world) judge(kills []time.Time) *report {
 	r := &report{kills: kills, by: map[string]*numbers{telegram: {}, discord: {}, web: {}}}
 	all := w.stands()
@@ -115,7 +115,7 @@ func (w *world) judge(kills []time.Time) *report {
 	return r
 }
 
-// judgeOne counts what stands of one answer, and returns what is wrong with it or remarkable.
+// judgeOne counts the messages of one answer, and returns what is wrong or notable.
 func (w *world) judgeOne(n *numbers, q *question, s standing, kills []time.Time) (wrong []string) {
 	count := func(number *int, times int, what string) {
 		if times > 0 {
@@ -154,7 +154,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// openAt counts the creates for an answer on Telegram that took effect and were under way when the process was killed.
+// openAt counts the creates for an answer on Telegram that took effect and were in progress when the process was
+// killed.
 func (w *world) openAt(q *question, kills []time.Time) (n int) {
 	half := w.o.latency / 2
 	for _, r := range w.telegram.Log() {
@@ -167,10 +168,10 @@ func (w *world) openAt(q *question, kills []time.Time) (n int) {
 	return n
 }
 
-// slack is what a loaded machine adds to a request, and to writing its outcome to the store.
+// slack is the delay that a loaded machine adds to a request and to storing its outcome.
 const slack = 150 * time.Millisecond
 
-// judgeOthers counts what the agent said that is no answer.
+// judgeOthers counts the agent's messages that are no answer.
 func (w *world) judgeOthers(r *report) {
 	for _, room := range w.rooms {
 		if room.own == nil {

@@ -17,19 +17,19 @@ const (
 	web      = "web"
 )
 
-// room is one place where questions are asked.
+// room is a place where questions are asked.
 type room struct {
 	platform, name string
-	every          time.Duration // about the time from one question to the next
+	every          time.Duration // the approximate time between questions
 	say            func(text string)
-	own            func() []message // what stands there of the agent's
-	taken          chan struct{}    // on the web: the gateway has the question before
+	own            func() []message // the agent's messages there
+	taken          chan struct{}    // on the web: the gateway has received the question
 }
 
-// message is one of the agent's that people see.
+// message is a visible message of the agent.
 type message struct{ id, text string }
 
-// question is asked once, and its answer can be told from every other.
+// question is asked once, and has a unique answer.
 type question struct {
 	id     string
 	room   *room
@@ -38,8 +38,8 @@ type question struct {
 
 	// On the web:
 	done   bool   // its stream has ended
-	read   string // what the stream said at its end
-	broken string // what a stream must never do
+	read   string // the final text of the stream
+	broken string // a violation in the stream
 }
 
 var questionID = regexp.MustCompile(`q[0-9]{4}`)
@@ -72,7 +72,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// question makes a new one.
+// question creates a new question.
 func (w *world) question(r *room) *question {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,7 +86,7 @@ func (w *world) question(r *room) *question {
 	return q
 }
 
-// write is the model: it answers the last question that it reads, word by word.
+// write is the model: it answers the last question in the prompt, word by word.
 func (w *world) write(r modelfake.Request) modelfake.Script {
 	ids := questionID.FindAllString(r.LastUser(), -1)
 	w.mu.Lock()
@@ -103,8 +103,8 @@ func (w *world) write(r modelfake.Request) modelfake.Script {
 	return modelfake.Script{modelfake.Text("I was asked nothing.")}
 }
 
-// settle waits until every question has its answer and ten seconds have passed, at most for as long as given. It returns how long
-// the answers took.
+// settle waits until every question has its answer and ten more seconds have passed, for at most the given time. It
+// returns how long the answers took.
 func (w *world) settle(ctx context.Context, most time.Duration) (took time.Duration) {
 	start, calm := time.Now(), 0
 	for calm < 10 && time.Since(start) < most && ctx.Err() == nil {

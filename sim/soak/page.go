@@ -32,8 +32,8 @@ func (w *world) openConversations(ctx context.Context) error {
 	return nil
 }
 
-// askOnPage sends a question as the page does, and returns when the gateway has it. The answer is followed beyond that, however
-// often the line is cut.
+// askOnPage sends a question like the page, and returns when the gateway has it. It keeps following the answer,
+// reconnecting as needed.
 func (w *world) askOnPage(q *question) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.o.length+w.o.quiet)
 	w.work.Go(func() {
@@ -75,7 +75,7 @@ func (w *world) follow(ctx context.Context, q *question) {
 	}
 }
 
-// listen sends the question once and reads the stream. A cut line is no error.
+// listen sends the question once and reads the stream. A lost connection is not an error.
 func (w *world) listen(ctx context.Context, q *question, accept func()) (heard, done bool, err error) {
 	s, err := w.browser.Send(ctx, q.room.name, q.id, "Please tell me about "+q.id)
 	switch {
@@ -107,7 +107,7 @@ func (w *world) listen(ctx context.Context, q *question, accept func()) (heard, 
 	}
 }
 
-// unlessCut returns nil for what happens to a line when the process at its other end dies.
+// unlessCut returns nil for the errors that the death of the other process causes.
 func unlessCut(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.As(err, new(net.Error)) {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// process is the gateway, one process after the other. All methods belong to one goroutine.
+// process is the sequence of gateway processes. It belongs to one goroutine.
 type process struct {
 	binary, dir string
 	log         *os.File
 	cmd         *exec.Cmd
 	exited      chan error // the current process has ended
-	died        chan error // a process ended that was not killed
+	died        chan error // a process ended without being killed
 	killing     chan struct{}
 	kills       []time.Time
 }
@@ -66,15 +66,15 @@ func (p *process) restart() error {
 	return p.start()
 }
 
-// end stops the gateway as an administrator does.
+// end stops the gateway like an administrator.
 func (p *process) end() {
 	close(p.killing)
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it has ended already
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-p.exited:
 	case <-time.After(30 * time.Second):
-		_ = p.cmd.Process.Kill() // it ended meanwhile
+		_ = p.cmd.Process.Kill() // it may have ended meanwhile
 		<-p.exited
 	}
-	_ = p.log.Close() // nothing is written any more
+	_ = p.log.Close() // nothing more is written
 }

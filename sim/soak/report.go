@@ -20,7 +20,7 @@ func (r *report) ok() bool {
 	return len(r.kills) > 0
 }
 
-// print writes the table, and the evidence below it.
+// print writes the table and the evidence.
 func (r *report) print(out io.Writer) {
 	fmt.Fprintf(out, "%d kills\n", len(r.kills))
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -30,7 +30,7 @@ func (r *report) print(out io.Writer) {
 		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", p, n.questions, n.calls, n.lost, n.half, n.doubles, n.setAside,
 			n.other, n.unfounded, n.marked, n.previews)
 	}
-	_ = t.Flush() // as out's other errors: there is no other place to tell of them
+	_ = t.Flush() // like all writes to out, because there is no other place to report a failure
 	for _, line := range append(r.info, r.evidence...) {
 		fmt.Fprintln(out, line)
 	}
@@ -50,7 +50,7 @@ func (r *report) save(path string) error {
 	return nil
 }
 
-// tell describes a question with all requests for its answer, on one clock with the kills.
+// tell describes a question and all requests for its answer, on one timeline with the kills.
 func (w *world) tell(q *question, s standing, kills []time.Time, wrong []string) string {
 	var b strings.Builder
 	at := func(t time.Time) string { return fmt.Sprintf("%+.3f s", t.Sub(q.asked).Seconds()) }
@@ -88,7 +88,7 @@ func short(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// inform adds what is no failure, but good to know.
+// inform adds notable facts that are not failures.
 func (w *world) inform(r *report) {
 	held, early := 0, 0
 	for _, q := range w.telegram.Log() {

@@ -21,7 +21,7 @@ import (
 	"parley/sim"
 )
 
-// world is all that is around the gateway: two platforms, web pages, a model, and people.
+// world is the gateway's environment: two platforms, web pages, a model, and users.
 type world struct {
 	o        options
 	telegram *telegramfake.Server
@@ -30,7 +30,7 @@ type world struct {
 	browser  *sim.Browser
 	stops    []func()
 	rooms    []*room
-	accounts []string // those who are allowed to talk to the agent
+	accounts []string // the accounts on the allowlist
 	work     sync.WaitGroup
 
 	mu        sync.Mutex
@@ -89,8 +89,8 @@ func freePort() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// late delays requests on their way to the server. Requests that were sent arrive although the sender died, as on a real
-// network; polls end with their connection.
+// late delays requests on their way to the server. A request arrives even if its sender dies, as on a real network;
+// polls end with their connection.
 func late(h http.Handler, by time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -125,7 +125,8 @@ log: {format: text}
 	return nil
 }
 
-// populate makes people and rooms. The intervals keep within what the platforms allow, so that the soak measures no waiting.
+// populate creates users and rooms. Their intervals stay within the platforms' rate limits, so that the soak does not
+// measure rate limiting.
 func (w *world) populate() {
 	for i := range 5 {
 		u := w.telegram.AddUser("Tess"+strconv.Itoa(i), "")
@@ -181,7 +182,7 @@ func (w *world) addDiscord(channel, user string, every time.Duration, with ...di
 	})
 }
 
-// close ends the servers. The gateway has ended before, and with it all that waits for it.
+// close stops the servers. The gateway and everything that waits for it have already ended.
 func (w *world) close() {
 	w.discord.Close()
 	for _, stop := range w.stops {

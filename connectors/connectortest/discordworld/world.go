@@ -39,7 +39,7 @@ var spec = sync.OnceValues(func() (*discordfake.Spec, error) {
 // dawn is when Discord's ids are well under way: they count from 2015.
 var dawn = time.Date(2016, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns a world in which nobody has written yet. With PARLEY_SPECS in the environment every request is compared
+// New returns a world without messages. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
 func New() (*World, error) {
 	s, err := spec()

@@ -36,7 +36,7 @@ var spec = sync.OnceValues(func() (*telegramfake.Spec, error) {
 	return telegramfake.LoadSpec(dir)
 })
 
-// New returns a world in which nobody has written yet. With PARLEY_SPECS in the environment every request is compared
+// New returns a world without messages. With PARLEY_SPECS in the environment every request is compared
 // with the official description too.
 func New() (*World, error) {
 	options := []telegramfake.Option{telegramfake.WithReadAllGroupMessages()}
