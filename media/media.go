@@ -1,5 +1,5 @@
-// Package media reads what is attached to messages: it looks at pictures, listens to sound and takes the text out of documents.
-// Nothing of a file is trusted: not its name, its type, its size nor what it unpacks to.
+// Package media reads message attachments: it describes images, transcribes audio and extracts the text of documents.
+// Nothing about a file is trusted: not its name, its type, its size or its unpacked size.
 package media
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// MaxFile is the greatest file that is fetched, in bytes: what Telegram's servers hand out at most (TR-31).
+	// MaxFile is the maximum size of a fetched file in bytes, which is also the limit of Telegram's servers
 	MaxFile = 20 << 20
 	// fileTime is how long one file may take, from the fetch to the last word about it.
 	fileTime = 45 * time.Second
@@ -30,15 +30,17 @@ const (
 	maxText  = 16_000 // characters of a file that are kept (LM-08)
 )
 
-// Options are what a [Reader] reads with. What is nil is done without, and said.
+// Options are the dependencies of a [Reader]. Features whose dependency is nil are unavailable, and reported as such.
 type Options struct {
-	// Fetch gives a whole file, at most limit bytes. It fails with [chat.ErrTooLarge] or [chat.ErrNotFound] where that is why.
+	// Fetch returns a whole file of at most limit bytes. It fails with [chat.ErrTooLarge] or [chat.ErrNotFound] for
+	// those reasons.
 	Fetch       func(ctx context.Context, connector string, f chat.Attachment, limit int64) (llm.File, error)
-	Vision      llm.Model // describes pictures
+	Vision      llm.Model // describes images
 	Transcriber llm.Transcriber
-	// PDF takes the text out of a document of that kind. It is given what other people sent.
+	// PDF extracts the text of a PDF document. The input is untrusted.
 	PDF func(ctx context.Context, document []byte) (string, error)
-	// Sees says that the model that answers is shown the pictures themselves. Those without a description are then not missed.
+	// Sees reports whether the answering model receives the images themselves. Images without a description are then
+	// acceptable.
 	Sees bool
 	Log  *slog.Logger
 }
@@ -51,7 +53,7 @@ type Reader struct {
 
 var _ core.Reader = (*Reader)(nil)
 
-// New makes a Reader.
+// New returns a Reader.
 func New(o Options) *Reader {
 	return &Reader{options: o, places: make(chan struct{}, together)}
 }
@@ -174,7 +176,7 @@ func (r *Reader) file(ctx context.Context, connector string, f *chat.Attachment,
 	return nil
 }
 
-// hopeless says what can't be read whatever is in it, so that it needn't be fetched.
+// hopeless returns why a file of kind k can't be read regardless of its content, so that it isn't fetched.
 func (r *Reader) hopeless(k kind) unread {
 	switch {
 	case k == picture && r.options.Vision == nil && !r.options.Sees:

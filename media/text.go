@@ -17,7 +17,7 @@ var (
 	bomUTF16BE = []byte{0xfe, 0xff}
 )
 
-// isText says whether data reads like text: in UTF-16 with its mark, or without the bytes that no text has.
+// isText reports whether data is text: UTF-16 with a byte order mark, or without the bytes that text never contains.
 func isText(data []byte) bool {
 	if bytes.HasPrefix(data, bomUTF16LE) || bytes.HasPrefix(data, bomUTF16BE) {
 		return true

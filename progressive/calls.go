@@ -8,14 +8,14 @@ import (
 	"parley/core/answer"
 )
 
-// Progress says how much people see of what the agent does, beside what it says: a line for each call of an action.
+// Progress determines how the agent's actions are shown: each call can have a line of its own.
 type Progress string
 
 // The ways to show calls.
 const (
-	Off     Progress = "off"     // not at all
+	Off     Progress = "off"     // never
 	Compact Progress = "compact" // while the answer is being written
-	Full    Progress = "full"    // and then too
+	Full    Progress = "full"    // also after the answer is complete
 )
 
 // Words returns the words of the configuration.
@@ -23,7 +23,7 @@ func (Progress) Words() []string { return []string{string(Off), string(Compact),
 
 const mostLines = 8 // about calls while the answer is being written: the newest
 
-// Lines are the lines about the calls of v that people see, oldest first.
+// Lines returns the visible lines for the calls of v, oldest first.
 func (p Progress) Lines(v answer.View) (lines []string) {
 	done := v.Outcome.Done()
 	if p == Off || p != Full && done {
@@ -61,9 +61,9 @@ func inOneLine(t answer.Tool) string {
 	return l
 }
 
-// Under puts lines under the last of parts: the newest that fit there, whole. Those of an answer that has ended all stay,
-// in messages below it if need be. render writes lines in the platform's dialect and plain, fits says whether a message
-// is small enough.
+// Under adds lines below the last of parts: the newest complete lines that fit. Once an answer has ended, all its lines
+// stay, if necessary in additional messages. render returns lines in the platform's dialect and as plain text, fits
+// reports whether a message is small enough.
 func Under(parts []Part, lines []string, ended bool, render func(lines []string) (text, plain string), fits func(Part) bool) []Part {
 	parts = slices.Clone(parts)
 	for at := range lines {

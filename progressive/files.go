@@ -12,8 +12,8 @@ import (
 	"parley/core/llm"
 )
 
-// Files are what calls show in v beside their text, as parts to come below it. Of those larger than most bytes there is a
-// line instead, for people.
+// Files returns the files that calls show in v, as parts to place below the text. A file larger than most bytes is
+// replaced with a line for users.
 func Files(v answer.View, most int) (parts []Part, lines []string) {
 	for i, f := range v.Files() {
 		f.Name = nameOf(f, i+1)
@@ -135,7 +135,7 @@ func (h shown) fileStep(p Part, some bool, now time.Time) (op Op, ok bool) {
 	return 0, false
 }
 
-// sameFile says that f and o hold the same: also nothing, both.
+// sameFile reports whether f and o have the same content, or are both nil.
 func sameFile(f, o *llm.File) bool {
 	if f == nil || o == nil {
 		return f == o
@@ -143,7 +143,7 @@ func sameFile(f, o *llm.File) bool {
 	return f.Name == o.Name && f.Type == o.Type && bytes.Equal(f.Data, o.Data)
 }
 
-// shows says that p and o show the same file, or the same words instead of one.
+// shows reports whether p and o show the same file, or the same text in place of one.
 func (p Part) shows(o Part) bool {
 	return sameFile(p.File, o.File) && (p.File != nil || p.Plain == o.Plain)
 }
@@ -163,7 +163,7 @@ func (m *Message) doubts(files []Part) (more bool) {
 	return more
 }
 
-// words says that p is a file with words of the answer.
+// words reports whether p is a file with text of the answer.
 func (p Part) words() bool { return p.File != nil && p.Plain == "" }
 
 // refuse remembers that the platform does not take the file of part i.

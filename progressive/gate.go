@@ -15,9 +15,9 @@ const (
 	signEvery = 4 * time.Second        // of all who type in one chat (ST-15)
 )
 
-// MemoryGate is a [Gate] for one process. In the narrowest scope that has more than one permit, one is kept for
-// [Final] tickets, at once or within one permit's time; signs leave more. A scope that refused goes at half its pace for a minute
-// after its hold. Scopes that are idle cost nothing.
+// MemoryGate is a [Gate] for one process. In the narrowest scope with more than one permit, one is reserved for [Final]
+// tickets, available immediately or within one permit's time; typing indicators leave more. After a refusal, a scope
+// runs at half its pace for a minute beyond its hold. Idle scopes use no resources.
 type MemoryGate struct {
 	budget  func(Scope) Budget
 	spent   time.Time // every window was full then; zero if it was not
@@ -41,10 +41,10 @@ type MemoryGate struct {
 	turn    uint64
 }
 
-// GateOption changes how a [MemoryGate] begins.
+// GateOption configures the initial state of a [MemoryGate].
 type GateOption func(*MemoryGate)
 
-// NewGate returns a gate that takes each scope's budget from budget, which must not block.
+// NewGate returns a gate with the budgets that budget returns for each scope. budget must not block.
 func NewGate(budget func(Scope) Budget, options ...GateOption) *MemoryGate {
 	g := &MemoryGate{budget: budget, scopes: map[Scope]*scope{}, share: 1}
 	for _, o := range options {
@@ -115,7 +115,7 @@ func (g *MemoryGate) ask(t Ticket) (*waiter, error) {
 	return w, nil
 }
 
-// giveUp says whether w was still waiting.
+// giveUp removes w, and reports whether it was still waiting.
 func (g *MemoryGate) giveUp(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

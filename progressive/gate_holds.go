@@ -12,16 +12,17 @@ const (
 	saveTime = 5 * time.Second // for how long a save may take
 )
 
-// Holds is where long holds outlive the process (I6). Its methods are safe for concurrent use.
+// Holds persists long holds across restarts, so that a restart doesn't violate them. Its methods are safe for
+// concurrent use.
 type Holds interface {
-	// Holds returns when the holds end that are not over, by scope.
+	// Holds returns the ends of the holds in effect, by scope.
 	Holds(ctx context.Context) (map[string]time.Time, error)
-	// SaveHold remembers that scope is closed until then, in place of what it said before.
+	// SaveHold stores that scope is closed until then, and replaces an earlier hold.
 	SaveHold(ctx context.Context, scope string, until time.Time) error
 }
 
-// WithHoldStore has the gate begin with the holds of its predecessor, and keep there each that lasts longer than a minute.
-// A hold that can't be saved is logged, and obeyed by this process.
+// WithHoldStore starts the gate with the stored holds, and stores every hold longer than a minute. A hold that can't be
+// stored is logged, and applies to this process only.
 func WithHoldStore(ctx context.Context, h Holds, log *slog.Logger) (GateOption, error) {
 	ends, err := h.Holds(ctx)
 	if err != nil {

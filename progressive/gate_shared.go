@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// SharedBudget is the account that the gates of several replicas share: what was spent, and what platforms have closed. Its
-// methods are safe for concurrent use and take no longer than a second or two.
+// SharedBudget tracks the budgets that several replicas share: used permits and holds. Its methods are safe for
+// concurrent use and return within a second or two.
 type SharedBudget interface {
 	// Book takes a permit in every scope, or in none of them and returns which is full. After an error the outcome is
 	// unknown: the backend is unreachable.
 	Book(ctx context.Context, claims []Claim) (Booking, error)
-	// Settle counts a booking from now on, or takes it back. A booking that is never settled counts for some time longer
-	// than a request may take.
+	// Settle counts a booking from now on, or cancels it. A booking that is never settled counts for longer than a
+	// request can take.
 	Settle(ctx context.Context, b Booking, s Settlement) error
-	// Hold has scope closed until then for all who share the ledger, and at half its pace for some time after, also if the
-	// ledger is out of reach now, or forgets what it knew. It doesn't block.
+	// Hold closes scope until then for all replicas, and halves its pace for some time after, even if the backend is
+	// unreachable now, or loses its data. It doesn't block.
 	Hold(scope Scope, until time.Time)
-	// Replicas is how many share the ledger, as far as is known, and whether it is in reach. It doesn't block.
+	// Replicas returns the number of replicas, as far as known, and whether the backend is reachable. It doesn't block.
 	Replicas() (n int, reached bool)
 }
 
-// Claim asks for one permit of a scope that leaves Keep permits to others: all of them now, or one of them within Soon.
-// With Even the permits that remain, without those, are taken at even times until Soon before the window lets go of its
-// oldest.
+// Claim requests one permit of a scope and leaves Keep permits to others: all of them available now, or one of them
+// within Soon. With Even, the permits beyond those are spread evenly over the time until Soon before the oldest permit
+// leaves the window.
 type Claim struct {
 	Scope Scope
 	Budget
@@ -34,19 +34,19 @@ type Claim struct {
 	Even bool
 }
 
-// Booking is what a [SharedBudget] answers.
+// Booking is the reply of a [SharedBudget].
 type Booking struct {
 	ID     string
 	Claims []Claim
-	Full   int           // which claim can't be had; meaningful if Wait is not 0
-	Wait   time.Duration // when to ask again
+	Full   int           // index of the claim that failed; only set if Wait is not 0
+	Wait   time.Duration // when to retry
 }
 
-// Settlement is how a booking ends.
+// Settlement completes a booking.
 type Settlement struct {
 	Unused bool
-	// What the platform said of a scope: no more than Left requests within After. If it Refused, the scope goes at half
-	// its pace for some time.
+	// Feedback from the platform about a scope: at most Left requests within After. If it Refused, the scope runs at
+	// half its pace for some time.
 	Scope   Scope
 	Left    int
 	After   time.Duration
@@ -66,7 +66,7 @@ type SharedGate struct {
 	whole time.Time // from then on budgets are ours to share again
 }
 
-// NewSharedGate returns a gate as [NewGate] does. The others who share the ledger obey the holds that it begins with.
+// NewSharedGate returns a gate like [NewGate]. The other replicas also obey the holds that it starts with.
 func NewSharedGate(l SharedBudget, budget func(Scope) Budget, options ...GateOption) *SharedGate {
 	g := &SharedGate{local: NewGate(budget, options...), ledger: l}
 	for name, until := range g.local.held {
@@ -105,7 +105,7 @@ func (g *SharedGate) Enter(ctx context.Context, t Ticket) (leave func(error), er
 	}
 }
 
-// divide sets our share of the budgets, and says whether the ledger is in reach.
+// divide sets this replica's share of the budgets, and reports whether the backend is reachable.
 func (g *SharedGate) divide() (reached bool) {
 	n, reached := g.ledger.Replicas()
 	g.mu.Lock()

@@ -12,24 +12,24 @@ const (
 	unsaved   = time.Second // what a crashed process spent since the last save, in time
 )
 
-// Window is what is known of one scope's budget.
+// Window is the state of one scope's budget.
 type Window struct {
-	Left    []time.Time `json:"left,omitempty"`    // when the last permits were left, oldest first
+	Left    []time.Time `json:"left,omitempty"`    // when the latest permits were returned, oldest first
 	Held    time.Time   `json:"held,omitzero"`     // closed until then
-	Wide    time.Time   `json:"wide,omitzero"`     // at half its pace until then
-	Resets  time.Time   `json:"resets,omitzero"`   // no more than Allowed until then
+	Wide    time.Time   `json:"wide,omitzero"`     // runs at half its pace until then
+	Resets  time.Time   `json:"resets,omitzero"`   // at most Allowed requests until then
 	Allowed int         `json:"allowed,omitempty"` //
 }
 
-// Windows is where what was spent outlives the process. Its methods are safe for concurrent use.
+// Windows persists used budgets across restarts. Its methods are safe for concurrent use.
 type Windows interface {
-	// BeginWindows returns what the process before has saved, and records that another one begins.
+	// BeginWindows returns what the previous process has saved, and records the start of this one.
 	BeginWindows(ctx context.Context) (SavedWindows, error)
-	// SaveWindows stores each window, until it does not matter any more, in place of what was saved for its scope. With end,
-	// it records that the process ends with nothing unsaved.
+	// SaveWindows stores each window until it expires, and replaces the earlier state of its scope. With end, it
+	// records that the process ends with everything saved.
 	SaveWindows(ctx context.Context, changed []ChangedWindow, end bool) error
-	// WithCommits has every later commit save what take returns too. Then done is called once, if there was anything. A take
-	// must not block.
+	// WithCommits makes every later commit also save what take returns. If that is not empty, done is then called once.
+	// take must not block.
 	WithCommits(take func() (changed []ChangedWindow, done func(error)))
 }
 
@@ -37,19 +37,19 @@ type Windows interface {
 type ChangedWindow struct {
 	Scope Scope
 	Window
-	Until time.Time // from then on it does not matter
+	Until time.Time // when it expires
 }
 
-// SavedWindows is what a process finds when it begins.
+// SavedWindows is the saved state at the start of a process.
 type SavedWindows struct {
 	Windows map[Scope]Window
-	Known   bool // a process has saved before
+	Known   bool // an earlier process has saved something
 	Ended   bool // that process has saved everything
 }
 
-// Continuing has the gate begin with what its predecessor has spent, and save what this process spends: with the commits of w, or
-// at most once a second. Of a predecessor that crashed it assumes one more second of each budget. Where none has ever saved, but
-// left something open, every window begins full.
+// Continuing starts the gate with the budgets used by its predecessor, and saves those used by this process: with the
+// commits of w, or at most once a second. If the predecessor crashed, it assumes one more second of each budget. If
+// nothing was ever saved, but open is set because runs were left open, every window starts full.
 func Continuing(ctx context.Context, w Windows, open bool, log *slog.Logger) (GateOption, error) {
 	saved, err := w.BeginWindows(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (g *MemoryGate) saveChanged(end bool) error {
 	return err
 }
 
-// Close saves what was spent. Nothing is spent any more.
+// Close saves the used budgets. After it, no permits are granted.
 func (g *MemoryGate) Close() error {
 	g.mu.Lock()
 	if g.windows == nil || g.ended {
@@ -167,5 +167,5 @@ func (g *MemoryGate) Close() error {
 	return nil
 }
 
-// Close saves what was spent. Nothing is spent any more.
+// Close saves the used budgets. After it, no permits are granted.
 func (g *SharedGate) Close() error { return g.local.Close() }

@@ -11,10 +11,10 @@ const (
 	mostTries   = 2               // of a last word whose fate no nonce tells
 )
 
-// Repetition is the line that marks a message as a possible repetition.
+// Repetition marks a message as a possible repetition.
 const Repetition = "(sent again; it may have arrived already)"
 
-// WithMark returns p with [Repetition] below it, for dialects in which that line is plain text.
+// WithMark appends [Repetition] to p, for dialects in which that line needs no markup.
 func WithMark(p Part) Part {
 	const line = "\n\n" + Repetition
 	if p.Text != "" {

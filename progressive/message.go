@@ -17,8 +17,9 @@ const (
 	firstWait   = 1500 * time.Millisecond // after which any visible text is
 )
 
-// Message is a [core.Surface] over a [Sink]. One goroutine, the caller of Show, makes every change, one at a time: it
-// waits for something new, waits for a permit, and only then reads what is newest.
+// Message is a [core.Surface] over a [Sink]. One goroutine, the caller of Show, makes all requests sequentially: it
+// waits for a change, waits for a permit, and only then reads the newest state, so that no permit is spent on outdated
+// text.
 type Message struct {
 	sink    Sink
 	editor  Editor   // nil if the sink can't
@@ -51,8 +52,8 @@ type Message struct {
 	notBefore time.Time        // because of them
 }
 
-// New returns a surface for run in the conversation s. It goes on from run.Shown. What goes wrong on the way is
-// logged: Show returns an error only if the last word is still owed.
+// New returns a surface for run in the conversation s. It continues from run.Shown. Errors on the way are logged: Show
+// returns an error only if the final state could not be shown.
 func New(s Sink, g Gate, run chat.Run, log *slog.Logger) *Message {
 	m := &Message{sink: s, gate: g, log: log.With("room", run.Room, "run", run.ID), run: run.ID, epoch: run.Epoch, last: Final, resumed: len(run.Shown) > 0}
 	if run.Kind.OutOfBand() {
@@ -128,7 +129,7 @@ func (m *Message) Show(ctx context.Context, a *answer.Answer, note func(chat.Sho
 	}
 }
 
-// tellSeen says how far people see a, now that there is nothing to do for v.
+// tellSeen reports the position up to which a is visible, when v requires no further requests.
 func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
 	switch {
 	case !m.ended && !m.mayPreview(time.Now()):
@@ -138,7 +139,7 @@ func (m *Message) tellSeen(a *answer.Answer, v answer.View) {
 	}
 }
 
-// errNoMore says that the end of the answer can't be shown.
+// errNoMore means that the end of the answer can't be shown.
 var errNoMore = errors.New("nothing more can be shown")
 
 // alive waits for the first change, and is an error once nothing more is to be shown by us.
@@ -223,7 +224,7 @@ func (m *Message) render(v answer.View) (texts, files []Part) {
 	return slices.DeleteFunc(texts, func(p Part) bool { return visible(p.reads(), 1) == 0 }), files
 }
 
-// ripe says whether want is worth a first message.
+// ripe reports whether want is long enough for a first message.
 func (m *Message) ripe(want []Part, now time.Time) bool {
 	switch {
 	case len(m.parts) > 0:
@@ -237,8 +238,8 @@ func (m *Message) ripe(want []Part, now time.Time) bool {
 	return !now.Before(m.seen.Add(firstWait)) || len(want) > 1 || visible(want[0].reads(), firstLength) >= firstLength
 }
 
-// shrinks says that want would take text back that the model wrote: markup that is still open may look so for a moment
-// (ST-20). What actions say may become shorter: it is replaced.
+// shrinks reports whether want would remove text that the model wrote, as unfinished markup can temporarily make it
+// seem. Output of actions can become shorter: it is replaced.
 func (m *Message) shrinks(v answer.View, want []Part) bool {
 	return len(v.History) == 0 && length(want) < m.length()
 }

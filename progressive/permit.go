@@ -45,7 +45,7 @@ func calls(v answer.View) (all []answer.Segment) {
 	return all
 }
 
-// sameCall says that nothing of a call that people see has changed.
+// sameCall reports whether the visible state of a call is unchanged.
 func sameCall(a, b answer.Segment) bool {
 	return a.Call == b.Call && a.Text == b.Text && a.Tool.Stage == b.Tool.Stage && a.Tool.ShortResult == b.Tool.ShortResult &&
 		a.Tool.CompactParams == b.Tool.CompactParams && slices.EqualFunc(a.Files, b.Files, func(f, o llm.File) bool { return sameFile(&f, &o) })

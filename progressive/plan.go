@@ -24,7 +24,7 @@ type shown struct {
 	until    time.Time  // the nonce is good until then; zero without nonces
 	refused  string     // the text that the platform can't read: it is sent plain
 	redo     bool       // taken back with all messages below it, and reposted
-	hopeless bool       // the platform takes neither its text nor a new message: a line says that it is missing
+	hopeless bool       // the platform accepts neither its text nor a new message: a line reports that it is missing
 	tried    bool       // a create was refused though it was plain
 	stuck    bool       // it can't be deleted either
 	again    bool       // it was sent again once, after the user had removed it
@@ -125,7 +125,7 @@ func takeBack(have []shown, n int, now time.Time) (s step, ok bool) {
 	return step{}, false
 }
 
-// last says that no message of the answer stands below i.
+// last reports whether no message of the answer exists below i.
 func last(have []shown, i int) bool {
 	for _, h := range have[i+1:] {
 		if h.state == there || h.state == unknown {

@@ -8,32 +8,32 @@ import (
 	"parley/progressive/markdown"
 )
 
-// LongCode says where code goes that would take more than two messages of its own.
+// LongCode determines how code is shown that would take more than two messages of its own.
 type LongCode string
 
 // The places for long code.
 const (
-	InMessages LongCode = "message" // as many as it takes
-	InFile     LongCode = "file"    // below the answer, with a line in place of the code
+	InMessages LongCode = "message" // in as many messages as needed
+	InFile     LongCode = "file"    // in a file below the answer, with a line in place of the code
 )
 
 // Words returns the words of the configuration.
 func (LongCode) Words() []string { return []string{string(InMessages), string(InFile)} }
 
-// MarkdownOptions is how a platform shows answers.
+// MarkdownOptions describe how a platform shows answers.
 type MarkdownOptions struct {
 	Dialect  markdown.Dialect
-	Limits   markdown.Limits // of a message; Length must be one
+	Limits   markdown.Limits // of a message; Length is required
 	MostFile int             // bytes
-	Reply    bool            // the first message stands below the question
+	Reply    bool            // the first message is a reply to the question
 	Progress Progress
 	LongCode LongCode
-	// MaxMessages is how many messages an answer has at most, with the file that holds the rest. 0: as many as it takes.
+	// MaxMessages is the maximum number of messages of an answer; the rest goes into a file. 0 means no limit.
 	MaxMessages int
 }
 
-// MarkdownMessages makes the messages that an answer becomes, or will as far as it has come: of its Markdown, with lines and buttons
-// below, and its files. It remembers what it has done: each answer has one of its own. Not safe for concurrent use.
+// MarkdownMessages converts an answer, complete or in progress, to messages: its Markdown, lines about calls, buttons,
+// and files. It caches its work, so each answer needs its own. It is not safe for concurrent use.
 type MarkdownMessages struct {
 	MarkdownOptions
 	renderer *markdown.Renderer
@@ -41,7 +41,7 @@ type MarkdownMessages struct {
 	short    *shortened // the end of a long answer
 }
 
-// NewProse returns a maker of messages for one answer.
+// NewProse returns a converter for one answer.
 func NewProse(o MarkdownOptions) *MarkdownMessages {
 	if o.LongCode == InFile {
 		o.Limits.Code = 2 * o.Limits.Length
@@ -49,7 +49,7 @@ func NewProse(o MarkdownOptions) *MarkdownMessages {
 	return &MarkdownMessages{MarkdownOptions: o, renderer: markdown.NewRenderer(o.Dialect, o.Limits)}
 }
 
-// Parts is what v becomes, as [Sink].Render wants it.
+// Parts converts v, as needed for [Sink].Render.
 func (p *MarkdownMessages) Parts(v answer.View, refused ...string) []Part {
 	done := v.Outcome.Done()
 	text := p.said.Text(v)
@@ -94,7 +94,7 @@ func (p *MarkdownMessages) text(text string, whole bool, refused []string) (text
 	return texts, files
 }
 
-// fits says whether a message is small enough.
+// fits reports whether a message is small enough.
 func (p *MarkdownMessages) fits(m Part) bool {
 	return p.renderer.Fits(markdown.Rendered{Text: m.Text, Plain: m.Plain})
 }

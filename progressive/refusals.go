@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Missing is what people read in place of a text that the platform does not take.
+// Missing is shown in place of a text that the platform does not accept.
 const Missing = "(Part of the answer is missing here because it could not be shown.)"
 
 // editTries is how many edits of one message fail before another way is tried. They can be repeated without harm, but the
 // room waits.
 const editTries = 4
 
-// refusedLast decides what follows when a request of the last word was refused for good, or failed too often: plain text
-// once, then a new message in place of the one that can't be changed, then a line that says what is missing. A deletion
-// that fails as well means that the platform is down: the edit is tried on.
+// refusedLast decides what follows when a request of the final state was refused permanently, or failed too often:
+// plain text once, then a new message in place of the one that can't be edited, then a line that reports the missing
+// part. If a deletion fails as well, the platform is probably down: the edit is retried.
 func (m *Message) refusedLast(s step, err error) error {
 	h := m.part(s.i)
 	log := m.log.With("op", s.op.String(), "part", s.i, "err", err)

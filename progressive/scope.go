@@ -143,7 +143,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// before says that s is to be looked at sooner than o.
+// before reports whether s must be checked sooner than o.
 func (s *scope) before(o *scope) bool { return s.wake.Before(o.wake) }
 
 func (s *scope) place() *int { return &s.index }

@@ -1,4 +1,5 @@
-// Package progressive shows an answer in messages that change while they are being read.
+// Package progressive shows an answer in chat messages that are edited while it is generated, within the platform's
+// rate limits.
 package progressive
 
 import (
@@ -11,84 +12,84 @@ import (
 	"parley/core/llm"
 )
 
-// Sink is one conversation on one platform. Its methods make one request each, at once: they wait for nothing but the
-// platform's reply. Requests are made one at a time; Render and Scopes may be called while one is under way. A request
-// that ends because ctx was done counts as ambiguous.
+// Sink is one conversation on one platform. Each method makes one request immediately, and waits only for the
+// platform's response. Requests are sequential; Render and Scopes can be called during one. A request canceled by ctx
+// counts as ambiguous.
 //
-// Their errors decide what happens next: a [RetryAfter] is a refusal for now; [ErrGone] and [ErrForbidden] are
-// final; [ErrUnparsable] asks for the same part as plain text; [ErrAmbiguous] leaves open whether the platform did it;
-// any other error means that it certainly did not. [ErrUnsent] is such an error: there was no connection, or
-// the next try is another one, and the same request is repeated. After [ErrStale] the text goes into a new message; after
-// [ErrGone], which says that people removed the message, the answer ends.
+// Errors determine what happens next: a [RetryAfter] is a temporary refusal; [ErrGone] and [ErrForbidden] are final;
+// [ErrUnparsable] requests the same part as plain text; [ErrAmbiguous] means that the outcome is unknown; any other
+// error means that the request had no effect. [ErrUnsent] is such an error: there was no connection, or the next
+// attempt uses another one, and the same request is repeated. After [ErrStale] the text goes into a new message; after
+// [ErrGone], which means that a user deleted the message, the answer ends.
 type Sink interface {
-	// Render says which messages v becomes here, each within the platform's limits. It is pure: the same arguments give
-	// the same parts. It is called for interim views too. Files that hold words of the answer have no Plain: of those
-	// named in refused, which the platform did not take, the words are in the text, and they are still among the parts.
+	// Render converts v to messages within the platform's limits. It is pure: the same arguments return the same parts.
+	// It is also called for intermediate views. Files with text of the answer have no Plain: the text of those listed
+	// in refused, which the platform did not accept, is part of the messages, and the files are still among the parts.
 	Render(v answer.View, refused ...string) []Part
-	// Post creates a message and returns its id. A nonce is always the same for one part of one run (another one is
-	// used only to send again what the user removed); where the platform knows nonces, one that was used before gives
-	// the message that has it already, with its old text, or [ErrGone] if that was removed.
+	// Post creates a message and returns its id. The nonce is an idempotency key, constant for one part of one run (a
+	// different one is only used to repost what a user deleted). On platforms with nonces, a repeated nonce returns the
+	// existing message, with its old text, or [ErrGone] if that was deleted.
 	Post(ctx context.Context, p Part, nonce string) (id string, err error)
-	// Scopes says whose budgets a request spends, the narrowest first: chat, bot, route.
+	// Scopes returns the budgets that a request uses, narrowest first: chat, bot, route.
 	Scopes(op Op) []Scope
 }
 
-// Editor changes what was posted. A sink without it is shown only the last word.
+// Editor edits posted messages. A sink without it only shows the final state.
 type Editor interface {
-	// Edit makes the message say p. Asking for what it says already succeeds (TR-07). A message that shows a file is only
-	// asked to show another one, of any kind, and one with text to say another text.
+	// Edit sets the content of a message to p. It succeeds if the content is unchanged. A message with a file is only
+	// changed to another file, of any kind, and one with text to another text.
 	Edit(ctx context.Context, id string, p Part) error
 }
 
-// Deleter takes a message back. With a sink that lacks it, a part that is no longer wanted stays.
+// Deleter deletes messages. With a sink that lacks it, obsolete parts stay.
 type Deleter interface {
-	// Delete succeeds if the message was gone already.
+	// Delete succeeds if the message was already deleted.
 	Delete(ctx context.Context, id string) error
 }
 
-// Typer shows that an answer is coming. With a sink that lacks it, nothing says so before the first text.
+// Typer shows a typing indicator. With a sink that lacks it, nothing is shown before the first text.
 type Typer interface {
-	// Typing shows the sign once and says how long it stays.
+	// Typing shows the indicator once and returns how long it stays.
 	Typing(ctx context.Context) (stays time.Duration, err error)
 }
 
-// NonceKeeper says that posting again with the same nonce is safe, within the time it returns after the first try. A
-// sink that lacks it is asked to repeat a create of unknown outcome only as [Resender] says.
+// NonceKeeper is a [Sink] on which posting again with the same nonce is idempotent, within the returned time after the
+// first attempt. With a sink that lacks it, a create with an unknown outcome is only repeated as [Resender] allows.
 type NonceKeeper interface {
 	NonceWindow() time.Duration
 }
 
-// Resender is a [Sink] that can mark a message as a possible repetition. Where no nonce tells whether a create was done, a
-// text of the last word is then sent once more in all, marked: a rare repetition is better than silence. With a sink that
-// lacks it, or that does not want it, such a text is sent at most once.
+// Resender is a [Sink] that can mark a message as a possible repetition. Without nonces, a final text whose create has
+// an unknown outcome is then sent once more, marked: a rare repetition is better than a missing answer. With a sink
+// that lacks it, or returns false, such a text is sent at most once.
 type Resender interface {
-	// Resends reports whether the sink wants that. It always returns the same.
+	// Resends reports whether the sink wants repetitions. It always returns the same value.
 	Resends() bool
-	// Marked returns p with a short line that says that it may be a repetition, within the platform's limits. Like Render it
-	// is pure.
+	// Marked returns p with a short line that marks it as a possible repetition, within the platform's limits. Like
+	// Render it is pure.
 	Marked(p Part) Part
 }
 
-// BudgetReporter hears more than success and refusal: a platform may say beside any answer how much of a budget is left. With a
-// sink that lacks it, only a [RetryAfter] closes a scope.
+// BudgetReporter is implemented for platforms that report the remaining budget in their responses. With a sink that
+// lacks it, only a [RetryAfter] closes a scope.
 type BudgetReporter interface {
-	// BudgetHint is what the platform said with its last answer, once; ok is false if it said nothing. It is called after
+	// BudgetHint returns, once, what the last response reported; ok is false if it reported nothing. It is called after
 	// each request, before the next.
 	BudgetHint() (l BudgetHint, ok bool)
 }
 
-// Part is one platform message: text, or a file. Files come below the text that is there when they are first shown. For
-// one that the platform does not take, which is [ErrUnparsable], Plain is posted, if there is one; see [Sink].
+// Part is one platform message: text, or a file. Files come below the text that exists when they are first shown. If
+// the platform refuses a file with [ErrUnparsable], its Plain is posted instead, if not empty; see [Sink].
 type Part struct {
-	File    *llm.File       // nil is text
-	Text    string          // in the platform's dialect; if it is empty, Plain is to be sent, without markup
-	Plain   string          // the same without any markup, for a platform that refuses Text
-	Offer   *answer.Choices // buttons below it; nil is none, and takes away those that were there
-	ReplyTo bool            // it stands below the message that the address names
-	Under   int             // how many runes at its end are lines about calls: they change, and may go
+	File    *llm.File       // nil for text
+	Text    string          // in the platform's dialect; if it is empty, Plain is sent, without markup
+	Plain   string          // without markup, for a platform that refuses Text
+	Offer   *answer.Choices // buttons below it; nil removes existing ones
+	ReplyTo bool            // as a reply to the message in the address
+	Under   int             // the number of runes at its end that are lines about calls: they change, and can be dropped
 }
 
-// Op is a kind of request.
+// Op is the type of a request.
 type Op uint8
 
 // The kinds of requests.
@@ -101,11 +102,11 @@ const (
 
 func (o Op) String() string { return [...]string{"post", "edit", "delete", "typing"}[o] }
 
-// Scope names a budget: a chat, a bot, a route. The part before the first "/" is its kind, by which its [Budget] is
-// found.
+// Scope identifies a budget: a chat, a bot, a route. The part before the first "/" is its kind, which determines its
+// [Budget].
 type Scope string
 
-// RetryAfter is a refusal that says when to try again, and in which scope.
+// RetryAfter is a refusal with the time of the next attempt, and the scope that it applies to.
 type RetryAfter struct {
 	Scope Scope
 	After time.Duration
@@ -118,11 +119,11 @@ func (r RetryAfter) Error() string {
 
 func (r RetryAfter) Unwrap() error { return r.Err }
 
-// BudgetHint is what a platform said of a scope without refusing anything: Left more requests fit until After has passed,
-// 0 being a hold. It changes nothing about the budget's pace. It is an error only so that leave takes it, alone after a
-// success or joined with what went wrong.
+// BudgetHint is the remaining budget that a platform reported for a scope without a refusal: Left more requests until
+// After has passed; 0 is a hold. It does not change the budget's pace. It is an error only so that it can be passed to
+// leave, alone after a success or joined with another error.
 type BudgetHint struct {
-	Scope Scope // the narrowest of the request if empty
+	Scope Scope // the narrowest one of the request if empty
 	Left  int
 	After time.Duration
 }
@@ -141,7 +142,7 @@ var (
 	ErrStale      = errors.New("the message can no longer be edited")
 )
 
-// Gate keeps requests within every budget they spend. It is the only thing that waits.
+// Gate keeps requests within every budget they use. Nothing else waits for budgets.
 type Gate interface {
 	// Enter waits for a permit in all of t's scopes. The caller then makes one request and calls leave with its error,
 	// once, as soon as the request returns: when the platform counted it is unknown, so a budget's window starts then,
@@ -151,12 +152,12 @@ type Gate interface {
 	Enter(ctx context.Context, t Ticket) (leave func(error), err error)
 }
 
-// Ticket is one wish for a permit.
+// Ticket is a request for a permit.
 type Ticket struct {
-	Scopes   []Scope // the narrowest first
+	Scopes   []Scope // narrowest first
 	Priority Priority
-	// Fresh is when the oldest character was made that the reader does not see yet; the present if zero. What waits the
-	// longest goes first, see [Priority].
+	// Fresh is the time of the oldest text that is not visible yet; now if zero. The longest wait goes first, see
+	// [Priority].
 	Fresh time.Time
 }
 
@@ -172,7 +173,7 @@ type Priority uint8
 
 // The priorities.
 const (
-	PriorityTyping Priority = iota // typing: only when nothing else waits
+	PriorityTyping Priority = iota // typing indicators: only when nothing else waits
 	Interim                        // text on the way
 	Status                         // what an action says or does: the reader wonders why nothing is written
 	First                          // the first text of an answer
@@ -197,14 +198,14 @@ func (p Priority) headStart() time.Duration {
 	return 0
 }
 
-// Budget is how many requests a scope allows in any window of time. A Budget with N 0 allows any number.
+// Budget is the number of requests that a scope allows in any window of time. With N 0 there is no limit.
 type Budget struct {
 	N   int
 	Per time.Duration
-	// Reserve is for long windows: how many of the N permits stream edits leave to requests of higher priority, which
-	// leave fewer the higher they are. The other permits that are left when an edit asks are spread evenly over the rest
-	// of the window, so edits thin out as the budget shrinks. Typing uses at most half of N. With 0 all but last words
-	// leave one permit. One of those that are left may be borrowed if another is back within Per / N.
+	// Reserve is for long windows: the number of the N permits that stream edits leave to requests of higher priority;
+	// the higher their priority, the fewer those leave. The remaining permits are spread evenly over the rest of the
+	// window, so edits become rarer as the budget shrinks. Typing uses at most half of N. With 0, all tickets except
+	// final ones leave one permit. A permit left this way can be borrowed if another one returns within Per / N.
 	Reserve int
 }
 

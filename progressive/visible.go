@@ -39,7 +39,7 @@ func visible(s string, enough int) (n int) {
 	return n
 }
 
-// shows says whether a reader would see anything of cluster c.
+// shows reports whether the cluster c is visible.
 func shows(c string) bool {
 	for _, r := range c {
 		if unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.M, r) && !filler(r) {

@@ -11,8 +11,8 @@ import (
 // backlog is how many frames wait for a slow reader.
 const backlog = 64
 
-// Bus is a [relay.Bus] for one process. A reader who is too slow misses the oldest frames, so that the newest shows it
-// the gap. Frames are shared between readers, who must not change them. It is safe for concurrent use.
+// Bus is a [relay.Bus] for one process. A slow reader misses the oldest frames, so that the newest one shows the gap.
+// Readers share frames and must not modify them. A Bus is safe for concurrent use.
 type Bus struct {
 	mu      sync.Mutex
 	readers map[chat.RoomID]map[chan relay.Frame]struct{}
@@ -20,7 +20,7 @@ type Bus struct {
 
 var _ relay.Bus = (*Bus)(nil)
 
-// NewBus has no readers.
+// NewBus returns a bus without readers.
 func NewBus() *Bus { return &Bus{readers: map[chat.RoomID]map[chan relay.Frame]struct{}{}} }
 
 // Publish implements [relay.Bus]. It never fails.

@@ -4,13 +4,13 @@ import (
 	"parley/core/chat"
 )
 
-// Marks are all that a tracker knows of a room. They only rise.
+// Marks are a tracker's record of a room. They only increase.
 type Marks struct {
-	Latest  chat.ResponseID // the greatest that was claimed; 0 if none was
-	Stopped chat.ResponseID // this one and all before it are stopped; 0 if none is
+	Latest  chat.ResponseID // the greatest claimed turn; 0 if there is none
+	Stopped chat.ResponseID // this turn and all before it are stopped; 0 if there is none
 }
 
-// Settle is the truth about id: nil, [chat.ErrSuperseded] or [chat.ErrStopped].
+// Settle returns the state of turn id: nil, [chat.ErrSuperseded] or [chat.ErrStopped].
 func (m Marks) Settle(id chat.ResponseID) error {
 	switch {
 	case id <= m.Stopped:
@@ -21,7 +21,7 @@ func (m Marks) Settle(id chat.ResponseID) error {
 	return nil
 }
 
-// Raised is the greater of both, mark by mark.
+// Raised returns the greater of both, mark by mark.
 func (m Marks) Raised(by Marks) Marks {
 	return Marks{max(m.Latest, by.Latest), max(m.Stopped, by.Stopped)}
 }

@@ -10,8 +10,8 @@ import (
 	"parley/core/chat"
 )
 
-// Remembered is how long a room's marks are kept after its last use: longer than any run, so that a late, smaller id
-// finds them.
+// Remembered is how long a room's marks are kept after their last use: longer than any run, so that a late, smaller id
+// is still detected.
 const Remembered = 24 * time.Hour
 
 // Tracker is a [core.Tracker] for one process. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type claim struct {
 	cancel context.CancelCauseFunc
 }
 
-// NewTracker knows no turn.
+// NewTracker returns an empty tracker.
 func NewTracker() *Tracker { return &Tracker{rooms: map[place]*room{}, held: map[*room]struct{}{}} }
 
 // Claim implements [core.Tracker].
@@ -67,7 +67,7 @@ func (t *Tracker) Settle(_ context.Context, agent chat.AgentID, in chat.RoomID, 
 	return t.Marks(agent, in).Settle(id)
 }
 
-// Marks is what is known of a room.
+// Marks returns the marks of a room.
 func (t *Tracker) Marks(agent chat.AgentID, in chat.RoomID) Marks {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +87,8 @@ func (t *Tracker) Stop(_ context.Context, agent chat.AgentID, in chat.RoomID, up
 	return nil
 }
 
-// Learn raises the marks of a room to m where m knows more, and cancels the claims that this ends. Of rooms that this
-// tracker was never asked about it learns nothing.
+// Learn raises the marks of a room to m where m is greater, and cancels the claims that this ends. It ignores rooms
+// that this tracker was never asked about.
 func (t *Tracker) Learn(agent chat.AgentID, in chat.RoomID, m Marks) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,14 +97,14 @@ func (t *Tracker) Learn(agent chat.AgentID, in chat.RoomID, m Marks) {
 	}
 }
 
-// Held is a turn whose claim was not let go.
+// Held is a turn with an active claim.
 type Held struct {
 	Agent chat.AgentID
 	Room  chat.RoomID
 	ID    chat.ResponseID
 }
 
-// Held lists the latest held turn of each room that has one, in no order.
+// Held returns the latest claimed turn of each room that has one, in no particular order.
 func (t *Tracker) Held() []Held {
 	t.mu.Lock()
 	defer t.mu.Unlock()

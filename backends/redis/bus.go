@@ -11,7 +11,8 @@ import (
 	"parley/core/relay"
 )
 
-// Bus is a [relay.Bus]. While Redis is out of reach frames are lost; subscriptions last, and hear again when it is back.
+// Bus is a [relay.Bus]. Frames are lost while Redis is unreachable; subscriptions survive, and continue when it is
+// back.
 type Bus struct {
 	client *goredis.Client
 	at     layout
@@ -20,7 +21,7 @@ type Bus struct {
 
 var _ relay.Bus = (*Bus)(nil)
 
-// Publish implements [relay.Bus]. It takes one round trip, and fails within a second if Redis doesn't answer.
+// Publish implements [relay.Bus]. It takes one round trip, and fails within a second if Redis doesn't respond.
 func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) error {
 	data, err := json.Marshal(f)
 	if err != nil {

@@ -44,8 +44,8 @@ const (
 	unknown   = 2                // how many replicas there are, before anybody was counted: one would not need Redis
 )
 
-// Ledger is a [progressive.SharedBudget]: the bookings of all replicas that use the same server and prefix, by the server's
-// clock. What is idle expires.
+// Ledger is a [progressive.SharedBudget] with the bookings of all replicas that use the same server and prefix, by the
+// server's clock. Idle entries expire.
 type Ledger struct {
 	client *goredis.Client
 	at     layout
@@ -71,7 +71,8 @@ func newLedger(client *goredis.Client, at layout, log *slog.Logger) *Ledger {
 	}
 }
 
-// Ledger shares budgets with the replicas that use the same server and prefix. From the first call on this one counts.
+// Ledger returns the budgets shared by all replicas with the same server and prefix. From the first call on, this
+// replica is counted.
 func (b *Backend) Ledger() *Ledger {
 	b.ledger.once.Do(func() { close(b.ledger.wanted) })
 	return b.ledger

@@ -1,7 +1,7 @@
-// Package redis lets several replicas of a gateway share turns, live answers and budgets through a Redis server (7.0 or
-// later, or what speaks its protocol). Nothing in it is ever needed again: Redis may be out of reach or lose all it
-// knows. Then claims count on their own replica, each takes its share of the budgets, and what is held is told again
-// once Redis is back.
+// Package redis shares turns, live answers and budgets between the replicas of a gateway through a Redis server (7.0 or
+// later, or a compatible one). No data in it is essential: Redis can be unreachable or lose everything. Claims then
+// apply to their own replica, each replica uses its share of the budgets, and once Redis is back, current claims are
+// published again.
 package redis
 
 import (
@@ -21,19 +21,19 @@ import (
 // limit is how long a call may take, whatever state Redis is in.
 const limit = time.Second
 
-// Options may all be left out.
+// Options are all optional.
 type Options struct {
-	// Dial opens connections; the dialer of package net if nil. TLS is put on top where the URL asks for it.
+	// Dial opens connections; default is the dialer of package net. TLS is added if the URL requires it.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Prefix of all keys and channels; "parley:" if empty.
+	// Prefix of all keys and channels; default "parley:".
 	Prefix string
-	// TTL is how long a room's marks outlive their last use; [inmem.Remembered] if 0, and not less.
+	// TTL is how long a room's marks outlive their last use; default and minimum [inmem.Remembered].
 	TTL time.Duration
-	// Log hears when Redis goes out of reach and comes back; silent if nil.
+	// Log receives events when Redis becomes unreachable or reachable; nil disables logging.
 	Log *slog.Logger
 }
 
-// Backend is one replica's connection to Redis: a pool for commands, and one connection that listens.
+// Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions.
 type Backend struct {
 	client  *goredis.Client
 	tracker *Tracker
@@ -45,9 +45,9 @@ type Backend struct {
 
 var errClosed = errors.New("redis: closed")
 
-// Open starts to listen and returns at once: Redis need not be there yet. An error means that the URL or the options
-// can't be right; it doesn't repeat the URL, which may hold a password. URLs are redis://[user:password@]host[:port][/db],
-// rediss:// for TLS.
+// Open starts to connect in the background and returns immediately: Redis need not be running yet. An error means that
+// the URL or the options are invalid; it doesn't contain the URL, which can hold a password. URLs are
+// redis://[user:password@]host[:port][/db], or rediss:// for TLS.
 func Open(url string, o Options) (*Backend, error) {
 	settings, err := connection(url, o.Dial)
 	if err != nil {
@@ -77,13 +77,13 @@ func Open(url string, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// Tracker shares turns with the replicas that use the same server and prefix.
+// Tracker returns the turn tracker shared with the replicas that use the same server and prefix.
 func (b *Backend) Tracker() *Tracker { return b.tracker }
 
-// Bus shares frames with the replicas that use the same server and prefix.
+// Bus returns the bus shared with the replicas that use the same server and prefix.
 func (b *Backend) Bus() *Bus { return b.bus }
 
-// Ping says whether Redis answers, within a second.
+// Ping checks whether Redis responds within a second.
 func (b *Backend) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -93,8 +93,8 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all connections and waits for what runs in the background. Claims and subscriptions end with their own
-// contexts; from now on they hear nothing from elsewhere.
+// Close closes all connections and waits for background work. Claims and subscriptions end with their own contexts, but
+// receive nothing from other replicas any more.
 func (b *Backend) Close() error {
 	b.quit(errClosed)
 	b.running.Wait()

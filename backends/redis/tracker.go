@@ -13,11 +13,11 @@ import (
 	"parley/core/chat"
 )
 
-// Tracker is a [core.Tracker]. What is known here is judged here at once; Redis has the marks of all replicas, and
-// tells when they rise. Marks only rise, so whatever is heard late, twice or not at all does no harm.
+// Tracker is a [core.Tracker]. Local claims are checked locally without delay; Redis stores the marks of all replicas,
+// and announces changes. Marks only increase, so late, repeated or lost announcements do no harm.
 //
-// Errors other than core.ErrSuperseded and core.ErrStopped mean that Redis did not answer within a second. The claim or
-// stop counts on this replica all the same, and Redis is told once it is back.
+// Errors other than [chat.ErrSuperseded] and [chat.ErrStopped] mean that Redis did not respond within a second. The
+// claim or stop still applies to this replica, and is sent to Redis once it is back.
 type Tracker struct {
 	client *goredis.Client
 	at     layout
@@ -40,8 +40,8 @@ func newTracker(client *goredis.Client, at layout, log *slog.Logger) *Tracker {
 	}
 }
 
-// Claim implements [core.Tracker]. When Redis did not answer it returns the error together with the claim's context:
-// that hears of later turns on this replica, and of all once Redis is back.
+// Claim implements [core.Tracker]. If Redis did not respond, it returns the error together with the claim's context,
+// which ends by later turns on this replica, and by those of all replicas once Redis is back.
 func (t *Tracker) Claim(ctx context.Context, agent chat.AgentID, room chat.RoomID, id chat.ResponseID) (context.Context, error) {
 	// First here, then there: an announcement that overtakes the reply finds the claim.
 	claimed, err := t.local.Claim(ctx, agent, room, id)

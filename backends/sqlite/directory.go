@@ -137,7 +137,8 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	return all, wrap(err, "reading the rooms of %q", world)
 }
 
-// compare says what saving would change, and how it is done. [chat.ErrNotFound] means that nothing is stored yet.
+// compare returns what saving would change, and the function that saves it. [chat.ErrNotFound] means that nothing is
+// stored yet.
 type compare func(context.Context, querier) (news chat.News, statement string, args []any, err error)
 
 // save writes what compare says is news. It looks beside the writer first: what is known costs no transaction.
@@ -163,7 +164,7 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 	return news, err
 }
 
-// unlessMissing is err, unless it says that nothing is there.
+// unlessMissing returns err, unless it is [chat.ErrNotFound].
 func unlessMissing(err error) error {
 	if errors.Is(err, chat.ErrNotFound) {
 		return nil

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// InUseError says that another Store has the file.
+// InUseError means that another Store has the file open.
 type InUseError struct {
 	Path   string
-	Holder string // who: process, host, and since when
+	Holder string // its process, host, and start time
 }
 
 func (e *InUseError) Error() string {

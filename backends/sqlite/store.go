@@ -1,10 +1,10 @@
-// Package sqlite remembers everything in one SQLite file.
+// Package sqlite stores all data in one SQLite file.
 //
-// Accepted means stored: a transaction is on the disk (WAL, synchronous=FULL) when its method returns, so it outlives
-// a crash of the process and also a power cut, as far as the disk keeps what it was told to keep.
+// A method returns after its transaction is on disk (WAL, synchronous=FULL), so stored data survives a crash of the
+// process and also a power failure, as far as the disk honors sync requests.
 //
 // The file has one owner process, see [Open]. It belongs on a local disk: neither SQLite's locks nor the owner's are
-// to be trusted over a network.
+// reliable over a network.
 package sqlite
 
 import (
@@ -24,13 +24,13 @@ var _ core.Store = (*Store)(nil)
 // ErrClosed is what every method answers after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
 
-// Options may be left zero.
+// Options are all optional.
 type Options struct {
-	Readers     int           // how many may read at once; 4 if zero
-	BusyTimeout time.Duration // how long to wait for others who look into the file, such as a backup; 5 s if zero
+	Readers     int           // maximum number of concurrent readers; default 4
+	BusyTimeout time.Duration // how long to wait for other users of the file, such as a backup; default 5 s
 }
 
-// Store is a [core.Store] in a file. Writers go one after the other, readers beside them.
+// Store is a [core.Store] in a file. Writes are sequential; reads run concurrently with them.
 type Store struct {
 	*database
 	journal
@@ -140,7 +140,7 @@ func (s *database) Close() error {
 	return errors.Join(append(errs, s.lock.release())...)
 }
 
-// Ping says whether the file can be read, and whether the last write was stored.
+// Ping reports an error if the file can't be read, or if the last write was not stored.
 func (s *database) Ping(ctx context.Context) error {
 	err := s.read(func(db *sql.DB) error {
 		if err := s.writes.trouble.get(); err != nil {
@@ -172,7 +172,7 @@ func (s *database) write(ctx context.Context, do func(context.Context, *sql.Tx) 
 	return s.writes.run(ctx, do)
 }
 
-// wrap says what was tried.
+// wrap adds the attempted operation to err.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

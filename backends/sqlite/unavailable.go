@@ -10,8 +10,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// Unavailable reports whether err can pass without anybody changing the configuration, and says what is wrong in words for
-// the owner: the disk is full or fails, or another program has locked the file.
+// Unavailable reports whether err can resolve without a change of the configuration, with a reason for the owner: the
+// disk is full or fails, or another program has locked the file.
 func Unavailable(err error) (reason string, ok bool) {
 	var e *driver.Error
 	if errors.As(err, &e) {

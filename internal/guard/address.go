@@ -31,8 +31,8 @@ var inside = []netip.Prefix{ // never changed; from IANA's registries of special
 	netip.MustParsePrefix("fec0::/10"),       // site-local, of old
 }
 
-// public says whether ip is one of the public internet's: metadata services, private networks and this machine are not
-// (SE-03).
+// public reports whether ip is on the public internet. Metadata services, private networks and this machine are not: a
+// URL from a user must not reach them.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsValid() || !ip.IsGlobalUnicast() || ip.IsPrivate() { // global leaves out loopback, link-local and multicast

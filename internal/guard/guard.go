@@ -1,5 +1,5 @@
-// Package guard is the HTTP client for addresses that other people chose: it reaches the public internet and nothing else,
-// reads a bounded amount in a bounded time, and sends nothing of ours along.
+// Package guard is an HTTP client for URLs chosen by other people: it connects to the public internet only, limits size
+// and time, and sends no credentials.
 package guard
 
 import (
@@ -31,32 +31,34 @@ const (
 	userAgent    = "Parley (attachment reader)"
 )
 
-// Options say what a [Client] may reach. The zero Options are the whole public internet over HTTPS.
+// Options restrict what a [Client] can reach. The zero Options allow the whole public internet over HTTPS.
 type Options struct {
-	// Hosts are the only names that are asked, redirects included; empty for all.
+	// Hosts are the only allowed host names, also for redirects; empty for all.
 	Hosts []string
-	// Trusted is a server of the owner's own, as scheme://host or scheme://host:port: it may be anywhere. Empty for none.
+	// Trusted is the owner's own server, as scheme://host or scheme://host:port, which can have any address. Empty for
+	// none.
 	Trusted string
-	// Schemes and Ports that are allowed; empty for https and 443.
+	// Schemes and Ports are the allowed ones; default https and 443.
 	Schemes []string
 	Ports   []string
-	// Limit is how long a file may take; 0 is half a minute.
+	// Limit is the time limit for a file; default half a minute.
 	Limit time.Duration
-	// Dial opens connections in place of the network. It is asked for no address that is forbidden, and what it returns must
-	// not be connected to one either.
+	// Dial opens connections instead of the system's network. It is never called for a forbidden address, and must not
+	// connect to one either.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Resolver finds names where Dial is nil; nil is the system's.
+	// Resolver resolves host names if Dial is nil; nil is the system's resolver.
 	Resolver *net.Resolver
 }
 
-// Client reads files from other people's addresses. It is safe for concurrent use.
+// Client downloads files from URLs chosen by other people. It is safe for concurrent use.
 type Client struct {
 	options Options
 	trusted string // host and port of that server
 	http    *http.Client
 }
 
-// New makes a Client. The environment's proxy is not used: the address that is dialled would be the proxy's.
+// New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so its address could
+// not be checked.
 func New(o Options) *Client {
 	if len(o.Schemes) == 0 {
 		o.Schemes = []string{"https"}
@@ -88,7 +90,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Get reads what is at address, at most limit bytes, and says its type as the server does.
+// Get downloads at most limit bytes from address, and returns them with the content type reported by the server.
 func (c *Client) Get(ctx context.Context, address string, limit int64) (data []byte, mime string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Limit, errSlow)
 	defer cancel()

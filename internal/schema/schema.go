@@ -1,4 +1,4 @@
-// Package schema checks JSON against a JSON schema, and says what is wrong in words that a model can act on.
+// Package schema validates JSON against a JSON schema, with errors that a model can act on.
 package schema
 
 import (
@@ -10,9 +10,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Compile reads a schema of an object, drafts 7 or 2020-12. The check that it returns is safe for concurrent use, and its
-// errors name the field and the reason. A schema with a type that JSON has not is an error, as is one that needs
-// others from elsewhere.
+// Compile compiles the JSON schema of an object, draft 7 or 2020-12. The returned check is safe for concurrent use, and
+// its errors name the field and the violation. Unknown types and references to external schemas are errors.
 func Compile(schema json.RawMessage) (check func(object json.RawMessage) error, err error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(schema, &s); err != nil {

@@ -1,5 +1,5 @@
-// Package pdftext takes the text out of PDF documents. Their format allows a small file to ask for any amount of memory and
-// time, so it is read in a process of its own, with a limit on both and without the environment, that may die.
+// Package pdftext extracts the text of PDF documents. Because a small PDF file can require any amount of memory and
+// time, it is read in a separate process with limits on both, without the environment.
 package pdftext
 
 import (
@@ -22,7 +22,7 @@ const (
 	maxTime     = 20 * time.Second
 )
 
-// Text reads a document. It is meant for a process of its own: [Serve].
+// Text extracts the text of a document. It should run in a separate process: see [Serve].
 func Text(document []byte) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the parser's way to say that something is wrong
@@ -44,7 +44,7 @@ func Text(document []byte) (text string, err error) {
 	return string(b.Bytes()[:min(b.Len(), maxText)]), nil
 }
 
-// Serve reads one document from in and writes its text to out, within the limits of this process, which it sets.
+// Serve reads one document from in and writes its text to out, after limiting the resources of this process.
 func Serve(in io.Reader, out io.Writer) error {
 	if err := limit(); err != nil {
 		return fmt.Errorf("limit this process: %w", err)
@@ -61,7 +61,7 @@ func Serve(in io.Reader, out io.Writer) error {
 	return err
 }
 
-// Command returns a function that has documents read by a program that calls [Serve].
+// Command returns a function that extracts the text of documents with a program that calls [Serve].
 func Command(program string, args ...string) func(ctx context.Context, document []byte) (string, error) {
 	return func(ctx context.Context, document []byte) (string, error) {
 		ctx, cancel := context.WithTimeout(ctx, maxTime)

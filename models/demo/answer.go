@@ -84,7 +84,7 @@ func count(req llm.Request, role llm.Role) (n int) {
 	return n
 }
 
-// ask makes a call of an action, or says that there is none.
+// ask makes a tool call, or replies that the action is not available.
 func ask(req llm.Request, intro, action string, parameters map[string]any) reply {
 	if !slices.ContainsFunc(req.Tools, func(s llm.Tool) bool { return s.Name == action }) {
 		return reply{text: fmt.Sprintf("I would call the action `%s` now, but it isn't enabled here.", action)}

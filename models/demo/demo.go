@@ -1,5 +1,5 @@
-// Package demo is a model without a model: it needs no key and no network, says so, and shows what the gateway can do.
-// What it answers follows from the request alone, in the form that is asked for.
+// Package demo is a simulated model: it needs no key and no network, identifies itself as a demo, and shows the
+// gateway's features. Its output is a function of the request, in the requested format.
 package demo
 
 import (
@@ -19,7 +19,7 @@ type Model struct{}
 
 var _ llm.Model = (*Model)(nil)
 
-// New makes a Model.
+// New returns a Model.
 func New() *Model { return &Model{} }
 
 // Generate implements [llm.Model].

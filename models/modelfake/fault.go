@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// StatusOverloaded is what some providers answer when they are overloaded.
+// StatusOverloaded is the HTTP status of some overloaded providers.
 const StatusOverloaded = 529
 
 var (
@@ -76,7 +76,7 @@ func RateLimit(retryAfter time.Duration) Step {
 	return Status(http.StatusTooManyRequests, "", "Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 }
 
-// NoQuota answers 429 insufficient_quota, which no retry will mend.
+// NoQuota answers 429 insufficient_quota, which is permanent.
 func NoQuota() Step {
 	const code = http.StatusTooManyRequests
 	return func(_ context.Context, r *reply) error {
@@ -94,7 +94,8 @@ func BadGateway() Step {
 	return Status(http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n")
 }
 
-// Stall is silent until the client leaves. Before the first output not even the status line has been sent; see Open.
+// Stall sends nothing until the client disconnects. Before the first output not even the status line has been sent; see
+// Open.
 func Stall() Step {
 	return func(ctx context.Context, _ *reply) error {
 		<-ctx.Done()
@@ -129,9 +130,9 @@ func ErrorEvent(code, message string) Step {
 // Cut resets the connection.
 func Cut() Step { return func(context.Context, *reply) error { return errCut } }
 
-// After does the fault when that many data events have been sent (the role is the first), before the next one, [DONE]
-// included. It comes before the steps that it is to disturb: Script{After(3, Cut()), Text("one two three", ByWord)}.
-// A script with fewer events ends undisturbed. Request.Events tells how many there are.
+// After triggers the fault after that many data events (the role is the first), before the next one, [DONE] included.
+// It precedes the steps that it disturbs: Script{After(3, Cut()), Text("one two three", ByWord)}. A script with fewer
+// events is not disturbed. Request.Events contains their number.
 func After(events int, fault Step) Step {
 	return func(_ context.Context, r *reply) error {
 		r.faults[events] = fault

@@ -6,22 +6,22 @@ import (
 	"unicode/utf8"
 )
 
-// Pieces says how a text is cut into the deltas of a stream. The pieces joined are the text, and no rune is split.
+// Pieces cuts a text into the deltas of a stream. The pieces joined are the text, and no rune is split.
 type Pieces func(text string) []string
 
-// Whole is one piece.
+// Whole returns the text as one piece.
 func Whole(text string) []string { return []string{text} }
 
-// ByRune is a piece for each rune.
+// ByRune returns a piece for each rune.
 func ByRune(text string) []string { return ByBytes(1)(text) }
 
-// ByWord is a piece for each word, together with the space that follows it.
+// ByWord returns a piece for each word, with the space that follows it.
 func ByWord(text string) []string { return strings.SplitAfter(text, " ") }
 
-// ByBytes makes pieces of at most n bytes, or one rune where that is longer.
+// ByBytes returns pieces of at most n bytes, or one rune if that is longer.
 func ByBytes(n int) Pieces { return cutAt(func() int { return n }) }
 
-// ByChance makes pieces of 1 to 12 bytes, the same ones for the same seed.
+// ByChance returns pieces of 1 to 12 bytes, reproducible by seed.
 func ByChance(seed uint64) Pieces {
 	return func(text string) []string {
 		luck := rand.New(rand.NewPCG(seed, 0))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Request is one request for a completion, as the server saw it. Maps and slices are shared and not to be changed.
+// Request is one completion request as the server received it. Maps and slices are shared and must not be modified.
 type Request struct {
 	Number int       // 1 is the first
 	At     time.Time // arrival
@@ -19,7 +19,7 @@ type Request struct {
 
 	Status    int       // of the answer, at its end
 	Ended     time.Time // of the answer; zero while it goes on
-	Cancelled time.Time // when the client left (or the server was stopped) before the end; zero otherwise
+	Cancelled time.Time // when the client disconnected (or the server was stopped) before the end; zero otherwise
 	Events    int       // data events sent by the end, without [DONE]; a whole answer counts what a stream would have had
 	Usage     Usage     // what a provider would charge, also for a cancelled answer; set at the end
 }
@@ -124,7 +124,7 @@ func present(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// LastUser is the text of the last user message, without the context that the gateway tells before it, or "".
+// LastUser returns the text of the last user message, without the gateway's context before it, or "".
 func (b Body) LastUser() string {
 	for i := len(b.Messages) - 1; i >= 0; i-- {
 		if b.Messages[i].Role == "user" {
@@ -142,7 +142,7 @@ func asked(text string) string {
 	return text
 }
 
-// System is the text of all system and developer messages, one a line.
+// System returns the text of all system and developer messages, one per line.
 func (b Body) System() string {
 	var texts []string
 	for _, m := range b.Messages {
@@ -153,7 +153,7 @@ func (b Body) System() string {
 	return strings.Join(texts, "\n")
 }
 
-// Last is the last message; a test that plays tool calls looks here whether the result has come.
+// Last returns the last message; a test with tool calls checks here whether the result has arrived.
 func (b Body) Last() Message {
 	if len(b.Messages) == 0 {
 		return Message{}

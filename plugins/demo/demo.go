@@ -1,5 +1,5 @@
-// Package demo is a plugin of small actions that show what an action can do. The demo model asks for them; any other
-// model may.
+// Package demo is a plugin of small actions that demonstrate what actions can do. The demo model calls them; any other
+// model can.
 package demo
 
 import (
@@ -8,7 +8,7 @@ import (
 	"parley/core/action"
 )
 
-// New makes the plugin. intN picks a number from 0 to n-1 and is safe for concurrent use; nil is [rand.IntN].
+// New returns the plugin. intN returns a number from 0 to n-1 and must be safe for concurrent use; nil is [rand.IntN].
 func New(intN func(n int) int) action.Plugin {
 	if intN == nil {
 		intN = rand.IntN

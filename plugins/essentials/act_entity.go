@@ -11,7 +11,7 @@ import (
 	"parley/core/text"
 )
 
-// People is what the agent noted of those who write; a [core.Store] knows it.
+// People stores details about people, like a [core.Store].
 type People interface {
 	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
 	Meet(ctx context.Context, e chat.Entity) (chat.News, error)

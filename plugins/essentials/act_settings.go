@@ -11,7 +11,7 @@ import (
 	"parley/core/text"
 )
 
-// Settings keeps what was chosen for rooms; a [core.Store] does.
+// Settings stores the settings of rooms, like a [core.Store].
 type Settings interface {
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 }

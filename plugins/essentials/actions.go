@@ -59,7 +59,7 @@ func object(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(names) + `,"additionalProperties":false}`)
 }
 
-// among says that others may read what is said.
+// among reports whether other people can read the conversation.
 func among(s action.TurnContext) bool { return !s.Private }
 
 // named reports whether the author is the owner or a known user.

@@ -1,4 +1,4 @@
-// Package essentials is what every agent knows and can do.
+// Package essentials is a plugin with the basic actions, providers and evaluators of every agent.
 package essentials
 
 import (
@@ -10,25 +10,25 @@ import (
 	"parley/core/llm"
 )
 
-// Deps are what the plugin works with.
+// Deps are the dependencies of the plugin.
 type Deps struct {
 	Rooms    Rooms
-	People   People             // nil: nothing is noted of people
-	Settings Settings           // nil: nothing is set by talking
+	People   People             // nil: no details about people are stored
+	Settings Settings           // nil: no settings can be changed by messages
 	Painter  llm.ImageGenerator // nil without image generation
-	Lore     Lore               // nil: nothing is told that only a store knows
-	Journal  Journal            // where facts are noted; nil: none are
-	Embedder llm.Embedder       // finds what is known by what it means; nil: by words
-	Log      *slog.Logger       // nil: nothing is logged
+	Lore     Lore               // nil: no context from the store
+	Journal  Journal            // stores facts; nil: none are stored
+	Embedder llm.Embedder       // for semantic search; nil: search by keywords
+	Log      *slog.Logger       // nil: no logging
 }
 
-// Rooms are the places that the agent knows, and how closely it listens there; a [core.Store] knows both.
+// Rooms provides the agent's rooms and its attention there, like a [core.Store].
 type Rooms interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
 }
 
-// New makes the plugin.
+// New returns the plugin.
 func New(d Deps) action.Plugin {
 	known := newKnowledge(d)
 	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d, known), Work: known.work}

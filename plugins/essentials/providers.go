@@ -7,7 +7,7 @@ import (
 	"parley/core/chat"
 )
 
-// Lore is what of a store the providers read.
+// Lore contains the store methods that the providers read.
 type Lore interface {
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)

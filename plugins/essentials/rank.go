@@ -54,7 +54,7 @@ func words(text string) (all []string) {
 	return all
 }
 
-// dense says whether r belongs to writing without spaces.
+// dense reports whether r belongs to a script without spaces between words.
 func dense(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
@@ -105,7 +105,7 @@ func rank(n, limit int, score func(i int) float64) []int {
 	return best
 }
 
-// score says how well passage i fits a question of these words.
+// score returns how well passage i matches the words of question.
 func (x index) score(question []string, i int) (sum float64) {
 	const saturation, length = 1.2, 0.75
 	for _, w := range question {

@@ -19,7 +19,7 @@ const (
 	factSize = 240 // characters
 )
 
-// Journal is what of a store the reflection reads and writes.
+// Journal contains the store methods that the reflection uses.
 type Journal interface {
 	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
 	SaveNote(ctx context.Context, n chat.RoomNote) error

@@ -1,5 +1,5 @@
-// Package player is a plugin that finds music by its title and plays it, from a folder or from addresses, and shows in
-// the chat how far it is. It asks which of several is meant.
+// Package player is a plugin that plays music by title, from a folder or from URLs, and shows its progress in the chat.
+// If several tracks match, it asks which one is meant.
 package player
 
 import (
@@ -17,15 +17,15 @@ import (
 	"parley/core/chat"
 )
 
-// Options say where the music is.
+// Options locate the music.
 type Options struct {
-	Folder string   // with its folders; may be empty
-	URLs   []string // of tracks; may be empty
-	// Dial opens connections. Nil means the system's way, through the environment's proxy if there is one.
+	Folder string   // including its subfolders; can be empty
+	URLs   []string // of tracks; can be empty
+	// Dial opens connections. Nil means the system's network, with the proxy of the environment.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// New makes the plugin. It fails if the folder is none, or an address can't be one.
+// New returns the plugin. It fails if the folder doesn't exist, or if a URL is invalid.
 func New(o Options) (action.Plugin, error) {
 	// A proxy is right here, where internal/guard has none: all addresses are the owner's own, wherever they lead.
 	transport := &http.Transport{DialContext: o.Dial, DisableKeepAlives: true}

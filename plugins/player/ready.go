@@ -87,7 +87,7 @@ func (p *player) ask(ctx context.Context, at *url.URL) error {
 	return err
 }
 
-// passing says whether a request failed as it does while a server starts, or has too much to do.
+// passing reports whether a request failed in a way typical of a server that is starting or overloaded.
 func passing(err error) bool {
 	var slow net.Error
 	return errors.As(err, &slow) && slow.Timeout() ||

@@ -48,7 +48,7 @@ func (t track) link() string {
 	return "[" + plain(t.title) + "](" + strings.NewReplacer("(", "%28", ")", "%29").Replace(t.url.String()) + ")"
 }
 
-// secret says that its address is not for everybody.
+// secret reports whether the track's URL must not be shown.
 func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" }
 
 // plain is a title without what Markdown would read as marks, not too long.

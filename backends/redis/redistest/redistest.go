@@ -1,4 +1,4 @@
-// Package redistest starts real Redis servers for tests, and takes them away in the middle.
+// Package redistest runs real Redis servers for tests, and can stop them in the middle of one.
 package redistest
 
 import (
@@ -23,8 +23,8 @@ type Server struct {
 	done chan struct{} // closed when the process has been waited for
 }
 
-// Start starts a server on a free port for the rest of the test; args are more of its options ("--requirepass", "x").
-// The test is skipped, loudly, where redis-server is not installed.
+// Start starts a server on a free port until the end of the test, with args as additional options ("--requirepass",
+// "x"). The test is skipped if redis-server is not installed.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -36,10 +36,10 @@ func Start(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// URL of the server, as [parley/backends/redis.Open] takes it.
+// URL returns the server's URL for [parley/backends/redis.Open].
 func (s *Server) URL() string { return "redis://" + s.Addr }
 
-// Restart starts the server, empty, at the address it had.
+// Restart starts the server again, empty, at the same address.
 func (s *Server) Restart() {
 	s.t.Helper()
 	_, port, err := net.SplitHostPort(s.Addr)
@@ -78,7 +78,7 @@ func (s *Server) Restart() {
 	}
 }
 
-// Stop kills the server, if it runs, as a crash would.
+// Stop kills the server if it runs, like a crash.
 func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
@@ -88,10 +88,10 @@ func (s *Server) Stop() {
 	s.cmd = nil
 }
 
-// Pause makes the server fall silent while its connections stay open. Resume ends that; so does Stop.
+// Pause suspends the server while its connections stay open. It ends with Resume or Stop.
 func (s *Server) Pause() { s.signal(syscall.SIGSTOP) }
 
-// Resume undoes Pause.
+// Resume continues a paused server.
 func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {

@@ -1,5 +1,5 @@
-// Package sqlitetest gives tests a file that is migrated already: under the race detector the migrations take longer than
-// most tests.
+// Package sqlitetest provides tests with a migrated database file: under the race detector the migrations take longer
+// than most tests.
 package sqlitetest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"parley/backends/sqlite"
 )
 
-// Path names a file in a folder of the test's own, as a store leaves it in which nothing was said yet.
+// Path returns the path of an empty, migrated database in a directory of the test's own.
 func Path(t testing.TB) string {
 	t.Helper()
 	file, err := empty()
