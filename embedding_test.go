@@ -19,7 +19,7 @@ import (
 // embedding is the configuration of a gateway that a program embeds.
 func embedding(t *testing.T) config.Config {
 	t.Helper()
-	cfg, err := config.Default(func(string) (string, bool) { return "", false })
+	cfg, err := parley.DefaultConfig(func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func embed(env parley.Env, use func(*parley.Gateway) error) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cfg, err := config.Default(os.LookupEnv) // or config.Load("config.yaml", os.LookupEnv)
+	cfg, err := parley.DefaultConfig(os.LookupEnv) // or parley.LoadConfig("config.yaml", os.LookupEnv)
 	if err != nil {
 		return err
 	}

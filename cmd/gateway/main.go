@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,6 +21,7 @@ import (
 
 	"parley"
 	"parley/config"
+	"parley/internal/sections"
 )
 
 // defaultFile is used if it exists and no other file was named.
@@ -38,7 +41,7 @@ type cli struct {
 
 func main() {
 	var c cli
-	parser := kong.Must(&c, kong.Name("gateway"), kong.UsageOnError(), kong.Vars{"version": version()},
+	parser := kong.Must(&c, kong.Name("gateway"), kong.UsageOnError(), examples(), kong.Vars{"version": version()},
 		kong.Description("Parley, a gateway between chat platforms and one AI agent."))
 	if name := unknownCommand(parser.Model, os.Args[1:]); name != "" {
 		parser.Fatalf("there is no command %q; gateway --help lists the commands", name)
@@ -53,6 +56,13 @@ func main() {
 		stop()
 		os.Exit(1)
 	}
+}
+
+// examples are the ids that help texts show: a platform, and the shortest account.
+func examples() kong.Vars {
+	platforms := parley.Platforms()
+	short := slices.MinFunc(platforms, func(a, b sections.Section) int { return cmp.Compare(len(a.Account.Example), len(b.Account.Example)) })
+	return kong.Vars{"platform": platforms[0].Name, "account": short.Name + ":" + short.Account.Example}
 }
 
 // unknownCommand returns the first argument if it is in a command's place but names none. Without this check the

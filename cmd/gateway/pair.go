@@ -13,7 +13,7 @@ import (
 type pairCmd struct {
 	Code   string `arg:"" optional:"" help:"The code of the user to approve."`
 	List   bool   `help:"List approved and waiting users."`
-	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as telegram:123456789."`
+	Remove string `placeholder:"ACCOUNT" help:"Revoke the access of a user, such as ${account}."`
 }
 
 // Run implements the command. It asks the running gateway of the configuration, or else opens its store.

@@ -41,7 +41,7 @@ func (*listRunsCmd) Run(ctx context.Context, c *cli) error {
 }
 
 type retryRunCmd struct {
-	ID string `arg:"" name:"run" help:"Run ID, such as 'discord/1234#5'; quote it for the shell."`
+	ID string `arg:"" name:"run" help:"Run ID, such as '${platform}/1234#5'; quote it for the shell."`
 }
 
 // Run implements the command.

@@ -1,0 +1,251 @@
+package example_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley"
+	"parley/backends/sqlite/sqlitetest"
+	"parley/config"
+	"parley/connectors"
+	. "parley/connectors/connectortest"
+	"parley/connectors/example"
+	"parley/models/modelfake"
+	"parley/sim"
+)
+
+const server = "example.test:80"
+
+// load reads a configuration with the platforms of the catalog and this one.
+func load(t *testing.T, yaml string) (config.Config, error) {
+	t.Helper()
+	unset := func(string) (string, bool) { return "", false }
+	return config.Parse("config.yaml", []byte(yaml), t.TempDir(), unset, append(parley.Platforms(), example.Section())...)
+}
+
+func TestSuite(t *testing.T) {
+	cfg, err := load(t, "connectors: {example: {token: "+token+"}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := config.Section[example.Config](cfg.Connectors)
+	Suite[*world]{
+		At: server, New: newWorld, Budgets: settings.Budgets(),
+		Connect: func(_ *world, net *sim.Net) Bot {
+			return example.New(*settings, connectors.Deps{Dial: net.Dial, Log: slog.New(slog.DiscardHandler)})
+		},
+	}.Run(t)
+}
+
+// What is wrong with the section is reported as it is for any other platform.
+func TestConfig(t *testing.T) {
+	cfg, err := load(t, "owner: ['example:ada']\naccess: {rooms: ['example:lounge']}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := config.Section[example.Config](cfg.Connectors); c.Edits != time.Second || c.URL != "http://example.test" {
+		t.Errorf("the defaults are %+v", *c)
+	}
+	if off := strings.Join(cfg.Off(), "\n"); !strings.Contains(off, "Example is off: set EXAMPLE_TOKEN, or connectors.example.token in the file") {
+		t.Errorf("Off returns:\n%s", off)
+	}
+	for yaml, want := range map[string]string{
+		"connectors: {example: {tokn: x}}":         "config.yaml:1:24: connectors.example.tokn: is not a known key; did you mean token?",
+		"connectors: {example: {edits: 1ms}}":      `config.yaml:1:31: connectors.example.edits: "1ms" is not between 100ms and 1m; set a duration, such as 1.1s`,
+		"connectors: {example: {enabled: true}}":   "has no credentials; set EXAMPLE_TOKEN, or connectors.example.token in the file",
+		"connectors: {example: {url: 'http://?'}}": "is not a plain server URL",
+		"owner: ['example:7']":                     `is not an account id; write the platform and the id in quotes, such as "example:ada" or`,
+		"access: {worlds: ['example:lounge']}":     "is not a server",
+	} {
+		if _, err := load(t, yaml); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want %q", yaml, err, want)
+		}
+	}
+}
+
+// story plays with a whole gateway, which has this platform besides those of the catalog.
+func story(t *testing.T, play func(w *world, model *modelfake.Server, stop func())) {
+	synctest.Test(t, func(t *testing.T) {
+		network := sim.NewNet()
+		listen := func(address string) net.Listener {
+			l, err := network.Listen("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		w, _ := newWorld()
+		Serve(t, listen(server), w.Handler())
+		defer w.Close()
+		model := modelfake.New(modelfake.Options{Key: "sk-0123456789"})
+		defer model.Serve(listen("model.test:80"))()
+		cfg, err := load(t, "connectors: {example: {token: "+token+"}}\nowner: ['example:ada']\n"+
+			"providers: {openai: {base_url: 'http://model.test/v1', api_key: sk-0123456789}}\nmodels: {large: {model: "+modelfake.DefaultModel+"}}\n"+
+			"store: sqlite:"+sqlitetest.Path(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := parley.New(cfg, parley.Env{Listen: network.Listen, Dial: network.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx) }()
+		play(w, model, stop)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if bad := w.Refused(); len(bad) > 0 {
+			t.Errorf("the server refused %q", bad)
+		}
+	})
+}
+
+// A question in a group gets an answer that grows in one message; a stranger gets none, but in private a code.
+func TestStory(t *testing.T) {
+	story(t, func(w *world, model *modelfake.Server, _ func()) {
+		model.Queue(modelfake.Script{
+			modelfake.Text("Once upon a time there was a fox."), modelfake.Pause(5 * time.Second), modelfake.Text(" It was quick."),
+		})
+		w.Mention(Ada, lounge, "Tell me a story")
+		w.Mention(Eve, lounge, "Me too")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		own := w.Sees(lounge)[2:]
+		if len(own) != 1 || own[0].Text != "Once upon a time there was a fox. It was quick." || len(own[0].Versions) != 2 {
+			t.Errorf("people see %+v", own)
+		}
+		w.Say(Eve, w.Direct(Eve), "Hello?")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if own := Own(w, w.Direct(Eve)); len(own) != 1 || !strings.Contains(own[0], "code") {
+			t.Errorf("Eve reads %q", own)
+		}
+		if n := len(model.Requests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
+
+// gateway check tries the platform, and gateway chat leaves it out.
+func TestCommands(t *testing.T) {
+	w, _ := newWorld()
+	defer w.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Serve(t, l, w.Handler())
+	for given, want := range map[string]string{token: "accepts the token", "another": "check connectors.example.token"} {
+		cfg, err := load(t, "web: {listen: '127.0.0.1:0'}\nconnectors: {example: {token: "+given+", url: 'http://"+l.Addr().String()+"'}}\nstore: sqlite:"+sqlitetest.Path(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := ""
+		for _, f := range parley.Check(t.Context(), cfg, parley.Env{}) {
+			if f.Part == "connectors.example" {
+				found = f.Text
+			}
+		}
+		if !strings.Contains(found, want) {
+			t.Errorf("gateway check says %q; want %q", found, want)
+		}
+		if on := cfg.WithoutConnectors().ConnectorsOn(); len(on) > 0 {
+			t.Errorf("gateway chat starts %v", on)
+		}
+	}
+}
+
+const pageFile = "../../docs/add-a-platform.md"
+
+func page(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(pageFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// The page shows the whole code of this package, as it is compiled here, but for imports.
+func TestPageShowsThisCode(t *testing.T) {
+	shown := map[string]string{}
+	for i, block := range strings.Split(page(t), "\n```go\n")[1:] {
+		code, _, ended := strings.Cut(block, "```\n")
+		name, code, found := strings.Cut(code, "\n")
+		if name = strings.TrimPrefix(name, "// "); !ended || !found || !strings.HasSuffix(name, ".go") {
+			t.Errorf("block %d begins with %q, which names no file", i+1, name)
+		}
+		shown[name] += strings.TrimPrefix(code, "\n") + "\n"
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		_, body, found := strings.Cut(string(source), "\n)\n\n") // behind the imports
+		if !found || strings.TrimSpace(shown[name]) != strings.TrimSpace(body) {
+			t.Errorf("%s shows of %s:\n%s\nbut it is:\n%s", pageFile, name, shown[name], body)
+		}
+		delete(shown, name)
+	}
+	for name := range shown {
+		if source, err := os.ReadFile(name); err != nil || !strings.Contains(string(source), strings.TrimSpace(shown[name])) {
+			t.Errorf("%s shows code that is not in %s: %v", pageFile, name, err)
+		}
+	}
+}
+
+// Beyond this folder, a platform needs the line of the page in catalog.go, and its import.
+func TestOneLineInTheCatalog(t *testing.T) {
+	_, diff, _ := strings.Cut(page(t), "\n```diff\n")
+	diff, _, _ = strings.Cut(diff, "```\n")
+	above, line, found := strings.Cut(strings.TrimSpace(diff), "\n+")
+	if !found || strings.Contains(line, "\n") {
+		t.Fatalf("the page shows no single line to add: %q", diff)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog := filepath.Join(root, "catalog.go")
+	source, err := os.ReadFile(catalog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	above = strings.TrimSpace(above) + "\n"
+	changed := strings.Replace(string(source), above, above+line+"\n", 1)
+	if changed == string(source) {
+		t.Fatalf("catalog.go has no line %q", above)
+	}
+	changed = strings.Replace(changed, "import (\n", "import (\n\t\"parley/connectors/example\"\n", 1)
+	copied, overlay := filepath.Join(t.TempDir(), "catalog.go"), filepath.Join(t.TempDir(), "overlay.json")
+	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{catalog: copied}})
+	if err := errors.Join(err, os.WriteFile(copied, []byte(changed), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "parley")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
