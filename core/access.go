@@ -16,15 +16,6 @@ func applyOverride(o access.Override, s *action.TurnContext) {
 	}
 }
 
-// invited says whether the agent works for author in r.
-func (t *intake) invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
-	if d := t.rt.cfg.Access.Decide(r, author, roles); d != access.Maybe {
-		return d == access.Yes, nil
-	}
-	_, err := t.rt.cfg.Store.Person(ctx, author)
-	return err == nil, ignore(err, chat.ErrNotFound)
-}
-
 // admits says whether m may get an answer, be it only the one line for strangers.
 func (t *intake) admits(ctx context.Context, m chat.Message) (bool, error) {
 	switch {
@@ -35,7 +26,7 @@ func (t *intake) admits(ctx context.Context, m chat.Message) (bool, error) {
 	case m.Address.AuthorizedByRole == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
 		return !t.rt.cfg.Access.Off(m.Place), nil
 	}
-	return t.invited(ctx, m.Place, m.Author, m.Roles)
+	return t.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles)
 }
 
 // stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is
@@ -46,7 +37,7 @@ func (t *intake) stays(ctx context.Context, run chat.Run, author chat.EntityID) 
 		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)
 	}
 	if room.Kind.Private() {
-		return t.invited(ctx, room, author, nil)
+		return t.rt.pairing.Invited(ctx, room, author, nil)
 	}
 	return !t.rt.cfg.Access.Off(room), nil
 }

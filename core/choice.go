@@ -119,7 +119,7 @@ func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 	if err != nil {
 		return q, "", err
 	}
-	if in, err := cs.rt.intake.invited(ctx, room, c.Author, c.Roles); err != nil || in {
+	if in, err := cs.rt.pairing.Invited(ctx, room, c.Author, c.Roles); err != nil || in {
 		return q, "", err
 	}
 	return q, notInvited, nil

@@ -83,7 +83,7 @@ func (h *commandHandler) commanded(ctx context.Context, m chat.Message) (chat.Co
 	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
 		return "", nil
 	}
-	in, err := h.rt.intake.invited(ctx, m.Place, m.Author, m.Roles)
+	in, err := h.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles)
 	if err != nil || !in {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	case err != nil:
 		return fmt.Errorf("stop %s: %w", c.Room, err)
 	}
-	if in, err := h.rt.intake.invited(ctx, room, c.Author, c.Roles); err != nil || !in {
+	if in, err := h.rt.pairing.Invited(ctx, room, c.Author, c.Roles); err != nil || !in {
 		return err // strangers can't stop answers
 	}
 	return h.stop(ctx, c.Room, everyTurn)

@@ -74,15 +74,19 @@ type Runtime struct {
 	places    places
 	choices   choices
 	commands  commandHandler
-	pairing   pairing
+	pairing   *access.Pairing
 	scheduler scheduler
 }
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}
-	rt.intake.rt, rt.places.rt, rt.choices.rt, rt.commands.rt, rt.pairing.rt = rt, rt, rt, rt, rt
+	rt.intake.rt, rt.places.rt, rt.choices.rt, rt.commands.rt = rt, rt, rt, rt
 	rt.scheduler = newScheduler(rt, cfg.Parallel)
+	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: cfg.Store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
+		_, err := rt.say(ctx, n)
+		return err
+	}}
 	var err error
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
@@ -98,7 +102,7 @@ func New(cfg Config) (*Runtime, error) {
 	if err := checkTools(&rt.toolbox, cfg.Access); err != nil {
 		return nil, err
 	}
-	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, letIn: approvalHandler{rt}}
+	rt.choices.handlers = map[string]action.ChoiceHandler{AsMessage: asMessage{rt}, forget: forgetter{rt}, action.Awaited: waiter{}, access.ApprovalHandler: approvalHandler{rt.pairing}}
 	observers := slices.Clone(cfg.Observers)
 	for _, p := range cfg.Plugins {
 		observers = append(observers, p.Observers...)

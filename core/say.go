@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/text"
@@ -23,6 +24,11 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 	if rt.ending() {
 		return chat.Accepted{}, chat.ErrShutdown
 	}
+	return rt.say(ctx, n)
+}
+
+// say is Say, also while the runtime ends: the next process says what this one has accepted.
+func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
 	m, err := draft(ctx, rt.cfg.Store, rt.cfg.Agent, n)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
@@ -100,7 +106,7 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
 		q, err := x.rt.cfg.Store.QuestionOf(ctx, x.run.ID)
-		if err == nil && q.Chooser == letIn {
+		if err == nil && q.Chooser == access.ApprovalHandler {
 			x.trace.Actions = []string{chat.AccessAction}
 		}
 		if err == nil && q.Open(time.Now()) {

@@ -41,7 +41,7 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 // rights takes from s what author may not do.
 func (pn *preparation) rights(ctx context.Context, author chat.EntityID, s *action.TurnContext) (err error) {
 	if s.Owner {
-		if s.Owner, err = pn.x.rt.pairing.owns(ctx, author); err != nil {
+		if s.Owner, err = pn.x.rt.pairing.Owns(ctx, author); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (x *execution) setAside() {
 	if x.run.Kind == chat.RunNotify { // it could be this very notice
 		return
 	}
-	rooms, err := x.rt.pairing.ownersRooms(x.life)
+	rooms, err := x.rt.pairing.OwnersRooms(x.life)
 	if err != nil {
 		x.rt.cfg.Log.Warn("can't find a chat to tell the owner about a run that is set aside", "run", x.run.ID, "err", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"parley/config"
 	"parley/core"
+	"parley/core/access"
 	"parley/core/chat"
 	"parley/internal/settings"
 )
@@ -82,7 +83,7 @@ func pairAt(ctx context.Context, store core.People, rt Runtime, req pairRequest)
 	waiting, err := store.Knocks(ctx)
 	for _, k := range waiting {
 		if k.ID == "" {
-			reply.People.OwnerCode = core.ShownCode(k.Code)
+			reply.People.OwnerCode = access.ShownCode(k.Code)
 			continue
 		}
 		k.Code = ""

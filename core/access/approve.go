@@ -1,0 +1,141 @@
+package access
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"parley/core/chat"
+)
+
+// ApprovalHandler is the name of the handler of what owners choose. It is stored with questions.
+const ApprovalHandler = "let in"
+
+// What owners are asked and told, and what an approved user is told.
+const (
+	askLine     = "%s would like to talk to me on %s. Approve?"
+	letInLine   = "%s can now talk to me."
+	inLine      = "%s already has access; revoke it with `gateway pair --remove` on the machine that runs me."
+	awayLine    = "Okay, I won't reply to them."
+	welcomeLine = "My owner approved you. You can talk to me now."
+)
+
+// Approve gives the user access who was told code, and tells them so. [chat.ErrNotFound] if the code is unknown or has expired.
+func (d *Pairing) Approve(ctx context.Context, code string) (chat.Person, error) {
+	return Approve(ctx, d.Store, d.Tell, code)
+}
+
+// Approve gives the user access who was told code, and has them told so first. [chat.ErrNotFound] if the code is unknown or has
+// expired.
+func Approve(ctx context.Context, store PairingStore, tell Tell, code string) (chat.Person, error) {
+	k, err := waitsWith(ctx, store, code)
+	if err != nil {
+		return chat.Person{}, fmt.Errorf("approve the user with this code: %w", err)
+	}
+	k.Since = time.Now()
+	err = tell(ctx, chat.Notice{To: chat.Address{Room: k.Address.Room}, Text: welcomeLine, Key: requestKey(k, "welcome")})
+	if err != nil && !errors.Is(err, chat.ErrNotFound) && !errors.Is(err, chat.ErrUnreached) {
+		// before access is stored: then the request is gone, and could not be found again
+		return chat.Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
+	}
+	return k.Person, store.LetIn(ctx, k.Person)
+}
+
+// waitsWith finds the stranger who was told code.
+func waitsWith(ctx context.Context, people PairingStore, code string) (who chat.PairingRequest, err error) {
+	code, _ = codeIn(code)
+	waiting, err := people.Knocks(ctx)
+	if err != nil {
+		return chat.PairingRequest{}, err
+	}
+	for _, k := range waiting { // all of them: how long it takes says nothing of the codes
+		if k.ID != "" && subtle.ConstantTimeCompare([]byte(code), []byte(k.Code)) == 1 {
+			who = k
+		}
+	}
+	if who.ID == "" || code == "" {
+		return chat.PairingRequest{}, chat.ErrNotFound
+	}
+	return who, nil
+}
+
+// requestKey names what is said of k, without its code: keys are seen in logs.
+func requestKey(k chat.PairingRequest, what string) string {
+	return fmt.Sprintf("%s/%s/%d", what, k.ID, k.Ends.UnixNano())
+}
+
+// askOwners asks each owner, where they can be reached in private, whether to let k in. If that fails there is still the
+// code.
+func (d *Pairing) askOwners(ctx context.Context, k chat.PairingRequest) {
+	rooms, err := d.OwnersRooms(ctx)
+	if err != nil {
+		d.Log.Warn("can't find a chat to ask the owner for approval", "account", k.ID, "err", err)
+	}
+	for owner, room := range rooms {
+		err := d.Tell(ctx, chat.Notice{
+			To: chat.Address{Room: room}, Key: requestKey(k, "knock"), Text: fmt.Sprintf(askLine, k.Label(), k.Address.Connector),
+			Ask: &chat.Question{
+				Options: []string{"Approve", "No"}, For: []chat.EntityID{owner}, Expires: k.Ends,
+				Chooser: ApprovalHandler, Payload: k.Code + " " + string(k.ID),
+			},
+		})
+		if err != nil {
+			d.Log.Warn("can't ask the owner for approval", "account", k.ID, "err", err)
+		}
+	}
+}
+
+// OwnersRooms are the direct chats of those who can let others in, as far as they are known.
+func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomID, error) {
+	rooms := map[chat.EntityID]chat.RoomID{}
+	for id := range d.Policy.Owners {
+		room, err := d.Store.DirectRoom(ctx, id)
+		if err == nil {
+			rooms[id] = room.ID
+		} else if !errors.Is(err, chat.ErrNotFound) {
+			return rooms, err
+		}
+	}
+	if len(d.Policy.Owners) > 0 {
+		return rooms, nil
+	}
+	owner, err := d.Store.Owner(ctx)
+	if err == nil {
+		rooms[owner.ID] = owner.Address.Room
+	}
+	return rooms, unless(err, chat.ErrNotFound)
+}
+
+// Chosen does what an owner chose for a user who asks for access, and returns what the owner is told. The payload of q is the
+// user's code and account. notYours and over are said to others, and of a request that has ended.
+func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over string) (string, error) {
+	if owns, err := d.Owns(ctx, q.By); err != nil || !owns {
+		return notYours, err // any more
+	}
+	code, id, _ := strings.Cut(q.Payload, " ")
+	var p chat.Person
+	var err error
+	if q.Choice == 0 {
+		p, err = d.Approve(ctx, code)
+	} else {
+		err = d.Store.TurnAway(ctx, code)
+	}
+	done := err == nil
+	if errors.Is(err, chat.ErrNotFound) { // this was done before, or another owner was faster
+		p, err = d.Store.Person(ctx, chat.EntityID(id))
+	}
+	switch {
+	case unless(err, chat.ErrNotFound) != nil:
+		return "", err
+	case q.Choice != 0 && (done || err != nil):
+		return awayLine, nil
+	case q.Choice != 0:
+		return fmt.Sprintf(inLine, p.Label()), nil
+	case err != nil:
+		return over, nil
+	}
+	return fmt.Sprintf(letInLine, p.Label()), nil
+}

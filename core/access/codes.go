@@ -1,0 +1,78 @@
+package access
+
+import (
+	"crypto/rand"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789" // 32 that are not mistaken for each other
+	codeLength  = 8
+	codeTime    = time.Hour // how long a stranger's code is valid
+	mostTries   = 5         // wrong codes of one person in a codeTime
+	mostTriers  = 1000      // people whose wrong codes are counted
+)
+
+func newCode() string {
+	var b [codeLength]byte
+	_, _ = rand.Read(b[:]) // never fails
+	for i := range b {
+		b[i] = codeLetters[int(b[i])%len(codeLetters)]
+	}
+	return string(b[:])
+}
+
+// ShownCode is a code as people read it.
+func ShownCode(code string) string { return code[:codeLength/2] + "-" + code[codeLength/2:] }
+
+// codeIn finds the code that text is, with or without /pair before it; meant says that it can't be anything else.
+func codeIn(text string) (code string, meant bool) {
+	text = strings.ToUpper(strings.Trim(strings.TrimSpace(text), "`*"))
+	rest, meant := strings.CutPrefix(text, "/PAIR")
+	code = strings.NewReplacer("-", "", " ", "").Replace(rest)
+	if len(code) != codeLength || strings.Trim(code, codeLetters) != "" {
+		return "", meant
+	}
+	return code, meant || len(rest) == codeLength+1 && rest[codeLength/2] == '-'
+}
+
+// tries counts wrong codes.
+type tries struct {
+	mu sync.Mutex
+	by map[chat.EntityID]tried
+}
+
+type tried struct {
+	n     int
+	since time.Time
+}
+
+// may says whether id may try another code.
+func (t *tries) may(id chat.EntityID) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for who, had := range t.by {
+		if time.Since(had.since) >= codeTime {
+			delete(t.by, who)
+		}
+	}
+	return t.by[id].n < mostTries && len(t.by) < mostTriers
+}
+
+func (t *tries) failed(id chat.EntityID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	had, ok := t.by[id]
+	if !ok {
+		had.since = time.Now()
+	}
+	had.n++
+	if t.by == nil {
+		t.by = map[chat.EntityID]tried{}
+	}
+	t.by[id] = had
+}

@@ -1,0 +1,194 @@
+package access
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"parley/core/chat"
+)
+
+const (
+	codeAgain  = 10 * time.Minute // after which a stranger is told their code again
+	mostKnocks = 5                // strangers who wait at a time, for each connector
+)
+
+// What users without access are told.
+const (
+	strangerLine = "Sorry, I only talk to people my owner has approved. If you know my owner, ask them to add you."
+	unownedLine  = "Sorry, I can't reply yet. I haven't been set up yet."
+	knockLine    = "Sorry, I only talk to people my owner has approved. If you know my owner, send them this code within an hour: %s"
+	ownedLine    = "You are now my owner. Others get a code; send it to me to approve them."
+	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
+)
+
+// PairingStore is what pairing needs of a store. Errors are those of core's ports.
+type PairingStore interface {
+	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
+	Owner(ctx context.Context) (chat.Person, error)
+	Own(ctx context.Context, p chat.Person) (bool, error)
+	LetIn(ctx context.Context, p chat.Person) error
+	TurnAway(ctx context.Context, code string) error
+	Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
+	Knocks(ctx context.Context) ([]chat.PairingRequest, error)
+	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
+}
+
+// Tell says something in the agent's name, once by its key, and returns when that is safe. [chat.ErrNotFound] and
+// [chat.ErrUnreached] mean that there is no way to.
+type Tell func(ctx context.Context, n chat.Notice) error
+
+// Pairing approves users: those who send the code of an owner, and those whom an owner approves. Safe for concurrent use.
+type Pairing struct {
+	Policy Policy
+	Store  PairingStore
+	Tell   Tell
+	Log    *slog.Logger
+
+	tries tries
+}
+
+// Guest is the author of a direct message, with access or without.
+type Guest struct {
+	chat.Person
+	Room    chat.Room
+	Says    string
+	Greeted bool // the agent has written to them before
+}
+
+// Invited reports whether the agent works for author in r: by the policy, or because an owner has approved them.
+func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID, roles []string) (bool, error) {
+	if c := d.Policy.Decide(r, author, roles); c != Maybe {
+		return c == Yes, nil
+	}
+	_, err := d.Store.Person(ctx, author)
+	return err == nil, unless(err, chat.ErrNotFound)
+}
+
+// Check reports whether g may come in, and what they are told in place of an answer.
+func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err error) {
+	if in, err = d.Invited(ctx, g.Room, g.ID, nil); err != nil {
+		return false, "", err
+	}
+	ownerless, err := d.ownerless(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	if code, meant := codeIn(g.Says); code != "" || meant {
+		if line, err = d.redeem(ctx, g, code, ownerless); line != "" || err != nil {
+			return in, line, err
+		}
+	}
+	switch {
+	case in:
+		return true, "", nil
+	case d.Policy.Direct == DirectPairing && !ownerless:
+		line, err = d.knock(ctx, g)
+	case g.Greeted || d.Policy.Direct == DirectOff:
+	case d.Policy.Direct == DirectPairing:
+		line = unownedLine
+	default:
+		line = strangerLine
+	}
+	return false, line, err
+}
+
+// redeem takes the code that g has brought: the owner's code from the first account that sends it, others from the owner. It is silent
+// towards those who have no business with codes.
+func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bool) (line string, err error) {
+	if ownerless {
+		return d.pairOwner(ctx, g, code)
+	}
+	if owns, err := d.Owns(ctx, g.ID); err != nil || !owns {
+		return "", err
+	}
+	p, err := d.Approve(ctx, code)
+	switch _, meant := codeIn(g.Says); {
+	case err == nil:
+		d.Log.Info("the owner approved a user", "account", p.ID)
+		return fmt.Sprintf(letInLine, p.Label()), nil
+	case !errors.Is(err, chat.ErrNotFound):
+		return "", err
+	case meant:
+		return wrongLine, nil
+	}
+	return "", nil // a word of eight letters
+}
+
+// pairOwner makes g the owner if they bring the right code, and are first.
+func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line string, err error) {
+	if d.Policy.Direct != DirectPairing || !d.tries.may(g.ID) {
+		return "", nil
+	}
+	right, err := d.OwnerCode(ctx)
+	if err != nil {
+		return "", err
+	}
+	right, _ = codeIn(right)
+	if subtle.ConstantTimeCompare([]byte(code), []byte(right)) != 1 || right == "" {
+		d.tries.failed(g.ID)
+		if _, meant := codeIn(g.Says); meant {
+			return wrongLine, nil
+		}
+		return "", nil
+	}
+	owns, err := d.Store.Own(ctx, g.Person)
+	if err != nil || !owns {
+		return "", err
+	}
+	d.Log.Info("a user sent the owner's code and is now the owner", "account", g.ID)
+	return ownedLine, nil
+}
+
+// knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
+// owner has said no, they hear nothing.
+func (d *Pairing) knock(ctx context.Context, g Guest) (line string, err error) {
+	k := chat.PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
+	k, tell, err := d.Store.Knock(ctx, k, chat.PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
+	if err != nil || !tell {
+		return "", err
+	}
+	d.askOwners(ctx, k)
+	return fmt.Sprintf(knockLine, ShownCode(k.Code)), nil
+}
+
+// OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
+func (d *Pairing) OwnerCode(ctx context.Context) (string, error) {
+	if ownerless, err := d.ownerless(ctx); err != nil || !ownerless || d.Policy.Direct != DirectPairing {
+		return "", err
+	}
+	k, _, err := d.Store.Knock(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})
+	if err != nil {
+		return "", fmt.Errorf("make the owner's code: %w", err)
+	}
+	return ShownCode(k.Code), nil
+}
+
+// ownerless reports whether there is no owner yet, who could approve others.
+func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
+	if len(d.Policy.Owners) > 0 {
+		return false, nil
+	}
+	_, err := d.Store.Owner(ctx)
+	return errors.Is(err, chat.ErrNotFound), unless(err, chat.ErrNotFound)
+}
+
+// Owns reports whether id is the owner: the one of the configuration, or else who has become it.
+func (d *Pairing) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
+	if len(d.Policy.Owners) > 0 {
+		return d.Policy.Owners[id], nil
+	}
+	owner, err := d.Store.Owner(ctx)
+	return err == nil && owner.ID == id, unless(err, chat.ErrNotFound)
+}
+
+// unless is err, or nil where that is usual.
+func unless(err, usual error) error {
+	if errors.Is(err, usual) {
+		return nil
+	}
+	return err
+}
