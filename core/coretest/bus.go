@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Bus checks all that [relay.Bus] promises, and one thing more: a reader who keeps up misses nothing while nothing is
-// broken. newReplicas makes n buses that carry to each other; it cleans up after itself.
+// Bus tests the contract of [relay.Bus], and additionally that a reader who keeps up misses nothing while no connection
+// fails. newReplicas returns n connected buses, and registers their cleanup.
 func Bus(t *testing.T, newReplicas func(t *testing.T, n int) []relay.Bus) {
 	stories := []struct {
 		name string

@@ -16,17 +16,17 @@ import (
 	"parley/core/chat"
 )
 
-// Store checks everything that [core.Store] promises, except that it outlives its process: see [StoreSuite].
+// Store tests the contract of [core.Store], except durability: see [StoreSuite].
 func Store(t *testing.T, open func(t *testing.T) core.Store) {
 	StoreSuite{Open: open}.Run(t)
 }
 
-// StoreSuite checks an implementation of [core.Store]. Each check runs in a bubble of testing/synctest, where stores
-// are opened and, by a cleanup of the t given, closed.
+// StoreSuite tests an implementation of [core.Store]. Each test runs in a testing/synctest bubble, which opens stores
+// and closes them in a cleanup of its t.
 type StoreSuite struct {
-	// Open returns a store in which nothing is stored.
+	// Open returns an empty store.
 	Open func(t *testing.T) core.Store
-	// Reopen closes s and returns a store of what it has stored. May be nil if nothing is to outlive a store.
+	// Reopen closes s and returns a store with the same data. It can be nil if the store is not durable.
 	Reopen func(t *testing.T, s core.Store) core.Store
 }
 
@@ -35,7 +35,7 @@ type storeCheck struct {
 	run  func(t *testing.T, s store)
 }
 
-// Run runs all checks.
+// Run runs all tests.
 func (x StoreSuite) Run(t *testing.T) {
 	for _, c := range slices.Concat(acceptChecks(), joinChecks(), runChecks(), startChecks(), deathChecks(), memoryChecks(), forgetChecks(), noteChecks(), reopenedChecks(), fileChecks(), markChecks(), upkeepChecks(), questionChecks(), directoryChecks(), peopleChecks(), ledgerChecks()) {
 		t.Run(c.name, func(t *testing.T) {

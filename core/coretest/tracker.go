@@ -1,4 +1,5 @@
-// Package coretest holds one suite for each port of core. Every backend runs it, alone and as several replicas.
+// Package coretest contains one test suite for each port of core. Every backend runs them, as one process and as
+// several replicas.
 package coretest
 
 import (
@@ -19,8 +20,8 @@ func patient() <-chan time.Time { return time.After(patience) }
 
 const agent chat.AgentID = "ada"
 
-// Tracker checks all that [core.Tracker] promises. newReplicas makes n trackers that share their turns and know none
-// yet; it cleans up after itself.
+// Tracker tests the contract of [core.Tracker]. newReplicas returns n connected, empty trackers, and registers their
+// cleanup.
 func Tracker(t *testing.T, newReplicas func(t *testing.T, n int) []core.Tracker) {
 	stories := []struct {
 		name string

@@ -1,4 +1,4 @@
-// Package partialjson reads JSON while it is being written.
+// Package partialjson parses JSON incrementally, while it is streamed.
 package partialjson
 
 import (
@@ -11,10 +11,10 @@ import (
 // maxDepth is how deep values may be nested, as in encoding/json.
 const maxDepth = 10000
 
-// Reader reads one JSON value that comes in pieces, cut anywhere. After each piece it knows all that is certain: a string
-// as far as it has come, up to its last whole character; numbers, true, false and null once they are complete; objects
-// and arrays with what they hold so far. At the end its value is that of [json.Unmarshal] into an any. Each byte costs
-// the same, however it comes. The zero Reader is ready for use. Not safe for concurrent use.
+// Reader parses one JSON value from pieces, cut anywhere. After each piece it provides everything that is certain:
+// strings up to their last whole character; numbers, true, false and null once they are complete; objects and arrays
+// with their content so far. At the end the value equals that of [json.Unmarshal] into an any. The cost is linear in
+// the length, however it is cut. The zero Reader is ready for use. It is not safe for concurrent use.
 type Reader struct {
 	at    state
 	held  string          // an escape, a character or a word that is not complete
@@ -48,7 +48,7 @@ type container struct {
 	array  []any
 }
 
-// Add reads what the text goes on with. What comes after an error is not read.
+// Add parses the next piece. Everything after an error is ignored.
 func (r *Reader) Add(piece string) {
 	if r.held != "" {
 		piece, r.held = r.held+piece, ""
@@ -68,22 +68,22 @@ func (r *Reader) Add(piece string) {
 	}
 }
 
-// Value is what is certain so far; nil if nothing is. It is good until the next call of Add.
+// Value returns what is certain so far; nil if nothing is. It is valid until the next call of Add.
 func (r *Reader) Value() any { return r.root }
 
-// Object is Value if that is an object, and else nil.
+// Object returns Value if that is an object, otherwise nil.
 func (r *Reader) Object() map[string]any {
 	object, _ := r.root.(map[string]any)
 	return object
 }
 
-// Names are those of the members of Object that have a value, in the order in which they came.
+// Names returns the names of the members of Object that have a value, in order.
 func (r *Reader) Names() []string { return r.names }
 
-// Err says what is wrong with the text.
+// Err returns the first syntax error.
 func (r *Reader) Err() error { return r.err }
 
-// Complete says that the value has ended. A number has only when something follows it.
+// Complete reports whether the value has ended. A number has ended only when something follows it.
 func (r *Reader) Complete() bool { return r.err == nil && r.at == nothingMore }
 
 var errDepth = errors.New("the JSON is nested too deep")

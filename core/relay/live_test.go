@@ -36,7 +36,7 @@ func (noBus) Subscribe(context.Context, chat.RoomID) (<-chan relay.Frame, error)
 	return nil, errors.New("no bus")
 }
 
-// An answer that its maker released is not watched any more: whoever watches again gets the one that another replica makes.
+// An answer that its maker released is not watched any more: a new watcher gets the one of another replica.
 func TestReleasedAnswerIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -1,7 +1,7 @@
-// Package scan reads what a model writes, while it writes: what is for people, what it thinks, and what it wants done.
-// Models are asked for tags and forget them, close the wrong ones, or write calls of tools as text. So this is no XML:
-// a few tags are known, and everything else is text. Whatever the pieces, the result is the same; the time it takes
-// grows with the text and with nothing else.
+// Package scan parses a model's output while it is streamed: text for users, thoughts, and requested actions. Models
+// that are asked for tags forget them, close the wrong ones, or write tool calls as plain text. So this is not an XML
+// parser: it recognizes a few tags, and everything else is text. The result does not depend on how the stream is cut,
+// and the cost is linear in the length.
 package scan
 
 import (
@@ -9,36 +9,38 @@ import (
 	"strings"
 )
 
-// Options say what to look for.
+// Options configure a [Scanner].
 type Options struct {
-	// Tags says that the answer was asked for as <response> with <thought>, <actions>, <providers> and <text>.
+	// Tags reports whether the model was asked for <response> with <thought>, <actions>, <providers> and <text>.
 	Tags bool
-	// Known says whether there is an action of this name. A call that was written as text counts only then; nil knows none.
+	// Known reports whether an action of this name exists. Only calls of existing actions are recognized in plain text;
+	// nil recognizes none.
 	Known func(name string) bool
-	// Permit reports whether calls that the model wrote as text, without being asked for a form, are carried out. It is asked
-	// at the end, and only if they are the whole answer; raw is what was written. Without calls, raw is the beginning of one that
-	// was cut off: it is dropped if that is permitted. What is not permitted is text. Nil permits nothing.
+	// Permit reports whether calls that the model wrote as plain text, without being asked for the text format, are
+	// executed. It is called at the end, and only if they are the whole answer; raw is the model's text. Without calls,
+	// raw is the beginning of a truncated call: it is dropped if that is permitted. What is not permitted stays text.
+	// Nil permits nothing.
 	Permit func(calls []Call, raw string) bool
-	// Joins says that the text goes on with one that is there: the space that it begins with is a part of it.
+	// Joins reports whether the text continues an existing one: leading spaces are then part of it.
 	Joins bool
 }
 
-// Call is an action that the model wants.
+// Call is an action requested by the model.
 type Call struct {
 	Name       string
-	Parameters string // as it was written: not yet known to be valid; empty if there are none
+	Parameters string // as written: not validated yet; can be empty
 }
 
-// Result is what a model wrote beside the text for people.
+// Result is what a model wrote in addition to the text for users.
 type Result struct {
 	Thought   string
-	Calls     []Call   // in order; with Options.Tags also REPLY and the like
-	Providers []string // that it wants to hear from
-	Finish    bool     // it says that all is done
-	Rooted    bool     // the form that was asked for was seen
-	Cut       bool     // the end came within something that was to be done
-	Odd       int      // tags that were missing, left over or at the wrong place
-	Lost      int      // bytes that are neither in here nor in the text
+	Calls     []Call   // in order; with Options.Tags including REPLY and the like
+	Providers []string // requested providers
+	Finish    bool     // the model reported that it is done
+	Rooted    bool     // the requested format was found
+	Cut       bool     // the output was truncated within a call
+	Odd       int      // number of missing, extra or misplaced tags
+	Lost      int      // number of bytes neither in here nor in the text
 }
 
 // The tags with a meaning of their own. Others of the form are fields.
@@ -69,7 +71,7 @@ func formTags() []string {
 	return []string{rootTag, thoughtField, actionsField, actionTag, provideField, paramsField, "parameters", textField, finishField}
 }
 
-// Scanner reads one answer. Use New.
+// Scanner parses one answer. Create it with New.
 type Scanner struct {
 	opt    Options
 	known  []string
@@ -126,7 +128,7 @@ type callReader struct {
 	bare  bare
 }
 
-// New makes a Scanner.
+// New returns a Scanner.
 func New(opt Options) *Scanner {
 	s := &Scanner{opt: opt, text: sink{trim: opt.Tags, joins: opt.Joins}, leading: opt.Tags}
 	s.callText.s, s.thinking.s = s, s
@@ -140,22 +142,22 @@ func New(opt Options) *Scanner {
 	return s
 }
 
-// Write takes a piece and returns what is known by now to be for people.
+// Write parses a piece and returns the text for users that is certain by now.
 func (s *Scanner) Write(piece string) string {
 	s.feed(s.runes.whole(piece))
 	return s.text.take()
 }
 
-// Whole says that what was written so far is a whole answer, as far as its form tells: that was closed.
+// Whole reports whether the output so far is complete according to its format: the outer tag was closed.
 func (s *Scanner) Whole() bool { return s.closed }
 
-// Open says that what comes next would be text for people, as far as the form of what was written tells.
+// Open reports whether the next piece would be text for users, according to the format so far.
 func (s *Scanner) Open() bool {
 	return s.field == textField && len(s.held) == 0 || s.field == "" && !s.result.Rooted
 }
 
-// Close ends the answer, and returns what is for people after all. Acts says that the model has asked for actions in
-// another way: then thoughts that never ended stay hidden, and otherwise only where there is another text.
+// Close ends the answer, and returns the remaining text for users. Acts reports whether the model has requested actions
+// by native tool calls: then unfinished thoughts stay hidden; otherwise only if there is other text.
 func (s *Scanner) Close(acts bool) (rest string, r Result) {
 	s.feed(s.runes.rest())
 	if s.tag.holds() {

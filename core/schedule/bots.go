@@ -17,7 +17,8 @@ const (
 	pairsKept  = 10_000      // rooms and bots that are remembered at most; they are forgotten all at once
 )
 
-// Bots counts the turns that bots have begun. It lasts as long as the process, and ends exchanges that nobody else would.
+// Bots counts consecutive turns of bots, in memory, and ends exchanges between bots that would otherwise go on
+// indefinitely.
 type Bots struct {
 	mu     sync.Mutex
 	pairs  map[pair]*exchange
@@ -35,14 +36,15 @@ type exchange struct {
 	silent time.Time
 }
 
-// Person says that somebody has written in room who is no bot: what bots say there now has a reason again.
+// Person reports that a person has written in room, which resets the count: the bots' messages may now be replies to
+// them.
 func (b *Bots) Person(room chat.RoomID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.chains, room)
 }
 
-// Turn says whether bot may begin another turn in room, and counts it.
+// Turn reports whether bot can begin another turn in room, and counts it.
 func (b *Bots) Turn(room chat.RoomID, bot chat.EntityID, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -38,7 +38,7 @@ func TestPairBudget(t *testing.T) {
 	}
 }
 
-// IN-05: three turns of bots in a row, however slow and whoever they are, until a person writes or a minute of silence.
+// IN-05: three turns of bots in a row, however slow, from any bots, until a person writes or a minute of silence.
 func TestChainOfBots(t *testing.T) {
 	b, now := &Bots{}, time.Unix(0, 0)
 	turn := func(n int) bool {

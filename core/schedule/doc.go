@@ -1,3 +1,4 @@
-// Package schedule decides whose turn it is: what becomes of a message while a room has open runs, how many answers are made for a person at a
-// time, when a run that processes died with is tried again, and how long bots can talk with each other. It is pure but for its locks.
+// Package schedule decides which run is next: how a message affects a room's open runs, how many answers are generated
+// for a person at a time, when a run is retried after crashes, and how long bots can talk to each other. Apart from its
+// locks it is pure.
 package schedule

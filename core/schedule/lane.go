@@ -6,13 +6,13 @@ import (
 	"parley/core/chat"
 )
 
-// Lane is one of the two lines of runs that a room has.
+// Lane is one of the two run queues of a room.
 type Lane struct {
 	Room    chat.RoomID
 	Control bool
 }
 
-// Of are those of runs that go in this lane.
+// Of returns the runs that belong to this lane.
 func (l Lane) Of(runs []chat.Run) (mine []chat.Run) {
 	for _, r := range runs {
 		if r.Kind.OutOfBand() == l.Control {

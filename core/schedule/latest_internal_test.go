@@ -6,7 +6,7 @@ import (
 	"parley/core/chat"
 )
 
-// What is undecided takes the room from nobody, and waits like everybody.
+// An undecided run claims no room, and waits like the others.
 func TestLatest(t *testing.T) {
 	undecided := func(n chat.ResponseID) chat.Run { return chat.Run{Response: n, Kind: chat.RunDecide} }
 	decided := func(n chat.ResponseID) chat.Run { return chat.Run{Response: n} }

@@ -12,8 +12,8 @@ import (
 // ErrQueued says that a run waits until its person has fewer answers under way. The lane that waits is let go; it is woken.
 var ErrQueued = errors.New("too many parallel answers for this user")
 
-// Parallel bounds the answers that are made for one person at a time, in this process. Further ones wait in the order in which
-// they were opened, as runs that nobody has started: they hold neither a goroutine nor anything else.
+// Parallel limits the concurrent answers per person in this process. Further runs wait in the order of their opening,
+// unstarted: they use neither a goroutine nor other resources.
 type Parallel struct {
 	most int        // 0 is no limit
 	wake func(Lane) // called without the lock
@@ -23,7 +23,8 @@ type Parallel struct {
 	lanes  map[Lane]chat.EntityID   // for whose answers a lane waits
 }
 
-// NewParallel bounds the answers of each person to most; 0 is no bound. wake is told of lanes that can go on.
+// NewParallel limits the concurrent answers of each person to most; 0 means no limit. wake is called for lanes that can
+// continue.
 func NewParallel(most int, wake func(Lane)) *Parallel {
 	return &Parallel{most: most, wake: wake, people: map[chat.EntityID]*queue{}, lanes: map[Lane]chat.EntityID{}}
 }
@@ -39,13 +40,14 @@ type queued struct {
 	opened time.Time
 }
 
-// NeedsSlot reports whether a run has to wait for others of the person who pays it. Runs that ask no model never do, nor do those
-// that only end: because a later turn has taken the room, or because their last word stands.
+// NeedsSlot reports whether a run has to wait for other runs that are billed to the same person. Runs that call no
+// model never do, nor do those that only end: because a later turn has claimed the room, or because their verdict is
+// decided.
 func NeedsSlot(r chat.Run, taken bool) bool {
 	return r.Kind.Claims() && r.Kind != chat.RunOverflow && r.Verdict == nil && !taken && r.Address.BilledTo != ""
 }
 
-// Enter begins run, or has its lane wait for that.
+// Enter starts run, or queues its lane until it can start.
 func (p *Parallel) Enter(l Lane, run chat.Run) bool {
 	if p.most == 0 {
 		return true
@@ -85,7 +87,7 @@ func (p *Parallel) queue(person chat.EntityID) *queue {
 	return q
 }
 
-// Resume counts a run that has left and goes on: it does not wait.
+// Resume counts a run that has left and continues: it does not wait.
 func (p *Parallel) Resume(run chat.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,7 +96,7 @@ func (p *Parallel) Resume(run chat.Run) {
 	}
 }
 
-// Leave ends what enter or resume has begun, and wakes the lanes that can go on. More calls of it change nothing.
+// Leave undoes Enter or Resume, and wakes the lanes that can continue. It is idempotent.
 func (p *Parallel) Leave(run chat.Run) {
 	p.mu.Lock()
 	person := run.Address.BilledTo
@@ -104,7 +106,8 @@ func (p *Parallel) Leave(run chat.Run) {
 	p.next(person)
 }
 
-// Forget takes back that a lane waits, unless it waits for person: the run that did has ended, or is not the next any more.
+// Forget removes a lane from the queue, unless it waits for person: the waiting run has ended, or is no longer the next
+// one.
 func (p *Parallel) Forget(l Lane, person chat.EntityID) {
 	p.mu.Lock()
 	waits := p.lanes[l]

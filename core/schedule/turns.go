@@ -9,34 +9,34 @@ import (
 	"parley/core/chat"
 )
 
-// TurnPolicy says what becomes of a run when a later message arrives, and how long a run may take.
+// TurnPolicy decides how a later message affects a run, and how long a run can take.
 type TurnPolicy struct {
-	Direct Policy        // in private rooms
+	Direct Policy        // in direct chats
 	Group  Policy        // everywhere else
 	Limit  time.Duration // of a whole run
-	First  time.Duration // until the model's first word
-	Idle   time.Duration // between two words
-	OnEdit EditPolicy    // what becomes of an answer whose question is edited
-	Window time.Duration // within which messages in private rooms become one; each begins it anew, up to five times its length
+	First  time.Duration // until the model's first output
+	Idle   time.Duration // between two outputs
+	OnEdit EditPolicy    // the effect of an edited question on its answer
+	Window time.Duration // within which messages in direct chats are combined; each message restarts it, up to five times its length in total
 }
 
-// EditPolicy says what an edited question means for its answer.
+// EditPolicy is the effect of an edited question on its answer.
 type EditPolicy string
 
 // The policies for edits.
 const (
-	ReviseAnswer EditPolicy = "revise"   // the latest answer of a room is written anew, in its messages
+	ReviseAnswer EditPolicy = "revise"   // the latest answer of a room is rewritten in place
 	RememberEdit EditPolicy = "remember" // the answer stays
 )
 
-// Policy is a way to order the turns of a room.
+// Policy is the order of a room's turns.
 type Policy string
 
 // The policies.
 const (
-	Supersede Policy = "supersede" // the later turn takes the room at once
+	Supersede Policy = "supersede" // the later turn claims the room immediately
 	Queue     Policy = "queue"     // one after the other
-	Collect   Policy = "collect"   // all that wait are answered together
+	Collect   Policy = "collect"   // all waiting messages are answered together
 )
 
 func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
@@ -48,7 +48,7 @@ func (t TurnPolicy) PolicyFor(k chat.RoomKind) Policy {
 
 const (
 	maxWaiting = 10 // runs of a room under Queue; what comes then is remembered, and people are told (IN-07)
-	maxWindows = 5  // how often a window may begin anew
+	maxWindows = 5  // the maximum length, in windows, that restarts can reach
 )
 
 // What belongs together comes apart (TR-26): people, or their apps, send it in several messages. A message that shows
@@ -60,7 +60,7 @@ const (
 	allParts = 10 * time.Second        // for all of it
 )
 
-// JoinRule says what becomes of m.
+// JoinRule returns how m is combined with other messages.
 func (t TurnPolicy) JoinRule(m chat.Message, d access.Decision) chat.JoinRule {
 	policy := t.PolicyFor(m.Place.Kind)
 	j := chat.JoinRule{NoRun: d == access.No, JoinOnly: d == access.ContextOnly, Collect: policy == Collect && d != access.ContextOnly}
@@ -92,7 +92,8 @@ func gapAfter(m chat.Message) time.Duration {
 	return 0
 }
 
-// Latest is the last of runs that rules alone have given the room, or else no run. What is undecided takes no room.
+// Latest returns the last of runs that has claimed the room by rule alone, or the zero Run. An undecided run claims
+// nothing.
 func Latest(runs []chat.Run) chat.Run {
 	for _, r := range slices.Backward(runs) {
 		if r.Kind != chat.RunDecide && r.Kind.Claims() {
@@ -110,8 +111,8 @@ func LastTurn(open []chat.Run) (last chat.ResponseID) {
 	return last
 }
 
-// Due says which of the open runs, in turn order, is to be started, and after how long. There is at least one. The
-// oldest goes first, also under Supersede: there it ends at once, because a later turn has the room.
+// Due returns which of the open runs, in turn order, starts next, and after how long. There must be at least one. The
+// oldest is first, also under Supersede: there it ends immediately, because a later turn has claimed the room.
 func (t TurnPolicy) Due(open []chat.Run, now time.Time) (next chat.Run, wait time.Duration) {
 	next = open[0]
 	taken := t.PolicyFor(next.RoomKind) == Supersede && Latest(open).Turn() > next.Turn()

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a template that names nothing but vars. The error is an [*Error].
+// Parse parses a template that can only use the variables in vars. The error is an [*Error].
 func Parse(text string, vars Vars) (*Template, error) {
 	p := &parser{text: text, vars: vars, uses: map[string]bool{}}
 	if len(text) > maxSize {

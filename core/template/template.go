@@ -1,7 +1,6 @@
-// Package template fills texts with values. It knows the part of Handlebars that prompts need: {{name}}, {{{name}}}
-// (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}} {{/each}}, and comments,
-// {{! so }}. Values go in as they are. A block's tag that has a line to itself leaves no empty line behind, and \{{ is a
-// plain {{.
+// Package template renders text templates. It supports the part of Handlebars that prompts need: {{name}}, {{{name}}}
+// (the same), {{#if name}} {{else}} {{/if}}, {{#each list}} {{this}} {{field}} {{else}} {{/each}}, and comments, {{! so
+// }}. Values are not escaped. A block tag on a line of its own leaves no empty line behind, and \{{ is a literal {{.
 package template
 
 import (
@@ -14,40 +13,40 @@ const (
 	maxDepth = 16       // blocks in one another
 )
 
-// Vars declares what a template may name. Nil is a text; anything else is a list, with the fields of its items. The field
-// "this" is an item that is a text itself.
+// Vars declares the variables of a template. Nil is a text; anything else is a list, with the fields of its items. The
+// field "this" is an item that is itself a text.
 type Vars map[string][]string
 
-// Values is what a template is filled with. What is missing is empty.
+// Values are the values of a template's variables. Missing ones are empty.
 type Values struct {
 	Texts map[string]string
 	Lists map[string][]Item
 }
 
-// Item is one item of a list: its fields.
+// Item is one item of a list, by field.
 type Item map[string]string
 
-// Template is a text with places for values. It never changes.
+// Template is a parsed template. It is immutable.
 type Template struct {
 	nodes []node
 	uses  map[string]bool
 }
 
-// Error says what is wrong with a template, and where: both count from 1, columns in characters.
+// Error is a syntax error with its position: both count from 1, columns in characters.
 type Error struct {
 	Line, Column int
 	Message      string
 }
 
-// Error returns the place and the message.
+// Error returns the position and the message.
 func (e *Error) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)
 }
 
-// Uses says whether the template names a variable.
+// Uses reports whether the template uses a variable.
 func (t *Template) Uses(name string) bool { return t.uses[name] }
 
-// Execute fills the template.
+// Execute renders the template.
 func (t *Template) Execute(v Values) string {
 	var b strings.Builder
 	run(&b, t.nodes, v, nil)

@@ -2,7 +2,7 @@ package markdown
 
 import "strings"
 
-// Kind is a kind of markup that holds text.
+// Kind is a type of markup with content.
 type Kind uint8
 
 // The kinds.
@@ -17,72 +17,72 @@ const (
 	QuoteBlock // a quote
 )
 
-// Mark is markup around some text.
+// Mark is markup around a text.
 type Mark struct {
 	Kind Kind
 	URL  string // of an Anchor
-	Info string // of a CodeBlock: its language; of a CodeSpan: what it holds
+	Info string // of a CodeBlock: its language; of a CodeSpan: its content
 }
 
-// Markup is how a platform writes a mark.
+// Markup is the notation of a mark on a platform.
 type Markup struct{ Open, Shut string }
 
-// Place is where a character stands.
+// Place is the context of a character.
 type Place struct {
-	Start  bool // nothing but blanks and markup of blocks is before it in its line
-	InCode bool // in a CodeSpan or CodeBlock
-	InLink bool // in an Anchor
-	Bare   bool // in an address that is shown as it is
+	Start  bool // only blanks and block markup precede it in its line
+	InCode bool // within a CodeSpan or CodeBlock
+	InLink bool // within an Anchor
+	Bare   bool // within a URL that is shown as it is
 }
 
-// Dialect is what a platform reads. Its functions are pure and look only at their arguments; Escape looks no further
-// than a few bytes around i. Make one from [HTML], [Light], [Plain] or [Terminal].
+// Dialect is the markup language of a platform. Its functions are pure; Escape looks no further than a few bytes around
+// i. Create one with [HTML], [Light], [Plain] or [Terminal].
 type Dialect struct {
-	// Mark says how m is written; ok is false if the platform can't show it.
+	// Mark returns the notation of m; ok is false if the platform can't show it.
 	Mark func(m Mark) (w Markup, ok bool)
-	// Escape is how the character at text[i:end] is written, where text is all that stands in one piece.
+	// Escape returns the notation of the character at text[i:end], where text is an unbroken run.
 	Escape func(text string, i, end int, at Place) string
-	// Guard takes from words, which are neither code nor within a link, what would have an effect on the platform; nil if
-	// nothing has. It changes nothing that people see.
+	// Guard removes effects on the platform, such as mentions, from words, which are neither code nor within a link; it
+	// doesn't change their appearance. Nil if there are no such effects.
 	Guard func(words string) string
-	// Links says whether an address may stand behind other words. One that may not is shown.
+	// Links reports whether a URL can be hidden behind other words. Otherwise it is shown.
 	Links func(url string) bool
-	// Holds says whether inner works within outer; nil means always. Nothing is ever within itself or within code.
+	// Holds reports whether inner works within outer; nil means always. No mark is ever within itself or within code.
 	Holds func(outer, inner Kind) bool
-	// Heading is what stands before a heading of a level, and the styles it has.
+	// Heading returns the prefix and the styles of a heading of a level.
 	Heading func(level int) (before string, marks []Kind)
-	// Bullet is the markup that begins an item, and how it reads.
+	// Bullet returns the markup that begins an item, and its appearance.
 	Bullet func(n int, l List, task Task) (written, read string)
-	// Units measures text as the platform counts it. It must be additive.
+	// Units returns the length of a text as the platform counts it. It must be additive.
 	Units func(string) int
 
-	QuotePrefix string // before each line of a quote, if quotes are no marks
-	QuoteReads  string // as people read it
-	Rule        string // a line that parts
-	RuleReads   string // as people read it
-	Between     string // parts two marks that would run into each other; empty if none do
-	Tab         string // what a tab in code becomes
-	Width       int    // columns after which lines are wrapped; 0 if the platform does it
-	Read        bool   // Length counts what is read, not what is written
+	QuotePrefix string // before each line of a quote, if quotes are not marks
+	QuoteReads  string // as it appears
+	Rule        string // a dividing line
+	RuleReads   string // as it appears
+	Between     string // separates two marks that would merge; empty if none do
+	Tab         string // replaces a tab in code
+	Width       int    // columns after which lines are wrapped; 0 if the platform wraps them
+	Read        bool   // Length counts the visible text, not the notation
 	Counts      bool   // marks count as entities
 }
 
-// Limits is what one part may have. What is 0 is not limited; otherwise Length must be at least 64, Raw at least 256
-// and Entities at least 40.
+// Limits are the limits of one part. 0 means no limit; otherwise Length must be at least 64, Raw at least 256 and
+// Entities at least 40.
 type Limits struct {
 	Length   int // in the dialect's units
-	Raw      int // bytes of what is written
-	Entities int // marks, as the platform cuts them where styles overlap
-	Code     int // of one block of code; what is longer is an [Attachment]
+	Raw      int // bytes of the notation
+	Entities int // marks, as the platform splits them where styles overlap
+	Code     int // length of one code block; longer ones become an [Attachment]
 }
 
-// Rendered is one part.
+// Rendered is one rendered part.
 type Rendered struct {
 	Text  string // in the dialect
-	Plain string // the same as people read it
+	Plain string // the visible text
 }
 
-// UTF16 measures s in UTF-16 units, which is never less than what platforms count as characters.
+// UTF16 returns the length of s in UTF-16 units, which is never less than what platforms count as characters.
 func UTF16(s string) (n int) {
 	for _, r := range s {
 		if n++; r > 0xFFFF {

@@ -8,7 +8,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Attachment is a block of code that is too long for a text, see [Limits].
+// Attachment is a code block that is too long for the text, see [Limits].
 type Attachment struct{ Name, Text string }
 
 // longCode takes code out of a text that grows, piece by piece. Whether a block of code stays in the text is known when it ends

@@ -16,7 +16,7 @@ const (
 	mostRuns     = 1500
 )
 
-// Parse reads a whole text. It never fails, and its cost is linear.
+// Parse parses a whole text. It never fails, and its cost is linear.
 func Parse(text string) Document {
 	var s Stream
 	s.Append(text)

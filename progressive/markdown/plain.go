@@ -2,7 +2,7 @@ package markdown
 
 import "strconv"
 
-// Plain is for platforms without markup: what it writes is what is read.
+// Plain returns the dialect of platforms without markup: the notation is the visible text.
 func Plain() Dialect {
 	return Dialect{
 		Mark:    func(Mark) (Markup, bool) { return Markup{}, false },

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Render writes d in a dialect, in parts within limits. While a text grows, all parts of its interim views but the last
-// are parts of whatever it becomes (ST-19). The cost is linear.
+// Render renders d in a dialect, in parts within limits. While a text grows, all parts of its intermediate views but
+// the last are final, so messages already shown don't change. The cost is linear.
 func Render(doc Document, d Dialect, l Limits) []Rendered {
 	r := layout{d: d, l: l}
 	r.read(doc.Pieces[:doc.stable])
 	return r.parts(doc)
 }
 
-// Renderer renders a text that grows, at the cost of what is new and of the open part. What it returns depends only on
-// the arguments, not on what was rendered before. Not safe for concurrent use.
+// Renderer renders a growing text, at the cost of the new text and the open part. Its results depend only on the
+// arguments, not on earlier calls. It is not safe for concurrent use.
 type Renderer struct {
 	dialect Dialect
 	limits  Limits
@@ -34,7 +34,7 @@ type ended struct {
 	files []Attachment
 }
 
-// NewRenderer returns a renderer into parts of a dialect within limits.
+// NewRenderer returns a renderer for a dialect and limits.
 func NewRenderer(d Dialect, l Limits) *Renderer {
 	r := &Renderer{dialect: d, limits: l}
 	r.begin()
@@ -47,7 +47,7 @@ func (r *Renderer) begin() {
 	r.long = longCode{d: &r.dialect, most: r.limits.Code, glance: min(r.limits.Code, r.limits.Length/2)}
 }
 
-// Render renders text; whole says that nothing more will follow.
+// Render renders text; whole reports whether the text is complete.
 func (r *Renderer) Render(text string, whole bool) []Rendered {
 	if whole {
 		parts, _ := r.Finish(text)
@@ -59,8 +59,8 @@ func (r *Renderer) Render(text string, whole bool) []Rendered {
 	return r.layout.parts(r.shorten(d))
 }
 
-// Finish renders a text of which nothing more will follow. Code that is too long is left to files, with a line for each in
-// the text; what belongs into a file with one of the names in kept stays in the text, too.
+// Finish renders a complete text. Code that is too long is moved to files, with a line for each in the text; the
+// content of files with a name in kept stays in the text, too.
 func (r *Renderer) Finish(text string, kept ...string) ([]Rendered, []Attachment) {
 	if text != r.text {
 		r.goOn(text)
@@ -119,16 +119,16 @@ func (r *Renderer) shorten(d Document) Document {
 	return d
 }
 
-// Fits says whether m is within the limits.
+// Fits reports whether m is within the limits.
 func (r *Renderer) Fits(m Rendered) bool { return r.limits.within(r.dialect.measure(m.Text, m.Plain)) }
 
-// Verbatim renders text as it is, whatever marks are in it: it is no Markdown.
+// Verbatim renders text literally, not as Markdown.
 func (r *Renderer) Verbatim(text string) []Rendered {
 	l := layout{d: r.dialect, l: r.limits}
 	return l.parts(verbatim(text))
 }
 
-// Lines writes lines as they are, as Verbatim does. It knows no limit.
+// Lines renders lines literally, like Verbatim, without limits.
 func (r *Renderer) Lines(lines []string) (text, plain string) {
 	l := layout{d: r.dialect}
 	for _, p := range l.parts(verbatim(strings.Join(lines, "\n"))) {

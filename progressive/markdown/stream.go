@@ -2,9 +2,9 @@ package markdown
 
 import "strings"
 
-// Stream reads a text while it grows. What it costs is linear in the text, and per view in the open piece, which is
-// limited. The end of a document, which is not stable, is good until the next one is asked for. The zero value is an empty
-// text. Not safe for concurrent use.
+// Stream parses a growing text. Its cost is linear in the text, and per view in the open piece, which is limited. The
+// unstable end of a document is valid until the next document is requested. The zero value is an empty text. It is not
+// safe for concurrent use.
 type Stream struct {
 	clean  cleaner
 	seg    segmenter
@@ -12,7 +12,7 @@ type Stream struct {
 	pieces []Piece
 }
 
-// Append reads what the text goes on with, cut anywhere.
+// Append parses the next piece of the text, cut anywhere.
 func (s *Stream) Append(text string) {
 	if s.reader == nil {
 		s.reader = newReader()
@@ -21,13 +21,13 @@ func (s *Stream) Append(text string) {
 	s.seg.add(s.clean.add(text))
 }
 
-// Whole is the text as if it ended here.
+// Whole returns the document as if the text ended here.
 func (s *Stream) Whole() Document {
 	return Document{Pieces: s.with(s.open(s.seg.tail + s.clean.end())), stable: len(s.pieces)}
 }
 
-// Interim is the text while more is to come: what is open is closed, and an end that could mean anything is held back
-// (ST-13).
+// Interim returns the document of an unfinished text: open markup is closed, and an ambiguous end is held back, so that
+// no half-written markup is shown.
 func (s *Stream) Interim() Document {
 	tail := s.seg.tail
 	v := undecided(tail, s.seg.open)
@@ -62,7 +62,7 @@ func (s *Stream) open(tail string) (pieces []Piece) {
 	return pieces
 }
 
-// Interim reads a text of which more is to come.
+// Interim parses an unfinished text.
 func Interim(text string) Document {
 	var s Stream
 	s.Append(text)

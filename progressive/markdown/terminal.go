@@ -2,13 +2,13 @@ package markdown
 
 import "github.com/rivo/uniseg"
 
-// TerminalOptions say what a terminal can do.
+// TerminalOptions describe a terminal.
 type TerminalOptions struct {
-	Width int  // columns after which lines are wrapped between words; 0 leaves that to the terminal
-	Links bool // it knows links (OSC 8); otherwise addresses are shown
+	Width int  // columns after which lines are wrapped between words; 0 leaves wrapping to the terminal
+	Links bool // it supports links (OSC 8); otherwise URLs are shown
 }
 
-// Terminal writes with the control sequences of terminals.
+// Terminal returns the dialect of terminals, with control sequences.
 func Terminal(o TerminalOptions) Dialect {
 	d := Plain()
 	d.Width = o.Width

@@ -1,5 +1,5 @@
-// Package progressivetest is a conversation in memory: it applies what it is asked as a platform would, fails as it is
-// told, remembers everything, and says which rules were broken.
+// Package progressivetest is a simulated conversation: it applies requests like a platform, fails as configured,
+// records everything, and reports violations of the rules.
 package progressivetest
 
 import (
@@ -18,13 +18,13 @@ import (
 // Chat is one conversation. Set its exported fields before the first request.
 type Chat struct {
 	Name    string
-	Max     int           // the limit of one message, in bytes; 0 is none
+	Max     int           // the limit of one message, in bytes; 0 for none
 	Latency time.Duration // of a request: half on the way there, half on the way back
-	Window  time.Duration // how long a nonce is known
-	Typed   time.Duration // how long a typing sign stays
-	Resend  bool          // a last word of unknown fate is to be sent once more, marked
+	Window  time.Duration // how long a nonce is valid
+	Typed   time.Duration // how long a typing indicator stays
+	Resend  bool          // resend a final text with an unknown outcome, marked
 	Limits  map[progressive.Scope]progressive.Budget
-	// Fate decides what becomes of a request; nil lets all succeed. It is called before the request is applied.
+	// Fate determines the outcome of a request; nil lets all succeed. It is called before the request is applied.
 	Fate func(Request) Fault
 
 	mu       sync.Mutex
