@@ -254,7 +254,7 @@ func ExampleGateway_SetTemplates() {
 			return err
 		}
 		door.ask("Who are you?")
-		err := g.SetTemplates(map[string]string{"messageHandler": "You are {{nobody}}."})
+		err := g.SetTemplates(map[string]string{"messageHandler": "You are {{unknown}}."})
 		wrong, ok := errors.AsType[*prompt.TemplateError](err)
 		fmt.Println("refused:", ok, wrong.Name)
 		door.ask("Who are you now?")

@@ -17,7 +17,7 @@ func view(text string) answer.View {
 	return answer.View{Segments: []answer.Segment{{Text: text}}}
 }
 
-// showing is an answer on its way into a room.
+// showing is an answer being delivered to a room.
 type showing struct {
 	r      *rig
 	place  Place
@@ -27,7 +27,7 @@ type showing struct {
 	shown  []chat.Shown
 }
 
-// show lets Ada ask, and shows an answer to her that others write.
+// show sends a question as Ada, and shows an answer that the test writes.
 func (r *rig) show(in Place, gate progressive.Gate) *showing {
 	r.Helper()
 	m := r.ask(in, "tell me")
@@ -43,7 +43,7 @@ func (r *rig) show(in Place, gate progressive.Gate) *showing {
 	return s
 }
 
-// grow writes n words, one each so often.
+// grow writes n words, one per interval.
 func (s *showing) grow(n int, every time.Duration) {
 	for range n {
 		word := fmt.Sprintf("word%d ", s.text.Len())
@@ -56,7 +56,7 @@ func (s *showing) grow(n int, every time.Duration) {
 	}
 }
 
-// finish ends the answer, and wants its text to stand in the room, whole, in order, once (I3, ST-18, ST-19).
+// finish ends the answer, and checks that the room shows its text once, complete and in order (I3, ST-18, ST-19).
 func (s *showing) finish() {
 	s.r.Helper()
 	s.answer.End(answer.Outcome{Status: answer.Completed})
@@ -77,7 +77,7 @@ func (s *showing) nothingFollows() {
 	}
 }
 
-// edits are the requests that changed a message of a room.
+// edits returns the number of requests that changed a message of a room.
 func (s *showing) edits() (n int) {
 	for _, q := range s.r.Requests() {
 		if q.Scope == string(s.place) && !q.Create && q.Message != "" {
@@ -87,7 +87,7 @@ func (s *showing) edits() (n int) {
 	return n
 }
 
-// ST-01, I6, I7: it grows by edits, at the pace that the platform allows: the world's limits are on.
+// ST-01, I6, I7: an answer grows by edits, within the platform's rate limits, which are on.
 func answerGrows(r *rig) {
 	gate := r.gate()
 	for _, place := range []Place{r.Direct(Ada), r.Group()} {
@@ -101,7 +101,7 @@ func answerGrows(r *rig) {
 	}
 }
 
-// grows is I4 and ST-20: no version says less than the one before.
+// grows is I4 and ST-20: no version is shorter than the previous one.
 func grows(r *rig, in Place) {
 	r.Helper()
 	for _, m := range r.Sees(in) {
@@ -113,7 +113,7 @@ func grows(r *rig, in Place) {
 	}
 }
 
-// ST-11, ST-18, ST-19: more than fits becomes several messages, each created once.
+// ST-11, ST-18, ST-19: a long answer becomes several messages, each created once.
 func answerOfManyMessages(r *rig) {
 	gate := r.gate()
 	for _, place := range []Place{r.Direct(Ada), r.Group()} {
@@ -129,7 +129,7 @@ func answerOfManyMessages(r *rig) {
 	}
 }
 
-// ST-02, I6: nothing is sent during a hold, and then the newest text.
+// ST-02, I6: nothing is sent during a rate limit, and the latest text after it.
 func holdsAreObeyed(r *rig) {
 	for _, hold := range []time.Duration{time.Second, 33 * time.Second} {
 		for _, op := range []progressive.Op{progressive.Post, progressive.Edit} {

@@ -9,14 +9,14 @@ import (
 	"parley/progressive"
 )
 
-// fileIsReplaced is ST-01 for messages that are files: they show what is newest in their place, whatever it is, and a
-// removed one is gone.
+// fileIsReplaced is ST-01 for messages with files: they show the latest file of any type, and a deleted one is reported
+// as gone.
 func fileIsReplaced(r *rig) {
 	for _, place := range []Place{r.Direct(Ada), r.Group()} {
 		sink := r.open(r.ask(place, "draw"))
 		editor, ok := sink.(progressive.Editor)
 		if !ok {
-			return // it is posted at the end, once
+			return // it is posted once, at the end
 		}
 		files := []llm.File{
 			{Name: "sketch.png", Type: "image/png", Data: r.paint()},
@@ -29,7 +29,7 @@ func fileIsReplaced(r *rig) {
 		for i, f := range files[1:] {
 			pass(10 * time.Second)
 			if i == 0 {
-				r.Spoil(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // it is asked for again: TR-07
+				r.Spoil(Fault{Op: progressive.Edit, File: true, In: place, Lost: true}) // the request is retried: TR-07
 				if err := editor.Edit(r.Context(), id, progressive.Part{File: &f}); err == nil {
 					r.Error("the edit was lost, but reported as done")
 				}
@@ -41,7 +41,7 @@ func fileIsReplaced(r *rig) {
 	}
 }
 
-// wantFiles wants a message to have shown these, one after the other, and nothing else.
+// wantFiles checks that a message has shown exactly these files, one after the other.
 func (r *rig) wantFiles(in Place, id string, files []llm.File) {
 	r.Helper()
 	all := r.Sees(in)

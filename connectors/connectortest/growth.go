@@ -9,10 +9,10 @@ import (
 	"parley/progressive"
 )
 
-// outlay is what an answer took: requests, and what the whole process allocated, the platform's server among it.
+// outlay is the cost of an answer: requests, and the allocations of the whole process, including the platform's server.
 type outlay struct{ requests, allocations, bytes float64 }
 
-// ST-22: of an answer of ten times the length, below what an action says, no delta costs more.
+// ST-22: in an answer of ten times the length, without calls, no delta costs more.
 func costGrowsLinearly(r *rig) {
 	const short, long = 5_000, 50_000
 	gate := r.gate()

@@ -52,7 +52,7 @@ func messagesHaveOneForm(r *rig) {
 	}
 }
 
-// I1, IN-04: what comes twice has one id.
+// I1, IN-04: a redelivered message keeps its id.
 func messageComesTwice(r *rig) {
 	direct := r.Direct(Ada)
 	r.Twice(func() { r.Say(Ada, direct, "once") })
@@ -68,7 +68,7 @@ func messageComesTwice(r *rig) {
 	}
 }
 
-// I13: nothing that a bot wrote is for answering, ourselves least of all.
+// I13: messages of bots are marked, including our own.
 func botsAreMarked(r *rig) {
 	group := r.Group()
 	r.Mention(Robot, group, "beep")
@@ -90,7 +90,7 @@ func orderWithSlowHandler(r *rig) {
 	r.sayInTwoRooms()
 }
 
-// IN-01, IN-02: what was refused comes again, and nothing overtakes it.
+// IN-01, IN-02: a refused message is redelivered, and nothing overtakes it.
 func orderWithRefusals(r *rig) {
 	var mu sync.Mutex
 	calls := 0
@@ -117,7 +117,7 @@ func (r *rig) sayInTwoRooms() {
 	rooms := map[chat.RoomID][]chat.Message{}
 	seen := map[chat.MemoryID]bool{}
 	for _, m := range r.messages() {
-		if !seen[m.ID] { // a first arrival: only those have an order
+		if !seen[m.ID] { // only first deliveries are ordered
 			rooms[m.Room] = append(rooms[m.Room], m)
 		}
 		seen[m.ID] = true
@@ -130,7 +130,7 @@ func (r *rig) sayInTwoRooms() {
 	}
 }
 
-// DESIGN: any replica can open an address, at any time.
+// DESIGN: any replica can open an address at any time.
 func addressOpensElsewhere(r *rig) {
 	group := r.Group()
 	m := r.ask(group, "hello")

@@ -11,7 +11,8 @@ import (
 	"parley/progressive"
 )
 
-// answerWithPicture is TR-12 and DR-08 for files: it stands below the text, once, whatever becomes of its post.
+// answerWithPicture is TR-12 and DR-08 for files: the image appears once below the text, whatever happens to its
+// request.
 func answerWithPicture(r *rig) {
 	for _, c := range []struct {
 		fault       Fault
@@ -43,7 +44,7 @@ func answerWithPicture(r *rig) {
 	}
 }
 
-// wantPicture wants the text and then the picture, from least to most times.
+// wantPicture checks for the text and then the image, which appears from least to most times.
 func (s *showing) wantPicture(data []byte, least, most int) {
 	s.r.Helper()
 	all := s.r.Sees(s.place)

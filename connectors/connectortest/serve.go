@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Serve answers on l until the test ends.
+// Serve serves h on l until the test ends.
 func Serve(t *testing.T, l net.Listener, h http.Handler) {
 	srv := &http.Server{Handler: h, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	ended := make(chan error, 1)

@@ -18,26 +18,26 @@ import (
 	"parley/sim"
 )
 
-// Suite is what a connector must pass, in a world of type W.
+// Suite is the test suite for a connector, in a world of type W.
 type Suite[W World] struct {
-	// At is where the platform's server listens.
+	// At is the address of the platform's server.
 	At string
-	// New makes the world. It is called once in each bubble.
+	// New creates the world. It is called once per bubble.
 	New func() (W, error)
-	// Connect makes another process of the one bot.
+	// Connect creates another process of the same bot.
 	Connect func(w W, net *sim.Net) Bot
-	// Budgets are those of the connector's scopes, by kind.
+	// Budgets are the budgets of the connector's scopes, by kind.
 	Budgets map[string]progressive.Budget
 }
 
-// Bot is what is tested.
+// Bot is the connector under test.
 type Bot interface {
 	connectors.Connector
 	connectors.Poster
 	Close() error
 }
 
-// Run plays each story in a bubble of its own, in which hours take milliseconds and no goroutine may be left behind.
+// Run runs each test in a bubble of its own, in which hours take milliseconds and no goroutine may be left behind.
 func (s Suite[W]) Run(t *testing.T) {
 	for name, play := range map[string]func(*rig){
 		"messages have one form":              messagesHaveOneForm,
@@ -80,7 +80,7 @@ func (s Suite[W]) rig(t *testing.T) *rig {
 	return &rig{T: t, World: w, connect: connect, bot: connect(), budgets: s.Budgets}
 }
 
-// rig is a bot at work, and what it handed over.
+// rig is a running bot, and the events that it delivered.
 type rig struct {
 	*testing.T
 	World
@@ -92,7 +92,7 @@ type rig struct {
 
 	mu   sync.Mutex
 	got  []chat.Inbound
-	take func(chat.Inbound) error // what the handler says first; nil takes everything
+	take func(chat.Inbound) error // the handler's result; nil accepts everything
 }
 
 func (r *rig) must(err error) {
@@ -106,10 +106,10 @@ func (r *rig) start() {
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop, r.ended = cancel, make(chan error, 1)
 	go func() { r.ended <- r.bot.Run(ctx, r.handle) }()
-	pass(10 * time.Second) // to log in
+	pass(10 * time.Second) // for the login
 }
 
-// end stops the bot, which returns nil, soon (I12), and looks at what the world says of it.
+// end stops the bot, which must return nil soon (I12), and checks the world's findings.
 func (r *rig) end() {
 	r.Helper()
 	begun := time.Now()
@@ -152,7 +152,7 @@ func (r *rig) takes(f func(chat.Inbound) error) {
 	r.take = f
 }
 
-// messages are those that were handed over so far.
+// messages returns the messages delivered so far.
 func (r *rig) messages() (all []chat.Message) {
 	synctest.Wait()
 	r.mu.Lock()
@@ -165,7 +165,7 @@ func (r *rig) messages() (all []chat.Message) {
 	return all
 }
 
-// ask lets Ada write, and returns what was handed over.
+// ask sends a message as Ada, and returns the delivered message.
 func (r *rig) ask(in Place, text string) chat.Message {
 	r.Helper()
 	r.Mention(Ada, in, text)
@@ -177,7 +177,7 @@ func (r *rig) ask(in Place, text string) chat.Message {
 	return all[len(all)-1]
 }
 
-// open opens the conversation of m, as another process would: from what was stored.
+// open opens the conversation of m like another process: from the stored address.
 func (r *rig) open(m chat.Message) progressive.Sink {
 	r.Helper()
 	stored, err := json.Marshal(m.Address)
@@ -189,7 +189,7 @@ func (r *rig) open(m chat.Message) progressive.Sink {
 	return sink
 }
 
-// gate keeps the connector's own budgets.
+// gate returns a gate with the connector's own budgets.
 func (r *rig) gate() progressive.Gate {
 	return progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 		kind, _, _ := strings.Cut(string(s), "/")
@@ -214,7 +214,7 @@ func lines(n int) (all []string) {
 	return all
 }
 
-// want compares the texts of messages, by what they contain.
+// want compares messages by the text that they contain.
 func (r *rig) want(got []chat.Message, texts ...string) {
 	r.Helper()
 	same := slices.EqualFunc(got, texts, func(m chat.Message, want string) bool { return strings.Contains(m.Text, want) })

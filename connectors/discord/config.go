@@ -42,7 +42,7 @@ type Config struct {
 	MaxMessages int `yaml:"max_messages" default:"10"`
 }
 
-// Limits are request rates. Discord publishes only the bot's limit, 50 a second (DR-02); a channel's is what users
+// Limits are request rates. Discord publishes only the bot's limit, 50 a second; a channel's is what users
 // report. What its replies say takes precedence over both.
 type Limits struct {
 	// The minimum time between two edits of an answer in a channel.

@@ -64,7 +64,7 @@ func New() (*World, error) {
 // Handler implements [connectortest.World].
 func (w *World) Handler() http.Handler { return w.Fake }
 
-// Close implements [connectortest.World]. Nothing goes on here beside requests.
+// Close implements [connectortest.World]. It has no background work.
 func (w *World) Close() {}
 
 // Account implements [connectortest.People].

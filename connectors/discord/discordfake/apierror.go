@@ -44,7 +44,7 @@ func invalidForm(field, code, message string) *apiError {
 	}
 }
 
-// notModelled is for what Discord allows and this fake cannot play.
+// notModelled is for features of Discord that this fake does not implement.
 func notModelled(what string) *apiError {
 	return &apiError{
 		status: http.StatusBadRequest, message: what + ": not modelled by this fake", malformed: true,

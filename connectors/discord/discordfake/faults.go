@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Match picks the requests that a fault meets. Empty fields match everything.
+// Match selects the requests that a fault affects. Empty fields match everything.
 type Match struct {
 	Route   Route
 	Channel string

@@ -63,7 +63,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", a.ContentType)
-	_, _ = w.Write(a.Data) // a client that has left needs no answer
+	_, _ = w.Write(a.Data) // a disconnected client needs no response
 }
 
 // file finds what an address names, if it is good and the file still stands in a message.

@@ -31,7 +31,7 @@ type resumeForm struct {
 	Seq     int    `json:"seq"`
 }
 
-// handleFrame acts on one frame, and tells whether it was a heartbeat.
+// handleFrame processes one frame and reports whether it was a heartbeat.
 func (s *Server) handleFrame(c *conn, data []byte) (beat bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,7 +77,7 @@ func (s *Server) UserDelete(messageID string) {
 }
 
 // Unfurl gives a message the preview of its link: sessions hear a
-// MESSAGE_UPDATE with embeds and the same text (IN-12). It tells whether there
+// MESSAGE_UPDATE with embeds and the same text (IN-12). It reports whether there
 // was anything to show: not under [FlagSuppressEmbeds].
 func (s *Server) Unfurl(messageID string) bool {
 	s.mu.Lock()

@@ -63,7 +63,7 @@ func endpoints() []endpoint {
 }
 
 // find returns the endpoint for a method and a path below /api/vN, with the
-// path's parameters; known tells whether the path exists for another method.
+// path's parameters; known reports whether the path exists for another method.
 func find(table []endpoint, method, path string) (found *endpoint, params map[string]string, known bool) {
 	for i := range table {
 		got, ok := match(table[i].route.Template(), path)

@@ -174,7 +174,7 @@ func (s *Server) Token() string {
 	return s.token
 }
 
-// pause waits on the clock, or until the server closes; it tells whether the
+// pause waits on the clock, or until the server closes; it reports whether the
 // whole time passed. The client's going away does not shorten it: a request
 // that was sent may be applied after its sender has given up.
 func (s *Server) pause(d time.Duration) bool {

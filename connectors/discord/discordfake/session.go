@@ -101,7 +101,7 @@ func (l *startLimit) state(now time.Time) (left int, resetAfter time.Duration) {
 	return l.left, l.opened.Add(startWindow).Sub(now)
 }
 
-// spend takes one identify; exhausted says that the day's are gone, crowded
+// spend takes one identify; exhausted reports that the day's quota is used up, crowded
 // that another one of the same key came less than five seconds ago.
 func (l *startLimit) spend(shard, maxConcurrent int, now time.Time) (exhausted, crowded bool) {
 	if left, _ := l.state(now); left <= 0 {

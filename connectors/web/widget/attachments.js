@@ -1,11 +1,11 @@
-// Pictures that go along with the next message: picked, dropped or pasted.
+// Images attached to the next message: picked, dropped or pasted.
 
 import { button, el } from './dom.js';
 
 const types = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
-const most = 4; // of one message
-const longest = 5 << 20; // characters of base64 that the gateway takes
-const side = 2048; // pixels, of a picture that has to become smaller
+const most = 4; // per message
+const longest = 5 << 20; // the gateway's limit, in characters of base64
+const side = 2048; // pixels, of an image that has to be reduced
 
 export class Attachments {
   button = button('clip', 'Attach pictures', () => this.#input.click());
@@ -17,13 +17,13 @@ export class Attachments {
   #tell;
   #added;
 
-  // tell shows people a sentence; added is called when there is one more.
+  // tell shows a sentence to the user; added is called after each added image.
   constructor(tell, added) {
     this.#tell = tell;
     this.#added = added;
   }
 
-  // listen takes what is dropped on a node.
+  // listen accepts files dropped on a node.
   listen(node) {
     const over = (on) => (event) => {
       if (![...event.dataTransfer.types].includes('Files')) return;
@@ -38,7 +38,7 @@ export class Attachments {
     });
   }
 
-  // paste takes pictures from the clipboard. Where there is text too, that is meant.
+  // paste takes images from the clipboard, unless it also holds text.
   paste(event) {
     const { files, types: kinds } = event.clipboardData;
     if (files.length === 0 || kinds.includes('text/plain')) return;
@@ -51,7 +51,7 @@ export class Attachments {
     for (const file of [...files]) this.#reading = this.#reading.then(() => this.#add(file));
   }
 
-  // take empties the list and returns what was in it, once all is read.
+  // take empties the list and returns its content, once everything is read.
   async take() {
     await this.#reading;
     const images = this.#images;
@@ -59,7 +59,7 @@ export class Attachments {
     return images;
   }
 
-  // restore makes images the list.
+  // restore replaces the list by images.
   restore(images) {
     this.#images = images;
     this.#show();
@@ -67,7 +67,7 @@ export class Attachments {
 
   #picked() {
     this.add(this.#input.files);
-    this.#input.value = ''; // the same file may be picked again
+    this.#input.value = ''; // allows picking the same file again
   }
 
   async #add(file) {
@@ -95,7 +95,7 @@ export class Attachments {
   }
 }
 
-// read returns a picture as the gateway takes it.
+// read returns an image in the form that the gateway accepts.
 async function read(file) {
   const picture = types.includes(file.type) ? file : await smaller(file);
   let data = await base64(picture);

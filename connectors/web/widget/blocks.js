@@ -1,4 +1,4 @@
-// The blocks of Markdown: what is a paragraph, a list, code. Nothing here knows the page.
+// Parses the blocks of Markdown: paragraphs, lists, code. It does not use the DOM.
 
 const fence = /^ {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/;
 const heading = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
@@ -10,7 +10,7 @@ const divider = /^ *\|?(?: *:?-+:? *\|)+(?: *:?-+:? *)?$|^ *\|? *:?-+:? *(?:\| *
 const blank = (line) => line.trim() === '';
 const indent = (line) => line.length - line.trimStart().length;
 
-// parse returns the blocks of lines. Of each, first is the line where it begins and end the one after its last.
+// parse returns the blocks of lines. first is a block's first line, and end the line after its last.
 export function parse(lines) {
   const blocks = [];
   for (let i = 0; i < lines.length;) {
@@ -40,7 +40,7 @@ function take(lines, i) {
   return { kind: 'paragraph', text: lines.slice(i, end).map((line) => line.trim()).join('\n'), end };
 }
 
-// begins says that a line begins a block, also below a paragraph.
+// begins reports whether a line starts a block, even directly below a paragraph.
 function begins(lines, i) {
   return [fence, heading, rule, quote, item].some((form) => form.test(lines[i])) || tableAt(lines, i);
 }

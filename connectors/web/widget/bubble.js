@@ -14,7 +14,7 @@ class Bubble extends HTMLElement {
     if (!this.shadowRoot) this.#build();
   }
 
-  // show opens the chat and gives it the keyboard.
+  // show opens the chat and focuses it.
   show() {
     this.#panel.hidden = false;
     this.#chat ??= this.#panel.appendChild(this.#make()); // no request is made before the chat is opened

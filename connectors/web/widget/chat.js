@@ -1,4 +1,4 @@
-// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element. What it holds stands below its head.
+// <parley-chat agent="…" gateway="https://…/" closable>: a whole chat in one element.
 
 import { Attachments } from './attachments.js';
 import { chips, named } from './choices.js';
@@ -9,19 +9,19 @@ import { Answer, question } from './message.js';
 import { Gateway } from './protocol.js';
 
 const home = new URL('.', import.meta.url).href;
-const wordless = 'Please describe the attached image.'; // what pictures alone ask, as the gateway has it
-const near = 48; // pixels from the end that still count as being there
+const wordless = 'Please describe the attached image.'; // the question of a message with only images; the same as the gateway's
+const near = 48; // maximum distance in pixels that counts as scrolled to the end
 
 export class Chat extends HTMLElement {
   #agent;
   #conversation;
-  #place; // where the browser keeps which conversation it is
-  #life; // aborted when the conversation leaves the page
-  #ready = false; // the history is there
-  #turns = new Set(); // answers that are being written, in order
+  #place; // the storage key of the conversation's id
+  #life; // aborted when the element is removed
+  #ready = false; // the history is loaded
+  #turns = new Set(); // answers in progress, in order
   #answers = new Map(); // by the id of their message
-  #stuck = true; // the end is in sight, and stays so
-  #top = 0; // where the page was scrolled to
+  #stuck = true; // scrolled to the end, and following it
+  #top = 0; // last scroll position
   #countdown;
   #unfollow = () => {};
   #shelf = {
@@ -118,7 +118,7 @@ export class Chat extends HTMLElement {
   }
 
   #key(event) {
-    const composing = event.isComposing || event.keyCode === 229; // an input method uses Enter for itself
+    const composing = event.isComposing || event.keyCode === 229; // an input method uses Enter to accept its text
     if (event.key !== 'Enter' || event.shiftKey || composing) return;
     event.preventDefault();
     this.#submit();
@@ -137,7 +137,7 @@ export class Chat extends HTMLElement {
     this.#input.style.height = `${this.#input.scrollHeight}px`;
   }
 
-  // send shows a message and asks for its answer. It refuses while the history is not there yet.
+  // send shows a message and requests its answer. It does nothing until the history is loaded.
   #send(text, images = []) {
     if (!this.#ready) return false;
     this.#tell('');
@@ -151,8 +151,8 @@ export class Chat extends HTMLElement {
     return true;
   }
 
-  // asker is the turn that the message answers by a choice, if any: then there is another answer only where that brings one.
-  // rejoins says that the gateway has the message: its answer is only looked for again.
+  // asker is the turn that the message answers by a choice, if any: then an answer is shown only if the choice produces one.
+  // rejoins means that the gateway already has the message: only its answer is requested again.
   async #ask(message, key, asked, { asker, rejoins } = {}) {
     const leaving = new AbortController();
     const answer = this.#answer(message);
@@ -181,7 +181,7 @@ export class Chat extends HTMLElement {
     } catch (refusal) {
       answer.element.remove();
       if (asker?.answer.chips) asker.answer.chips.disabled = false;
-      if (rejoins && refusal.status !== 404) this.#tell(refusal.message); // the question stays: it was asked
+      if (rejoins && refusal.status !== 404) this.#tell(refusal.message); // the message was sent, so the question stays
       else this.#refused(refusal, message, asked);
     }
     this.#turns.delete(turn);
@@ -189,7 +189,7 @@ export class Chat extends HTMLElement {
     this.#busy();
   }
 
-  // answer is an empty one. message is what it answers, if that is known.
+  // answer returns an empty answer. message is the id of its question, if known.
   #answer(message) {
     return new Answer(this.#agent, () => message && this.#send(message.text, message.images), this.#shelf);
   }
@@ -199,12 +199,12 @@ export class Chat extends HTMLElement {
     turn.cut = false;
     if (asker && !answer.element.parentNode && saysMore(frame)) this.#log.append(answer.element);
     try {
-      if (frame.kind === 'choices' || frame.kind === 'thinking') this.#ongoing(turn, frame.choices); // thinking begins a stream
+      if (frame.kind === 'choices' || frame.kind === 'thinking') this.#ongoing(turn, frame.choices); // each stream starts with thinking
       const stored = frame.type === 'tool' && (frame.images ?? []).some((address) => !address.startsWith('data:'));
       if (stored) this.#tool(frame, answer);
       else if (frame.kind !== 'choices') answer.frame(frame);
     } catch (error) {
-      reportError(error); // a mistake in drawing is no cut line
+      reportError(error); // an error in rendering is not a lost connection
     }
     if (frame.type !== 'done') return;
     this.#offer(frame.choices, answer);
@@ -212,7 +212,7 @@ export class Chat extends HTMLElement {
     this.dispatchEvent(new CustomEvent('parley-answer', { bubbles: true }));
   }
 
-  // offer shows what may be chosen, below the answer that asks. To choose is to write it.
+  // offer shows the options below the answer that asks. Pressing one sends its text.
   #offer(choices, answer) {
     const choose = (option) => {
       if (this.#send(choices.options[option])) answer.offer(null);
@@ -220,13 +220,13 @@ export class Chat extends HTMLElement {
     answer.offer(choices ? chips(choices.options, choose) : null);
   }
 
-  // ongoing shows what may be chosen while the answer that asks goes on, or that nothing may be.
+  // ongoing shows the options of an answer in progress, or removes them.
   #ongoing(turn, choices) {
     turn.choices = choices;
     turn.answer.offer(choices ? chips(choices.options, (option) => this.#choose(turn, option, { id: choices.id, option })) : null);
   }
 
-  // chosen says whether a text answers a turn that goes on.
+  // chosen reports whether a text selects an option of an answer in progress.
   #chosen(text) {
     for (const turn of [...this.#turns].reverse()) {
       const option = turn.answer.chips && turn.choices ? named(turn.choices.options, text) : -1;
@@ -235,13 +235,13 @@ export class Chat extends HTMLElement {
     return false;
   }
 
-  // choose answers a turn that goes on: what the person says stands above it, where a reload shows it. choice is what was
-  // pressed; without, the option is written.
+  // choose answers a question of an answer in progress: the user's message is shown above the answer, like after a reload. choice is
+  // the pressed option; without it, the user has typed the option.
   #choose(turn, option, choice) {
     const text = turn.choices.options[option];
     const asked = question(text);
     turn.answer.element.before(asked);
-    turn.answer.chips.disabled = true; // until it is told what became of it
+    turn.answer.chips.disabled = true; // until the result is known
     this.#tell('');
     this.#ask({ text, choice }, newKey(), asked, { asker: turn });
     this.#toEnd();
@@ -249,7 +249,7 @@ export class Chat extends HTMLElement {
     return true;
   }
 
-  // known keeps one of two answers that are the same: messages that came together have one.
+  // known removes a duplicate answer: messages sent in quick succession share one.
   #known(id, answer) {
     if (!id) return;
     this.#answers.get(id)?.element.remove();
@@ -271,7 +271,7 @@ export class Chat extends HTMLElement {
     this.#empty.hidden = this.#log.hasChildNodes();
   }
 
-  // count shows how long to wait, until it is over.
+  // count shows a countdown until the user can try again.
   #count(sentence, until) {
     const tick = () => {
       const seconds = Math.ceil((until - Date.now()) / 1000);
@@ -289,7 +289,7 @@ export class Chat extends HTMLElement {
   }
 
   #halt() {
-    for (const turn of this.#turns) if (turn.cut) turn.end(); // the gateway may not even know of it
+    for (const turn of this.#turns) if (turn.cut) turn.end(); // the gateway may not have received it
     this.#conversation.stop().catch((error) => this.#tell(error.message));
     this.focus();
   }
@@ -298,7 +298,7 @@ export class Chat extends HTMLElement {
     this.#stop.hidden = this.#turns.size === 0;
   }
 
-  // restore shows what was said before, and follows an answer that is still being written.
+  // restore shows the history, and follows an answer in progress.
   async #restore() {
     const { signal } = this.#life = new AbortController();
     let messages;
@@ -321,7 +321,7 @@ export class Chat extends HTMLElement {
     this.#toEnd();
   }
 
-  // said shows what a person wrote, and returns it unless it is a choice for an answer that goes on, or can't be asked for.
+  // said shows a user's message, and returns it unless it is a choice for an answer in progress, or its answer can't be requested.
   #said(message) {
     const node = question(message.text, message.files);
     this.#log.append(node);
@@ -339,13 +339,13 @@ export class Chat extends HTMLElement {
     return answer;
   }
 
-  // tool shows a step of a call whose pictures are at addresses.
+  // tool shows a call whose images are at URLs.
   #tool({ images = [], ...tool }, answer) {
     answer.frame(tool);
     this.#show(images, answer, tool);
   }
 
-  // show gets the pictures of a call, which a live one had with it.
+  // show loads the images of a call, which a live call includes in its frames.
   async #show(addresses, answer, tool) {
     const { signal } = this.#life;
     const images = await Promise.all(addresses.map((address) => this.#conversation.picture(address, signal).catch(() => null)));
@@ -372,7 +372,7 @@ export class Chat extends HTMLElement {
   #scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
     if (scrollHeight - scrollTop - clientHeight < near) this.#stuck = true;
-    else if (scrollTop < this.#top) this.#stuck = false; // what only grows is followed, however much at once
+    else if (scrollTop < this.#top) this.#stuck = false; // content that only grows is followed
     this.#top = scrollTop;
     this.#latest.hidden = this.#stuck;
   }
@@ -391,7 +391,7 @@ export class Chat extends HTMLElement {
 
 const places = new Set(); // of the chats on this page
 
-// takePlace returns a place that no other chat on this page has: each has a conversation of its own, the same after a reload.
+// takePlace returns a storage key that no other chat on this page uses, so that each has its own conversation, also after a reload.
 function takePlace(first) {
   let place = first;
   for (let n = 2; places.has(place); n++) place = `${first}#${n}`;
@@ -399,7 +399,7 @@ function takePlace(first) {
   return place;
 }
 
-// saysMore tells a frame of an answer from those where nothing comes of a choice but what was asked goes on.
+// saysMore reports whether a frame belongs to a new answer, and not to a choice whose answer is already in progress.
 const saysMore = ({ type, kind, fullText, noResponseReason }) => ['token', 'tool'].includes(type) || kind === 'running_action' ||
   (type === 'done' && Boolean(fullText || noResponseReason !== 'ignored'));
 

@@ -1,14 +1,14 @@
-// What people may choose from, and what they mean by what they write.
+// The options of a question, and how typed text selects one.
 
 import { el } from './dom.js';
 
-// chips are buttons, one for each option. choose is called with the number of the one that is pressed, from 0.
+// chips returns one button per option. choose is called with the index of the pressed one.
 export function chips(options, choose) {
   return el('fieldset', { class: 'chips', 'aria-label': 'Choose' },
     ...options.map((option, i) => el('button', { type: 'button', class: 'chip', dir: 'auto', click: () => choose(i) }, option)));
 }
 
-// named finds the option that a text is, or is the number of, as the gateway does; -1 if it is none.
+// named returns the index of the option whose label or number is text, by the gateway's rules, or -1.
 export function named(options, text) {
   const plain = (words) => words.trim().toLowerCase();
   const same = options.findIndex((option) => plain(option) === plain(text));

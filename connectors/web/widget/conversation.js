@@ -1,26 +1,26 @@
-// One conversation with the gateway: which one it is, and answers that survive a bad line.
+// One conversation with the gateway: its id, and answers that survive connection losses.
 
 import { Refusal } from './protocol.js';
 
-const shortest = 500; // ms between two tries to reconnect
+const shortest = 500; // ms between two attempts to reconnect
 const longest = 30_000;
 
 export class Conversation {
   #gateway;
   #place; // in the browser's storage
   #id;
-  #opening = null; // the request for a new one
-  #taken = Promise.resolve(); // the gateway has the message before, or never will
+  #opening = null; // the request for a new conversation
+  #taken = Promise.resolve(); // settled when the previous message was sent or failed
 
-  // place is the name under which the browser keeps which conversation it is.
+  // place is the storage key of the conversation's id.
   constructor(gateway, place) {
     this.#gateway = gateway;
     this.#place = place;
     this.#id = stored(() => localStorage.getItem(this.#place)) ?? null;
   }
 
-  // messages returns what was said here before; nothing if the conversation is new or gone. While the gateway can't be
-  // reached it calls waiting and tries again. It throws a Refusal if this site is not allowed to ask.
+  // messages returns the history; nothing if the conversation is new or gone. While the gateway can't be
+  // reached it calls waiting and retries. It throws a Refusal if this site is not allowed.
   async messages(signal, waiting) {
     for (let tries = 0; this.#id && !signal.aborted; tries++) {
       try {
@@ -42,12 +42,12 @@ export class Conversation {
     stored(() => localStorage.removeItem(this.#place));
   }
 
-  // picture returns one of those that messages name, as a data: URL.
+  // picture returns an image of a message, as a data: URL.
   picture(address, signal) {
     return this.#gateway.picture(address, signal);
   }
 
-  // file returns one of those that messages name, and at where it is.
+  // file returns a file of a message, and at its URL.
   file(address) {
     return this.#gateway.file(address);
   }
@@ -60,11 +60,11 @@ export class Conversation {
     if (this.#id) await this.#gateway.stop(this.#id);
   }
 
-  // ask sends a message and hands every frame of its answer to turn.frame, however often the line is cut: then it calls
-  // turn.waiting and asks again with the same key, which joins the same answer (WB-05, WB-08). It returns when the
-  // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway does not want the message. Messages
-  // arrive in the order in which they were written. A choice can be made once: when its line is cut, turn.lost is called.
-  // turn.rejoins says that the gateway has the message already: then too many requests are no reason to give it up.
+  // ask sends a message and passes every frame of its answer to turn.frame. After each connection loss it calls
+  // turn.waiting and repeats the request with the same key, which joins the same answer. It returns when the
+  // answer has ended or turn.signal is aborted, and throws a Refusal if the gateway refuses the message. Messages
+  // are sent in order. A choice is sent only once: if its connection is lost, turn.lost is called.
+  // turn.rejoins means that the gateway already has the message: then a rate limit is no reason to give up.
   async ask(turn, message, key) {
     const before = this.#taken;
     let taken;
@@ -128,12 +128,12 @@ export class Conversation {
   }
 }
 
-// newKey names a message, so that sending it twice is harmless.
+// newKey returns an idempotency key for a message.
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-// backOff grows with every try, and differs from page to page.
+// backOff grows with each attempt, with jitter.
 const backOff = (tries) => Math.min(longest, shortest * 2 ** tries) * (0.5 + Math.random());
 
 // pause ends early when the network is back or signal is aborted.
@@ -151,7 +151,7 @@ function pause(ms, signal) {
   });
 }
 
-// stored uses the browser's storage where that is allowed; without it a conversation lasts as long as the page.
+// stored uses the browser's storage if allowed; without it a conversation lasts until the page is closed.
 function stored(use) {
   try {
     return use();

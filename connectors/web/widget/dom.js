@@ -1,6 +1,6 @@
-// Small helpers to build the page node by node: text is only ever text, never markup.
+// Helpers that build DOM nodes. Text is never parsed as markup.
 
-// el makes an element. Functions become listeners, true an empty attribute; false, null and undefined are left out.
+// el creates an element. Functions become listeners, true an empty attribute; false, null and undefined are omitted.
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -27,7 +27,7 @@ const strokes = {
   chat: ['M5 5h14a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1h-7l-5 4v-4H5a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1z'],
 };
 
-// icon draws one of the strokes above, in the colour of the text around it.
+// icon draws one of the strokes above, in the current text color.
 export function icon(name) {
   const namespace = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(namespace, 'svg');
@@ -41,12 +41,12 @@ export function icon(name) {
   return svg;
 }
 
-// button makes a button that shows an icon and says its label to those who can't see it.
+// button creates a button with an icon and an accessible label.
 export function button(name, label, click, attributes = {}) {
   return el('button', { type: 'button', class: 'icon', 'aria-label': label, title: label, click, ...attributes }, icon(name));
 }
 
-// copyButton copies what text() gives, and says for a moment that it did.
+// copyButton copies the result of text(), and confirms it briefly.
 export function copyButton(label, text) {
   const copied = async () => {
     if (!await copy(text())) return;
@@ -65,7 +65,7 @@ async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
-  } catch { // not allowed here, or the page has no https
+  } catch { // not allowed, or the page is not secure
     const area = el('textarea', { readonly: true, 'aria-hidden': 'true' });
     area.value = text;
     document.body.append(area);
@@ -76,8 +76,8 @@ async function copy(text) {
   }
 }
 
-// followViewport tells the styles of an element how high the screen is above a phone's keyboard. It returns a
-// function that ends it.
+// followViewport gives an element's styles the viewport height above a phone's keyboard. It returns a
+// function that stops it.
 export function followViewport(element) {
   const view = window.visualViewport;
   if (!view) return () => {};

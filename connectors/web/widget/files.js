@@ -1,14 +1,14 @@
-// What a call shows below the text: pictures, and files for saving. What can be heard has a player.
+// The files of a call: images, downloads, and players for audio.
 
 import { el, icon } from './dom.js';
 
-// Pictures come with the stream; nothing is loaded from elsewhere.
+// Images come with the stream; nothing is loaded from other sites.
 const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+\/=]+$/;
 const sound = /^audio\//;
 const extension = /\.[^.\s]{1,9}$/;
-const saving = 10_000; // ms that a browser may take to begin
+const saving = 10_000; // ms that a browser can take to start
 
-// Shown is what one call shows now.
+// Shown renders the current files of one call.
 export class Shown {
   #pictures = el('div', { class: 'pictures' });
   #files = el('ul', { class: 'saves', 'aria-label': 'Files' });
@@ -16,12 +16,12 @@ export class Shown {
   #shelf;
   #all = []; // {file, node}
 
-  // shelf has what is not in a stream: at(address) is a whole address, file(address) what is there, as a Blob; tell says a sentence.
+  // shelf gives access to stored files: at(address) returns a URL, file(address) a Blob; tell shows a message.
   constructor(shelf) {
     this.#shelf = shelf;
   }
 
-  // pictures makes data: URLs what is seen.
+  // pictures replaces the images, given as data: URLs.
   pictures(urls) {
     const nodes = urls.filter((src) => picture.test(src)).map((src) => el('img', { src, alt: 'A picture' }));
     this.#pictures.replaceChildren(...nodes);
@@ -45,7 +45,7 @@ export class Shown {
     }
   }
 
-  // clear shows nothing any more.
+  // clear removes everything.
   clear() {
     this.pictures([]);
     this.files([]);
@@ -66,7 +66,7 @@ export class Shown {
     return el('audio', { src, controls: true, preload: 'none', crossorigin: 'anonymous', 'aria-label': name });
   }
 
-  // save gives a file to the browser to keep, as bytes of no kind: it is not to open them here (SE-06).
+  // save downloads a file without a content type, so that the browser does not open it in the page's origin.
   async #save(chip, file, name) {
     if (chip.ariaBusy) return;
     chip.ariaBusy = 'true';
@@ -83,7 +83,7 @@ export class Shown {
   }
 }
 
-// release lets go of what players below a node hold.
+// release frees the memory of the players below a node.
 export function release(node) {
   for (const { src } of node.querySelectorAll('audio[src^="blob:"]')) URL.revokeObjectURL(src);
 }
@@ -92,7 +92,7 @@ function decode(url, type) {
   return new Blob([Uint8Array.from(atob(url.slice(url.lastIndexOf(',') + 1)), (c) => c.charCodeAt(0))], { type });
 }
 
-// readable is a number of bytes, for people.
+// readable formats a number of bytes.
 function readable(bytes) {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   const [size, unit] = bytes < 999_500 ? [bytes / 1e3, 'kB'] : [bytes / 1e6, 'MB'];

@@ -1,4 +1,4 @@
-// What stands within a line of Markdown: emphasis, code, links. HTML is text, pictures are links (SE-06).
+// Inline Markdown: emphasis, code, links. HTML is shown as text and images as links, because answers are untrusted.
 
 import { el } from './dom.js';
 
@@ -8,7 +8,7 @@ const link = /!?\[((?:[^[\]\\]|\\.|\[[^[\]]*\])*)\]\(\s*<?([^\s<>()]*(?:\([^\s<>
 const unfinished = /!?\[([^[\]]*)(?:\](?:\([^\s()]*)?)?$/y;
 const tags = { '**': 'strong', __: 'strong', '*': 'em', _: 'em', '~~': 'del' };
 
-// inline returns the nodes of text. Where open, markup that is not closed yet counts as if it were at the end.
+// inline returns the nodes of text. With open, unclosed markup counts as closed at the end.
 export function inline(text, open = false, depth = 0, linked = false) {
   const out = document.createDocumentFragment();
   const context = { text, open, depth, linked, unclosed: new Set() };
@@ -16,7 +16,7 @@ export function inline(text, open = false, depth = 0, linked = false) {
   let written = 0;
   for (let match; (match = find.exec(text));) {
     const span = read(context, match[0], match.index, match[1]);
-    if (!span) continue; // it is only text
+    if (!span) continue; // plain text
     if (match.index > written) out.append(text.slice(written, match.index));
     out.append(span.node);
     find.lastIndex = written = span.end;
@@ -25,7 +25,7 @@ export function inline(text, open = false, depth = 0, linked = false) {
   return out;
 }
 
-// read returns the node of the markup at a place and where it ends, or nothing.
+// read returns the node of the markup at a position and its end, or nothing.
 function read(context, mark, at, escaped) {
   if (escaped) return { node: escaped, end: at + 2 };
   if (mark === '\n') return { node: el('br'), end: at + 1 };
@@ -104,7 +104,7 @@ function address({ linked }, mark, at) {
   return { node: anchor(target, target, linked), end: at + end };
 }
 
-// anchor makes a link if its target is one that can do no harm, and otherwise only what it shows.
+// anchor returns a link if its target is safe, and otherwise only its text.
 function anchor(target, content, linked) {
   const href = linked ? null : harmless(target);
   if (!href) return el('span', {}, content);
@@ -116,6 +116,6 @@ function harmless(target) {
     const url = new URL(target);
     return ['http:', 'https:', 'mailto:'].includes(url.protocol) ? url.href : null;
   } catch {
-    return null; // relative, hence meant for a page that is not this one
+    return null; // relative to an unknown page
   }
 }

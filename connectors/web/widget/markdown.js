@@ -1,16 +1,16 @@
-// Markdown that grows: text comes in pieces, and only the last block is drawn again.
+// Renders growing Markdown: text comes in pieces, and only the last block is redrawn.
 
 import { parse } from './blocks.js';
 import { el, copyButton } from './dom.js';
 import { inline } from './inline.js';
 
-const deepest = 8; // quotes and lists in each other
+const deepest = 8; // nested quotes and lists
 
 export class Markdown {
   #root;
   #all = ''; // the whole text
-  #tail = ''; // of it, what the open blocks hold
-  #closed = []; // {end, node}: blocks that more text can't change
+  #tail = ''; // the part in open blocks
+  #closed = []; // {end, node}: blocks that further text can't change
   #open = []; // {block, node}
 
   constructor(root) {
@@ -26,18 +26,18 @@ export class Markdown {
     this.#tail += text;
   }
 
-  // replace changes the whole text. Blocks above the first difference stay as they are.
+  // replace changes the whole text. Blocks above the first difference are kept.
   replace(text) {
     let same = 0;
     while (same < text.length && same < this.#all.length && text[same] === this.#all[same]) same++;
     let keep = this.#closed.filter((block) => block.end <= same).length;
-    if (same < this.#all.length) keep = Math.max(0, keep - 1); // what follows a block decides where it ends
+    if (same < this.#all.length) keep = Math.max(0, keep - 1); // the text after a block determines its end
     for (const { node } of this.#closed.splice(keep)) node.remove();
     this.#all = text;
     this.#tail = text.slice(this.#closed.at(-1)?.end ?? 0);
   }
 
-  // draw brings the page up to date. done says that no more text comes.
+  // draw updates the page. done means that the text is complete.
   draw(done) {
     const lines = this.#tail.split('\n');
     const blocks = parse(lines);
@@ -58,7 +58,7 @@ export class Markdown {
         return;
       }
       for (; line < block.end; line++) used += lines[line].length + 1;
-      used = Math.min(used, this.#tail.length); // the last line has no end
+      used = Math.min(used, this.#tail.length); // the last line has no newline
       this.#closed.push({ end: begin + used, node });
     });
     for (const { node } of before.slice(blocks.length)) node.remove();
@@ -66,15 +66,15 @@ export class Markdown {
   }
 }
 
-// sure counts the blocks that more text can't change: all but the last, and where a new block is no more than the
-// beginning of a line, all but two, since that line may yet turn out to belong to the block before.
+// sure counts the blocks that further text can't change: all but the last, or all but the last two if the last is only the
+// start of a line, because that line can still become part of the previous block.
 function sure(blocks, lines) {
   const last = blocks.at(-1);
   if (!last) return 0;
   return Math.max(0, blocks.length - (last.first === lines.length - 1 ? 2 : 1));
 }
 
-// redraw draws a block, or only adds to it if it is code that grows.
+// redraw renders a block, or only appends to a growing code block.
 function redraw(before, block, open) {
   if (before?.block.kind !== 'code' || block.kind !== 'code' || before.block.language !== block.language) {
     return draw(block, open, 0);

@@ -1,11 +1,11 @@
-// How one message looks: what a person wrote, and an answer that grows.
+// Renders one message: a user's, or a growing answer.
 
 import { copyButton, el, icon } from './dom.js';
 import { Shown } from './files.js';
 import { inline } from './inline.js';
 import { Said } from './said.js';
 
-// question shows what a person wrote, as it was typed.
+// question renders a user's message as typed.
 export function question(text, files = []) {
   const names = files.map(({ name }) => el('li', { dir: 'auto' }, icon('clip'), name || 'picture'));
   return el('article', { class: 'message question', 'aria-label': 'You' }, el('div', { class: 'text', dir: 'auto' }, text),
@@ -21,11 +21,11 @@ const reasons = {
   timeout: 'This took too long.',
 };
 
-// The gateway's own remark on an answer that is not whole stands below its text, or alone.
+// The gateway's notice on an incomplete answer is below its text, or alone.
 const below = /\n\n_\(([^\n]+)\)_$/;
 const alone = /^_?\(?([^\n]{1,100}?)\)?_?$/;
 
-// Answer shows frames as they come, at most once for each picture that the screen shows.
+// Answer renders frames as they come, at most once per animation frame.
 export class Answer {
   element;
   #steps = el('div', { class: 'steps' });
@@ -36,9 +36,9 @@ export class Answer {
   #tools = new Map();
   #drawing = 0;
   #shelf;
-  chips = null; // what may be chosen from
+  chips = null; // the options
 
-  // agent is who speaks; retry is called when the person wants another answer; shelf has the files that calls show.
+  // agent is the author's name; retry is called when the user wants another answer; shelf has the files of calls.
   constructor(agent, retry, shelf) {
     this.retry = retry;
     this.#shelf = shelf;
@@ -46,12 +46,12 @@ export class Answer {
     this.#status.hidden = true;
   }
 
-  // frame takes one event of the stream.
+  // frame handles one event of the stream.
   frame(frame) {
     switch (frame.type) {
       case 'status':
-        if (frame.kind === 'thinking') this.#said.begin(); // with which each stream begins
-        if (frame.kind !== 'update') this.say(statusText(frame)); // an update is in the text
+        if (frame.kind === 'thinking') this.#said.begin(); // each stream starts with it
+        if (frame.kind !== 'update') this.say(statusText(frame)); // an update is part of the text
         break;
       case 'token': this.#grow(frame); break;
       case 'tool': this.#tool(frame); break;
@@ -59,28 +59,28 @@ export class Answer {
     }
   }
 
-  // say shows a quiet line below the text.
+  // say shows a status line below the text.
   say(text) {
     this.#status.hidden = text === '';
     this.#status.textContent = text;
-    this.#said.element.setAttribute('aria-busy', 'true'); // read it out when it is whole
+    this.#said.element.setAttribute('aria-busy', 'true'); // screen readers read it once it is complete
   }
 
-  // offer shows chips to choose from below all else; null takes them away.
+  // offer shows the options below everything else; null removes them.
   offer(chips) {
     this.chips?.remove();
     this.chips = chips;
     if (chips) this.element.append(chips);
   }
 
-  // #trail shows what the actions said on the way, folded.
+  // #trail shows the actions' messages, collapsed.
   #trail(history) {
     const lines = history.map((said) => el('li', { dir: 'auto' }, inline(said)));
     const title = history.length === 1 ? '1 step' : `${history.length} steps`;
     this.#steps.append(el('details', { class: 'trail' }, el('summary', {}, title), el('ol', {}, ...lines)));
   }
 
-  // finish shows the last word.
+  // finish shows the final state.
   finish({ fullText = '', failureKind, interrupted, noResponseReason, actionCallbackHistory }) {
     if (actionCallbackHistory?.length) this.#trail(actionCallbackHistory);
     const failed = Boolean(failureKind) || noResponseReason === 'failed' || noResponseReason === 'timeout';
@@ -100,7 +100,7 @@ export class Answer {
     if (failed) this.#foot.prepend(this.#again());
   }
 
-  // note shows why there is no more.
+  // note shows why the answer has ended.
   note(text) {
     this.#status.hidden = true;
     this.#foot.prepend(el('span', { class: 'note' }, text));
@@ -151,10 +151,10 @@ function statusText({ kind, actionName, toolName }) {
   }
 }
 
-// Tool is one call, folded: its name and stage in sight, what went in and came out below.
+// Tool renders one call, collapsed: its name and state are visible, its parameters and result below.
 class Tool {
   element;
-  #line = el('span', { class: 'line', dir: 'auto' }); // what goes in, in short
+  #line = el('span', { class: 'line', dir: 'auto' }); // short form of the parameters
   #stage = el('span', { class: 'stage' });
   #fields = el('dl');
   #shown = new Map();
@@ -169,7 +169,7 @@ class Tool {
 
   show({ stage, phase, args, parametersChunk, compactParams, result, shortResult, error, images, files }) {
     const failed = phase === 'error';
-    if (stage === 'start') { // after a reconnect all is told again
+    if (stage === 'start') { // a reconnected stream starts over
       this.#chunks = '';
       this.shown.clear();
     }
@@ -185,7 +185,7 @@ class Tool {
     if (files) this.shown.files(files);
   }
 
-  // finish is for a call that did not live to see its end. withdrawn says that nothing it showed is to stay.
+  // finish ends a call that was abandoned. withdrawn means that its files are removed.
   finish(withdrawn) {
     if (withdrawn) this.shown.clear();
     if (['end', 'failed'].includes(this.element.dataset.stage)) return;
@@ -204,7 +204,7 @@ class Tool {
   }
 }
 
-// pretty spreads JSON over lines; what is not JSON stays as it is.
+// pretty indents JSON and returns any other text unchanged.
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);

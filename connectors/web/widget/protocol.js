@@ -1,8 +1,8 @@
 // The gateway's HTTP API: conversations, messages, and the stream of an answer.
 
-const silence = 45_000; // ms without any byte until a stream counts as dead; the gateway speaks every 15 s
+const silence = 45_000; // ms without data until a stream counts as dead; the gateway sends a keep-alive every 15 s
 
-// Refusal is an answer other than 2xx. message is a sentence for people, wait is in ms.
+// Refusal is an error response. message is a sentence for the user, wait is in ms.
 export class Refusal extends Error {
   constructor(status, sentence, wait) {
     super(sentence);
@@ -14,7 +14,7 @@ export class Refusal extends Error {
 export class Gateway {
   #base;
 
-  // base is the address of the gateway, with a slash at the end.
+  // base is the gateway's URL, with a trailing slash.
   constructor(base) {
     this.#base = base;
   }
@@ -25,12 +25,12 @@ export class Gateway {
     return conversation.id;
   }
 
-  // messages returns what was said, oldest first.
+  // messages returns the history, oldest message first.
   async messages(id, signal) {
     return (await (await this.#request('GET', `${path(id)}/messages`, undefined, signal)).json()).messages;
   }
 
-  // picture returns what is at an address that messages give, as a data: URL.
+  // picture returns the image at a message's URL, as a data: URL.
   async picture(address, signal) {
     const blob = await this.file(address, signal);
     return new Promise((resolve, reject) => {
@@ -41,7 +41,7 @@ export class Gateway {
     });
   }
 
-  // file returns what is at an address that messages give, as a Blob.
+  // file returns the file at a message's URL, as a Blob.
   async file(address, signal) {
     return (await this.#request('GET', address, undefined, signal)).blob();
   }
@@ -96,7 +96,7 @@ export class Gateway {
 
 const path = (id) => `api/conversations/${encodeURIComponent(id)}`;
 
-// Watch aborts a request that says nothing for too long, also when a sleeping tab wakes up and finds it so (WB-09).
+// Watch aborts a request without data for too long, also when a sleeping tab wakes up.
 class Watch {
   #controller = new AbortController();
   #leave = () => this.#controller.abort();

@@ -25,7 +25,7 @@ export class Said {
     this.#added += text;
   }
 
-  // begin says that all is told again: calls that are not have nothing to do with another text.
+  // begin starts a new stream: calls that are not repeated are removed with the old text.
   begin() {
     for (const call of this.#calls) call.told = false;
   }
@@ -56,7 +56,7 @@ export class Said {
     return true;
   }
 
-  // draw brings the page up to date. done says that no more text comes.
+  // draw updates the page. done means that the text is complete.
   draw(done) {
     if (this.#parted) this.#last.append(this.#added);
     else this.#part();
