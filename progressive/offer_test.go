@@ -54,7 +54,7 @@ func TestOptionsComeAndGo(t *testing.T) {
 	}
 }
 
-// others says that some message offers something else.
+// others reports whether some message offers something else.
 func others(offered map[string]string, want string) bool {
 	for _, o := range offered {
 		if o != "" && o != want {

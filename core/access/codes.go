@@ -51,7 +51,7 @@ type tried struct {
 	since time.Time
 }
 
-// may says whether id may try another code.
+// may reports whether id may try another code.
 func (t *tries) may(id chat.EntityID) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -127,7 +127,7 @@ func (s *Scanner) begin() {
 	s.text.code, s.mid = code{}, false
 }
 
-// wrapping says that the form stands in a block of code, and takes the block's fence out of what stands before it.
+// wrapping reports whether the form stands in a block of code, and takes the block's fence out of what stands before it.
 func (s *Scanner) wrapping() bool {
 	at, fenced := s.fence()
 	if fenced {

@@ -14,7 +14,7 @@ type code struct {
 	bol bool // the run began its line
 }
 
-// in says whether what comes next is code.
+// in reports whether what comes next is code.
 func (c *code) in() bool {
 	c.settle()
 	return c.fence != 0 || c.inline > 0
@@ -75,7 +75,7 @@ type object struct {
 	ended   bool // an outermost object or list has ended
 }
 
-// whole says that there was something, and all of it.
+// whole reports whether there was something, and all of it.
 func (o *object) whole() bool { return o.ended && o.depth == 0 }
 
 func (o *object) feed(b byte) {

@@ -329,10 +329,10 @@ func step(t tag) int {
 	return 1
 }
 
-// inForm says that a name is a tag of the form that was asked for.
+// inForm reports whether a name is a tag of the form that was asked for.
 func (s *Scanner) inForm(name string) bool { return s.opt.Tags && slices.Contains(formTags(), name) }
 
-// quoted says that tags are examples here.
+// quoted reports whether tags are examples here.
 func (s *Scanner) quoted(t tag) bool {
 	switch s.field {
 	case "", textField:
@@ -359,7 +359,7 @@ func (s *Scanner) hold(t tag) {
 	}
 }
 
-// ends says that a closer is one of the field, or of one around it.
+// ends reports whether a closer is one of the field, or of one around it.
 func (s *Scanner) ends(t tag) bool {
 	switch {
 	case s.field == "" || !s.inForm(t.name):
@@ -370,7 +370,7 @@ func (s *Scanner) ends(t tag) bool {
 	return fieldOf(t.name) == paramsField || fieldOf(t.name) == actionsField || t.name == rootTag
 }
 
-// opens says that a tag begins a field of the form.
+// opens reports whether a tag begins a field of the form.
 func (s *Scanner) opens(t tag) bool { return !t.close && fieldOf(t.name) != "" }
 
 // settle decides about the closers that are held.

@@ -176,7 +176,7 @@ func (p *parser) next() (text string, t *tag, err error) {
 	}
 }
 
-// alone says that nothing else stands in the line of the tag from at to the parser's position.
+// alone reports whether nothing else stands in the line of the tag from at to the parser's position.
 func (p *parser) alone(at int) bool {
 	before := p.text[:at]
 	before = before[strings.LastIndexByte(before, '\n')+1:]

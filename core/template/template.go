@@ -98,7 +98,7 @@ func run(b *strings.Builder, nodes []node, v Values, item Item) {
 	}
 }
 
-// holds says whether there is something: a text of more than spaces, or a list with items.
+// holds reports whether there is something: a text of more than spaces, or a list with items.
 func (n node) holds(v Values, item Item) bool {
 	if n.kind == ifField {
 		return strings.TrimSpace(item[n.text]) != ""

@@ -55,7 +55,7 @@ func (c *calls) index(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
 	return len(c.known) - 1
 }
 
-// takes says that piece goes on with k. The server's index rules. Where it leaves that out, or uses it for several
+// takes reports whether piece goes on with k. The server's index rules. Where it leaves that out, or uses it for several
 // calls (which then come each with an id and a name), the id does.
 func (k knownCall) takes(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) bool {
 	id, name := piece.ID, piece.Function.Name

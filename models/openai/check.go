@@ -118,7 +118,7 @@ func (m *Model) Check(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s answers at %s", name, place(m.base)), nil
 }
 
-// CheckListed says whether the server lists the model, for models whose smallest call costs too much to try.
+// CheckListed reports whether the server lists the model, for models whose smallest call costs too much to try.
 func (m *Model) CheckListed(ctx context.Context) (string, error) {
 	name, err := m.Resolve(ctx)
 	if err != nil {

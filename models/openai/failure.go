@@ -68,7 +68,7 @@ func (m *Model) sort(err error) *llm.Failure {
 	return &llm.Failure{Kind: llm.ProviderIssue, Retry: true}
 }
 
-// filtered says that the answer is none because the provider's filter forbids it: an end, not a failure (LM-07).
+// filtered reports whether the answer is none because the provider's filter forbids it: an end, not a failure (LM-07).
 func filtered(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && (r.says("content_filter") || r.says("content_policy_violation") || r.says("moderation_blocked"))

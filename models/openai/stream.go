@@ -142,14 +142,14 @@ func textField(value string, f respjson.Field) string {
 	return value
 }
 
-// thinks says that a delta holds reasoning, under one of the names that vendors gave it: DeepSeek and vLLM, OpenRouter
+// thinks reports whether a delta holds reasoning, under one of the names that vendors gave it: DeepSeek and vLLM, OpenRouter
 // and Ollama, and Mistral's list of parts in place of the text.
 func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
 	return present(d.JSON.ExtraFields["reasoning_content"]) || present(d.JSON.ExtraFields["reasoning"]) ||
 		present(d.JSON.ExtraFields["reasoning_details"]) || strings.HasPrefix(d.JSON.Content.Raw(), "[")
 }
 
-// present says that a field is there and holds something.
+// present reports whether a field is there and holds something.
 func present(f respjson.Field) bool {
 	switch strings.TrimSpace(f.Raw()) {
 	case "", "null", `""`, "[]", "{}", "false":

@@ -104,7 +104,7 @@ func place(base *url.URL) string {
 	return (&url.URL{Scheme: base.Scheme, Host: base.Host, Path: base.Path}).String()
 }
 
-// isLocal says that base is a server of the owner's own: on this machine or in its private network.
+// isLocal reports whether base is a server of the owner's own: on this machine or in its private network.
 func isLocal(base *url.URL) bool {
 	host := strings.ToLower(base.Hostname())
 	if ip, err := netip.ParseAddr(host); err == nil {

@@ -71,7 +71,7 @@ func (c *cleaner) write(b *strings.Builder, r rune) {
 	}
 }
 
-// plain says that s is ASCII that needs no cleaning.
+// plain reports whether s is ASCII that needs no cleaning.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' || c == 0x7f {

@@ -92,7 +92,7 @@ func UTF16(s string) (n int) {
 	return n
 }
 
-// safe says that an address may stand behind words at all (SE-06).
+// safe reports whether an address may stand behind words at all (SE-06).
 func safe(url string) bool {
 	scheme, rest, ok := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {

@@ -87,7 +87,7 @@ type Item struct {
 	Blocks []Piece
 }
 
-// Task says whether an item is something to do.
+// Task reports whether an item is something to do.
 type Task uint8
 
 // The tasks.

@@ -13,7 +13,7 @@ func Unsplit(doc Document, d Dialect, l Limits) string {
 // Work is how many bytes were parsed and how many atoms were handled for r.
 func (r *Renderer) Work() (parsed, atoms int) { return r.stream.reader.work, r.layout.work }
 
-// Open says that d is an interim view.
+// Open reports whether d is an interim view.
 func (d Document) Open() bool { return d.open }
 
 // Undecided is where a text stops being shown, and where it may still change its meaning.

@@ -52,7 +52,7 @@ func fileName(code Code) string {
 	return "code." + extension
 }
 
-// suits says whether a file of a language may have an extension.
+// suits reports whether a file of a language may have an extension.
 func suits(got, extension string) bool {
 	return got == extension || extension != "txt" && extensions[got] == extension || extension == "c" && got == "h" || extension == "cpp" && got == "hpp"
 }

@@ -160,7 +160,7 @@ func (f *flow) in(m Mark, g func()) {
 	f.frame = outer
 }
 
-// may says whether a mark of kind k adds something here and works.
+// may reports whether a mark of kind k adds something here and works.
 func (f *flow) may(k Kind) bool {
 	for o := f.frame; o != nil; o = o.parent {
 		if o.mark.Kind == k || o.code() || f.d.Holds != nil && !f.d.Holds(o.mark.Kind, k) {

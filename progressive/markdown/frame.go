@@ -20,13 +20,13 @@ func (c cost) plus(o cost) cost {
 	return cost{c.length + o.length, c.raw + o.raw, c.entities + o.entities, c.read + o.read}
 }
 
-// within says that c is not more than l allows.
+// within reports whether c is not more than l allows.
 func (l Limits) within(c cost) bool {
 	return (l.Length == 0 || c.length <= l.Length && c.read <= l.Length) &&
 		(l.Raw == 0 || c.raw <= l.Raw) && (l.Entities == 0 || c.entities <= l.Entities)
 }
 
-// has says whether a mark of kind k is open.
+// has reports whether a mark of kind k is open.
 func (f *frame) has(k Kind) bool {
 	for ; f != nil; f = f.parent {
 		if f.mark.Kind == k {
@@ -43,7 +43,7 @@ func (f *frame) level() int {
 	return f.depth
 }
 
-// code says that text in f is code.
+// code reports whether text in f is code.
 func (f *frame) code() bool { return f != nil && (f.mark.Kind == CodeSpan || f.mark.Kind == CodeBlock) }
 
 // change is what takes the markup from f to to.

@@ -111,7 +111,7 @@ func becomesMarkup(text string, i int, at Place) bool {
 	return false
 }
 
-// letterAround says that a letter stands on both sides of text[i].
+// letterAround reports whether a letter stands on both sides of text[i].
 func letterAround(text string, i int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i+1:])
@@ -120,7 +120,7 @@ func letterAround(text string, i int) bool {
 
 func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// begins says that text[i:] begins a line.
+// begins reports whether text[i:] begins a line.
 func begins(text string, i int, at Place) bool {
 	return at.Start && strings.Trim(text[max(0, i-8):i], " #>") == ""
 }

@@ -80,7 +80,7 @@ func isHeading(s string) bool {
 	return n >= 1 && n <= 6 && (n == len(s) || s[n] == ' ' || s[n] == '\t')
 }
 
-// isRule says that s is three or more of the same mark, with blanks or none.
+// isRule reports whether s is three or more of the same mark, with blanks or none.
 func isRule(s string) bool {
 	n := 0
 	for i := range len(s) {
@@ -94,7 +94,7 @@ func isRule(s string) bool {
 	return n >= 3
 }
 
-// underlines says that s makes a heading of the line above.
+// underlines reports whether s makes a heading of the line above.
 func underlines(s string) bool {
 	s = strings.TrimRight(s, " \t\n")
 	s, indent := unindent(s)
@@ -112,7 +112,7 @@ func openingFence(s string) (mark, info string) {
 	return "", ""
 }
 
-// closes says that line ends the block of code that mark began.
+// closes reports whether line ends the block of code that mark began.
 func closes(line, mark string) bool {
 	s := strings.TrimSpace(line)
 	return len(s) >= len(mark) && strings.Trim(s, mark[:1]) == ""
@@ -144,7 +144,7 @@ func itemOf(s string, indent int) (start, bool) {
 	return it, true
 }
 
-// ordered says that the items have numbers.
+// ordered reports whether the items have numbers.
 func (s start) ordered() bool { return s.mark == "." || s.mark == ")" }
 
 // formulaOf reads the first line of a formula that stands alone.
@@ -162,7 +162,7 @@ func formulaOf(s string) (start, bool) {
 	return start{}, false
 }
 
-// interrupts says that a paragraph ends where s begins.
+// interrupts reports whether a paragraph ends where s begins.
 func (s start) interrupts() bool {
 	switch s.kind {
 	case blank, heading, rule, fence, quote, formula:
@@ -173,13 +173,13 @@ func (s start) interrupts() bool {
 	return false
 }
 
-// delimits says that line is the rule between the head of a table and its rows, with at least one upright.
+// delimits reports whether line is the rule between the head of a table and its rows, with at least one upright.
 func delimits(line string) bool {
 	s := strings.TrimSpace(line)
 	return strings.Contains(s, "|") && strings.Contains(s, "-") && strings.Trim(s, "-:| \t") == ""
 }
 
-// isRow says that line begins like a row of a table, and not with something hidden.
+// isRow reports whether line begins like a row of a table, and not with something hidden.
 func isRow(line string) bool { return strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "||") }
 
 // cells counts the cells of a row.

@@ -33,7 +33,7 @@ func (f *flow) link(l Link) {
 	}
 }
 
-// behind says whether url may stand behind label.
+// behind reports whether url may stand behind label.
 func (f *flow) behind(label, url string) bool {
 	if len(url) > mostURL || deceives(label, url) || !f.d.Links(url) {
 		return false
@@ -107,7 +107,7 @@ func withoutScheme(url string) string {
 	return url
 }
 
-// deceives says that label looks like another address than url.
+// deceives reports whether label looks like another address than url.
 func deceives(label, url string) bool {
 	target := host(url)
 	for _, w := range strings.Fields(label) {
@@ -143,7 +143,7 @@ func host(s string) string {
 	return strings.TrimSuffix(rest, ".")
 }
 
-// topLevel says that a name that ends so is an address rather than a file.
+// topLevel reports whether a name that ends so is an address rather than a file.
 func topLevel(end string) bool {
 	switch end {
 	case "com", "org", "net", "io", "dev", "app", "gov", "edu", "mil", "info", "biz", "xyz", "online", "site", "shop",

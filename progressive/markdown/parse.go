@@ -106,7 +106,7 @@ func keepUprights(rows string) string {
 	return b.String()
 }
 
-// wild says that parsing text would cost more than it is worth.
+// wild reports whether parsing text would cost more than it is worth.
 func wild(text string) bool {
 	if strings.Count(text, "[") > mostBrackets || strings.Count(text, `\|`) > mostBrackets || runs(text) > mostRuns {
 		return true

@@ -195,7 +195,7 @@ func (r *layout) lay(p Piece, c carry) ([]atom, carry) {
 	return f.atoms, f.carry
 }
 
-// cuttable says that b may be a piece of a longer block of its kind.
+// cuttable reports whether b may be a piece of a longer block of its kind.
 func cuttable(b Block) bool {
 	switch b.(type) {
 	case Code, Table:

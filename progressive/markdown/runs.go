@@ -41,7 +41,7 @@ func (runParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Nod
 	return d
 }
 
-// sides says whether a run of n marks may open and close a style between two characters.
+// sides reports whether a run of n marks may open and close a style between two characters.
 func sides(mark byte, n int, before, after rune) (open, shut bool) {
 	if (mark == '~' || mark == '|') && n != 2 {
 		return false, false
@@ -57,7 +57,7 @@ func sides(mark byte, n int, before, after rune) (open, shut bool) {
 	return left, right
 }
 
-// ideographic says that r belongs to a script without blanks between words.
+// ideographic reports whether r belongs to a script without blanks between words.
 func ideographic(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0xFF00 && r <= 0xFFEF
 }

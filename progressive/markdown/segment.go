@@ -194,7 +194,7 @@ func (s *segmenter) blank(n int) {
 	}
 }
 
-// ends says that the open segment ends before line.
+// ends reports whether the open segment ends before line.
 func (s *segmenter) ends(st start, line string) bool {
 	switch s.open.mode {
 	case inParagraph:
@@ -221,7 +221,7 @@ func (s *segmenter) paragraphEnds(st start, line string) bool {
 	return st.interrupts() || strings.Trim(line, "-: \t\n") == "" || delimits(line) && !mayHead(s.tail[s.open.last:s.open.read])
 }
 
-// mayHead says that line is the head of a table if a rule follows. A long one must begin like a row: so that what
+// mayHead reports whether line is the head of a table if a rule follows. A long one must begin like a row: so that what
 // stands in a long line is known before its end.
 func mayHead(line string) bool {
 	return len(line) <= mostUnderline || isRow(bare(line))

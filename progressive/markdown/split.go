@@ -41,7 +41,7 @@ func (p *packer) next(atoms []atom, unsure int) (part Rendered, n int, rest *ato
 	return p.write(atoms, nil), len(atoms), nil, false
 }
 
-// droppable says that a is not needed at the beginning and end of a part.
+// droppable reports whether a is not needed at the beginning and end of a part.
 func (a *atom) droppable() bool { return a.blank && !a.place.InCode }
 
 // step is what a takes after last, nil at the top of a part.
@@ -147,7 +147,7 @@ func (p *packer) choose(atoms []atom, i int, best, sizes [qualities]int, size co
 	return i, half, rest
 }
 
-// half says that length fills half of a part; where only raw bytes or entities are limited, any does.
+// half reports whether length fills half of a part; where only raw bytes or entities are limited, any does.
 func (p *packer) half(length int) bool { return p.l.Length == 0 || length >= p.l.Length/2 }
 
 // part cuts a where nothing more fits after last: between characters, or inside of one that no part has room for. Both

@@ -51,7 +51,7 @@ func (f *flow) table(t Table) {
 	g.flush()
 }
 
-// alone says that row does not even fit into a group of its own.
+// alone reports whether row does not even fit into a group of its own.
 func (g *columns) alone(row []string) bool {
 	own := columns{f: g.f, align: g.align, name: g.name}
 	return !own.fits(row)
@@ -103,7 +103,7 @@ func total(widths []int) int {
 	return n
 }
 
-// tooWide says that the rows and one more are wider than people can see.
+// tooWide reports whether the rows and one more are wider than people can see.
 func (g *columns) tooWide(row []string) bool {
 	widths, _ := g.grown(row)
 	most := mostColumns
@@ -113,7 +113,7 @@ func (g *columns) tooWide(row []string) bool {
 	return total(widths) > most
 }
 
-// fits says that one more row can be laid out with the others, so that they take not more than half of a part.
+// fits reports whether one more row can be laid out with the others, so that they take not more than half of a part.
 func (g *columns) fits(row []string) bool {
 	if g.tooWide(row) {
 		return false

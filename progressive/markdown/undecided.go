@@ -48,7 +48,7 @@ func undecided(tail string, st state) view {
 	return v
 }
 
-// mayUnderline says that the line that last begins may make a heading of the one before, or the next one of it.
+// mayUnderline reports whether the line that last begins may make a heading of the one before, or the next one of it.
 func (st state) mayUnderline(last string) bool {
 	if st.mode == none {
 		return len(last) <= mostUnderline
@@ -58,10 +58,10 @@ func (st state) mayUnderline(last string) bool {
 
 func nothing(s string) bool { return strings.TrimSpace(s) == "" }
 
-// closesSoon says that line may become what ends a block of code.
+// closesSoon reports whether line may become what ends a block of code.
 func closesSoon(line, mark string) bool { return strings.Trim(line, " \t"+mark[:1]) == "" }
 
-// onlyMarks says that it is open what line begins.
+// onlyMarks reports whether it is open what line begins.
 func onlyMarks(line string) bool {
 	s := strings.TrimSpace(bare(line))
 	if s == "" {
@@ -71,7 +71,7 @@ func onlyMarks(line string) bool {
 	return strings.Trim(s, "-+*_=#>`~|:$ ") == "" || len(s)-len(number) < 2 && len(number) < 10 && digits(number)
 }
 
-// opensFence says that line is the first of a block of code, and not whole.
+// opensFence reports whether line is the first of a block of code, and not whole.
 func opensFence(line string) bool {
 	mark, _ := openingFence(line)
 	return mark != "" || strings.HasPrefix(line, "```")

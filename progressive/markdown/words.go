@@ -53,7 +53,7 @@ func (f *flow) words(text string, at Place) {
 	}
 }
 
-// starts says that only markup of blocks is before the next atom in its line.
+// starts reports whether only markup of blocks is before the next atom in its line.
 func (f *flow) starts() bool {
 	for i := len(f.atoms) - 1; i >= 0; i-- {
 		if a := &f.atoms[i]; a.run != "" && !a.blank {
@@ -122,12 +122,12 @@ func (w *reading) next(text string, i int) int {
 	return n
 }
 
-// fullStop says that s ends a sentence without a blank after it.
+// fullStop reports whether s ends a sentence without a blank after it.
 func fullStop(s string) bool {
 	return strings.HasSuffix(s, "。") || strings.HasSuffix(s, "！") || strings.HasSuffix(s, "？")
 }
 
-// ascii says that the first character of s is one byte that nothing joins.
+// ascii reports whether the first character of s is one byte that nothing joins.
 func ascii(s string) bool {
 	return s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf)
 }

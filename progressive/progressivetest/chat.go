@@ -178,7 +178,7 @@ func (c *Chat) arrive(r *Request, f Fault, apply func(*Request) error) {
 	c.log = append(c.log, *r)
 }
 
-// posted says that r is a post with a nonce that was used before.
+// posted reports whether r is a post with a nonce that was used before.
 func (c *Chat) posted(r Request) bool {
 	return r.Op == progressive.Post && slices.ContainsFunc(c.log, func(o Request) bool { return o.Nonce == r.Nonce })
 }

@@ -114,7 +114,7 @@ func (c *Chat) Budget(s progressive.Scope) progressive.Budget {
 	return c.Limits[progressive.Scope(kind)]
 }
 
-// differs says that a and b show other files or options.
+// differs reports whether a and b show other files or options.
 func differs(a, b progressive.Part) bool {
 	file := func(p progressive.Part) string {
 		if p.File == nil {

@@ -68,7 +68,7 @@ func (g *gates) reserve(s progressive.Scope, n, reserve int, per time.Duration) 
 
 var errShut = errors.New("it waits")
 
-// try says whether there is a permit at replica i, and gives the way back.
+// try reports whether there is a permit at replica i, and gives the way back.
 func (g *gates) try(i int, p progressive.Priority, scopes ...progressive.Scope) (leave func(error), ok bool) {
 	g.Helper()
 	ctx, cancel := context.WithTimeoutCause(g.Context(), 100*time.Millisecond, errShut)
