@@ -1,5 +1,5 @@
-// Package parley builds and runs the whole gateway. [New] builds every part from a configuration and from what the embedding program brings in
-// its [Env]; [Gateway.Run] runs them and shuts them down in order.
+// Package parley builds and runs the whole gateway. [New] builds every part from a configuration and from the [Env] of
+// the embedding program; [Gateway.Run] runs them and shuts them down in order.
 package parley
 
 import (
