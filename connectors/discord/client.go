@@ -12,7 +12,6 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -63,15 +62,14 @@ type client struct {
 	who    string // the server named in errors: Discord, or the one configured instead
 	wrong  error  // invalid options
 
-	revoked chan struct{} // closed when the token was rejected: no more requests are sent
-	once    sync.Once
+	token *connectors.Revocation
 }
 
 // proxy returns the proxy for a request, like [http.Transport]'s Proxy; nil means none.
 type proxy func(*http.Request) (*url.URL, error)
 
 func newClient(token, base string, dial connectors.Dialer, proxy proxy) *client {
-	c := &client{limits: newLimits(), who: "Discord", revoked: make(chan struct{})}
+	c := &client{limits: newLimits(), who: "Discord", token: connectors.NewRevocation(errRevoked)}
 	if base == "" {
 		base = defaultAPI
 	} else {
@@ -118,10 +116,8 @@ func unsent(dial connectors.Dialer) connectors.Dialer {
 // do makes one request below the API's root. A nil in sends no body, an [upload] sends files; out may be nil. Its
 // errors are errRevoked, [held], [refusal] and errUnsent; with any other error the outcome of the request is unknown.
 func (c *client) do(ctx context.Context, method, path string, in, out any) error {
-	select {
-	case <-c.revoked:
-		return errRevoked
-	default:
+	if err := c.token.Err(); err != nil {
+		return err
 	}
 	r := routeOf(method, path)
 	if err := c.limits.enter(r, time.Now()); err != nil {
@@ -175,7 +171,7 @@ func (c *client) refused(r route, x *exchange) error {
 	}
 	switch {
 	case x.status == http.StatusUnauthorized:
-		c.revoke()
+		c.token.Revoke()
 		return errRevoked
 	case x.status == http.StatusTooManyRequests && said.Code != editLimit:
 		return c.limits.refused(r, x, time.Now())
@@ -186,8 +182,6 @@ func (c *client) refused(r route, x *exchange) error {
 	}
 	return &refusal{status: x.status, code: said.Code, message: said.Message, who: c.who}
 }
-
-func (c *client) revoke() { c.once.Do(func() { close(c.revoked) }) }
 
 // exchange holds what the library does not return of a response.
 type exchange struct {

@@ -105,22 +105,8 @@ func (d *Discord) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: d.client.wrong}
 	}
 	defer d.client.http.CloseIdleConnections()
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-d.client.revoked: // any request can detect that the token was revoked
-			cancel(errRevoked)
-		case <-ctx.Done():
-		}
-	})
-	err := d.serve(ctx, h)
-	cancel(nil)
-	watch.Wait()
-	switch {
-	case errors.Is(err, errRevoked), errors.Is(context.Cause(ctx), errRevoked):
-		return connectors.Fatal{Err: errRevoked}
-	case errors.Is(err, context.Canceled):
+	err := d.client.token.Watch(ctx, func(ctx context.Context) error { return d.serve(ctx, h) })
+	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err

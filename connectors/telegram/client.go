@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -33,12 +32,11 @@ type client struct {
 	clean *strings.Replacer
 	files string // base URL of file downloads, which contains the token
 
-	revoked chan struct{} // closed when the token was rejected: no more requests are sent
-	once    sync.Once
+	token *connectors.Revocation
 }
 
 func newClient(token, base string, dial connectors.Dialer) *client {
-	c := &client{revoked: make(chan struct{}), clean: redactor(token)}
+	c := &client{token: connectors.NewRevocation(errRevoked), clean: redactor(token)}
 	c.http = &http.Client{
 		Transport: &http.Transport{
 			DialContext: dial, Proxy: proxy(dial), TLSHandshakeTimeout: tlsTime, IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 16,
@@ -108,10 +106,8 @@ func (r *refusal) says(words ...string) bool {
 // call makes one request, with files if there are any, and decodes its result into v. If the error is neither a
 // *refusal nor errUnsent nor errRevoked, the outcome of the request is unknown.
 func (c *client) call(ctx context.Context, method string, params tgbotapi.Params, v any, files ...tgbotapi.RequestFile) error {
-	select {
-	case <-c.revoked:
-		return errRevoked
-	default:
+	if err := c.token.Err(); err != nil {
+		return err
 	}
 	t := &trip{ctx: ctx, http: c.http}
 	api := c.api
@@ -119,7 +115,7 @@ func (c *client) call(ctx context.Context, method string, params tgbotapi.Params
 	answer, err := request(api, method, params, files)
 	err = c.failure(t, method, err)
 	if errors.Is(err, errRevoked) {
-		c.once.Do(func() { close(c.revoked) })
+		c.token.Revoke()
 	}
 	if err != nil {
 		return err

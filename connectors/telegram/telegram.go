@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
@@ -92,22 +91,7 @@ func (t *Telegram) Run(ctx context.Context, h connectors.Handler) error {
 		return connectors.Fatal{Err: t.wrong}
 	}
 	defer t.client.http.CloseIdleConnections()
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case <-t.client.revoked: // any request can detect that the token was revoked
-			cancel(errRevoked)
-		case <-ctx.Done():
-		}
-	})
-	err := newPoller(t, h).run(ctx)
-	cancel(nil)
-	watch.Wait()
-	if errors.Is(err, errRevoked) || errors.Is(context.Cause(ctx), errRevoked) {
-		return connectors.Fatal{Err: errRevoked}
-	}
-	return err
+	return t.client.token.Watch(ctx, newPoller(t, h).run)
 }
 
 // Close closes idle connections.
