@@ -135,7 +135,7 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 	if err != nil {
 		return err
 	}
-	removed, err := cs.rt.places.botRemoved(ctx, asker)
+	removed, err := cs.rt.roster.BotRemoved(ctx, asker)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/relay"
+	"parley/core/roster"
 	"parley/core/schedule"
 )
 
@@ -71,7 +72,7 @@ type Runtime struct {
 	bgWork backgroundWork
 
 	intake    intake
-	places    places
+	roster    *roster.Roster
 	choices   choices
 	commands  commandHandler
 	pairing   *access.Pairing
@@ -81,8 +82,10 @@ type Runtime struct {
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
 	rt := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}
-	rt.intake.rt, rt.places.rt, rt.choices.rt, rt.commands.rt = rt, rt, rt, rt
+	rt.intake.rt, rt.choices.rt, rt.commands.rt = rt, rt, rt
 	rt.scheduler = newScheduler(rt, cfg.Parallel)
+	rt.roster = &roster.Roster{Store: cfg.Store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
+		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, everyTurn) }}
 	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: cfg.Store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
 		_, err := rt.say(ctx, n)
 		return err

@@ -37,9 +37,9 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	case chat.Cleared:
 		return rt.intake.cleared(ctx, in)
 	case chat.Joined:
-		return chat.Accepted{}, rt.places.joined(ctx, in)
+		return chat.Accepted{}, rt.roster.Joined(ctx, in)
 	case chat.Left:
-		return chat.Accepted{}, rt.places.left(ctx, in)
+		return chat.Accepted{}, rt.roster.Left(ctx, in)
 	default:
 		return chat.Accepted{}, fmt.Errorf("unknown inbound %T", in)
 	}
@@ -109,7 +109,7 @@ func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, err
 	}
 	if !acc.Duplicate {
 		t.rt.hub.Emit(event.Received(m, acc))
-		t.rt.places.meet(ctx, m)
+		t.rt.roster.Meet(ctx, m)
 	}
 	if acc.Run != "" && !acc.Duplicate {
 		if verdict == access.Yes && attention == chat.Unfollowed {

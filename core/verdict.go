@@ -77,7 +77,7 @@ func (x *execution) unasked() bool {
 // botRemoved reports whether the agent was removed from where this is to be answered.
 func (x *execution) botRemoved() (removed bool) {
 	err := x.persist(x.life, func() (err error) {
-		removed, err = x.rt.places.botRemoved(x.life, x.run)
+		removed, err = x.rt.roster.BotRemoved(x.life, x.run)
 		return err
 	})
 	return err == nil && removed
