@@ -30,6 +30,9 @@ func (d *decoder) suggest(key string, known []string) string {
 	if places := d.placesOf(key, "", reflect.ValueOf(d.config).Elem()); len(places) == 1 {
 		return "it belongs in another section: write it as " + places[0]
 	}
+	if len(known) == 0 {
+		return "remove it"
+	}
 	return "known keys: " + strings.Join(known, ", ")
 }
 
