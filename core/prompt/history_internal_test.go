@@ -92,3 +92,24 @@ func FuzzGuard(f *testing.F) {
 		}
 	})
 }
+
+// What is summarized ends where the rest fits the budget. Where a summary holds all that there is, nothing is left for another.
+func TestOlder(t *testing.T) {
+	for name, c := range map[string]struct {
+		n, budget int
+		summed    chat.MemoryID
+		from, to  int
+	}{
+		"no budget":         {10, 0, "", 0, 10},
+		"three fit":         {10, 27, "", 0, 7},
+		"since the summary": {10, 27, "4", 5, 7},
+		"all is summarized": {10, 0, "9", 10, 10},
+		"all fit":           {10, 1000, "", 0, 0},
+		"half the window":   {Window, 1 << 20, "", 0, Window / 2},
+	} {
+		got := Older(memories(c.n), c.summed, c.budget)
+		if len(got) != c.to-c.from || len(got) > 0 && got[0].ID != chat.MemoryID(fmt.Sprint(c.from)) {
+			t.Errorf("%s: %d are summarized: %v", name, len(got), got)
+		}
+	}
+}
