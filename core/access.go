@@ -16,17 +16,27 @@ func applyOverride(o access.Override, s *action.TurnContext) {
 	}
 }
 
-// admits says whether m may get an answer, be it only the one line for strangers.
-func (t *intake) admits(ctx context.Context, m chat.Message) (bool, error) {
-	switch {
-	case m.Bot && (t.rt.cfg.Access.Bots != access.BotsMention || !m.Addressed || m.Place.Kind.Private()):
-		return false, nil // I13
-	case m.Place.Kind.Private():
-		return !t.rt.cfg.Access.Off(m.Place), nil
-	case m.Address.AuthorizedByRole == m.Author && m.Author != "": // also of what they chose, where there are no roles to look at
-		return !t.rt.cfg.Access.Off(m.Place), nil
+// admission is what access says of one message. It is computed once, when the message arrives.
+type admission struct {
+	invited  bool // the agent works for the author: their commands count
+	answered bool // the message can get an answer, even if only the line for strangers
+}
+
+// admission applies the access policy to m. Bots give no commands.
+func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, err error) {
+	policy, private := t.rt.cfg.Access, m.Place.Kind.Private()
+	if m.Bot && (policy.Bots != access.BotsMention || !m.Addressed || private) {
+		return admission{}, nil // bots that answer each other must not talk without end
 	}
-	return t.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles)
+	if a.invited, err = t.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles); err != nil {
+		return admission{}, fmt.Errorf("check access of the author of %s: %w", m.ID, err)
+	}
+	// A role that came with a question also covers the choice that follows it, which comes without roles.
+	byRole := m.Address.AuthorizedByRole == m.Author && m.Author != ""
+	if a.answered = a.invited; private || byRole {
+		a.answered = !policy.Off(m.Place)
+	}
+	return a, nil
 }
 
 // stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is

@@ -115,7 +115,12 @@ func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, err
 		InReplyTo: run.Said(), At: time.Now(),
 	}
 	to := run.Address.For(q.By, cmp.Or(q.BilledTo, q.By))
-	return a.rt.intake.ingest(ctx, chat.Message{Memory: m, Place: room, Address: to, Addressed: true})
+	said := chat.Message{Memory: m, Place: room, Address: to, Addressed: true}
+	in, err := a.rt.intake.admission(ctx, said)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	return a.rt.intake.ingest(ctx, said, in)
 }
 
 // waiter is [action.Call], which finds out by itself.

@@ -77,17 +77,13 @@ func isCommand(text string) bool {
 	return ok
 }
 
-// commanded says which command m is, if it comes from a user with the right to give one, and is meant for this agent.
-func (h *commandHandler) commanded(ctx context.Context, m chat.Message) (chat.CommandName, error) {
+// commanded returns which command m is, if its author has the right to give one and it is meant for this agent; else "".
+func commanded(m chat.Message, a admission) chat.CommandName {
 	c, ok := commandOf(m.Text)
-	if !ok || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
-		return "", nil
+	if !ok || !a.invited || m.Bot || !m.Place.Kind.Private() && !m.Addressed {
+		return ""
 	}
-	in, err := h.rt.pairing.Invited(ctx, m.Place, m.Author, m.Roles)
-	if err != nil || !in {
-		return "", err
-	}
-	return c.Name, nil
+	return c.Name
 }
 
 // acceptCommand stores a command with the run that carries it out. To stop needs none, and leaves only marks.

@@ -69,16 +69,17 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if t.rt.cfg.Access.HasRole(m.Place, m.Roles) {
 		m.Address.AuthorizedByRole = m.Author
 	}
-	switch c, err := t.rt.commands.commanded(ctx, m); {
-	case err != nil:
+	a, err := t.admission(ctx, m)
+	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
-	case c != "":
+	}
+	if c := commanded(m, a); c != "" {
 		return t.rt.commands.acceptCommand(ctx, m, c)
 	}
 	if acc, ok, err := t.rt.choices.typed(ctx, m); ok || err != nil {
 		return acc, err
 	}
-	return t.ingest(ctx, m)
+	return t.ingest(ctx, m, a)
 }
 
 // arrived returns what m was accepted as if it arrived before.
@@ -97,9 +98,9 @@ func (rt *Runtime) Known(ctx context.Context, id chat.MemoryID) (bool, error) {
 }
 
 // ingest stores a message that is meant for the agent.
-func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, error) {
+func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.Accepted, error) {
 	policy := t.rt.cfg.Turns.PolicyFor(m.Place.Kind)
-	verdict, attention, err := t.admit(ctx, m)
+	verdict, attention, err := t.admit(ctx, m, a)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
@@ -124,9 +125,9 @@ func (t *intake) ingest(ctx context.Context, m chat.Message) (chat.Accepted, err
 }
 
 // admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
-func (t *intake) admit(ctx context.Context, m chat.Message) (access.Decision, chat.Attention, error) {
-	if in, err := t.admits(ctx, m); err != nil || !in {
-		return access.No, chat.Normal, err
+func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
+	if !in.answered {
+		return access.No, chat.Normal, nil
 	}
 	a, err := t.rt.cfg.Store.Attention(ctx, m.Room)
 	if err != nil {
