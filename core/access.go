@@ -39,7 +39,7 @@ func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, er
 	return a, nil
 }
 
-// stays says whether author, who asked what run answers, is still to be answered. In a group who was invited then is
+// stays reports whether author, who asked what run answers, is still to be answered. In a group who was invited then is
 // invited now: of their roles nothing is known but what came with the question.
 func (t *intake) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
 	room, err := t.rt.cfg.Store.Room(ctx, run.Room)

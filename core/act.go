@@ -81,7 +81,7 @@ func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, er
 	return done.ForModel(), tc.record(c, done, writes)
 }
 
-// over says that an action has asked for the end of the turn.
+// over reports whether an action has asked for the end of the turn.
 func (tc *toolCalls) over() bool {
 	for _, a := range tc.acted {
 		if a.Result.Last {

@@ -74,7 +74,7 @@ func (x *execution) evaluate(life context.Context) {
 	})
 }
 
-// due says that among the messages since the agent last spoke is one of every few. It needs no memory.
+// due reports whether among the messages since the agent last spoke is one of every few. It needs no memory.
 func (x *execution) due() bool {
 	since := 0
 	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {

@@ -170,7 +170,7 @@ func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	return said, nil
 }
 
-// typed says whether m answers the newest question that its author was asked here, and takes it if so.
+// typed reports whether m answers the newest question that its author was asked here, and takes it if so.
 func (cs *choices) typed(ctx context.Context, m chat.Message) (acc chat.Accepted, ok bool, err error) {
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
 		return chat.Accepted{}, false, nil

@@ -46,7 +46,7 @@ func (c *Config) decide(m chat.Message, a chat.Attention) access.Decision {
 	return access.Maybe
 }
 
-// isCalled says whether text begins with one of the agent's names, as in "Parley, what is the time?".
+// isCalled reports whether text begins with one of the agent's names, as in "Parley, what is the time?".
 func isCalled(a chat.Agent, text string) bool {
 	text = strings.TrimLeft(strings.TrimSpace(text), "@")
 	for _, name := range append([]string{a.Name}, a.Names...) {
@@ -57,7 +57,7 @@ func isCalled(a chat.Agent, text string) bool {
 	return false
 }
 
-// beginsWith says whether the first words of text are name, in capitals or not.
+// beginsWith reports whether the first words of text are name, in capitals or not.
 func beginsWith(text, name string) bool {
 	runes := []rune(text)
 	n := utf8.RuneCountInString(name)

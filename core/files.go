@@ -24,7 +24,7 @@ func cleanFiles(files []chat.Attachment) []chat.Attachment {
 // label is what a sender calls a file, in one line.
 func label(txt string) string { return text.OneLine(txt, 200) }
 
-// checkFiles says whether all refs can be stored.
+// checkFiles reports whether all refs can be stored.
 func checkFiles(m chat.Memory) error {
 	for _, f := range m.Files {
 		if len(f.Ref) > chat.MaxOwn {

@@ -11,7 +11,7 @@ import (
 // continuations is how often the rest is asked for of an answer that was cut off.
 const continuations = 2
 
-// severed says that the length limit of the model has cut off the text, and nothing else: of what was to be done, half may
+// severed reports whether the length limit of the model has cut off the text, and nothing else: of what was to be done, half may
 // be lost (LM-04).
 func (r *round) severed() bool {
 	for _, c := range r.calls {

@@ -41,7 +41,7 @@ type round struct {
 
 func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
 
-// useless says that nothing can be made of the round. An answer without a thought is good.
+// useless reports whether nothing can be made of the round. An answer without a thought is good.
 func (r *round) useless() bool {
 	switch {
 	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:

@@ -87,7 +87,7 @@ func (x *execution) await(ctx context.Context, at answer.Cursor) ([]chat.Shown, 
 	return all, err
 }
 
-// seen says whether anything of the answer is, or may be, in sight.
+// seen reports whether anything of the answer is, or may be, in sight.
 func (x *execution) seen() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

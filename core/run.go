@@ -16,7 +16,7 @@ import (
 	"parley/core/schedule"
 )
 
-// hasBegun says that an earlier holder has left traces.
+// hasBegun reports whether an earlier holder has left traces.
 func hasBegun(r chat.Run) bool { return len(r.Shown) > 0 || r.Acting != "" || r.Verdict != nil }
 
 // The parts of an execution, each with one subject.

@@ -202,7 +202,7 @@ func (rt *Runtime) close() {
 	rt.closed = true
 }
 
-// ending says that nothing is taken any more.
+// ending reports whether nothing is taken any more.
 func (rt *Runtime) ending() bool {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()

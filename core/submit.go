@@ -124,7 +124,7 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.
 	return acc, nil
 }
 
-// admit says whether m is answered, as far as rules can say, and how closely the agent listens in its room.
+// admit reports whether m is answered, as far as rules can say, and how closely the agent listens in its room.
 func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (access.Decision, chat.Attention, error) {
 	if !in.answered {
 		return access.No, chat.Normal, nil

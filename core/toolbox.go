@@ -9,7 +9,7 @@ import (
 	"parley/core/prompt"
 )
 
-// checkTools says whether all actions that a names are there.
+// checkTools reports whether all actions that a names are there.
 func checkTools(b *action.Toolbox, a access.Policy) error {
 	for _, o := range a.Overrides {
 		for _, name := range o.Tools {
@@ -21,7 +21,7 @@ func checkTools(b *action.Toolbox, a access.Policy) error {
 	return nil
 }
 
-// offers says whether t is there in a turn: where it takes place, only some actions may be used.
+// offers reports whether t is there in a turn: where it takes place, only some actions may be used.
 func (rt *Runtime) offers(t *action.Tool, s action.TurnContext) bool {
 	if only := rt.cfg.Access.OverrideFor(s.Room).Tools; only != nil && t.Def.Name != prompt.ProviderTool &&
 		!slices.ContainsFunc(only, func(name string) bool { return rt.toolbox.Find(name) == t }) {

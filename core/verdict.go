@@ -53,7 +53,7 @@ func wasRemoved(v chat.Verdict) chat.Verdict {
 // little is how much text may vanish when a run is superseded, in characters.
 const little = 24
 
-// leavesNothing says that what was shown of an answer that was cut off is taken back.
+// leavesNothing reports whether what was shown of an answer that was cut off is taken back.
 func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	switch s {
 	case answer.Superseded: // of which at most a few words were read
@@ -64,7 +64,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 	return false
 }
 
-// unasked says that all that the run answers was taken back.
+// unasked reports whether all that the run answers was taken back.
 func (x *execution) unasked() bool {
 	var run chat.Run
 	err := x.persist(x.life, func() (err error) {
