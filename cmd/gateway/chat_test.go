@@ -241,7 +241,11 @@ func (p *pane) prompts(n int) string {
 func (p *pane) keep() {
 	if dir := os.Getenv("PARLEY_ARTIFACTS"); dir != "" {
 		screen := p.tmux("capture-pane", "-p", "-e", "-S", "-")
-		if err := os.WriteFile(filepath.Join(dir, p.name+".txt"), []byte(screen), 0o644); err != nil {
+		err := os.MkdirAll(dir, 0o755)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, p.name+".txt"), []byte(screen), 0o644)
+		}
+		if err != nil {
 			p.Error(err)
 		}
 	}
