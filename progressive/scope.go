@@ -21,7 +21,7 @@ type scope struct {
 	resets   time.Time            // until then the platform lets in no more than
 	allowed  int                  // so many
 	nextSign time.Time
-	queue    priorityQueue[*waiter] // whom this scope stops
+	queue    priorityQueue[*waiter] // requests that this scope holds up
 
 	wake  time.Time
 	index int // among the wakes; -1 if nothing will happen by time alone

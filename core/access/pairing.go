@@ -41,7 +41,7 @@ type PairingStore interface {
 // [chat.ErrUnreached] mean that there is no way to.
 type Tell func(ctx context.Context, n chat.Notice) error
 
-// Pairing approves users: those who send the code of an owner, and those whom an owner approves. Safe for concurrent use.
+// Pairing gives users access: the first account that sends the owner's code, and the users that an owner approves. Safe for concurrent use.
 type Pairing struct {
 	Policy Policy
 	Store  PairingStore

@@ -2,7 +2,7 @@ package chat
 
 import "time"
 
-// Person is the owner or a user whom the owner has approved.
+// Person is the owner or a user with the owner's approval.
 type Person struct {
 	ID      EntityID
 	Name    string  // their display name at that time
