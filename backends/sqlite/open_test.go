@@ -244,10 +244,10 @@ func TestCloseWaits(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	s = open(t, path)
 	wg.Wait()
+	reopened := open(t, path)
 	for n, yes := range accepted {
-		_, err := s.Memory(t.Context(), message("room", n).ID)
+		_, err := reopened.Memory(t.Context(), message("room", n).ID)
 		if stored := err == nil; stored != yes {
 			t.Errorf("message %d: accepted %v, stored %v", n, yes, stored)
 		}
