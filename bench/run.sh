@@ -13,10 +13,11 @@ ulimit -n "$(ulimit -Hn)"
 
 go test -c -o "$tmp/bench.test" .
 go build -o "$tmp/gateway" ../cmd/gateway
+go build -o "$tmp/floor" ./floor
 
 # bench NAMES TIME [COUNT] runs benchmarks for so long, or so often, and keeps their lines.
 bench() {
-	PARLEY_GATEWAY="$tmp/gateway" "$tmp/bench.test" -test.run '^$' -test.bench "$1" -test.benchtime "$2" \
+	PARLEY_GATEWAY="$tmp/gateway" PARLEY_FLOOR="$tmp/floor" "$tmp/bench.test" -test.run '^$' -test.bench "$1" -test.benchtime "$2" \
 		-test.count "${3:-$count}" -test.timeout 20m | grep -vE '^(goos|goarch|pkg|cpu|PASS)' | tee -a "$out"
 }
 
@@ -42,6 +43,7 @@ bench '^BenchmarkThroughput$' 500x
 bench '^BenchmarkTurn$' 100x
 bench '^BenchmarkAnswer$' 200ms
 bench '^Benchmark(SlowStream|WholeGateway)$' 1x
+bench '^BenchmarkLoad$' 3x 1
 bench '^BenchmarkLatency(Direct)?$' 1x
 # Once, and without the largest of those that differ only if something was refused: it is the budgets that take time.
 bench '^BenchmarkTelegram$/limits=on|^BenchmarkTelegram$/limits=off/chats=1(00)?$' 1x 1
