@@ -18,7 +18,7 @@ import (
 // tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
 func (tc *toolCalls) tools() (specs []action.Spec) {
 	for _, t := range tc.x.rt.toolbox.All {
-		if !t.Def.Unlisted && tc.x.rt.offers(t, tc.x.scene) {
+		if !t.Def.Unlisted && tc.x.rt.offers(t, tc.x.turn) {
 			specs = append(specs, t.Def)
 		}
 	}
@@ -114,7 +114,7 @@ func (tc *toolCalls) beginWriting(ctx context.Context, c llm.ToolCall) (context.
 func (tc *toolCalls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
 		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.x.run.ID, tc.x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.x.run.Room,
-		Author: tc.x.rt.cfg.Agent.Entity(), Name: tc.x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: tc.x.scene.Message.ID, At: time.Now(),
+		Author: tc.x.rt.cfg.Agent.Entity(), Name: tc.x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: tc.x.turn.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
@@ -137,7 +137,7 @@ func (tc *toolCalls) record(c llm.ToolCall, done action.Acted, wrote bool) error
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
 func (tc *toolCalls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
 	t := tc.x.rt.toolbox.Find(c.Name)
-	if t == nil || !tc.x.rt.offers(t, tc.x.scene) {
+	if t == nil || !tc.x.rt.offers(t, tc.x.turn) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)

@@ -374,7 +374,7 @@ func TestRights(t *testing.T) {
 				w.cfg.Access.People[id] = true
 			}
 			for _, id := range c.letIn {
-				w.must(w.store.LetIn(w.Context(), chat.Person{ID: id}))
+				w.must(w.store.Approve(w.Context(), chat.Person{ID: id}))
 			}
 			var seen action.TurnContext
 			w.plug(&fakeAction{name: "LOOK", do: func(_ context.Context, c *action.Call) (action.Result, error) {

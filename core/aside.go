@@ -50,7 +50,7 @@ func (rt *Runtime) startBackground(life context.Context, room chat.RoomID, do fu
 
 // evaluate lets the evaluators look back on an answered turn now and then, and sums up what prompts had to leave out.
 func (x *execution) evaluate(life context.Context) {
-	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.scene.Run == "" {
+	if x.out.ID == "" || x.out.Failure != "" || x.out.Interrupted || x.turn.Run == "" {
 		return
 	}
 	var evaluators []action.Evaluator
@@ -63,13 +63,13 @@ func (x *execution) evaluate(life context.Context) {
 	if len(evaluators) == 0 && !x.prep.lost {
 		return
 	}
-	scene, said, lost := x.scene, x.out, x.prep.lost
+	turn, said, lost := x.turn, x.out, x.prep.lost
 	x.rt.startBackground(life, x.run.Room, func(ctx context.Context) {
 		if lost {
 			x.rt.attempt(ctx, "the summary", func() error { return x.rt.summarize(ctx, x.run) })
 		}
 		for _, e := range evaluators {
-			x.rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, scene, said) })
+			x.rt.attempt(ctx, e.Name(), func() error { return e.Evaluate(ctx, turn, said) })
 		}
 	})
 }
@@ -77,7 +77,7 @@ func (x *execution) evaluate(life context.Context) {
 // due reports whether among the messages since the agent last spoke is one of every few. It needs no memory.
 func (x *execution) due() bool {
 	since := 0
-	for i := len(x.scene.Recent) - 1; i >= 0 && x.scene.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {
+	for i := len(x.turn.Recent) - 1; i >= 0 && x.turn.Recent[i].Author != x.rt.cfg.Agent.Entity(); i-- {
 		since++
 	}
 	return int(x.run.Response%evaluateAt) < max(since, 1)

@@ -46,7 +46,7 @@ func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err
 	return strings.TrimSpace(b.String()), context.Cause(ctx)
 }
 
-// answering lets a scene's people ask.
+// answering has questions of the turn answered by the small model.
 func (rt *Runtime) answering(s action.TurnContext) action.TurnContext {
 	s.AskModel = func(ctx context.Context, s action.TurnContext, template string, more map[string]string) (string, error) {
 		req, err := rt.composer.Turn(s).Prompt(ctx, template, more)

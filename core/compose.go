@@ -12,16 +12,16 @@ import (
 
 // prepare finds out what the prompts of a run are made of. [errTold] means that no prompt is needed.
 func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
-	scene, err := pn.recall(ctx)
+	turn, err := pn.recall(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recall %s: %w", pn.x.run.Room, err)
 	}
-	pn.x.scene = scene
-	if err := pn.refuse(ctx, scene.Recent, scene.Message); err != nil {
+	pn.x.turn = turn
+	if err := pn.refuse(ctx, turn.Recent, turn.Message); err != nil {
 		return nil, err
 	}
 	if pn.x.run.Kind == chat.RunRetry {
-		if scene, err = pn.askedAgain(ctx, scene); err != nil {
+		if turn, err = pn.askedAgain(ctx, turn); err != nil {
 			return nil, err
 		}
 	}
@@ -32,12 +32,12 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	if err := pn.x.countAttempt(ctx); err != nil {
 		return nil, err
 	}
-	if err := pn.readCounted(ctx, &scene); err != nil {
+	if err := pn.readCounted(ctx, &turn); err != nil {
 		return nil, err
 	}
-	pn.x.scene.Actions = pn.x.toolCalls.tools()
+	pn.x.turn.Actions = pn.x.toolCalls.tools()
 	pn.trimHistory(ctx)
-	st := pn.x.rt.composer.Turn(pn.x.scene)
+	st := pn.x.rt.composer.Turn(pn.x.turn)
 	pn.x.state = st
 	st.Images = pn.pictures
 	return st, nil
@@ -47,7 +47,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 // counted, unless files must be read to find that out, or the action itself asks a model.
 func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
 	files := len(pn.unread(pn.about(*s), anyFile)) > 0
-	pn.x.scene = *s
+	pn.x.turn = *s
 	if !files {
 		if err := pn.alone(ctx); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	pn.x.scene = *s
+	pn.x.turn = *s
 	if !files {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 
 // alone answers without a model where that is possible: [errTold] if it has.
 func (pn *preparation) alone(ctx context.Context) error {
-	if pn.x.rt.cfg.Models.Transcriber == nil && pn.x.scene.Message.Unheard() {
+	if pn.x.rt.cfg.Models.Transcriber == nil && pn.x.turn.Message.Unheard() {
 		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: deafLine})
 		return errTold
 	}

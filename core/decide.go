@@ -75,21 +75,21 @@ func (dg *deciding) wanted() (bool, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(dg.x.life, consider, chat.ErrTimeout)
 	defer cancel()
-	scene, err := dg.x.prep.recall(ctx)
+	turn, err := dg.x.prep.recall(ctx)
 	if err != nil {
 		return false, fmt.Errorf("recall %s: %w", dg.x.run.Room, err)
 	}
 	if err := dg.x.countAttempt(ctx); err != nil {
 		return false, err
 	}
-	dg.x.scene = scene
-	claimed, err := dg.considered(ctx, &scene)
+	dg.x.turn = turn
+	claimed, err := dg.considered(ctx, &turn)
 	if claimed {
 		return true, nil
 	}
 	var text string
 	if err == nil {
-		text, err = dg.decision(ctx, scene)
+		text, err = dg.decision(ctx, turn)
 	}
 	if dg.x.life.Err() != nil {
 		return false, context.Cause(dg.x.life)
@@ -117,7 +117,7 @@ func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (clai
 		return false, err
 	}
 	dg.x.prep.read(ctx, s, voice)
-	dg.x.scene = *s
+	dg.x.turn = *s
 	_, _, claimed = dg.x.prep.claimant(*s)
 	return claimed, nil
 }

@@ -45,7 +45,7 @@ const brokenLine = "That didn't work. Please try again."
 // direct lets an action answer that claims the turn: [errTold] if one has. What it has shown is the answer, or else its
 // result.
 func (pn *preparation) direct(ctx context.Context) error {
-	t, params, ok := pn.claimant(pn.x.scene)
+	t, params, ok := pn.claimant(pn.x.turn)
 	if !ok {
 		return nil
 	}

@@ -104,15 +104,15 @@ func (f *failing) Forget(ctx context.Context, id chat.MemoryID) error {
 	return doOnce(f, "Forget", func() error { return f.Store.Forget(ctx, id) })
 }
 
-func (f *failing) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (v0 chat.PairingRequest, v1 bool, err error) {
-	if err := f.next("Knock"); err != nil {
+func (f *failing) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (v0 chat.PairingRequest, v1 bool, err error) {
+	if err := f.next("RequestPairing"); err != nil {
 		return v0, v1, err
 	}
-	return f.Store.Knock(ctx, k, r)
+	return f.Store.RequestPairing(ctx, k, r)
 }
 
-func (f *failing) Knocks(ctx context.Context) ([]chat.PairingRequest, error) {
-	return getOnce(f, "Knocks", func() ([]chat.PairingRequest, error) { return f.Store.Knocks(ctx) })
+func (f *failing) PairingRequests(ctx context.Context) ([]chat.PairingRequest, error) {
+	return getOnce(f, "PairingRequests", func() ([]chat.PairingRequest, error) { return f.Store.PairingRequests(ctx) })
 }
 
 func (f *failing) Known(ctx context.Context, in chat.Memory) (chat.Accepted, error) {
@@ -123,8 +123,8 @@ func (f *failing) Leave(ctx context.Context, owner string) error {
 	return doOnce(f, "Leave", func() error { return f.Store.Leave(ctx, owner) })
 }
 
-func (f *failing) LetIn(ctx context.Context, p chat.Person) error {
-	return doOnce(f, "LetIn", func() error { return f.Store.LetIn(ctx, p) })
+func (f *failing) Approve(ctx context.Context, p chat.Person) error {
+	return doOnce(f, "Approve", func() error { return f.Store.Approve(ctx, p) })
 }
 
 func (f *failing) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error) {
@@ -254,8 +254,8 @@ func (f *failing) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return getOnce(f, "Start", func() (chat.Run, error) { return f.Store.Start(ctx, id, owner) })
 }
 
-func (f *failing) TurnAway(ctx context.Context, code string) error {
-	return doOnce(f, "TurnAway", func() error { return f.Store.TurnAway(ctx, code) })
+func (f *failing) Reject(ctx context.Context, code string) error {
+	return doOnce(f, "Reject", func() error { return f.Store.Reject(ctx, code) })
 }
 
 func (f *failing) Warn(ctx context.Context, day string, bucket string) (bool, error) {

@@ -138,12 +138,12 @@ func (s *portStore) Accept(ctx context.Context, m chat.Message, j chat.JoinRule)
 	return effect(s.p, "accept", func() (chat.Accepted, error) { return s.Store.Accept(ctx, m, j) })
 }
 
-func (s *portStore) LetIn(ctx context.Context, who chat.Person) error {
-	return act(s.p, "let in", func() error { return s.Store.LetIn(ctx, who) })
+func (s *portStore) Approve(ctx context.Context, who chat.Person) error {
+	return act(s.p, "let in", func() error { return s.Store.Approve(ctx, who) })
 }
 
-func (s *portStore) TurnAway(ctx context.Context, code string) error {
-	return act(s.p, "turn away", func() error { return s.Store.TurnAway(ctx, code) })
+func (s *portStore) Reject(ctx context.Context, code string) error {
+	return act(s.p, "turn away", func() error { return s.Store.Reject(ctx, code) })
 }
 
 func (s *portStore) Retire(ctx context.Context, id string) (chat.Accepted, error) {

@@ -92,7 +92,7 @@ func (pn *preparation) about(s action.TurnContext) (about []chat.Memory) {
 	return about
 }
 
-// learn remembers what was read of m, and puts it into the scene. It takes m as it is now: it may have been edited meanwhile.
+// learn remembers what was read of m, and puts it into the turn. It takes m as it is now: it may have been edited meanwhile.
 func (pn *preparation) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
 	now, err := pn.x.rt.cfg.Store.Memory(pn.x.life, m.ID)
 	if err == nil {

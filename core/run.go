@@ -55,7 +55,7 @@ type execution struct {
 	work   context.Context         // of the turn: ends when a later one takes the room, on stop, and at the limit
 	quit   context.CancelCauseFunc // ends work
 	posts  bool                    // the answer is shown in messages of its own
-	scene  action.TurnContext      // once the prompt is made
+	turn   action.TurnContext      // once the prompt is made
 	state  *prompt.Builder         // likewise
 	paid   bool                    // this attempt is counted
 	out    chat.Memory             // what the run has said, once that is stored
@@ -91,7 +91,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	rt.hub.Follow(x.info, a)
 
 	if run.Kind == chat.RunDecide && !hasBegun(run) {
-		if schedule.IsHopeless(run) {
+		if schedule.IsExhausted(run) {
 			x.setAside()
 			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Failed, Failure: llm.SetAside, Withdrawn: true}})
 		}
@@ -205,7 +205,7 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	case run.Verdict != nil:
 		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
 		return *run.Verdict, nil
-	case schedule.IsHopeless(run): // without its text, which could be what ended the processes
+	case schedule.IsExhausted(run): // without its text, which could be what ended the processes
 		if err == nil {
 			x.setAside()
 			err = schedule.ErrSetAside

@@ -14,11 +14,11 @@ import (
 
 const maxSummary = 4000 // characters
 
-// trimHistory fits the scene's conversation to what prompts may hold, with the summary of what went before. Without a summary that
+// trimHistory fits the conversation of the turn to what prompts may hold, with the summary of what went before. Without a summary that
 // can be read the turn goes on.
 func (pn *preparation) trimHistory(ctx context.Context) {
 	limits := pn.x.rt.composer.Recall
-	s := &pn.x.scene
+	s := &pn.x.turn
 	var summed chat.MemoryID
 	if limits.Summaries {
 		notes, err := pn.x.rt.cfg.Store.Notes(ctx, pn.x.run.Room, chat.SummaryNote, 1)

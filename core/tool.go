@@ -48,7 +48,7 @@ func (tc *toolCalls) call(ctx context.Context, c llm.ToolCall, parameters json.R
 		_, err := tc.x.rt.Say(ctx, n)
 		return err
 	}
-	return tc.block(c, 0).Call(ctx, parameters, tc.x.scene, slices.Clip(tc.acted), action.Host{Say: say, Await: tc.x.await, Ask: tc.x.asking.ask})
+	return tc.block(c, 0).Call(ctx, parameters, tc.x.turn, slices.Clip(tc.acted), action.Host{Say: say, Await: tc.x.await, Ask: tc.x.asking.ask})
 }
 
 // callID makes sure that no two calls of a run have one id, whatever the model says (LM-05).

@@ -26,7 +26,7 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 	}
 	for _, c := range calls {
 		t := x.rt.toolbox.Find(c.Name)
-		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.scene) || x.toolCalls.quotes(c.Name, json.RawMessage(c.Parameters)) {
+		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.turn) || x.toolCalls.quotes(c.Name, json.RawMessage(c.Parameters)) {
 			return false
 		}
 	}
@@ -74,7 +74,7 @@ type corpus struct {
 
 // untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
 func (tc *toolCalls) untrusted() corpus {
-	s := tc.x.scene
+	s := tc.x.turn
 	texts := []string{s.Summary, s.Room.Name}
 	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
 		for _, m := range memories {

@@ -31,9 +31,9 @@ func (x *execution) verdict(err error) chat.Verdict {
 	if o.Status == answer.Completed {
 		o.Offer = x.asking.offering()
 	}
-	var kept answer.CallSnapshot
-	calls := kept.Keep(v)
-	x.savedFiles = kept.Files
+	var snapshot answer.CallSnapshot
+	calls := snapshot.Keep(v)
+	x.savedFiles = snapshot.Files
 	return chat.Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
 		Thought: x.trace.Thought, Actions: x.trace.Actions, Providers: x.trace.Providers, Files: len(v.Files()),

@@ -46,8 +46,8 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 	return all, wrap(err, "reading the people")
 }
 
-// LetIn implements [core.People].
-func (s *people) LetIn(ctx context.Context, p chat.Person) error {
+// Approve implements [core.People].
+func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := checkPerson(p)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return letIn(ctx, tx, p) })
@@ -115,8 +115,8 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	return wrap(err, "revoking %q", id)
 }
 
-// TurnAway implements [core.People].
-func (s *people) TurnAway(ctx context.Context, code string) error {
+// Reject implements [core.People].
+func (s *people) Reject(ctx context.Context, code string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var id string
 		return found(tx.QueryRowContext(ctx, `
@@ -125,42 +125,42 @@ func (s *people) TurnAway(ctx context.Context, code string) error {
 	return wrap(err, "rejecting a pairing request")
 }
 
-const selectKnocks = `SELECT id, name, address, since, code, ends, told FROM knocks `
+const selectRequests = `SELECT id, name, address, since, code, ends, told FROM knocks `
 
-func scanKnock(r row) (k chat.PairingRequest, err error) {
+func scanRequest(r row) (k chat.PairingRequest, err error) {
 	err = r.Scan(&k.ID, &k.Name, jsonColumn{&k.Address}, timeColumn{&k.Since}, &k.Code, timeColumn{&k.Ends}, timeColumn{&k.Told})
 	return k, found(err)
 }
 
-// Knocks implements [core.People].
-func (s *people) Knocks(ctx context.Context) (all []chat.PairingRequest, err error) {
+// PairingRequests implements [core.People].
+func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectKnocks+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
+		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
 		if err == nil {
-			all, err = collect(rows, scanKnock)
+			all, err = collect(rows, scanRequest)
 		}
 		return err
 	})
 	return all, wrap(err, "reading pairing requests")
 }
 
-// Knock implements [core.People].
-func (s *people) Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
+// RequestPairing implements [core.People].
+func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = checkText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-			waiting, tell, err = knock(ctx, tx, k, r)
+			waiting, tell, err = requestPairing(ctx, tx, k, r)
 			return err
 		})
 	}
 	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
 }
 
-func knock(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
+func requestPairing(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
 	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, nanos(now)); err != nil {
 		return chat.PairingRequest{}, false, err
 	}
-	old, err := scanKnock(tx.QueryRowContext(ctx, selectKnocks+`WHERE id = ?`, k.ID))
+	old, err := scanRequest(tx.QueryRowContext(ctx, selectRequests+`WHERE id = ?`, k.ID))
 	switch {
 	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.RepeatAfter):
 		return old, false, nil

@@ -19,14 +19,14 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 		write   func(context.Context, *Store) error
 	}{
 		"a room":             {"INSERT ON rooms", func(ctx context.Context, s *Store) error { return s.SaveRoom(ctx, room) }},
-		"a person":           {"INSERT ON people", func(ctx context.Context, s *Store) error { return s.LetIn(ctx, person) }},
-		"the end of a knock": {"DELETE ON knocks", func(ctx context.Context, s *Store) error { return s.LetIn(ctx, person) }},
+		"a person":           {"INSERT ON people", func(ctx context.Context, s *Store) error { return s.Approve(ctx, person) }},
+		"the end of a knock": {"DELETE ON knocks", func(ctx context.Context, s *Store) error { return s.Approve(ctx, person) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "parley.db"))
 			rule := chat.PairingRule{Limit: 3, RepeatAfter: time.Hour}
 			knock := chat.PairingRequest{Code: "ABCD", Person: person, Ends: time.Now().Add(time.Hour)}
-			if _, _, err := s.Knock(t.Context(), knock, rule); err != nil {
+			if _, _, err := s.RequestPairing(t.Context(), knock, rule); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.writer.Exec(`CREATE TRIGGER refuses BEFORE ` + c.forbids + ` BEGIN SELECT raise(ABORT, 'refused here'); END`); err != nil {
@@ -38,7 +38,7 @@ func TestRefusedWritesAreErrors(t *testing.T) {
 			if _, err := s.Person(t.Context(), "eve"); err == nil {
 				t.Error("the person is let in")
 			}
-			if knocks, err := s.Knocks(t.Context()); err != nil || len(knocks) != 1 {
+			if knocks, err := s.PairingRequests(t.Context()); err != nil || len(knocks) != 1 {
 				t.Errorf("there are %d knocks, %v", len(knocks), err)
 			}
 		})

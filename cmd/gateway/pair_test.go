@@ -23,7 +23,7 @@ func knock(t *testing.T, dir string, codes map[chat.EntityID]string) {
 	}
 	for id, code := range codes {
 		k := chat.PairingRequest{Person: chat.Person{ID: id, Name: "E\x1bve", Since: time.Now()}, Code: code, Ends: time.Now().Add(time.Hour)}
-		if _, _, err := s.Knock(t.Context(), k, chat.PairingRule{Limit: 5}); err != nil {
+		if _, _, err := s.RequestPairing(t.Context(), k, chat.PairingRule{Limit: 5}); err != nil {
 			t.Fatal(err)
 		}
 	}

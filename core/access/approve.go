@@ -16,11 +16,11 @@ const ApprovalHandler = "let in"
 
 // What owners are asked and told, and what an approved user is told.
 const (
-	askLine     = "%s would like to talk to me on %s. Approve?"
-	letInLine   = "%s can now talk to me."
-	inLine      = "%s already has access; revoke it with `gateway pair --remove` on the machine that runs me."
-	awayLine    = "Okay, I won't reply to them."
-	welcomeLine = "My owner approved you. You can talk to me now."
+	askLine      = "%s would like to talk to me on %s. Approve?"
+	approvedLine = "%s can now talk to me."
+	inLine       = "%s already has access; revoke it with `gateway pair --remove` on the machine that runs me."
+	awayLine     = "Okay, I won't reply to them."
+	welcomeLine  = "My owner approved you. You can talk to me now."
 )
 
 // Approve gives the user access who was told code, and tells them so. [chat.ErrNotFound] if the code is unknown or has expired.
@@ -41,13 +41,13 @@ func Approve(ctx context.Context, store PairingStore, tell Tell, code string) (c
 		// before access is stored: then the request is gone, and could not be found again
 		return chat.Person{}, fmt.Errorf("tell %s that they are approved: %w", k.ID, err)
 	}
-	return k.Person, store.LetIn(ctx, k.Person)
+	return k.Person, store.Approve(ctx, k.Person)
 }
 
 // waitsWith finds the stranger who was told code.
 func waitsWith(ctx context.Context, people PairingStore, code string) (who chat.PairingRequest, err error) {
 	code, _ = codeIn(code)
-	waiting, err := people.Knocks(ctx)
+	waiting, err := people.PairingRequests(ctx)
 	if err != nil {
 		return chat.PairingRequest{}, err
 	}
@@ -121,7 +121,7 @@ func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over st
 	if q.Choice == 0 {
 		p, err = d.Approve(ctx, code)
 	} else {
-		err = d.Store.TurnAway(ctx, code)
+		err = d.Store.Reject(ctx, code)
 	}
 	done := err == nil
 	if errors.Is(err, chat.ErrNotFound) { // this was done before, or another owner was faster
@@ -137,5 +137,5 @@ func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over st
 	case err != nil:
 		return over, nil
 	}
-	return fmt.Sprintf(letInLine, p.Label()), nil
+	return fmt.Sprintf(approvedLine, p.Label()), nil
 }

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	codeAgain  = 10 * time.Minute // after which a stranger is told their code again
-	mostKnocks = 5                // strangers who wait at a time, for each connector
+	codeAgain    = 10 * time.Minute // after which a stranger is told their code again
+	mostRequests = 5                // strangers who wait at a time, for each connector
 )
 
 // What users without access are told.
 const (
 	strangerLine = "Sorry, I only talk to people my owner has approved. If you know my owner, ask them to add you."
 	unownedLine  = "Sorry, I can't reply yet. I haven't been set up yet."
-	knockLine    = "Sorry, I only talk to people my owner has approved. If you know my owner, send them this code within an hour: %s"
+	codeLine     = "Sorry, I only talk to people my owner has approved. If you know my owner, send them this code within an hour: %s"
 	ownedLine    = "You are now my owner. Others get a code; send it to me to approve them."
 	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
@@ -30,10 +30,10 @@ type PairingStore interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	Owner(ctx context.Context) (chat.Person, error)
 	Own(ctx context.Context, p chat.Person) (bool, error)
-	LetIn(ctx context.Context, p chat.Person) error
-	TurnAway(ctx context.Context, code string) error
-	Knock(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
-	Knocks(ctx context.Context) ([]chat.PairingRequest, error)
+	Approve(ctx context.Context, p chat.Person) error
+	Reject(ctx context.Context, code string) error
+	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
+	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 }
 
@@ -86,7 +86,7 @@ func (d *Pairing) Check(ctx context.Context, g Guest) (in bool, line string, err
 	case in:
 		return true, "", nil
 	case d.Policy.Direct == DirectPairing && !ownerless:
-		line, err = d.knock(ctx, g)
+		line, err = d.requestPairing(ctx, g)
 	case g.Greeted || d.Policy.Direct == DirectOff:
 	case d.Policy.Direct == DirectPairing:
 		line = unownedLine
@@ -109,7 +109,7 @@ func (d *Pairing) redeem(ctx context.Context, g Guest, code string, ownerless bo
 	switch _, meant := codeIn(g.Says); {
 	case err == nil:
 		d.Log.Info("the owner approved a user", "account", p.ID)
-		return fmt.Sprintf(letInLine, p.Label()), nil
+		return fmt.Sprintf(approvedLine, p.Label()), nil
 	case !errors.Is(err, chat.ErrNotFound):
 		return "", err
 	case meant:
@@ -143,16 +143,16 @@ func (d *Pairing) pairOwner(ctx context.Context, g Guest, code string) (line str
 	return ownedLine, nil
 }
 
-// knock tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
+// requestPairing tells a stranger their code, now and then, and asks the owner whether to let them in. Where enough wait, or the
 // owner has said no, they hear nothing.
-func (d *Pairing) knock(ctx context.Context, g Guest) (line string, err error) {
+func (d *Pairing) requestPairing(ctx context.Context, g Guest) (line string, err error) {
 	k := chat.PairingRequest{Person: g.Person, Code: newCode(), Ends: g.Since.Add(codeTime)}
-	k, tell, err := d.Store.Knock(ctx, k, chat.PairingRule{Limit: mostKnocks, RepeatAfter: codeAgain})
+	k, tell, err := d.Store.RequestPairing(ctx, k, chat.PairingRule{Limit: mostRequests, RepeatAfter: codeAgain})
 	if err != nil || !tell {
 		return "", err
 	}
 	d.askOwners(ctx, k)
-	return fmt.Sprintf(knockLine, ShownCode(k.Code)), nil
+	return fmt.Sprintf(codeLine, ShownCode(k.Code)), nil
 }
 
 // OwnerCode is what the owner has to bring, as long as there is none and there is to be one. Else it is empty.
@@ -160,7 +160,7 @@ func (d *Pairing) OwnerCode(ctx context.Context) (string, error) {
 	if ownerless, err := d.ownerless(ctx); err != nil || !ownerless || d.Policy.Direct != DirectPairing {
 		return "", err
 	}
-	k, _, err := d.Store.Knock(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})
+	k, _, err := d.Store.RequestPairing(ctx, chat.PairingRequest{Code: newCode()}, chat.PairingRule{Limit: 1})
 	if err != nil {
 		return "", fmt.Errorf("make the owner's code: %w", err)
 	}

@@ -12,11 +12,11 @@ import (
 
 // peopleModel is the simplest [core.People] and [quota.UsageStore] there can be.
 type peopleModel struct {
-	mu     sync.Mutex
-	people []chat.Person
-	knocks []chat.PairingRequest
-	spent  map[[2]string]quota.Cost // by day and bucket
-	warned map[[2]string]bool
+	mu       sync.Mutex
+	people   []chat.Person
+	requests []chat.PairingRequest
+	spent    map[[2]string]quota.Cost // by day and bucket
+	warned   map[[2]string]bool
 }
 
 func newPeopleModel() *peopleModel {
@@ -46,7 +46,7 @@ func (s *peopleModel) People(context.Context) ([]chat.Person, error) {
 	return slices.Clone(s.people), nil
 }
 
-func (s *peopleModel) LetIn(_ context.Context, p chat.Person) error {
+func (s *peopleModel) Approve(_ context.Context, p chat.Person) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.letIn(p)
@@ -66,7 +66,7 @@ func (s *peopleModel) letIn(p chat.Person) {
 }
 
 func (s *peopleModel) forget(id chat.EntityID) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k chat.PairingRequest) bool { return k.ID == id })
+	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return k.ID == id })
 }
 
 func (s *peopleModel) Own(_ context.Context, p chat.Person) (bool, error) {
@@ -86,39 +86,39 @@ func (s *peopleModel) Own(_ context.Context, p chat.Person) (bool, error) {
 func (s *peopleModel) Dismiss(_ context.Context, id chat.EntityID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := len(s.people) + len(s.knocks)
+	before := len(s.people) + len(s.requests)
 	s.forget(id)
 	s.people = slices.DeleteFunc(s.people, func(p chat.Person) bool { return p.ID == id })
-	if len(s.people)+len(s.knocks) == before {
+	if len(s.people)+len(s.requests) == before {
 		return chat.ErrNotFound
 	}
 	return nil
 }
 
-func (s *peopleModel) TurnAway(_ context.Context, code string) error {
+func (s *peopleModel) Reject(_ context.Context, code string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	i := slices.IndexFunc(s.knocks, func(k chat.PairingRequest) bool { return k.Code == code && k.ID != "" })
+	i := slices.IndexFunc(s.requests, func(k chat.PairingRequest) bool { return k.Code == code && k.ID != "" })
 	if i < 0 || code == "" {
 		return chat.ErrNotFound
 	}
-	s.knocks[i].Code = ""
+	s.requests[i].Code = ""
 	return nil
 }
 
-func (s *peopleModel) Knock(_ context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
+func (s *peopleModel) RequestPairing(_ context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now, others := time.Now(), 0
 	s.waiting(now)
-	for i, old := range s.knocks {
+	for i, old := range s.requests {
 		if old.ID == k.ID {
 			tell := old.Code != "" && now.Sub(old.Told) >= r.RepeatAfter
 			if tell {
-				s.knocks[i].Told = now.UTC()
+				s.requests[i].Told = now.UTC()
 			}
-			return s.knocks[i], tell, nil
+			return s.requests[i], tell, nil
 		}
 		if old.Address.Connector == k.Address.Connector && old.Code != "" {
 			others++
@@ -128,26 +128,26 @@ func (s *peopleModel) Knock(_ context.Context, k chat.PairingRequest, r chat.Pai
 		return chat.PairingRequest{}, false, nil
 	}
 	k.Told = now.UTC()
-	s.knocks = append(s.knocks, k)
+	s.requests = append(s.requests, k)
 	return k, true, nil
 }
 
-// waiting forgets knocks that have ended.
+// waiting forgets requests that have ended.
 func (s *peopleModel) waiting(now time.Time) {
-	s.knocks = slices.DeleteFunc(s.knocks, func(k chat.PairingRequest) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
+	s.requests = slices.DeleteFunc(s.requests, func(k chat.PairingRequest) bool { return !k.Ends.IsZero() && !k.Ends.After(now) })
 }
 
-func (s *peopleModel) Knocks(context.Context) ([]chat.PairingRequest, error) {
+func (s *peopleModel) PairingRequests(context.Context) ([]chat.PairingRequest, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting(time.Now())
-	return slices.DeleteFunc(slices.Clone(s.knocks), func(k chat.PairingRequest) bool { return k.Code == "" }), nil
+	return slices.DeleteFunc(slices.Clone(s.requests), func(k chat.PairingRequest) bool { return k.Code == "" }), nil
 }
 
-// reaches reports whether a person, or one who knocks, is reached in room.
+// reaches reports whether a person, or one who requests access, is reached in room.
 func (s *peopleModel) reaches(room chat.RoomID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.people, func(p chat.Person) bool { return p.Address.Room == room }) ||
-		slices.ContainsFunc(s.knocks, func(k chat.PairingRequest) bool { return k.Address.Room == room })
+		slices.ContainsFunc(s.requests, func(k chat.PairingRequest) bool { return k.Address.Room == room })
 }

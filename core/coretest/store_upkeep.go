@@ -127,7 +127,7 @@ func expireRest(t *testing.T, s store) {
 	s.must(s.SaveRoom(t.Context(), chat.Room{ID: "of no age"}))
 	s.must(s.SetAttention(t.Context(), "muted", chat.Muted))
 	s.must(s.SaveNote(t.Context(), chat.RoomNote{Room: "noted", Kind: chat.SettingNote, Key: "k", Text: "t"}))
-	s.must(s.LetIn(t.Context(), chat.Person{ID: "bob", Address: chat.Address{Connector: "fake", Room: "reached"}}))
+	s.must(s.Approve(t.Context(), chat.Person{ID: "bob", Address: chat.Address{Connector: "fake", Room: "reached"}}))
 	for _, id := range []chat.EntityID{"ada", "bob", "member", "gone", "stranger"} {
 		_, err := s.Meet(t.Context(), chat.Entity{ID: id, Names: []string{string(id)}})
 		s.must(err)

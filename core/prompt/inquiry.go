@@ -51,7 +51,7 @@ func (q providerTool) Available(s action.TurnContext) bool {
 // tools returns the tools for a model: the actions of the turn, and the provider tool, which no other code treats as an
 // action.
 func (st *Builder) tools() (all []llm.Tool) {
-	for _, a := range st.scene.Actions {
+	for _, a := range st.turn.Actions {
 		all = append(all, a.Tool())
 	}
 	if q := st.c.Tool(); q != nil && st.c.calls && st.Native() {

@@ -54,7 +54,7 @@ func (st *Builder) ask(ctx context.Context, pick func(action.ProviderSpec) bool)
 	answers := make([]Output, len(asked))
 	var all sync.WaitGroup
 	for i, s := range asked {
-		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, st.scene)} })
+		all.Go(func() { answers[i] = Output{s.spec, st.c.provide(ctx, s, st.turn)} })
 	}
 	all.Wait()
 	st.Outputs = append(st.Outputs, answers...)
@@ -78,7 +78,7 @@ func (st *Builder) Lacks(names []string) bool {
 
 // provide calls one provider. If it exceeds its time limit, it is abandoned, and [Composer.Wait] waits for it at the
 // end.
-func (c *Composer) provide(ctx context.Context, s source, scene action.TurnContext) action.ProviderResult {
+func (c *Composer) provide(ctx context.Context, s source, turn action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
 	type reply struct {
@@ -87,7 +87,7 @@ func (c *Composer) provide(ctx context.Context, s source, scene action.TurnConte
 	}
 	done := make(chan reply, 1)
 	c.late.Go(func() {
-		f, err := callProvider(ctx, s, scene)
+		f, err := callProvider(ctx, s, turn)
 		done <- reply{f, err}
 	})
 	var r reply
@@ -97,18 +97,18 @@ func (c *Composer) provide(ctx context.Context, s source, scene action.TurnConte
 		r.err = context.Cause(ctx)
 	}
 	if r.err != nil {
-		c.skipped(s.spec, scene.Run, r.err)
+		c.skipped(s.spec, turn.Run, r.err)
 		return action.ProviderResult{}
 	}
 	return r.f
 }
 
 // callProvider calls one provider. A panic becomes an error of that provider alone.
-func callProvider(ctx context.Context, s source, scene action.TurnContext) (f action.ProviderResult, err error) {
+func callProvider(ctx context.Context, s source, turn action.TurnContext) (f action.ProviderResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			f, err = action.ProviderResult{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return s.Provide(ctx, scene)
+	return s.Provide(ctx, turn)
 }

@@ -45,20 +45,20 @@ func (st *Builder) draft(limit int) (llm.Request, span) {
 	v := st.values(p, func(s action.ProviderSpec) bool { return s.Stable }, limit)
 	v.Texts["native"] = "yes"
 	req := llm.Request{System: strings.TrimSpace(p.Execute(guarded(v, p.delimiters, p.Uses))), Tools: st.tools()}
-	if st.scene.Summary != "" {
-		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.scene.Summary, limit)))
+	if st.turn.Summary != "" {
+		req.Messages = append(req.Messages, contextTurn("Summary of the conversation so far:\n"+text.CutTokens(st.turn.Summary, limit)))
 	}
-	asked := AnsweredFrom(st.scene)
+	asked := AnsweredFrom(st.turn)
 	history := span{from: len(req.Messages)}
-	for _, m := range st.scene.Recent[:asked] {
-		req.Messages = append(req.Messages, modelMessage(st.scene, m))
+	for _, m := range st.turn.Recent[:asked] {
+		req.Messages = append(req.Messages, modelMessage(st.turn, m))
 	}
 	history.to = len(req.Messages)
 	if now := st.fragments(func(s action.ProviderSpec) bool { return !s.Stable }, limit); now != "" {
 		req.Messages = append(req.Messages, contextTurn(now))
 	}
-	for _, m := range st.scene.Recent[asked:] {
-		req.Messages = append(req.Messages, modelMessage(st.scene, m))
+	for _, m := range st.turn.Recent[asked:] {
+		req.Messages = append(req.Messages, modelMessage(st.turn, m))
 	}
 	return req, history
 }

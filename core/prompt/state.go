@@ -73,7 +73,7 @@ func (c *Composer) Wait(ctx context.Context) error {
 type Builder struct {
 	c       *Composer
 	set     promptSet // fixed at the start of the turn
-	scene   action.TurnContext
+	turn    action.TurnContext
 	Outputs []Output // in prompt order
 
 	Images []llm.File // images that the question is about
@@ -87,7 +87,7 @@ type Output struct {
 
 // Turn starts the prompts of a turn, with the current templates.
 func (c *Composer) Turn(s action.TurnContext) *Builder {
-	return &Builder{c: c, set: *c.set.Load(), scene: s}
+	return &Builder{c: c, set: *c.set.Load(), turn: s}
 }
 
 // Native reports whether answers use separate messages and native tool calls. A template for answers that asks for the
@@ -107,7 +107,7 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 	limit := st.c.Recall.Prompt
 	req := llm.Request{}
 	if speaks(name) {
-		req.System = st.scene.Agent.System
+		req.System = st.turn.Agent.System
 	}
 	for fragments := limit / share; ; fragments /= 2 {
 		v := st.values(p, func(action.ProviderSpec) bool { return true }, fragments)
@@ -158,7 +158,7 @@ func (st *Builder) fragments(pick func(action.ProviderSpec) bool, limit int) str
 // values returns the template variables for p: the conversation is only computed for templates that use it. The
 // variable providers contains the results of the picked providers.
 func (st *Builder) values(p preparedTemplate, pick func(action.ProviderSpec) bool, limit int) template.Values {
-	s := st.scene
+	s := st.turn
 	c := s.Agent.Character
 	texts := map[string]string{
 		"agentName": s.Agent.Name, "system": s.Agent.System, "characterBio": bioOf(c),

@@ -23,8 +23,8 @@ var ErrSetAside = &llm.Failure{Kind: llm.SetAside, Err: errors.New("the run is s
 // the same for every answer.
 func IsSuspect(r chat.Run) bool { return r.Deaths >= suspectDeaths && r.Verdict == nil }
 
-// IsHopeless reports whether the run gets no further attempt.
-func IsHopeless(r chat.Run) bool {
+// IsExhausted reports whether the run gets no further attempt.
+func IsExhausted(r chat.Run) bool {
 	return r.Verdict == nil && (r.Deaths >= maxDeaths || r.Attempts >= maxAttempts)
 }
 

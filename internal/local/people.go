@@ -80,7 +80,7 @@ func pairAt(ctx context.Context, store core.People, rt Runtime, req pairRequest)
 	if reply.People.Approved, err = store.People(ctx); err != nil {
 		return reply, err
 	}
-	waiting, err := store.Knocks(ctx)
+	waiting, err := store.PairingRequests(ctx)
 	for _, k := range waiting {
 		if k.ID == "" {
 			reply.People.OwnerCode = access.ShownCode(k.Code)
