@@ -42,6 +42,7 @@ bench '^Benchmark(Disk|Admission)$' 200x
 bench '^BenchmarkThroughput$' 500x
 bench '^BenchmarkTurn$' 100x
 bench '^BenchmarkAnswer$' 200ms
+bench '^BenchmarkRender$' 100ms
 bench '^Benchmark(SlowStream|WholeGateway)$' 1x
 bench '^BenchmarkLoad$' 3x 1
 bench '^BenchmarkLatency(Direct)?$' 1x

@@ -3,22 +3,8 @@
 //
 // A text is cut into pieces that end for good as soon as their last line is there, each piece is parsed on its own, and
 // what comes of it is laid out in a [Dialect] and packed into parts. So a text that grows costs only what is new, and
-// what was shown of a finished piece stays. [Renderer] does all of it; [Parse], [Interim], [Stream] and [Render] are
-// its steps.
+// what was shown of a finished piece stays. A [Renderer] does all of it.
 package markdown
-
-// Document is a text that was read. It is never changed.
-type Document struct {
-	Pieces []Piece
-
-	stable int     // of Pieces: they stay whatever follows
-	sure   []Piece // of an interim view: the part of the last pieces that stays
-	open   bool    // more text may follow
-	inCode bool    // the block of code at the end may go on
-}
-
-// Stable is how many of Pieces stay the same whatever text follows.
-func (d Document) Stable() int { return d.stable }
 
 // Piece is a block, an item of a list, or what fits into memory of a block that is very long.
 type Piece struct {

@@ -17,9 +17,17 @@ type longCode struct {
 	d      *Dialect
 	most   int
 	glance int      // how much of an open block is shown
+	kept   []string // the names of blocks that stay in the text although they are too long
 	names  []string // of the blocks that are too long
+	blocks [][]Piece
 	block  codeBlock
-	held   []Piece // of the open block: all of it, or the beginning of one that is too long
+	held   []Piece // of the open block
+}
+
+// fork returns a copy that can go on in another way.
+func (c longCode) fork() longCode {
+	c.names, c.blocks, c.held = slices.Clip(c.names), slices.Clip(c.blocks), slices.Clip(c.held)
+	return c
 }
 
 // codeBlock is a block of code as far as it has come.
@@ -43,13 +51,11 @@ func (c *longCode) add(p Piece) (sure []Piece) {
 	if c.block.name == "" {
 		c.block.name = another(fileName(code), c.names)
 	}
-	if !c.block.long {
-		c.held = append(slices.Clip(c.held), p)
-	}
+	c.held = append(c.held, p)
 	c.block.grow(c.d, code, p.Joint)
 	if c.block.size > c.most && !c.block.long {
 		c.block.long = true
-		c.names = append(slices.Clip(c.names), c.block.name)
+		c.names = append(c.names, c.block.name)
 	}
 	return sure
 }
@@ -66,7 +72,10 @@ func (c *longCode) all(pieces []Piece) (sure []Piece) {
 func (c *longCode) end() []Piece {
 	held, beginning, block := c.held, c.beginning(), c.block
 	c.held, c.block = nil, codeBlock{}
-	if !block.long {
+	if block.long {
+		c.blocks = append(c.blocks, held)
+	}
+	if !block.long || slices.Contains(c.kept, block.name) {
 		return held
 	}
 	for i := range beginning {
@@ -136,49 +145,12 @@ func (d *Dialect) fitting(text string, room int) string {
 	return text[:n]
 }
 
-// attach takes the code that is too long out of a text that has ended, but for that with one of the names in kept. Each
-// such block is one of the files.
-func attach(pieces []Piece, d *Dialect, most int, kept []string) (rest []Piece, files []Attachment) {
-	var names []string
-	for i := 0; i < len(pieces); {
-		n := blockAt(pieces[i:])
-		block := codeBlock{}
-		for _, p := range pieces[i : i+n] {
-			if code, ok := p.Block.(Code); ok && !code.nested {
-				block.grow(d, code, p.Joint)
-			}
-		}
-		if block.size <= most {
-			rest = append(rest, pieces[i:i+n]...)
-		} else {
-			block.name = another(fileName(pieces[i].Block.(Code)), names)
-			names = append(names, block.name)
-			files = append(files, Attachment{block.name, joined(pieces[i : i+n])})
-			if slices.Contains(kept, block.name) {
-				rest = append(rest, pieces[i:i+n]...)
-			} else {
-				rest = append(rest, block.line("📎"))
-			}
-		}
-		i += n
+// attachments returns the blocks that were too long.
+func (c *longCode) attachments() (files []Attachment) {
+	for i, pieces := range c.blocks {
+		files = append(files, Attachment{c.names[i], joined(pieces)})
 	}
-	return rest, files
-}
-
-// blockAt is how many pieces the first block has, if it is code.
-func blockAt(pieces []Piece) int {
-	first, ok := pieces[0].Block.(Code)
-	if !ok || first.nested || pieces[0].Joint != Apart {
-		return 1
-	}
-	n := 1
-	for n < len(pieces) && pieces[n].Joint != Apart {
-		if _, ok := pieces[n].Block.(Code); !ok {
-			break
-		}
-		n++
-	}
-	return n
+	return files
 }
 
 // joined is the code in pieces of one block.

@@ -16,13 +16,6 @@ const (
 	mostRuns     = 1500
 )
 
-// Parse parses a whole text. It never fails, and its cost is linear.
-func Parse(text string) Document {
-	var s Stream
-	s.Append(text)
-	return s.Whole()
-}
-
 // reader parses segments. It is used by one goroutine.
 type reader struct {
 	blocks parser.Parser

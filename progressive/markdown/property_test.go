@@ -48,7 +48,7 @@ func TestStablePieces(t *testing.T) {
 func checkStable(t testing.TB, text string, r *rand.Rand) {
 	t.Helper()
 	whole := markdown.Parse(text).Pieces
-	var s markdown.Stream
+	s := markdown.NewStream()
 	for from := 0; from < len(text); {
 		to := min(len(text), from+1+r.IntN(90))
 		s.Append(text[from:to])
@@ -205,7 +205,7 @@ func TestHiddenCharacters(t *testing.T) {
 		"\u200fשלום\u200e":                              "\u200fשלום\u200e",
 	} {
 		for cut := range len(in) {
-			var s markdown.Stream
+			s := markdown.NewStream()
 			s.Append(in[:cut])
 			s.Append(in[cut:])
 			parts := markdown.Render(s.Whole(), markdown.Plain(), markdown.Limits{})

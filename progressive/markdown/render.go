@@ -6,45 +6,28 @@ import (
 	"strings"
 )
 
-// Render renders d in a dialect, in parts within limits. While a text grows, all parts of its intermediate views but
-// the last are final, so messages already shown don't change. The cost is linear.
-func Render(doc Document, d Dialect, l Limits) []Rendered {
-	r := layout{d: d, l: l}
-	r.read(doc.Pieces[:doc.stable])
-	return r.parts(doc)
-}
-
-// Renderer renders a growing text, at the cost of the new text and the open part. Its results depend only on the
-// arguments, not on earlier calls. It is not safe for concurrent use.
+// Renderer renders a growing text in a dialect, in parts within limits. Its results depend only on the arguments, not on
+// earlier calls, but a text that goes on from the last one costs only what is new and the open part. While it grows, all
+// parts but the last are final, so messages already shown don't change. It is not safe for concurrent use.
 type Renderer struct {
 	dialect Dialect
 	limits  Limits
 	text    string
-	stream  Stream
-	read    int // of the stream's stable pieces
+	stream  *stream
 	long    longCode
 	layout  layout
-	ended   *ended
-}
-
-// ended is what a text without its long code came to.
-type ended struct {
-	kept  []string
-	parts []Rendered
-	files []Attachment
 }
 
 // NewRenderer returns a renderer for a dialect and limits.
 func NewRenderer(d Dialect, l Limits) *Renderer {
 	r := &Renderer{dialect: d, limits: l}
-	r.begin()
+	r.begin(nil)
 	return r
 }
 
-func (r *Renderer) begin() {
-	r.stream, r.text, r.read, r.ended = Stream{}, "", 0, nil
-	r.layout = layout{d: r.dialect, l: r.limits}
-	r.long = longCode{d: &r.dialect, most: r.limits.Code, glance: min(r.limits.Code, r.limits.Length/2)}
+func (r *Renderer) begin(kept []string) {
+	r.text, r.stream, r.layout = "", newStream(r.settle), layout{d: r.dialect, l: r.limits}
+	r.long = longCode{d: &r.dialect, most: r.limits.Code, kept: kept, glance: min(r.limits.Code, r.limits.Length/2)}
 }
 
 // Render renders text; whole reports whether the text is complete.
@@ -53,70 +36,53 @@ func (r *Renderer) Render(text string, whole bool) []Rendered {
 		parts, _ := r.Finish(text)
 		return parts
 	}
-	r.goOn(text)
-	d := r.stream.Interim()
-	r.settle(d)
-	return r.layout.parts(r.shorten(d))
+	r.goOn(text, nil)
+	e, _ := r.shorten(r.stream.interim())
+	return r.layout.parts(e)
 }
 
 // Finish renders a complete text. Code that is too long is moved to files, with a line for each in the text; the
 // content of files with a name in kept stays in the text, too.
 func (r *Renderer) Finish(text string, kept ...string) ([]Rendered, []Attachment) {
-	if text != r.text {
-		r.goOn(text)
-	}
-	if r.ended == nil || !slices.Equal(r.ended.kept, kept) {
-		parts, files := r.finish(kept)
-		r.ended = &ended{kept, parts, files}
-	}
-	return r.ended.parts, r.ended.files
-}
-
-func (r *Renderer) finish(kept []string) ([]Rendered, []Attachment) {
-	d := r.stream.Whole()
-	if r.limits.Code > 0 {
-		if pieces, files := attach(d.Pieces, &r.dialect, r.limits.Code, kept); len(files) > 0 {
-			return Render(Document{Pieces: pieces, stable: len(pieces)}, r.dialect, r.limits), files
-		}
-	}
-	r.settle(d)
-	return r.layout.parts(r.shorten(d)), nil
+	r.goOn(text, kept)
+	e, files := r.shorten(r.stream.whole())
+	return r.layout.parts(e), files
 }
 
 // goOn reads what text goes on with.
-func (r *Renderer) goOn(text string) {
-	if !strings.HasPrefix(text, r.text) {
-		r.begin()
+func (r *Renderer) goOn(text string, kept []string) {
+	if !strings.HasPrefix(text, r.text) || !slices.Equal(r.long.kept, kept) {
+		r.begin(kept)
 	}
-	r.stream.Append(text[len(r.text):])
-	r.text, r.ended = text, nil
+	r.stream.add(text[len(r.text):])
+	r.text = text
 }
 
-// settle lays out the pieces of d that stay.
-func (r *Renderer) settle(d Document) {
-	stable := d.Pieces[r.read:d.stable]
-	r.read = d.stable
+// settle lays out pieces that stay.
+func (r *Renderer) settle(stable []Piece) {
 	if r.limits.Code > 0 {
 		stable = r.long.all(stable)
 	}
 	r.layout.read(stable)
 }
 
-// shorten returns what of d comes after the pieces that stay, without code that is too long. Of a block that is still open as
-// much is shown as the last part has room for: it makes no part of its own.
-func (r *Renderer) shorten(d Document) Document {
-	d.Pieces, d.stable = d.Pieces[d.stable:], 0
+// shorten takes code that is too long out of e. Of a block that is still open as much is shown as the last part has room
+// for: it makes no part of its own.
+func (r *Renderer) shorten(e ending) (ending, []Attachment) {
 	if r.limits.Code == 0 {
-		return d
+		return e, nil
 	}
-	tail, sure := r.long, r.long
-	d.Pieces, d.sure = tail.all(d.Pieces), sure.all(d.sure)
-	if d.inCode {
-		d.Pieces = append(d.Pieces, tail.open()...)
-		return d
+	tail, sure := r.long.fork(), r.long.fork()
+	e.pieces, e.sure = tail.all(e.pieces), sure.all(e.sure)
+	if e.inCode {
+		e.pieces = append(e.pieces, tail.open()...)
+		return e, nil
 	}
-	d.Pieces, d.sure = append(d.Pieces, tail.end()...), append(d.sure, sure.end()...)
-	return d
+	e.pieces, e.sure = append(e.pieces, tail.end()...), append(e.sure, sure.end()...)
+	if e.open {
+		return e, nil
+	}
+	return e, tail.attachments()
 }
 
 // Fits reports whether m is within the limits.
@@ -137,9 +103,7 @@ func (r *Renderer) Lines(lines []string) (text, plain string) {
 	return "", ""
 }
 
-func verbatim(text string) Document {
-	return Document{Pieces: []Piece{{Block: Paragraph{lines(text)}}}}
-}
+func verbatim(text string) ending { return ending{pieces: []Piece{{Block: Paragraph{lines(text)}}}} }
 
 // layout is what was laid out of the pieces that stay.
 type layout struct {
@@ -227,17 +191,19 @@ func (r *layout) pack(parts []Rendered, atoms []atom, unsure int, all bool) ([]R
 	}
 }
 
-// parts is all of d. Previews are shown if all of it fits into one more part.
-func (r *layout) parts(d Document) []Rendered {
-	tail := r.tail(d.Pieces[d.stable:])
+// parts is all of a text that ends with e. While it is open, previews are shown if all of it fits into one more part.
+func (r *layout) parts(e ending) []Rendered {
+	tail := r.tail(e.pieces)
 	atoms := append(slices.Clone(r.atoms), tail...)
 	unsure := len(atoms)
-	if d.open {
-		unsure = len(r.atoms) + same(settled(r.tail(d.sure)), tail)
+	if e.open {
+		unsure = len(r.atoms) + same(settled(r.tail(e.sure)), tail)
 	}
-	if d.open && slices.ContainsFunc(atoms, isPreview) {
-		if parts, _ := r.pack(slices.Clip(r.full), slices.Clone(atoms), len(atoms), true); len(parts) <= len(r.full)+1 {
-			return parts
+	if slices.ContainsFunc(atoms, isPreview) {
+		if e.open {
+			if parts, _ := r.pack(slices.Clip(r.full), slices.Clone(atoms), len(atoms), true); len(parts) <= len(r.full)+1 {
+				return parts
+			}
 		}
 		unsure = len(withoutPreviews(slices.Clone(atoms[:unsure])))
 		atoms = withoutPreviews(atoms)

@@ -2,33 +2,37 @@ package markdown
 
 import "strings"
 
-// Stream parses a growing text. Its cost is linear in the text, and per view in the open piece, which is limited. The
-// unstable end of a document is valid until the next document is requested. The zero value is an empty text. It is not
-// safe for concurrent use.
-type Stream struct {
+// stream parses a growing text. Its cost is linear in the text, and per ending in the open piece, which is limited.
+type stream struct {
+	emit   func(stable []Piece) // called for pieces that nothing further changes
 	clean  cleaner
 	seg    segmenter
 	reader *reader
+}
+
+// ending is what follows the stable pieces of a text.
+type ending struct {
 	pieces []Piece
+	sure   []Piece // of an unfinished text: the part of pieces that stays
+	open   bool    // more text may follow
+	inCode bool    // the block of code at the end may go on
 }
 
-// Append parses the next piece of the text, cut anywhere.
-func (s *Stream) Append(text string) {
-	if s.reader == nil {
-		s.reader = newReader()
-		s.seg.emit = func(g segment) { s.pieces = append(s.pieces, s.reader.read(g)...) }
-	}
-	s.seg.add(s.clean.add(text))
+func newStream(emit func(stable []Piece)) *stream {
+	s := &stream{emit: emit, reader: newReader()}
+	s.seg.emit = func(g segment) { s.emit(s.reader.read(g)) }
+	return s
 }
 
-// Whole returns the document as if the text ended here.
-func (s *Stream) Whole() Document {
-	return Document{Pieces: s.with(s.open(s.seg.tail + s.clean.end())), stable: len(s.pieces)}
-}
+// add parses the next piece of the text, cut anywhere.
+func (s *stream) add(text string) { s.seg.add(s.clean.add(text)) }
 
-// Interim returns the document of an unfinished text: open markup is closed, and an ambiguous end is held back, so that
-// no half-written markup is shown.
-func (s *Stream) Interim() Document {
+// whole returns what follows if the text ends here.
+func (s *stream) whole() ending { return ending{pieces: s.open(s.seg.tail + s.clean.end())} }
+
+// interim returns what follows while the text is unfinished: open markup is closed, and an ambiguous end is held back,
+// so that no half-written markup is shown.
+func (s *stream) interim() ending {
 	tail := s.seg.tail
 	v := undecided(tail, s.seg.open)
 	shown := tail[:v.show]
@@ -36,23 +40,16 @@ func (s *Stream) Interim() Document {
 		shown = strings.TrimRight(shown, " \t\n") + v.closers
 	}
 	mode := s.seg.open.mode
-	d := Document{Pieces: s.with(s.open(shown)), stable: len(s.pieces), open: true, inCode: mode == inCode || mode == inIndented}
-	d.sure = d.Pieces[d.stable:]
+	e := ending{pieces: s.open(shown), open: true, inCode: mode == inCode || mode == inIndented}
+	e.sure = e.pieces
 	if v.sure < v.show {
-		d.sure = s.open(tail[:v.sure])
+		e.sure = s.open(tail[:v.sure])
 	}
-	return d
-}
-
-// with is the stable pieces and others behind them, in room that the next stable ones will need.
-func (s *Stream) with(others []Piece) []Piece {
-	all := append(s.pieces, others...)
-	s.pieces = all[:len(s.pieces)]
-	return all
+	return e
 }
 
 // open is the pieces of tail, if it were the whole of what follows.
-func (s *Stream) open(tail string) (pieces []Piece) {
+func (s *stream) open(tail string) (pieces []Piece) {
 	if strings.TrimSpace(tail) == "" && s.seg.from.mode != inCode {
 		return nil
 	}
@@ -60,11 +57,4 @@ func (s *Stream) open(tail string) (pieces []Piece) {
 	rest.add(tail)
 	rest.end()
 	return pieces
-}
-
-// Interim parses an unfinished text.
-func Interim(text string) Document {
-	var s Stream
-	s.Append(text)
-	return s.Interim()
 }

@@ -114,14 +114,14 @@ func BenchmarkAdversarial(b *testing.B) {
 // ST-22: a view takes no memory for what stands above its open piece.
 func TestViewsAreSmall(t *testing.T) {
 	allocated := func(size int) uint64 {
-		var s markdown.Stream
+		s := markdown.NewStream()
 		var before, after runtime.MemStats
 		var most uint64
 		text := long("blocks", size)
 		for i := 0; i < size; i += 100 {
 			s.Append(text[i : i+100])
 			runtime.ReadMemStats(&before)
-			s.Interim()
+			s.Ending()
 			runtime.ReadMemStats(&after)
 			most += after.TotalAlloc - before.TotalAlloc
 		}
