@@ -29,6 +29,7 @@ func gateway(
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	cfg.Store = config.DSN("sqlite:" + path)
 	cfg.Web.Listen, cfg.Web.Limits = "127.0.0.1:0", config.Limits{}
+	cfg.Limits.Parallel = 0 // all visitors have one address, which is billed: they would wait for each other
 	for _, set := range settings {
 		set(&cfg)
 	}
