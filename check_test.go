@@ -12,6 +12,7 @@ import (
 	"parley"
 	"parley/backends/sqlite"
 	"parley/config"
+	"parley/config/configtest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/connectors/telegram"
@@ -36,12 +37,12 @@ func newChecking(t *testing.T, tg *telegramfake.Server, dc *discordfake.Server) 
 	if tg != nil {
 		server := httptest.NewServer(tg)
 		t.Cleanup(server.Close)
-		config.Section[telegram.Config](cfg.Connectors).Token, config.Section[telegram.Config](cfg.Connectors).APIURL = config.Secret(tg.Token()), server.URL
+		configtest.Section[telegram.Config](cfg.Connectors).Token, configtest.Section[telegram.Config](cfg.Connectors).APIURL = config.Secret(tg.Token()), server.URL
 	}
 	if dc != nil {
 		server := httptest.NewServer(dc.Handler())
 		t.Cleanup(server.Close)
-		config.Section[discord.Config](cfg.Connectors).Token, config.Section[discord.Config](cfg.Connectors).APIURL = config.Secret(dc.Token()), server.URL
+		configtest.Section[discord.Config](cfg.Connectors).Token, configtest.Section[discord.Config](cfg.Connectors).APIURL = config.Secret(dc.Token()), server.URL
 	}
 	return &checking{t, cfg}
 }

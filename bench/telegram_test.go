@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	"parley/connectors/telegram"
 	"parley/connectors/telegram/telegramfake"
 )
@@ -80,7 +81,7 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // use connects a gateway, which is open to all the people.
 func (p *platform) use(c *config.Config) {
-	config.Section[telegram.Config](c.Connectors).Token, config.Section[telegram.Config](c.Connectors).APIURL = config.Secret(p.fake.Token()), p.url
+	configtest.Section[telegram.Config](c.Connectors).Token, configtest.Section[telegram.Config](c.Connectors).APIURL = config.Secret(p.fake.Token()), p.url
 	for _, u := range p.people {
 		c.Access.Allow.Users = append(c.Access.Allow.Users, config.Account(fmt.Sprint("telegram:", u.ID)))
 	}

@@ -24,16 +24,6 @@ func fresh(sections []sections.Section) Connectors {
 	return all
 }
 
-// Section returns the values of the platform with values of type T. It panics if there is none.
-func Section[T any](all Connectors) *T {
-	for _, s := range all {
-		if values, ok := s.Values.(*T); ok {
-			return values
-		}
-	}
-	panic("config: no section has values of the type " + reflect.TypeFor[T]().String())
-}
-
 // ConnectorsOn returns the platforms that have credentials and are not turned off.
 func (c Config) ConnectorsOn() (on Connectors) {
 	for _, s := range c.Connectors {

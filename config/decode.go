@@ -108,9 +108,11 @@ func entries(section reflect.Value) (all []entry) {
 		return all
 	}
 	for i := range section.NumField() {
-		tag := section.Type().Field(i).Tag
-		if key := tag.Get("yaml"); key != "-" {
-			all = append(all, entry{key, tag.Get("default"), section.Field(i)})
+		field := section.Type().Field(i)
+		if key := field.Tag.Get("yaml"); field.Anonymous {
+			all = append(all, entries(section.Field(i))...)
+		} else if key != "-" {
+			all = append(all, entry{key, field.Tag.Get("default"), section.Field(i)})
 		}
 	}
 	return all

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"reflect"
 	"testing"
 
 	"parley/connectors/discord"
@@ -36,4 +37,14 @@ func TestSectionsAreNotShared(t *testing.T) {
 	if a, b := Section[discord.Config](one.Connectors), Section[discord.Config](two.Connectors); a.MaxMessages != 3 || b.MaxMessages != 10 {
 		t.Errorf("max_messages are %d and %d", a.MaxMessages, b.MaxMessages)
 	}
+}
+
+// Section returns the values of the platform with values of type T. It panics if there is none.
+func Section[T any](all Connectors) *T {
+	for _, s := range all {
+		if values, ok := s.Values.(*T); ok {
+			return values
+		}
+	}
+	panic("config: no section has values of the type " + reflect.TypeFor[T]().String())
 }

@@ -80,6 +80,7 @@ func generate(t *testing.T) []byte {
 		}
 	}
 	comments(".")
+	comments("../connectors") // of what the sections share
 	schema := r.Reflect(Config{})
 	connectors, _ := schema.Properties.Get("connectors")
 	connectors.Type, connectors.Items = "object", nil

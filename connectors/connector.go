@@ -73,7 +73,7 @@ type Deps struct {
 	Log *slog.Logger
 	// Dial opens connections to the platform. Nil is the system's way, with the environment's proxy.
 	Dial Dialer
-	// Memo keeps the connector's state. Nil keeps nothing.
+	// Memo keeps the connector's state. A connector that is only checked needs none.
 	Memo StateStore
 }
 

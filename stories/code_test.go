@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord"
@@ -18,7 +19,7 @@ import (
 // codeIn says where long code goes.
 func codeIn(where progressive.LongCode) func(*config.Config) {
 	return func(cfg *config.Config) {
-		config.Section[discord.Config](cfg.Connectors).LongCode, config.Section[telegram.Config](cfg.Connectors).LongCode = where, where
+		configtest.Section[discord.Config](cfg.Connectors).LongCode, configtest.Section[telegram.Config](cfg.Connectors).LongCode = where, where
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
@@ -21,7 +22,7 @@ type outlay struct{ requests, allocations, bytes float64 }
 func TestLongAnswersInChats(t *testing.T) {
 	const short, long = 5_000, 50_000
 	uncapped := func(cfg *config.Config) {
-		config.Section[discord.Config](cfg.Connectors).MaxMessages, config.Section[telegram.Config](cfg.Connectors).MaxMessages = 0, 0
+		configtest.Section[discord.Config](cfg.Connectors).MaxMessages, configtest.Section[telegram.Config](cfg.Connectors).MaxMessages = 0, 0
 	}
 	onEach(t, uncapped, func(c *chatStory) {
 		c.grow(short) // what is made once

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/telegram"
 	"parley/core/answer"
@@ -349,7 +350,7 @@ func (c *chatStory) wantOnceOrMarked(f Fault, text string) {
 // ST-27, connectors.telegram.ambiguous: skip. A last word of unknown fate is not sent again, and the log says so.
 func TestTelegramSkipsWhatIsAmbiguous(t *testing.T) {
 	skip := func(cfg *config.Config) {
-		config.Section[telegram.Config](cfg.Connectors).Ambiguous = telegram.AmbiguousSkip
+		configtest.Section[telegram.Config](cfg.Connectors).Ambiguous = telegram.AmbiguousSkip
 	}
 	for name, f := range map[string]Fault{
 		"done":     {Op: progressive.Post, BadGateway: true, Lost: true},

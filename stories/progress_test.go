@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
@@ -83,7 +84,7 @@ func TestProgressInChat(t *testing.T) {
 		t.Run(string(progress), func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
-				config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progress, progress
+				configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progress, progress
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("so what")...)
@@ -219,7 +220,7 @@ func TestEndingsWithoutAChat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			onEach(t, func(cfg *config.Config) {
 				withMusic(cfg)
-				config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off // else it is found out sooner
+				configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off // else it is found out sooner
 			}, func(c *chatStory) {
 				c.music()
 				c.model.Queue(plays("endless")[0])

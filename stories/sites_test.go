@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/connectortest/telegramworld"
@@ -41,7 +42,7 @@ func sites() []site {
 			world: func() (World, error) { return telegramworld.New() },
 			use: func(c *config.Config, w World, url string) string {
 				token := w.(*telegramworld.World).Fake.Token()
-				config.Section[telegram.Config](c.Connectors).Token, config.Section[telegram.Config](c.Connectors).APIURL = config.Secret(token), url
+				configtest.Section[telegram.Config](c.Connectors).Token, configtest.Section[telegram.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
 		},
@@ -50,7 +51,7 @@ func sites() []site {
 			world: func() (World, error) { return discordworld.New() },
 			use: func(c *config.Config, w World, url string) string {
 				token := w.(*discordworld.World).Fake.Token()
-				config.Section[discord.Config](c.Connectors).Token, config.Section[discord.Config](c.Connectors).APIURL = config.Secret(token), url
+				configtest.Section[discord.Config](c.Connectors).Token, configtest.Section[discord.Config](c.Connectors).APIURL = config.Secret(token), url
 				return token
 			},
 		},

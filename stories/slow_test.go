@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
@@ -32,7 +33,7 @@ func (s *story) slowMusic() {
 func TestSlowServerInChat(t *testing.T) {
 	onEach(t, func(cfg *config.Config) {
 		withMusic(cfg)
-		config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
+		configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
 	}, func(c *chatStory) {
 		c.slowMusic()
 		c.Say(Ada, c.ada, "Play something")

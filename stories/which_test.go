@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"parley/config"
+	"parley/config/configtest"
 	. "parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/telegram"
@@ -37,7 +38,7 @@ func album(t *testing.T) func(*config.Config) {
 	}
 	return func(cfg *config.Config) {
 		cfg.Plugins.Player.Folder = folder
-		config.Section[discord.Config](cfg.Connectors).Progress, config.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
+		configtest.Section[discord.Config](cfg.Connectors).Progress, configtest.Section[telegram.Config](cfg.Connectors).Progress = progressive.Off, progressive.Off
 	}
 }
 

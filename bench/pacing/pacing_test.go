@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/config/configtest"
 	"parley/connectors/telegram"
 	"parley/core/answer"
 	"parley/progressive"
@@ -85,9 +86,11 @@ func (s scene) scopes(c *pacedChat, op progressive.Op) []progressive.Scope {
 	return append(scopes, "telegram.bot/1")
 }
 
+var budgets = new(configtest.Defaults[telegram.Config](telegram.Section())).Budgets()
+
 func (s scene) budget(name progressive.Scope) progressive.Budget {
 	kind, _, _ := strings.Cut(string(name), "/")
-	return telegram.Budgets()[kind]
+	return budgets[kind]
 }
 
 // result is what came out.

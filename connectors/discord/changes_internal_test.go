@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"parley/connectors"
+	"parley/connectors/connectortest"
 	"parley/core/chat"
 )
 
 // bare is an intake without a Discord.
 func bare(h connectors.Handler) *intake {
-	d := New(Options{})
+	d := New(Config{}, connectortest.Deps(nil))
 	return newIntake(d, us, h, &keeper{mark: newWatermark(session{}), used: newUsed()})
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/connectors"
+	"parley/connectors/connectortest"
 )
 
 // A connection that can't be secured has carried nothing.
@@ -29,16 +30,15 @@ func TestNoTLS(t *testing.T) {
 
 // Settings that can't be right are said at once, and nothing is sent.
 func TestWrongSettings(t *testing.T) {
-	for want, o := range map[string]Options{
+	for want, o := range map[string]Config{
 		"connectors.discord.token is empty":         {},
 		"connectors.discord.api_url is not a URL":   {Token: "token", APIURL: "discord.test"},
 		"connectors.discord.api_url is not a URL; ": {Token: "token", APIURL: "ftp://discord.test"},
 	} {
-		o.Dial = func(context.Context, string, string) (net.Conn, error) {
+		d := New(o, connectortest.Deps(func(context.Context, string, string) (net.Conn, error) {
 			t.Errorf("%s: it connects", want)
 			return nil, errors.New("no network")
-		}
-		d := New(o)
+		}))
 		err := d.Run(t.Context(), nil)
 		if !errors.As(err, new(connectors.Fatal)) || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("want %q, Run says %v", want, err)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 )
@@ -28,7 +29,7 @@ func TestErrorsNameTheServer(t *testing.T) {
 	}
 	t.Run("no connection", func(t *testing.T) {
 		play(t, func(w *world) {
-			bot := discord.New(discord.Options{Token: token, APIURL: "http://unreachable.test", Dial: w.net.Dial})
+			bot := discord.New(discord.Config{Token: token, APIURL: "http://unreachable.test"}, connectortest.Deps(w.net.Dial))
 			_, err := bot.Check(w.Context())
 			if err == nil || !strings.Contains(err.Error(), "http://unreachable.test") || strings.Contains(err.Error(), "discord.com") {
 				t.Errorf("said %v", err)

@@ -6,7 +6,6 @@ import (
 
 	"parley/connectors"
 	"parley/internal/sections"
-	"parley/progressive"
 )
 
 // Section describes connectors.discord.
@@ -31,15 +30,8 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	// After a short restart or outage, Discord delivers the missed messages. After a longer one, messages up to this age are
 	// fetched and answered: at most 24h, 0s = none.
-	CatchUp time.Duration `yaml:"catch_up" default:"1h"`
-	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
-	Progress progressive.Progress `yaml:"progress" default:"compact"`
-	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
-	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
-	// shown. If the chat rejects files, the code is sent as messages.
-	LongCode progressive.LongCode `yaml:"long_code" default:"message"`
-	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
-	MaxMessages int `yaml:"max_messages" default:"10"`
+	CatchUp            time.Duration `yaml:"catch_up" default:"1h"`
+	connectors.Display `yaml:",inline"`
 }
 
 // Limits are request rates. Discord publishes only the bot's limit, 50 a second; a channel's is what users
@@ -64,7 +56,7 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.URL("api_url", c.APIURL)
 	reject.Pace("limits.edits", c.Limits.Edits)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
-	reject.Limit("max_messages", c.MaxMessages)
+	c.Display.Check(reject)
 	if c.CatchUp < 0 || c.CatchUp > 24*time.Hour {
 		reject("catch_up", "is not between 0s and 24h", "set the maximum age of missed messages, such as 1h, or 0s for none")
 	}
@@ -73,12 +65,4 @@ func (c *Config) Check(reject sections.Reject) {
 var _ connectors.Settings = (*Config)(nil)
 
 // Connect implements [connectors.Settings].
-func (c *Config) Connect(d connectors.Deps) connectors.Connector {
-	return New(Options{
-		Token: c.Token.Reveal(), APIURL: c.APIURL, Dial: d.Dial, Log: d.Log, Memo: d.Memo,
-		Progress: c.Progress, LongCode: c.LongCode, MaxMessages: c.MaxMessages, CatchUp: c.CatchUp,
-	})
-}
-
-// Budgets implements [connectors.Settings].
-func (c *Config) Budgets() map[string]progressive.Budget { return c.Limits.Budgets() }
+func (c *Config) Connect(d connectors.Deps) connectors.Connector { return New(*c, d) }

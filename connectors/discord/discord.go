@@ -21,37 +21,15 @@ import (
 	"parley/progressive"
 )
 
-// Options configures a [Discord].
-type Options struct {
-	Token  string
-	APIURL string // a compatible server; empty for Discord's own
-	// Dial opens connections, including the gateway's. Nil means the default dialer with the environment's proxy.
-	Dial connectors.Dialer
-	Log  *slog.Logger // nil disables logging
-	// Progress sets how much of tool calls is shown; empty is [progressive.Compact].
-	Progress progressive.Progress
-	LongCode progressive.LongCode // empty is [progressive.InMessages]
-	// MaxMessages limits the messages of an answer; the rest becomes a file. 0 means no limit.
-	MaxMessages int
-	// Memo stores which of Discord's events were accepted, so that a restart loses none. Nil keeps this in memory.
-	Memo connectors.StateStore
-	// CatchUp is the maximum age of missed messages that are fetched. 0 fetches none.
-	CatchUp time.Duration
-}
-
 // Discord is one bot.
 type Discord struct {
-	client   *client
-	places   *places
-	files    *guard.Client
-	dialer   *websocket.Dialer
-	token    string
-	log      *slog.Logger
-	progress progressive.Progress
-	code     progressive.LongCode
-	most     int // messages per answer
-	memo     connectors.StateStore
-	catchUp  time.Duration
+	config Config
+	client *client
+	places *places
+	files  *guard.Client
+	dialer *websocket.Dialer
+	log    *slog.Logger
+	memo   connectors.StateStore
 
 	bot  account // empty until known; guarded by busy
 	busy chan struct{}
@@ -70,26 +48,19 @@ var (
 )
 
 // New returns a bot without making any request. Run and Check report invalid options.
-func New(o Options) *Discord {
-	files := newFiles(o.APIURL, o.Dial)
+func New(c Config, deps connectors.Deps) *Discord {
+	files := newFiles(c.APIURL, deps.Dial)
 	var proxy proxy
-	if o.Dial == nil {
+	if deps.Dial == nil {
 		proxy = http.ProxyFromEnvironment
-		o.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
+		deps.Dial = (&net.Dialer{Timeout: tlsTime, KeepAlive: 30 * time.Second}).DialContext
 	}
 	d := &Discord{
-		client: newClient(o.Token, o.APIURL, o.Dial, proxy), files: files, token: o.Token,
-		dialer: &websocket.Dialer{NetDialContext: o.Dial, Proxy: proxy},
-		log:    o.Log.With("connector", Name), busy: make(chan struct{}, 1), progress: o.Progress, code: o.LongCode, most: o.MaxMessages,
-		memo: o.Memo, catchUp: o.CatchUp,
+		config: c, client: newClient(c.Token.Reveal(), c.APIURL, deps.Dial, proxy), files: files,
+		dialer: &websocket.Dialer{NetDialContext: deps.Dial, Proxy: proxy},
+		log:    deps.Log.With("connector", Name), memo: deps.Memo, busy: make(chan struct{}, 1),
 	}
-	if d.memo == nil {
-		d.memo = &memory{kept: map[string]string{}}
-	}
-	if o.Token == "" {
+	if c.Token == "" {
 		d.client.wrong = errors.New("connectors.discord.token is empty; create a token at " + portal + " (your application, Bot, Reset Token)")
 	}
 	d.places = newPlaces(d.client)
@@ -130,7 +101,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	in := newIntake(d, me.ID, h, k)
 	g := &gateway{
 		client: d.client, dialer: d.dialer, intake: in, mark: k.mark,
-		token: d.token, intent: app.intents(), log: d.log, session: k.stored,
+		token: d.config.Token.Reveal(), intent: app.intents(), log: d.log, session: k.stored,
 	}
 	if g.session.Intents != int(g.intent) { // the session was created with other intents
 		g.session.ID = ""
@@ -168,9 +139,7 @@ func (d *Discord) Open(ctx context.Context, a chat.Address) (progressive.Sink, e
 	case err != nil:
 		return nil, err
 	}
-	prose := newProse(d.progress, d.code)
-	prose.MaxMessages = d.most
-	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: prose}, nil
+	return &sink{client: d.client, bot: me.ID, to: to, log: d.log, prose: d.config.Messages(display)}, nil
 }
 
 // me looks up the bot's account, once.

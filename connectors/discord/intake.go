@@ -72,7 +72,7 @@ type gatewayEvent struct {
 
 func newIntake(d *Discord, me string, h connectors.Handler, k *keeper) *intake {
 	return &intake{
-		handler: h, me: me, client: d.client, places: d.places, log: d.log, mark: k.mark, used: k.used, age: d.catchUp,
+		handler: h, me: me, client: d.client, places: d.places, log: d.log, mark: k.mark, used: k.used, age: d.config.CatchUp,
 		fetches: make(chan struct{}, 2), lanes: map[string]*lane{}, closing: make(chan struct{}),
 		choices: connectors.NewJobs[string](pressWorkers, mostPresses), answers: connectors.NewJobs[string](pressWorkers, mostPresses),
 	}

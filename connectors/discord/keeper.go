@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"parley/connectors"
@@ -97,25 +96,4 @@ func (k *keeper) flush(ctx context.Context) bool {
 	}
 	k.stored = safe
 	return true
-}
-
-// memory is a [connectors.StateStore] in memory.
-type memory struct {
-	mu   sync.Mutex
-	kept map[string]string
-}
-
-// Keep implements [connectors.StateStore].
-func (m *memory) Keep(_ context.Context, name, value string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.kept[name] = value
-	return nil
-}
-
-// Kept implements [connectors.StateStore].
-func (m *memory) Kept(_ context.Context, name string) (string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.kept[name], nil
 }

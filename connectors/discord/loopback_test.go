@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
@@ -23,7 +24,7 @@ func TestLoopback(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() { served <- fake.Serve(l) }()
-	bot := discord.New(discord.Options{Token: token, APIURL: "http://" + l.Addr().String()})
+	bot := discord.New(discord.Config{Token: token, APIURL: "http://" + l.Addr().String()}, connectortest.Deps(nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	heard, ended := make(chan chat.Message, 1), make(chan error, 1)
 	go func() {

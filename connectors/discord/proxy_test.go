@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
@@ -57,7 +58,7 @@ func TestProxy(t *testing.T) {
 
 // hearThroughProxy returns once a message has come.
 func hearThroughProxy(t *testing.T) {
-	bot := discord.New(discord.Options{Token: token, APIURL: "http://discord.invalid"})
+	bot := discord.New(discord.Config{Token: token, APIURL: "http://discord.invalid"}, connectortest.Deps(nil))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	heard := ""

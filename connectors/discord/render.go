@@ -12,10 +12,7 @@ const mostText = 1950
 // mostFile is the maximum size of a file, in bytes, without paid upgrades.
 const mostFile = 10 << 20
 
-// newProse renders Markdown, most of which Discord supports.
-func newProse(progress progressive.Progress, code progressive.LongCode) *progressive.MarkdownMessages {
-	return progressive.NewProse(progressive.MarkdownOptions{
-		Dialect: markdown.Light(), Limits: markdown.Limits{Length: mostText},
-		MostFile: mostFile, Reply: true, Progress: progress, LongCode: code,
-	})
+// display describes messages in Markdown, most of which Discord supports.
+var display = progressive.MarkdownOptions{ // never changed
+	Dialect: markdown.Light(), Limits: markdown.Limits{Length: mostText}, MostFile: mostFile, Reply: true,
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/connectors"
 	"parley/core/answer"
 	"parley/progressive"
 	"parley/progressive/markdown"
@@ -48,5 +49,5 @@ func TestGrowing(t *testing.T) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return newProse(progressive.Off, progressive.InMessages).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
+	return connectors.Display{Progress: progressive.Off}.Messages(display).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
 }

@@ -32,11 +32,9 @@ const (
 	botScope     = "discord.bot"           // all requests
 )
 
-// DefaultLimits returns rates below those known to be refused.
-func DefaultLimits() Limits { return Limits{Edits: 1200 * time.Millisecond, PerSecond: 45} }
-
-// Budgets returns the budgets of all scopes, by kind.
-func (l Limits) Budgets() map[string]progressive.Budget {
+// Budgets implements [connectors.Settings].
+func (c *Config) Budgets() map[string]progressive.Budget {
+	l := c.Limits
 	return map[string]progressive.Budget{
 		channelScope: {N: 5, Per: 5 * l.Edits},
 		editScope:    {N: 1, Per: l.Edits},
@@ -44,9 +42,6 @@ func (l Limits) Budgets() map[string]progressive.Budget {
 		botScope:     {N: l.PerSecond, Per: time.Second},
 	}
 }
-
-// Budgets returns the budgets of the default limits.
-func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
 // sink posts to one conversation.
 type sink struct {

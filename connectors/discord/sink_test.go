@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/connectors/connectortest"
 	"parley/connectors/discord"
 	"parley/connectors/discord/discordfake"
 	"parley/core/chat"
@@ -364,7 +365,7 @@ func TestBan(t *testing.T) {
 
 func TestOpenRefusesBadAddresses(t *testing.T) {
 	for _, own := range []string{``, `{}`, `{"channel":"../../users/@me"}`, `{"channel":"1","message":"x"}`, `[]`} {
-		_, err := discord.New(discord.Options{Token: token}).Open(t.Context(), chat.Address{Connector: "discord", ConnectorData: []byte(own)})
+		_, err := discord.New(discord.Config{Token: token}, connectortest.Deps(nil)).Open(t.Context(), chat.Address{Connector: "discord", ConnectorData: []byte(own)})
 		if !errors.Is(err, chat.ErrUnreached) {
 			t.Errorf("%s: %v", own, err)
 		}
@@ -376,7 +377,7 @@ func TestBudgets(t *testing.T) {
 		"discord.channel": {N: 5, Per: 6 * time.Second}, "discord.channel-edits": {N: 1, Per: 1200 * time.Millisecond},
 		"discord.bot": {N: 45, Per: time.Second}, "discord.route": {},
 	}
-	for kind, b := range discord.Budgets() {
+	for kind, b := range new(defaults()).Budgets() {
 		if want[kind] != b {
 			t.Errorf("%s: %+v", kind, b)
 		}
@@ -390,8 +391,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%q, %v", found, err)
 		}
 	})
-	for _, o := range []discord.Options{{}, {Token: token, APIURL: "discord"}} {
-		if _, err := discord.New(o).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "connectors.discord.") {
+	for _, o := range []discord.Config{{}, {Token: token, APIURL: "discord"}} {
+		if _, err := discord.New(o, connectortest.Deps(nil)).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "connectors.discord.") {
 			t.Errorf("%+v: %v", o.APIURL, err)
 		}
 	}

@@ -3,19 +3,24 @@ package discord_test
 import (
 	"testing"
 
+	"parley/config/configtest"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/discordworld"
 	"parley/connectors/discord"
+	"parley/internal/sections"
 	"parley/sim"
 )
+
+// defaults is the configuration of a bot of which nothing is set.
+func defaults() discord.Config { return configtest.Defaults[discord.Config](discord.Section()) }
 
 func TestSuite(t *testing.T) {
 	connectortest.Suite[*discordworld.World]{
 		At:  "discord.test:80",
 		New: discordworld.New,
 		Connect: func(w *discordworld.World, net *sim.Net) connectortest.Bot {
-			return discord.New(discord.Options{Token: w.Fake.Token(), APIURL: "http://discord.test", Dial: net.Dial})
+			return discord.New(discord.Config{Token: sections.Secret(w.Fake.Token()), APIURL: "http://discord.test"}, connectortest.Deps(net.Dial))
 		},
-		Budgets: discord.Budgets(),
+		Budgets: new(defaults()).Budgets(),
 	}.Run(t)
 }

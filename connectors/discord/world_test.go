@@ -132,10 +132,9 @@ func (w *world) written() int {
 // born makes the bot of a new process.
 func (w *world) born() {
 	w.life = &life{w: w}
-	w.bot = discord.New(discord.Options{
-		Token: token, APIURL: "http://discord.test:80", Dial: w.net.Dial,
+	w.bot = discord.New(discord.Config{Token: token, APIURL: "http://discord.test:80", CatchUp: w.catchUp}, connectors.Deps{
 		Log:  slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Memo: w.life, CatchUp: w.catchUp,
+		Dial: w.net.Dial, Memo: w.life,
 	})
 }
 

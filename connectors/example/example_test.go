@@ -17,6 +17,7 @@ import (
 	"parley"
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
+	"parley/config/configtest"
 	"parley/connectors"
 	. "parley/connectors/connectortest"
 	"parley/connectors/example"
@@ -38,7 +39,7 @@ func TestSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := config.Section[example.Config](cfg.Connectors)
+	settings := configtest.Section[example.Config](cfg.Connectors)
 	Suite[*world]{
 		At: server, New: newWorld, Budgets: settings.Budgets(),
 		Connect: func(_ *world, net *sim.Net) Bot {
@@ -53,7 +54,7 @@ func TestConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := config.Section[example.Config](cfg.Connectors); c.Edits != time.Second || c.URL != "http://example.test" {
+	if c := configtest.Section[example.Config](cfg.Connectors); c.Edits != time.Second || c.URL != "http://example.test" {
 		t.Errorf("the defaults are %+v", *c)
 	}
 	if off := strings.Join(cfg.Off(), "\n"); !strings.Contains(off, "Example is off: set EXAMPLE_TOKEN, or connectors.example.token in the file") {

@@ -6,7 +6,6 @@ import (
 
 	"parley/connectors"
 	"parley/internal/sections"
-	"parley/progressive"
 )
 
 // Section describes connectors.telegram.
@@ -28,15 +27,8 @@ type Config struct {
 	// The URL of your own Bot API server. Empty = Telegram.
 	APIURL string `yaml:"api_url"`
 	// Request rates. Exceeding Telegram's limits leads to pauses of up to hours.
-	Limits Limits `yaml:"limits"`
-	// Whether to show a line per action call with the answer: compact = while it is being written; full = also afterwards; off.
-	Progress progressive.Progress `yaml:"progress" default:"compact"`
-	// How to send code blocks longer than two messages: message = as several messages, which can be searched and quoted;
-	// file = as a file below the answer, which is easier to copy. While code is being written, at most half a message of it is
-	// shown. If the chat rejects files, the code is sent as messages.
-	LongCode progressive.LongCode `yaml:"long_code" default:"message"`
-	// The maximum number of messages per answer. The rest of a longer answer is sent as a file, with a notice. 0 = no limit.
-	MaxMessages int `yaml:"max_messages" default:"10"`
+	Limits             Limits `yaml:"limits"`
+	connectors.Display `yaml:",inline"`
 	// If sending the last message of an answer fails (server error, lost connection, gateway crash), it is unknown whether it
 	// arrived. resend = send it again after a pause, marked; it may appear twice. skip = don't send it again; the answer may be
 	// missing, and the log reports it.
@@ -77,18 +69,10 @@ func (c *Config) Check(reject sections.Reject) {
 	reject.Pace("limits.group_edits", c.Limits.GroupEdits)
 	reject.Rate("limits.group_per_minute", c.Limits.GroupPerMinute)
 	reject.Rate("limits.per_second", c.Limits.PerSecond)
-	reject.Limit("max_messages", c.MaxMessages)
+	c.Display.Check(reject)
 }
 
 var _ connectors.Settings = (*Config)(nil)
 
 // Connect implements [connectors.Settings].
-func (c *Config) Connect(d connectors.Deps) connectors.Connector {
-	return New(Options{
-		Token: c.Token.Reveal(), APIURL: c.APIURL, Dial: d.Dial, Log: d.Log, Memo: d.Memo,
-		Progress: c.Progress, LongCode: c.LongCode, MaxMessages: c.MaxMessages, SkipAmbiguous: c.Ambiguous == AmbiguousSkip,
-	})
-}
-
-// Budgets implements [connectors.Settings].
-func (c *Config) Budgets() map[string]progressive.Budget { return c.Limits.Budgets() }
+func (c *Config) Connect(d connectors.Deps) connectors.Connector { return New(*c, d) }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/config/configtest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
@@ -25,7 +26,7 @@ func TestAnswersGrow(t *testing.T) {
 		}
 		r.Fault(telegramfake.Fault{Method: "sendMessage", Chat: forum.ID, Nth: 2, ParseError: true})
 		r.Fault(telegramfake.Fault{Method: "editMessageText", Chat: room.ID, Nth: 3, Drop: true, Apply: true})
-		budgets := Budgets()
+		budgets := new(configtest.Defaults[Config](Section())).Budgets()
 		gate := progressive.NewGate(func(s progressive.Scope) progressive.Budget {
 			kind, _, _ := strings.Cut(string(s), "/")
 			return budgets[kind]

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"parley/connectors"
+	"parley/connectors/connectortest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/internal/sections"
 	"parley/progressive"
 	"parley/sim"
 )
@@ -81,10 +83,17 @@ func (r *rig) serve() {
 	})
 }
 
+// newBot is a bot of its own, at the server with the URL base.
+func newBot(token, base string, dial connectors.Dialer) *Telegram {
+	return New(Config{Token: sections.Secret(token), APIURL: base}, connectortest.Deps(dial))
+}
+
 // another is one more process for the same bot.
 func (r *rig) another() *Telegram {
 	log := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	bot := New(Options{Token: r.Token(), APIURL: "http://" + site + "/", Dial: r.net.Dial, Log: log})
+	deps := connectortest.Deps(r.net.Dial)
+	deps.Log = log
+	bot := New(Config{Token: sections.Secret(r.Token()), APIURL: "http://" + site + "/"}, deps)
 	r.t.Cleanup(func() { _ = bot.Close() })
 	return bot
 }

@@ -161,7 +161,7 @@ func TestTransport(t *testing.T) {
 			if name == "TLS fails" {
 				scheme = "https://"
 			}
-			s := newSink(New(Options{Token: telegramfake.DefaultToken, APIURL: scheme + site, Dial: dial}), address{Chat: 5, Kind: private})
+			s := newSink(newBot(telegramfake.DefaultToken, scheme+site, dial), address{Chat: 5, Kind: private})
 			_, err := s.Post(t.Context(), part("x"), "")
 			wantError(t, err, progressive.ErrUnsent)
 			if cause := (*net.OpError)(nil); name == "refused" && !errors.As(err, &cause) {
@@ -189,7 +189,7 @@ func TestErrorsKeepTheToken(t *testing.T) {
 	for name, base := range map[string]string{
 		"no host": "http://", "bad escape": "http://a%zz", "bad scheme": "gopher://x", "space": "http://a b", "percent": "http://x.test/%41%s",
 	} {
-		bot := New(Options{Token: token, APIURL: base, Dial: sim.NewNet().Dial})
+		bot := newBot(token, base, sim.NewNet().Dial)
 		_, err := bot.Check(t.Context())
 		leak(name, err)
 	}
@@ -200,7 +200,7 @@ func TestErrorsKeepTheToken(t *testing.T) {
 		"deep inside":    fmt.Errorf("a: %w", fmt.Errorf("b: %w", errors.New("x"+token+"x"))),
 		"a plain cancel": context.Canceled,
 	} {
-		bot := New(Options{Token: token, APIURL: "http://x.test", Dial: func(context.Context, string, string) (net.Conn, error) { return nil, e }})
+		bot := newBot(token, "http://x.test", func(context.Context, string, string) (net.Conn, error) { return nil, e })
 		_, err := bot.Check(t.Context())
 		leak(name, err)
 	}

@@ -12,8 +12,8 @@ import (
 // moves maps between the ids of groups that became supergroups. It is persistent, because a room keeps the id of the
 // original group.
 type moves struct {
-	name string                // the key in the store
-	memo connectors.StateStore // nil: moves are kept in memory only
+	name string // the key in the store
+	memo connectors.StateStore
 
 	mu   sync.Mutex
 	to   map[int64]int64 // nil until loaded
@@ -33,16 +33,12 @@ func (m *moves) load(ctx context.Context) error {
 		return nil
 	}
 	kept := map[int64]int64{}
-	if m.memo != nil {
-		text, err := m.memo.Kept(ctx, m.name)
-		if err != nil {
-			return fmt.Errorf("read which groups got new ids: %w", err)
-		}
-		if text != "" {
-			if err := json.Unmarshal([]byte(text), &kept); err != nil {
-				return fmt.Errorf("read which groups got new ids: %w", err)
-			}
-		}
+	text, err := m.memo.Kept(ctx, m.name)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &kept)
+	}
+	if err != nil {
+		return fmt.Errorf("read which groups got new ids: %w", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -78,7 +74,7 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	m.put(old, now)
 	text, err := json.Marshal(m.to)
 	m.mu.Unlock()
-	if err != nil || known || m.memo == nil {
+	if err != nil || known {
 		return err
 	}
 	if err := m.memo.Keep(ctx, m.name, string(text)); err != nil {

@@ -340,7 +340,7 @@ func TestRefusedToken(t *testing.T) {
 
 func TestTokenForm(t *testing.T) {
 	for _, token := range []string{"", "abc", "987654321", "987654321:short", "x:AAFakeFakeFakeFakeFakeFakeFakeFake_0", "1:AAFakeFakeFakeFakeFakeFake/../getMe"} {
-		bot := New(Options{Token: token})
+		bot := newBot(token, "", nil)
 		err := bot.Run(context.Background(), nil)
 		wantFatal(t, err)
 		if _, check := bot.Check(context.Background()); check == nil || check.Error() != err.Error() {
@@ -400,11 +400,11 @@ func TestSaysWhoItIs(t *testing.T) {
 		if r.Webhook() == "" {
 			t.Error("a check changes nothing")
 		}
-		stranger := New(Options{Token: "1:AAFakeFakeFakeFakeFakeFakeFakeFake_0", APIURL: "http://" + site, Dial: r.net.Dial})
+		stranger := newBot("1:AAFakeFakeFakeFakeFakeFakeFakeFake_0", "http://"+site, r.net.Dial)
 		if _, err := stranger.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "@BotFather") {
 			t.Errorf("a wrong token: %v", err)
 		}
-		lost := New(Options{Token: r.Token(), APIURL: "http://unreachable.test", Dial: r.net.Dial})
+		lost := newBot(r.Token(), "http://unreachable.test", r.net.Dial)
 		if _, err := lost.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "api_url") {
 			t.Errorf("a wrong address: %v", err)
 		}

@@ -14,13 +14,13 @@ const (
 	mostEntities = 90
 )
 
-// newProse renders Markdown as messages in Telegram's HTML. With reply, the first message replies to the question. The
-// messages mention only the user named asker, or no one if asker is empty.
-func newProse(reply bool, asker string, progress progressive.Progress, code progressive.LongCode) *progressive.MarkdownMessages {
+// display describes messages in Telegram's HTML. With reply, the first message replies to the question. The messages
+// mention only the user named asker, or no one if asker is empty.
+func display(reply bool, asker string) progressive.MarkdownOptions {
 	mention := func(name string) bool { return asker != "" && strings.EqualFold(name, asker) }
-	return progressive.NewProse(progressive.MarkdownOptions{
+	return progressive.MarkdownOptions{
 		Dialect:  markdown.HTML(markdown.HTMLOptions{Spoiler: "tg-spoiler", Mentions: mention}),
 		Limits:   markdown.Limits{Length: mostText, Raw: mostRaw, Entities: mostEntities},
-		MostFile: mostFile, Reply: reply, Progress: progress, LongCode: code,
-	})
+		MostFile: mostFile, Reply: reply,
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"parley/connectors"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/answer"
 	"parley/progressive"
@@ -241,5 +242,5 @@ func FuzzRender(f *testing.F) {
 
 // rendered is a whole text.
 func rendered(text string) []progressive.Part {
-	return newProse(false, "ada", progressive.Off, progressive.InMessages).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
+	return connectors.Display{Progress: progressive.Off}.Messages(display(false, "ada")).Parts(answer.View{Segments: []answer.Segment{{Text: text}}, Outcome: answer.Outcome{Status: answer.Completed}})
 }

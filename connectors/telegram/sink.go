@@ -26,9 +26,7 @@ type sink struct {
 }
 
 func newSink(t *Telegram, to address) *sink {
-	prose := newProse(to.Kind != private && to.Message != 0, to.Asker, t.progress, t.code)
-	prose.MaxMessages = t.most
-	return &sink{telegram: t, to: to, prose: prose}
+	return &sink{telegram: t, to: to, prose: t.config.Messages(display(to.Kind != private && to.Message != 0, to.Asker))}
 }
 
 var (
@@ -48,15 +46,11 @@ const (
 	botScope     = "telegram.bot"           // all requests
 )
 
-// DefaultLimits returns rates below those known to be refused.
-func DefaultLimits() Limits {
-	return Limits{PrivateEdits: 1100 * time.Millisecond, GroupEdits: 3500 * time.Millisecond, GroupPerMinute: 20, PerSecond: 30}
-}
-
-// Budgets returns the budgets of all scopes, by kind. A chat may burst, because answers are usually short. Edits keep a
+// Budgets implements [connectors.Settings]. A chat may burst, because answers are usually short. Edits keep a
 // steady pace, so that an answer grows evenly; in groups they leave a fifth of each minute's requests to final texts,
 // commands and first messages.
-func (l Limits) Budgets() map[string]progressive.Budget {
+func (c *Config) Budgets() map[string]progressive.Budget {
+	l := c.Limits
 	return map[string]progressive.Budget{
 		privateScope: {N: 5, Per: 5 * l.PrivateEdits},
 		privateEdits: {N: 1, Per: l.PrivateEdits},
@@ -65,9 +59,6 @@ func (l Limits) Budgets() map[string]progressive.Budget {
 		botScope:     {N: l.PerSecond, Per: time.Second},
 	}
 }
-
-// Budgets returns the budgets of the default limits.
-func Budgets() map[string]progressive.Budget { return DefaultLimits().Budgets() }
 
 // Scopes implements [progressive.Sink].
 func (s *sink) Scopes(op progressive.Op) []progressive.Scope {
@@ -93,7 +84,7 @@ func (s *sink) Render(v answer.View, refused ...string) []progressive.Part {
 }
 
 // Resends implements [progressive.Resender].
-func (s *sink) Resends() bool { return !s.telegram.skip }
+func (s *sink) Resends() bool { return s.telegram.config.Ambiguous != AmbiguousSkip }
 
 // Marked implements [progressive.Resender]. The length limits of a rendered message leave room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }

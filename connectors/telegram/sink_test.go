@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/config/configtest"
 	"parley/connectors/telegram/telegramfake"
 	"parley/core/chat"
 	"parley/progressive"
@@ -103,7 +104,7 @@ func TestWhereAnswersGo(t *testing.T) {
 }
 
 func TestOnlyTheFirstPartReplies(t *testing.T) {
-	s := newSink(New(Options{Token: telegramfake.DefaultToken}), address{Chat: -5, Message: 3, Kind: group})
+	s := newSink(newBot(telegramfake.DefaultToken, "", nil), address{Chat: -5, Message: 3, Kind: group})
 	parts := s.Render(view(strings.Repeat("word ", 2000)))
 	for i, p := range parts {
 		if p.ReplyTo != (i == 0) {
@@ -200,8 +201,8 @@ func TestTyping(t *testing.T) {
 
 // TR-02: all topics of a forum spend one budget.
 func TestScopes(t *testing.T) {
-	bot := New(Options{Token: "77:AAFakeFakeFakeFakeFakeFakeFakeFake_0"})
-	budgets := Budgets()
+	bot := newBot("77:AAFakeFakeFakeFakeFakeFakeFakeFake_0", "", nil)
+	budgets := new(configtest.Defaults[Config](Section())).Budgets()
 	for _, c := range []struct {
 		to   address
 		op   progressive.Op
@@ -227,7 +228,7 @@ func TestScopes(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
-	bot := New(Options{Token: telegramfake.DefaultToken})
+	bot := newBot(telegramfake.DefaultToken, "", nil)
 	for _, own := range []string{"", "{}", "nonsense", `{"chat":5}`, `{"chat":0,"kind":"private"}`, `{"chat":5,"kind":"x"}`} {
 		if _, err := bot.Open(t.Context(), chat.Address{ConnectorData: []byte(own)}); !errors.Is(err, chat.ErrUnreached) {
 			t.Errorf("%q: %v", own, err)

@@ -3,9 +3,11 @@ package telegram_test
 import (
 	"testing"
 
+	"parley/config/configtest"
 	"parley/connectors/connectortest"
 	"parley/connectors/connectortest/telegramworld"
 	"parley/connectors/telegram"
+	"parley/internal/sections"
 	"parley/sim"
 )
 
@@ -14,8 +16,8 @@ func TestSuite(t *testing.T) {
 		At:  "telegram.test:80",
 		New: telegramworld.New,
 		Connect: func(w *telegramworld.World, net *sim.Net) connectortest.Bot {
-			return telegram.New(telegram.Options{Token: w.Fake.Token(), APIURL: "http://telegram.test", Dial: net.Dial})
+			return telegram.New(telegram.Config{Token: sections.Secret(w.Fake.Token()), APIURL: "http://telegram.test"}, connectortest.Deps(net.Dial))
 		},
-		Budgets: telegram.Budgets(),
+		Budgets: new(configtest.Defaults[telegram.Config](telegram.Section())).Budgets(),
 	}.Run(t)
 }

@@ -20,35 +20,15 @@ import (
 	"parley/progressive"
 )
 
-// Options configures a [Telegram].
-type Options struct {
-	Token  string
-	APIURL string // the Bot API server; empty for Telegram's own
-	// Dial opens connections. Nil means the default dialer with the environment's proxy.
-	Dial connectors.Dialer
-	Memo connectors.StateStore // stores the new ids of groups that moved; nil keeps them in memory
-	Log  *slog.Logger          // nil disables logging
-	// Progress sets how much of tool calls is shown; empty is [progressive.Compact].
-	Progress progressive.Progress
-	LongCode progressive.LongCode // empty is [progressive.InMessages]
-	// MaxMessages limits the messages of an answer; the rest becomes a file. 0 means no limit.
-	MaxMessages int
-	// SkipAmbiguous disables resending a final message of unknown outcome. By default it is sent once more, marked.
-	SkipAmbiguous bool
-}
-
 // Telegram is one bot. The server keeps track of the confirmed updates.
 type Telegram struct {
-	client   *client
-	account  account
-	wrong    error // invalid options
-	moves    *moves
-	refused  refusals
-	log      *slog.Logger
-	progress progressive.Progress
-	code     progressive.LongCode
-	most     int  // messages per answer
-	skip     bool // no resend after an unknown outcome
+	config  Config
+	client  *client
+	account account
+	wrong   error // invalid options
+	moves   *moves
+	refused refusals
+	log     *slog.Logger
 }
 
 var (
@@ -58,14 +38,10 @@ var (
 )
 
 // New returns a bot without making any request. Run and Check report a malformed token.
-func New(o Options) *Telegram {
-	t := &Telegram{client: newClient(o.Token, o.APIURL, o.Dial), log: o.Log, progress: o.Progress, code: o.LongCode, most: o.MaxMessages, skip: o.SkipAmbiguous}
-	if t.log == nil {
-		t.log = slog.New(slog.DiscardHandler)
-	}
-	t.log = t.log.With("connector", Name)
-	t.account, t.wrong = accountOf(o.Token)
-	t.moves = newMoves(t.account, o.Memo)
+func New(c Config, d connectors.Deps) *Telegram {
+	t := &Telegram{config: c, client: newClient(c.Token.Reveal(), c.APIURL, d.Dial), log: d.Log.With("connector", Name)}
+	t.account, t.wrong = accountOf(c.Token.Reveal())
+	t.moves = newMoves(t.account, d.Memo)
 	return t
 }
 
