@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -15,7 +15,7 @@ import (
 // prompts of earlier turns do not hold it; one that joins a run shares the run's.
 func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
-	err := checkMessage(in)
+	err := record.CheckMessage(in)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			acc, err = known(ctx, tx, in.Memory)
@@ -29,14 +29,6 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 		return chat.Accepted{}, wrap(err, "accepting %q", in.ID)
 	}
 	return acc, nil
-}
-
-func checkMessage(in chat.Message) error {
-	if in.Place.ID != in.Room {
-		return fmt.Errorf("a message in the room %q can't carry the room %q", in.Room, in.Place.ID)
-	}
-	return errors.Join(checkMemory(in.Memory), checkRoom(in.Place),
-		checkText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))
 }
 
 // Known implements [core.Journal].
@@ -64,10 +56,10 @@ func known(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error
 		return acc, err
 	}
 	acc.Altered = text != in.Text
-	if role != input {
+	if role != record.Input {
 		return acc, nil
 	}
-	acc.Run = runID(room, acc.Response)
+	acc.Run = record.RunID(room, acc.Response)
 	err = q.QueryRowContext(ctx, `SELECT duty = ? FROM runs WHERE id = ?`, chat.RunChoiceResult, acc.Run).Scan(&acc.Chosen)
 	if errors.Is(err, sql.ErrNoRows) {
 		acc.Run, err = "", nil // it has expired
@@ -99,7 +91,7 @@ func accept(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (
 	if err != nil {
 		return acc, err
 	}
-	acc.Run = runID(in.Room, acc.Response)
+	acc.Run = record.RunID(in.Room, acc.Response)
 	if j.Ask != nil {
 		q := *j.Ask
 		q.Run, q.Room = acc.Run, in.Room
@@ -107,14 +99,14 @@ func accept(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (
 			return acc, err
 		}
 	}
-	return acc, remember(ctx, tx, in.Memory, acc.Response, input)
+	return acc, remember(ctx, tx, in.Memory, acc.Response, record.Input)
 }
 
 // hear stores a message that is only remembered.
 func hear(ctx context.Context, tx *sql.Tx, in chat.Message) (chat.Accepted, error) {
 	turn, err := nextTurn(ctx, tx, in.Room)
 	if err == nil {
-		err = remember(ctx, tx, in.Memory, turn, heard)
+		err = remember(ctx, tx, in.Memory, turn, record.Heard)
 	}
 	return chat.Accepted{Memory: in.ID, Response: turn}, err
 }
@@ -148,8 +140,8 @@ func join(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) (tu
 			WHERE room = ?6 AND status = '' AND epoch = 0 AND duty IN ('', ?7) AND (?8 OR ready > ?9 AND author = ?2)
 			ORDER BY turn DESC LIMIT 1)
 		RETURNING turn`,
-		toJSON(in.Address), in.Author, j.Kind, nanos(now.Add(j.Window)), most(j), in.Room, chat.RunDecide, j.Collect, nanos(now)).Scan(&turn)
-	return turn, found(err)
+		record.JSON(in.Address), in.Author, j.Kind, record.Nanos(now.Add(j.Window)), most(j), in.Room, chat.RunDecide, j.Collect, record.Nanos(now)).Scan(&turn)
+	return turn, record.Found(err)
 }
 
 // most is how long a run may wait.
@@ -168,12 +160,7 @@ func openRun(ctx context.Context, tx *sql.Tx, in chat.Message, j chat.JoinRule) 
 	now := time.Now()
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		runID(in.Room, turn), in.Room, turn, in.Place.Kind, toJSON(in.Address), in.Author, nanos(now),
-		nanos(now.Add(min(j.Window, most(j)))), j.Kind)
+		record.RunID(in.Room, turn), in.Room, turn, in.Place.Kind, record.JSON(in.Address), in.Author, record.Nanos(now),
+		record.Nanos(now.Add(min(j.Window, most(j)))), j.Kind)
 	return turn, err
-}
-
-// runID is stored, hence stays.
-func runID(room chat.RoomID, turn chat.ResponseID) chat.RunID {
-	return chat.RunID(fmt.Sprintf("%s#%d", room, turn)) // the trigger files_go makes it too
 }

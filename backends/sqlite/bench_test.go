@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -92,7 +93,7 @@ func BenchmarkRecent(b *testing.B) {
 
 func BenchmarkNote(b *testing.B) {
 	s := filled(b, 10)
-	run, err := s.Start(b.Context(), runID("room", 1), "owner")
+	run, err := s.Start(b.Context(), record.RunID("room", 1), "owner")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/backends/record"
 	"parley/progressive"
 )
 
@@ -23,11 +24,11 @@ const (
 func (s *usage) BeginWindows(ctx context.Context) (saved progressive.SavedWindows, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		saved = progressive.SavedWindows{Windows: map[progressive.Scope]progressive.Window{}}
-		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, nanos(time.Now()))
+		rows, err := tx.QueryContext(ctx, `SELECT scope, saved FROM windows WHERE until > ? OR scope = ''`, record.Nanos(time.Now()))
 		if err != nil {
 			return err
 		}
-		_, err = collect(rows, func(r row) (scope progressive.Scope, err error) {
+		_, err = collect(rows, func(r record.Row) (scope progressive.Scope, err error) {
 			var text string
 			if err := r.Scan(&scope, &text); err != nil {
 				return "", err
@@ -72,12 +73,12 @@ func saveWindows(ctx context.Context, tx *sql.Tx, changed []progressive.ChangedW
 		if err != nil {
 			return fmt.Errorf("encoding what was spent of %s: %w", w.Scope, err)
 		}
-		_, err = tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES (?, ?, ?)`, w.Scope, nanos(w.Until), string(text))
+		_, err = tx.ExecContext(ctx, `REPLACE INTO windows (scope, until, saved) VALUES (?, ?, ?)`, w.Scope, record.Nanos(w.Until), string(text))
 		if err != nil {
 			return err
 		}
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM windows WHERE until <= ? AND scope <> ''`, nanos(time.Now()))
+	_, err := tx.ExecContext(ctx, `DELETE FROM windows WHERE until <= ? AND scope <> ''`, record.Nanos(time.Now()))
 	return err
 }
 

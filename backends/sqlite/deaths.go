@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
@@ -34,12 +35,12 @@ func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	var all []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`
-			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, nanos(time.Now()), limit)
+			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.rowid DESC LIMIT ?`, record.Nanos(time.Now()), limit)
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, func(r row) (chat.Run, error) {
-			run, err := scanRun(r)
+		all, err = collect(rows, func(r record.Row) (chat.Run, error) {
+			run, err := record.ScanRun(r)
 			return run.Run, err
 		})
 		return err

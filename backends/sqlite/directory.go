@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -19,15 +20,15 @@ func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity
 
 func findEntity(ctx context.Context, q querier, id chat.EntityID) (e chat.Entity, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, names, bot, details FROM entities WHERE id = ?`, id).
-		Scan(&e.ID, &e.Connector, jsonColumn{&e.Names}, &e.Bot, jsonColumn{&e.Details})
-	return e, found(err)
+		Scan(&e.ID, &e.Connector, record.JSONInto(&e.Names), &e.Bot, record.JSONInto(&e.Details))
+	return e, record.Found(err)
 }
 
 // Meet implements [core.Directory].
 func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
-	err := checkText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
+	err := record.CheckText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
-		err = errors.Join(err, checkText(about, text))
+		err = errors.Join(err, record.CheckText(about, text))
 	}
 	if err == nil && e.ID == "" {
 		err = errors.New("an entity needs an id")
@@ -47,7 +48,7 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 			e.Bot != old.Bot || e.Connector != old.Connector
 		return chat.NewsOf(known, false, false, changed),
 			`REPLACE INTO entities (id, connector, names, bot, details, met) VALUES (?, ?, ?, ?, ?, ?)`,
-			[]any{e.ID, e.Connector, list(names), e.Bot, toJSON(details), nanos(time.Now())}, err
+			[]any{e.ID, e.Connector, record.List(names), e.Bot, record.JSON(details), record.Nanos(time.Now())}, err
 	})
 	return news, wrap(err, "saving the entity %q", e.ID)
 }
@@ -61,12 +62,12 @@ func (s *directory) World(ctx context.Context, id chat.WorldID) (w chat.World, e
 func findWorld(ctx context.Context, q querier, id chat.WorldID) (w chat.World, err error) {
 	err = q.QueryRowContext(ctx, `SELECT id, connector, name, gone FROM worlds WHERE id = ?`, id).
 		Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
-	return w, found(err)
+	return w, record.Found(err)
 }
 
 // SaveWorld implements [core.Directory].
 func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
-	err := checkText(string(w.ID), w.Connector, w.Name)
+	err := record.CheckText(string(w.ID), w.Connector, w.Name)
 	if err == nil && w.ID == "" {
 		err = errors.New("a world needs an id")
 	}
@@ -87,7 +88,7 @@ func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, err
 
 // SaveMember implements [core.Directory].
 func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
-	err := checkText(string(m.World), string(m.Entity), m.Role)
+	err := record.CheckText(string(m.World), string(m.Entity), m.Role)
 	if err == nil && (m.World == "" || m.Entity == "") {
 		err = errors.New("a member needs a world and an entity")
 	}
@@ -95,30 +96,25 @@ func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, e
 		return chat.Nothing, wrap(err, "saving the member %q of %q", m.Entity, m.World)
 	}
 	news, err := save(ctx, s.database, func(ctx context.Context, q querier) (chat.News, string, []any, error) {
-		old, err := scanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
+		old, err := record.ScanMember(q.QueryRowContext(ctx, selectMember+`WHERE world = ? AND entity = ?`, m.World, m.Entity))
 		role := m.Role
 		if role == "" {
 			role = old.Role
 		}
 		return chat.NewsOf(err == nil, old.Gone, m.Gone, role != old.Role),
-			`REPLACE INTO members (world, entity, role, gone) VALUES (?, ?, ?, ?)`, []any{m.World, m.Entity, role, m.Gone}, found(err)
+			`REPLACE INTO members (world, entity, role, gone) VALUES (?, ?, ?, ?)`, []any{m.World, m.Entity, role, m.Gone}, record.Found(err)
 	})
 	return news, wrap(err, "saving the member %q of %q", m.Entity, m.World)
 }
 
 const selectMember = `SELECT world, entity, role, gone FROM members `
 
-func scanMember(r row) (m chat.Member, err error) {
-	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
-	return m, err
-}
-
 // Members implements [core.Directory].
 func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
 		if err == nil {
-			all, err = collect(rows, scanMember)
+			all, err = collect(rows, record.ScanMember)
 		}
 		return err
 	})
@@ -130,7 +126,7 @@ func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)
 		if err == nil {
-			all, err = collect(rows, func(r row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
+			all, err = collect(rows, func(r record.Row) (id chat.RoomID, err error) { return id, r.Scan(&id) })
 		}
 		return err
 	})
@@ -145,7 +141,7 @@ type compare func(context.Context, querier) (news chat.News, statement string, a
 func save(ctx context.Context, s *database, c compare) (news chat.News, err error) {
 	err = s.read(func(db *sql.DB) error {
 		news, _, _, err = c(ctx, db)
-		return unlessMissing(err)
+		return record.UnlessMissing(err)
 	})
 	if err != nil || news == chat.Nothing {
 		return news, err
@@ -153,8 +149,8 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { // once more: others write too
 		var statement string
 		var args []any
-		if news, statement, args, err = c(ctx, tx); unlessMissing(err) != nil || news == chat.Nothing {
-			return unlessMissing(err)
+		if news, statement, args, err = c(ctx, tx); record.UnlessMissing(err) != nil || news == chat.Nothing {
+			return record.UnlessMissing(err)
 		}
 		if _, err := tx.ExecContext(ctx, statement, args...); err != nil {
 			return fmt.Errorf("write: %w", err)
@@ -162,12 +158,4 @@ func save(ctx context.Context, s *database, c compare) (news chat.News, err erro
 		return nil
 	})
 	return news, err
-}
-
-// unlessMissing returns err, unless it is [chat.ErrNotFound].
-func unlessMissing(err error) error {
-	if errors.Is(err, chat.ErrNotFound) {
-		return nil
-	}
-	return err
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -31,7 +32,7 @@ func erase(ctx context.Context, tx *sql.Tx, room chat.RoomID, first, last chat.R
 
 // eraseRoom is erase for all runs of room.
 func eraseRoom(ctx context.Context, tx *sql.Tx, room chat.RoomID) error {
-	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see runID
+	return erase(ctx, tx, room, chat.RunID(room+"#"), chat.RunID(room+"$")) // see record.RunID
 }
 
 // eraseEnded is erase for a run that has just ended, and for the one whose question it carried out.
@@ -40,11 +41,11 @@ func eraseEnded(ctx context.Context, tx *sql.Tx, run chat.RunID) error {
 	if err := tx.QueryRowContext(ctx, `SELECT room FROM runs WHERE id = ?`, run).Scan(&room); err != nil {
 		return err
 	}
-	asked, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, run))
+	asked, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, run))
 	if err == nil {
 		err = erase(ctx, tx, room, asked.Run, asked.Run)
 	}
-	if unlessMissing(err) != nil {
+	if record.UnlessMissing(err) != nil {
 		return err
 	}
 	return erase(ctx, tx, room, run, run)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -32,11 +33,11 @@ func expiring() []struct{ table, old string } {
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()
-	more, err = s.expireMarks(ctx, nanos(before.Marks))
+	more, err = s.expireMarks(ctx, record.Nanos(before.Marks))
 	for _, e := range expiring() {
 		if err == nil {
 			var further bool
-			further, err = s.expireRows(ctx, e.table, e.old, nanos(before.Rest))
+			further, err = s.expireRows(ctx, e.table, e.old, record.Nanos(before.Rest))
 			more = more || further
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 
+	"parley/backends/record"
 	"parley/core/chat"
 	"parley/core/llm"
 )
@@ -11,7 +12,7 @@ import (
 // File implements [core.Files].
 func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
+		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
 	})
 	return b, wrap(err, "reading file %d of %q", n, run)
 }
@@ -19,7 +20,7 @@ func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File,
 // FilePart implements [core.Files].
 func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
+		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END
 			FROM files WHERE run = ?3 AND n = ?4`, length, from+1, run, n).
 			Scan(&p.Name, &p.Type, &p.Size, &p.Data))
 	})

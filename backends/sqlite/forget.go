@@ -4,21 +4,22 @@ import (
 	"context"
 	"database/sql"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
 // Revise implements [core.Memories].
 func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
-	err := checkMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
+	err := record.CheckMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
-			m, err := scanMemory(tx.QueryRowContext(ctx, `SELECT `+memoryColumns+` FROM memories WHERE id = ?`, id))
+			m, err := record.ScanMemory(tx.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
 			if err != nil {
 				return err
 			}
 			m.Files = files
 			var turn chat.ResponseID
-			err = tx.QueryRowContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ? RETURNING turn`, text, contentOf(m), id).Scan(&turn)
+			err = tx.QueryRowContext(ctx, `UPDATE memories SET text = ?, content = ? WHERE id = ? RETURNING turn`, text, record.ContentOf(m), id).Scan(&turn)
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 		return err
 	}
 	m := all[0]
-	if err := dropNotes(ctx, tx, m.room, m.turn); err != nil || m.role != input {
+	if err := dropNotes(ctx, tx, m.room, m.turn); err != nil || m.role != record.Input {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
@@ -49,7 +50,7 @@ func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 	if err != nil {
 		return err
 	}
-	run := runID(m.room, m.turn)
+	run := record.RunID(m.room, m.turn)
 	return erase(ctx, tx, m.room, run, run)
 }
 

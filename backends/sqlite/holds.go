@@ -4,19 +4,21 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"parley/backends/record"
 )
 
 // Holds returns when the holds end that are not over, by scope.
 func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 	ends := map[string]time.Time{}
 	err := s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, `SELECT scope, until FROM holds WHERE until > ?`, nanos(time.Now()))
+		rows, err := db.QueryContext(ctx, `SELECT scope, until FROM holds WHERE until > ?`, record.Nanos(time.Now()))
 		if err != nil {
 			return err
 		}
-		_, err = collect(rows, func(r row) (scope string, err error) {
+		_, err = collect(rows, func(r record.Row) (scope string, err error) {
 			var until time.Time
-			err = r.Scan(&scope, timeColumn{&until})
+			err = r.Scan(&scope, record.TimeInto(&until))
 			ends[scope] = until
 			return scope, err
 		})
@@ -29,12 +31,12 @@ func (s *upkeep) Holds(ctx context.Context) (map[string]time.Time, error) {
 // forgotten.
 func (s *upkeep) SaveHold(ctx context.Context, scope string, until time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE until <= ?`, nanos(time.Now())); err != nil {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM holds WHERE until <= ?`, record.Nanos(time.Now())); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO holds (scope, until) VALUES (?, ?)
-			ON CONFLICT (scope) DO UPDATE SET until = excluded.until`, scope, nanos(until))
+			ON CONFLICT (scope) DO UPDATE SET until = excluded.until`, scope, record.Nanos(until))
 		return err
 	})
 	return wrap(err, "saving that %q is closed", scope)

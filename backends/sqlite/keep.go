@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"errors"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
 // Keep remembers value under name, in place of what was there. It is for what a connector must not forget.
 func (s *upkeep) Keep(ctx context.Context, name, value string) error {
-	err := checkText(name, value)
+	err := record.CheckText(name, value)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			_, err := tx.ExecContext(ctx, `REPLACE INTO notes (name, value) VALUES (?, ?)`, name, value)
@@ -23,7 +24,7 @@ func (s *upkeep) Keep(ctx context.Context, name, value string) error {
 // Kept is what was last kept under name, or "".
 func (s *upkeep) Kept(ctx context.Context, name string) (value string, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
+		return record.Found(db.QueryRowContext(ctx, `SELECT value FROM notes WHERE name = ?`, name).Scan(&value))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
 		return "", nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
@@ -109,7 +110,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 			}
 		}
 		// The child said that it lives for an hour; but there is one owner, and that is not the child.
-		run, err := s.Start(t.Context(), runID(childRoom(c.cmd.Process.Pid), 1), "parent")
+		run, err := s.Start(t.Context(), record.RunID(childRoom(c.cmd.Process.Pid), 1), "parent")
 		if err != nil || run.Epoch != 2 {
 			t.Errorf("the run of a dead process was started as %+v: %v", run, err)
 		}

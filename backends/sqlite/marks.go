@@ -2,23 +2,17 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
-// markID returns what marks hold of an event's id.
-func markID(id chat.MemoryID) []byte {
-	sum := sha256.Sum256([]byte(id))
-	return sum[:16]
-}
-
 // Mark implements [core.Marks].
 func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
-	err = checkText(string(room), string(id))
+	err = record.CheckText(string(room), string(id))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			if acc, err = known(ctx, tx, chat.Memory{ID: id, Room: room}); !errors.Is(err, chat.ErrNotFound) {
@@ -41,7 +35,7 @@ func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) 
 func mark(ctx context.Context, tx *sql.Tx, id chat.MemoryID, turn chat.ResponseID, answered bool) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO marks (id, turn, answered, at) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		markID(id), turn, answered, nanos(time.Now()))
+		record.MarkID(id), turn, answered, record.Nanos(time.Now()))
 	return err
 }
 
@@ -49,11 +43,11 @@ func mark(ctx context.Context, tx *sql.Tx, id chat.MemoryID, turn chat.ResponseI
 func marked(ctx context.Context, q querier, in chat.Memory) (chat.Accepted, error) {
 	acc := chat.Accepted{Memory: in.ID, Duplicate: true}
 	var answered bool
-	err := q.QueryRowContext(ctx, `SELECT turn, answered FROM marks WHERE id = ?`, markID(in.ID)).Scan(&acc.Response, &answered)
+	err := q.QueryRowContext(ctx, `SELECT turn, answered FROM marks WHERE id = ?`, record.MarkID(in.ID)).Scan(&acc.Response, &answered)
 	if err != nil || !answered {
-		return acc, found(err)
+		return acc, record.Found(err)
 	}
-	run := runID(in.Room, acc.Response)
+	run := record.RunID(in.Room, acc.Response)
 	var open bool
 	err = q.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE id = ? AND status = '')`, run).Scan(&open)
 	if open {
@@ -76,13 +70,13 @@ func remove(ctx context.Context, tx *sql.Tx, query string, args ...any) ([]gone,
 	if err != nil {
 		return nil, err
 	}
-	all, err := collect(rows, func(r row) (g gone, err error) { return g, r.Scan(&g.id, &g.room, &g.turn, &g.role) })
+	all, err := collect(rows, func(r record.Row) (g gone, err error) { return g, r.Scan(&g.id, &g.room, &g.turn, &g.role) })
 	if err != nil {
 		return nil, err
 	}
 	for _, g := range all {
-		if g.role == input || g.role == heard { // the others never arrived
-			if err := mark(ctx, tx, g.id, g.turn, g.role == input); err != nil {
+		if g.role == record.Input || g.role == record.Heard { // the others never arrived
+			if err := mark(ctx, tx, g.id, g.turn, g.role == record.Input); err != nil {
 				return nil, err
 			}
 		}

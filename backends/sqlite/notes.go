@@ -6,35 +6,29 @@ import (
 	"errors"
 	"slices"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
-
-const noteColumns = `room, kind, key, about, text, first, last, at`
 
 // Notes implements [core.Notebook].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
-			SELECT `+noteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ?`, room, kind, max(limit, 0))
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = ? AND kind = ? ORDER BY seq DESC LIMIT ?`, room, kind, max(limit, 0))
 		if err != nil {
 			return err
 		}
-		all, err = collect(rows, scanNote)
+		all, err = collect(rows, record.ScanNote)
 		return err
 	})
 	slices.Reverse(all)
 	return all, wrap(err, "reading the notes on %q", room)
 }
 
-func scanNote(r row) (n chat.RoomNote, err error) {
-	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, timeColumn{&n.At})
-	return n, err
-}
-
 // SaveNote implements [core.Notebook].
 func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
-	err := checkText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
+	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {
 		err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveNote(ctx, tx, n) })
 	}
@@ -44,7 +38,7 @@ func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 func saveNote(ctx context.Context, tx *sql.Tx, n chat.RoomNote) error {
 	var known int
 	if err := tx.QueryRowContext(ctx, `SELECT 1 FROM rooms WHERE id = ?`, n.Room).Scan(&known); err != nil {
-		return found(err)
+		return record.Found(err)
 	}
 	first, err := turnOf(ctx, tx, n.Room, n.First)
 	if err != nil {
@@ -59,8 +53,8 @@ func saveNote(ctx context.Context, tx *sql.Tx, n chat.RoomNote) error {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `
-		REPLACE INTO room_notes (`+noteColumns+`, first_turn, last_turn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, nanos(n.At), first, last)
+		REPLACE INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), first, last)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 )
@@ -265,7 +266,7 @@ func TestQueriesReadOnlyWhatTheyReturn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := collect(rows, func(r row) (step string, err error) {
+		plan, err := collect(rows, func(r record.Row) (step string, err error) {
 			var id, parent, unused int
 			return step, r.Scan(&id, &parent, &unused, &step)
 		})

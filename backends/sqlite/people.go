@@ -6,20 +6,16 @@ import (
 	"errors"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
 
-const selectPeople = `SELECT id, name, address, owner, since FROM people `
-
-func scanPerson(r row) (p chat.Person, err error) {
-	err = r.Scan(&p.ID, &p.Name, jsonColumn{&p.Address}, &p.Owner, timeColumn{&p.Since})
-	return p, found(err)
-}
+const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
 
 // Person implements [core.People].
 func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
-		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
+		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
 		return err
 	})
 	return p, wrap(err, "reading the person %q", id)
@@ -28,7 +24,7 @@ func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, e
 // Owner implements [core.People].
 func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
-		p, err = scanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
+		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 		return err
 	})
 	return p, wrap(err, "reading the owner")
@@ -39,7 +35,7 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
 		if err == nil {
-			all, err = collect(rows, scanPerson)
+			all, err = collect(rows, record.ScanPerson)
 		}
 		return err
 	})
@@ -48,7 +44,7 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 
 // Approve implements [core.People].
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
-	err := checkPerson(p)
+	err := record.CheckPerson(p)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return letIn(ctx, tx, p) })
 	}
@@ -62,13 +58,13 @@ func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO people (id, name, address, owner, since) VALUES (?, ?, ?, FALSE, ?)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address`,
-		p.ID, p.Name, toJSON(p.Address), nanos(p.Since))
+		p.ID, p.Name, record.JSON(p.Address), record.Nanos(p.Since))
 	return err
 }
 
 // Own implements [core.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
-	if err = checkPerson(p); err == nil {
+	if err = record.CheckPerson(p); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			owns, err = own(ctx, tx, p)
 			return err
@@ -78,7 +74,7 @@ func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) 
 }
 
 func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
-	_, err := scanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
+	_, err := record.ScanPerson(tx.QueryRowContext(ctx, selectPeople+`WHERE owner`))
 	if !errors.Is(err, chat.ErrNotFound) {
 		return false, err
 	}
@@ -119,25 +115,20 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 func (s *people) Reject(ctx context.Context, code string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var id string
-		return found(tx.QueryRowContext(ctx, `
-			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, nanos(time.Now())).Scan(&id))
+		return record.Found(tx.QueryRowContext(ctx, `
+			UPDATE knocks SET code = '' WHERE code = ? AND code <> '' AND id <> '' AND ends > ? RETURNING id`, code, record.Nanos(time.Now())).Scan(&id))
 	})
 	return wrap(err, "rejecting a pairing request")
 }
 
-const selectRequests = `SELECT id, name, address, since, code, ends, told FROM knocks `
-
-func scanRequest(r row) (k chat.PairingRequest, err error) {
-	err = r.Scan(&k.ID, &k.Name, jsonColumn{&k.Address}, timeColumn{&k.Since}, &k.Code, timeColumn{&k.Ends}, timeColumn{&k.Told})
-	return k, found(err)
-}
+const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
 
 // PairingRequests implements [core.People].
 func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, nanos(time.Now()))
+		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, record.Nanos(time.Now()))
 		if err == nil {
-			all, err = collect(rows, scanRequest)
+			all, err = collect(rows, record.ScanRequest)
 		}
 		return err
 	})
@@ -146,7 +137,7 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 
 // RequestPairing implements [core.People].
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
-	if err = checkText(string(k.ID), k.Name, k.Code); err == nil {
+	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 			waiting, tell, err = requestPairing(ctx, tx, k, r)
 			return err
@@ -157,16 +148,16 @@ func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r ch
 
 func requestPairing(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
 	now := time.Now()
-	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, nanos(now)); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= ?`, record.Nanos(now)); err != nil {
 		return chat.PairingRequest{}, false, err
 	}
-	old, err := scanRequest(tx.QueryRowContext(ctx, selectRequests+`WHERE id = ?`, k.ID))
+	old, err := record.ScanRequest(tx.QueryRowContext(ctx, selectRequests+`WHERE id = ?`, k.ID))
 	switch {
 	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.RepeatAfter):
 		return old, false, nil
 	case err == nil:
 		old.Told = now
-		_, err = tx.ExecContext(ctx, `UPDATE knocks SET told = ? WHERE id = ?`, nanos(now), k.ID)
+		_, err = tx.ExecContext(ctx, `UPDATE knocks SET told = ? WHERE id = ?`, record.Nanos(now), k.ID)
 		return old, err == nil, err
 	case !errors.Is(err, chat.ErrNotFound):
 		return chat.PairingRequest{}, false, err
@@ -179,13 +170,6 @@ func requestPairing(ctx context.Context, tx *sql.Tx, k chat.PairingRequest, r ch
 	k.Told = now
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO knocks (id, connector, name, address, since, code, ends, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.Address.Connector, k.Name, toJSON(k.Address), nanos(k.Since), k.Code, nanos(k.Ends), nanos(k.Told))
+		k.ID, k.Address.Connector, k.Name, record.JSON(k.Address), record.Nanos(k.Since), k.Code, record.Nanos(k.Ends), record.Nanos(k.Told))
 	return k, err == nil, err
-}
-
-func checkPerson(p chat.Person) error {
-	if p.ID == "" {
-		return errors.New("a person needs an id")
-	}
-	return checkText(string(p.ID), p.Name, p.Address.Connector)
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"parley/backends/record"
 )
 
 // plain opens a database without the store's tables.
@@ -46,7 +48,7 @@ func numbers(t *testing.T, q interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err = collect(rows, func(r row) (n int, err error) { return n, r.Scan(&n) })
+	all, err = collect(rows, func(r record.Row) (n int, err error) { return n, r.Scan(&n) })
 	if err != nil {
 		t.Fatal(err)
 	}

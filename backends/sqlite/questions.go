@@ -6,28 +6,18 @@ import (
 	"errors"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 )
 
 // Ask implements [core.Questions].
 func (s *questions) Ask(ctx context.Context, q chat.Question) error {
-	err := checkQuestion(q)
+	err := record.CheckQuestion(q)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return ask(ctx, tx, q) })
 	}
 	return wrap(err, "asking the question of %q", q.Run)
-}
-
-func checkQuestion(q chat.Question) error {
-	errs := []error{checkText(q.ID, string(q.Run), string(q.Room), q.Chooser, q.Payload), checkText(q.Options...)}
-	for _, who := range q.For {
-		errs = append(errs, checkText(string(who)))
-	}
-	if q.ID == "" || q.Run == "" || q.Room == "" {
-		errs = append(errs, errors.New("a question needs an id, a run and a room"))
-	}
-	return errors.Join(errs...)
 }
 
 func ask(ctx context.Context, tx *sql.Tx, q chat.Question) error {
@@ -35,24 +25,16 @@ func ask(ctx context.Context, tx *sql.Tx, q chat.Question) error {
 		INSERT INTO questions (id, run, room, expires, question) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
 			id = excluded.id, room = excluded.room, expires = excluded.expires, question = excluded.question`,
-		q.ID, q.Run, q.Room, nanos(q.Expires), toJSON(q))
+		q.ID, q.Run, q.Room, record.Nanos(q.Expires), record.JSON(q))
 	return err
 }
 
 const selectQuestions = `SELECT question, expires FROM questions `
 
-// scanQuestion takes from the column what may have changed since the question was asked.
-func scanQuestion(r row) (q chat.Question, err error) {
-	var expires time.Time
-	err = r.Scan(jsonColumn{&q}, timeColumn{&expires})
-	q.Expires = expires
-	return q, found(err)
-}
-
 // Question implements [core.Questions].
 func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
-		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
+		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 		return err
 	})
 	return q, wrap(err, "reading the question %q", id)
@@ -61,7 +43,7 @@ func (s *questions) Question(ctx context.Context, id string) (q chat.Question, e
 // QuestionOf implements [core.Questions].
 func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
-		q, err = scanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
+		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
 		return err
 	})
 	return q, wrap(err, "reading the question of %q", run)
@@ -71,9 +53,9 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
-			room, nanos(time.Now()))
+			room, record.Nanos(time.Now()))
 		if err == nil {
-			open, err = collect(rows, scanQuestion)
+			open, err = collect(rows, record.ScanQuestion)
 		}
 		return err
 	})
@@ -95,7 +77,7 @@ func withdraw(ctx context.Context, tx *sql.Tx, room chat.RoomID, run chat.RunID)
 // Choose implements [core.Questions].
 func (s *questions) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	var acc chat.Accepted
-	err := errors.Join(checkMemory(in), checkText(string(payer)))
+	err := errors.Join(record.CheckMemory(in), record.CheckText(string(payer)))
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			acc, err = choose(ctx, tx, id, option, in, payer)
@@ -112,7 +94,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memo
 	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
 		return acc, err
 	}
-	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
+	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
 	switch {
 	case errors.Is(err, chat.ErrNotFound), err == nil && !q.Open(time.Now()), err == nil && q.Room != in.Room:
 		return chat.Accepted{}, answer.ErrLost
@@ -125,13 +107,13 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memo
 		return chat.Accepted{}, err
 	}
 	acc.Memory = in.ID
-	return acc, remember(ctx, tx, in, acc.Response, input)
+	return acc, remember(ctx, tx, in, acc.Response, record.Input)
 }
 
 // Retire implements [core.Questions].
 func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
+		q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))
 		if errors.Is(err, chat.ErrNotFound) {
 			return answer.ErrLost
 		} else if err != nil {
@@ -151,7 +133,7 @@ func carryOn(ctx context.Context, tx *sql.Tx, q chat.Question) (acc chat.Accepte
 	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
 		return acc, err
 	}
-	acc.Run = runID(q.Room, acc.Response)
+	acc.Run = record.RunID(q.Room, acc.Response)
 	asker, err := findRun(ctx, tx, q.Run)
 	if errors.Is(err, chat.ErrNotFound) {
 		err = nil // then there is no conversation to go on in
@@ -163,15 +145,15 @@ func carryOn(ctx context.Context, tx *sql.Tx, q chat.Question) (acc chat.Accepte
 	if q.By != "" {
 		address = address.For(q.By, q.BilledTo)
 	}
-	now := nanos(time.Now())
+	now := record.Nanos(time.Now())
 	_, err = tx.ExecContext(ctx, `
 		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
 		SELECT ?, room, ?, kind, ?, ?, ?, ?, ?, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = ?`,
-		acc.Run, acc.Response, toJSON(address), q.By, now, now, chat.RunChoiceResult, q.Run)
+		acc.Run, acc.Response, record.JSON(address), q.By, now, now, chat.RunChoiceResult, q.Run)
 	if err != nil {
 		return acc, err
 	}
 	q.ResultRun = acc.Run
-	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.ResultRun, toJSON(q), q.ID)
+	_, err = tx.ExecContext(ctx, `UPDATE questions SET carrier = ?, question = ? WHERE id = ?`, q.ResultRun, record.JSON(q), q.ID)
 	return acc, err
 }

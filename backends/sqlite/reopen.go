@@ -5,17 +5,18 @@ import (
 	"database/sql"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 )
 
 // RunOf implements [core.Journal].
 func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
-	var run heldRun
+	var run record.HeldRun
 	err := s.read(func(db *sql.DB) (err error) {
-		run, err = scanRun(db.QueryRowContext(ctx, selectRuns+`
+		run, err = record.ScanRun(db.QueryRowContext(ctx, selectRuns+`
 			JOIN memories i ON i.room = r.room AND i.turn = r.turn AND i.role = 'input' WHERE i.id = ?`,
-			nanos(time.Now()), id))
+			record.Nanos(time.Now()), id))
 		return err
 	})
 	return run.Run, wrap(err, "looking for the run of %q", id)
@@ -36,16 +37,16 @@ func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	return wrap(err, "reopening the run %q", id)
 }
 
-func reopen(ctx context.Context, tx *sql.Tx, run heldRun) error {
+func reopen(ctx context.Context, tx *sql.Tx, run record.HeldRun) error {
 	if run.Outcome.Done() {
-		run.owner = "" // no process works on it
+		run.Owner = "" // no process works on it
 	}
 	if run.Verdict != nil {
 		run.Text = run.Verdict.Text
 	}
 	_, err := tx.ExecContext(ctx, `
 		UPDATE runs SET epoch = epoch + 1, owner = ?, status = '', failure = '', partial = 0, counted = 0, text = ?, verdict = '', deaths = 0, attempts = 0
-		WHERE id = ?`, run.owner, run.Text, run.ID)
+		WHERE id = ?`, run.Owner, run.Text, run.ID)
 	if err == nil {
 		_, err = tx.ExecContext(ctx, `DELETE FROM memories WHERE room = ? AND turn = ? AND role IN ('said', 'beside')`,
 			run.Room, run.Response)

@@ -5,20 +5,15 @@ import (
 	"database/sql"
 	"errors"
 
+	"parley/backends/record"
 	"parley/core/chat"
 )
-
-const roomColumns = `id, world, kind, connector, name, chats, created, address, gone`
-
-func scanRoom(from row) (r chat.Room, err error) {
-	return r, from.Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, jsonColumn{&r.Chats}, timeColumn{&r.Created}, jsonColumn{&r.Address}, &r.Gone)
-}
 
 // Room implements [core.Rooms].
 func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
-		r, err = scanRoom(db.QueryRowContext(ctx, `SELECT `+roomColumns+` FROM rooms WHERE id = ?`, id))
-		return found(err)
+		r, err = record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
+		return record.Found(err)
 	})
 	return r, wrap(err, "reading the room %q", id)
 }
@@ -29,7 +24,7 @@ const maxNamed = 10
 func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
-			SELECT `+roomColumns+` FROM rooms
+			SELECT `+record.RoomColumns+` FROM rooms
 			WHERE (id = ?1 OR name <> '' AND name = ?1 COLLATE NOCASE)
 				AND NOT gone AND (?2 = '' OR EXISTS (SELECT 1 FROM memories WHERE author = ?2 AND room = rooms.id))
 				AND NOT EXISTS (SELECT 1 FROM members WHERE world = rooms.world AND entity = ?2 AND gone)
@@ -37,7 +32,7 @@ func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.Ent
 		if err != nil {
 			return err
 		}
-		rooms, err = collect(rows, scanRoom)
+		rooms, err = collect(rows, record.ScanRoom)
 		return err
 	})
 	return rooms, wrap(err, "looking for the room %q", name)
@@ -46,17 +41,17 @@ func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.Ent
 // DirectRoom implements [core.RoomFinder].
 func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
-		r, err = scanRoom(db.QueryRowContext(ctx, `
-			SELECT `+roomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
+		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
+			SELECT `+record.RoomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = ? GROUP BY room) ON room = rooms.id
 			WHERE kind = ? AND NOT gone ORDER BY last DESC LIMIT 1`, author, chat.Direct))
-		return found(err)
+		return record.Found(err)
 	})
 	return r, wrap(err, "looking for the direct chat of %q", author)
 }
 
 // SaveRoom implements [core.Rooms].
 func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
-	err := checkRoom(r)
+	err := record.CheckRoom(r)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return saveRoom(ctx, tx, r) })
 	}
@@ -65,10 +60,6 @@ func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 
 // saveRoom writes nothing if nothing has changed.
 func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
-	address := ""
-	if r.Address.Connector != "" {
-		address = toJSON(r.Address)
-	}
 	_, err := tx.ExecContext(ctx, `
 		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET
@@ -76,14 +67,14 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
 			chats = excluded.chats, address = ifnull(nullif(excluded.address, ''), address), gone = excluded.gone
 		WHERE (world, kind, connector, name, chats, address, gone) IS NOT (excluded.world, excluded.kind, excluded.connector,
 			excluded.name, excluded.chats, ifnull(nullif(excluded.address, ''), address), excluded.gone)`,
-		r.ID, r.World, r.Kind, r.Connector, r.Name, list(r.Chats), nanos(r.Created), address, r.Gone)
+		r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), record.Nanos(r.Created), record.AddressOf(r.Address), r.Gone)
 	return err
 }
 
 // Attention implements [core.Attentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
+		return record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
 	})
 	if errors.Is(err, chat.ErrNotFound) {
 		return chat.Normal, nil
@@ -94,7 +85,7 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Att
 // SetAttention implements [core.Attentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
+		return record.Found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))
 	})
 	return wrap(err, "setting the attention for the room %q", room)
 }

@@ -5,14 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"parley/backends/record"
 	"parley/core/answer"
 	"parley/core/chat"
 )
-
-var errNoStatus = errors.New("an outcome needs a status")
 
 // selectRuns takes the present as its first argument.
 const selectRuns = `
@@ -25,37 +23,18 @@ const selectRuns = `
 			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
 	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
 
-// heldRun is a run with the name of its last holder.
-type heldRun struct {
-	chat.Run
-	owner string
-}
-
-func scanRun(r row) (run heldRun, err error) {
-	var v verdict
-	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, jsonColumn{&run.Address}, timeColumn{&run.Opened},
-		timeColumn{&run.Ready}, &run.Kind, &run.Epoch, &run.Held, &run.owner,
-		&run.Deaths, &run.Attempts, &run.Retried,
-		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
-		jsonColumn{&run.Shown}, &run.Text, &run.Acting, &run.Acted, jsonColumn{&v}, jsonColumn{&run.Inputs})
-	if v.Outcome.Done() {
-		run.Verdict = (*chat.Verdict)(&v)
-	}
-	return run, found(err)
-}
-
 // querier is what *sql.DB and *sql.Tx have in common.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func findRun(ctx context.Context, q querier, id chat.RunID) (heldRun, error) {
-	return scanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, nanos(time.Now()), id))
+func findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, error) {
+	return record.ScanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, record.Nanos(time.Now()), id))
 }
 
 // Run implements [core.Journal].
 func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
-	var run heldRun
+	var run record.HeldRun
 	err := s.read(func(db *sql.DB) (err error) {
 		run, err = findRun(ctx, db, id)
 		return err
@@ -68,12 +47,12 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 	var open []chat.Run
 	err := s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRuns+`WHERE r.room = ? AND r.status = '' ORDER BY r.turn`,
-			nanos(time.Now()), room)
+			record.Nanos(time.Now()), room)
 		if err != nil {
 			return err
 		}
-		open, err = collect(rows, func(r row) (chat.Run, error) {
-			run, err := scanRun(r)
+		open, err = collect(rows, func(r record.Row) (chat.Run, error) {
+			run, err := record.ScanRun(r)
 			return run.Run, err
 		})
 		return err
@@ -89,7 +68,7 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 		if err != nil {
 			return err
 		}
-		rooms, err = collect(rows, func(r row) (room chat.RoomID, err error) { return room, r.Scan(&room) })
+		rooms, err = collect(rows, func(r record.Row) (room chat.RoomID, err error) { return room, r.Scan(&room) })
 		return err
 	})
 	return rooms, wrap(err, "reading which rooms have open runs")
@@ -97,7 +76,7 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 
 // Start implements [core.Journal].
 func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
-	var run heldRun
+	var run record.HeldRun
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		if run, err = findRun(ctx, tx, id); err != nil {
 			return err
@@ -120,11 +99,11 @@ func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.
 	return run.Run, nil
 }
 
-func startable(ctx context.Context, tx *sql.Tx, run heldRun, owner string) error {
+func startable(ctx context.Context, tx *sql.Tx, run record.HeldRun, owner string) error {
 	if run.Outcome.Done() {
 		return answer.ErrLost
 	}
-	if run.Held && run.owner != owner {
+	if run.Held && run.Owner != owner {
 		return chat.ErrBusy
 	}
 	return roomFree(ctx, tx, run.Run)
@@ -144,7 +123,7 @@ func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 
 // Note implements [core.Journal].
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
-	err := checkNote(n)
+	err := record.CheckNote(n)
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return note(ctx, tx, id, epoch, n) })
 	}
@@ -154,16 +133,14 @@ func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n c
 func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	var shown []chat.Shown
 	err := tx.QueryRowContext(ctx, `SELECT shown FROM runs WHERE id = ? AND epoch = ? AND status = ''`, id, epoch).
-		Scan(jsonColumn{&shown})
+		Scan(record.JSONInto(&shown))
 	if errors.Is(err, sql.ErrNoRows) {
 		return answer.ErrLost
 	}
 	if err != nil {
 		return err
 	}
-	var v string
 	if n.Verdict != nil {
-		v = toJSON(verdict(*n.Verdict))
 		if err := keepFiles(ctx, tx, id, n.Files); err != nil {
 			return err
 		}
@@ -172,22 +149,8 @@ func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n ch
 		UPDATE runs SET shown = ?,
 			text = ifnull(nullif(?, ''), text), acting = ifnull(nullif(?, ''), acting),
 			acted = ifnull(nullif(?, ''), acted), verdict = ifnull(nullif(?, ''), verdict), attempts = attempts + ?
-		WHERE id = ?`, list(merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, v, n.Attempt, id)
+		WHERE id = ?`, record.List(record.Merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id)
 	return err
-}
-
-// merge brings what is shown up to date, in the order of its parts.
-func merge(shown, news []chat.Shown) []chat.Shown {
-	for _, s := range news {
-		at, had := slices.BinarySearchFunc(shown, s.Part, func(o chat.Shown, part int) int { return o.Part - part })
-		if had {
-			shown = slices.Delete(shown, at, at+1)
-		}
-		if !s.Gone {
-			shown = slices.Insert(shown, at, s)
-		}
-	}
-	return shown
 }
 
 // Finish implements [core.Journal].
@@ -195,9 +158,9 @@ func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o
 	var err error
 	switch {
 	case !o.Done():
-		err = errNoStatus
+		err = record.ErrNoStatus
 	case out.ID != "":
-		err = checkMemory(out)
+		err = record.CheckMemory(out)
 	}
 	if err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
@@ -232,7 +195,7 @@ func endRun(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, o 
 		return asked, err
 	}
 	if out.ID != "" && (asked || carried) {
-		return asked, remember(ctx, tx, out, turn, said)
+		return asked, remember(ctx, tx, out, turn, record.Said)
 	}
 	return asked, keepFiles(ctx, tx, id, nil)
 }
@@ -244,9 +207,9 @@ func wanted(ctx context.Context, tx *sql.Tx, id chat.RunID, room chat.RoomID, tu
 	if err != nil || asked {
 		return asked, false, err
 	}
-	q, err := scanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
+	q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE carrier = ?1 AND carrier <> ''`, id))
 	if err != nil || q.By != "" {
-		return false, err == nil, unlessMissing(err)
+		return false, err == nil, record.UnlessMissing(err)
 	}
 	err = tx.QueryRowContext(ctx, `
 		SELECT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
@@ -259,7 +222,7 @@ func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `
 			INSERT INTO owners (id, alive_until) VALUES (?, ?)
-			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, nanos(until))
+			ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until`, owner, record.Nanos(until))
 		return err
 	})
 	return wrap(err, "renewing the lease of %q", owner)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"parley/backends/record"
 	"parley/core/chat"
 	"parley/core/quota"
 )
@@ -31,7 +32,7 @@ func (s *usage) Count(ctx context.Context, day string, run chat.RunID, charges .
 		var counted bool
 		err := tx.QueryRowContext(ctx, `SELECT counted FROM runs WHERE id = ?`, run).Scan(&counted)
 		if err != nil || counted {
-			return found(err)
+			return record.Found(err)
 		}
 		if over, err = spendAll(ctx, tx, day, charges); err != nil {
 			return err
@@ -102,7 +103,7 @@ func spendAll(ctx context.Context, tx *sql.Tx, day string, charges []quota.Charg
 
 // spend adds one charge, and deletes days that no reservation can settle any more.
 func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
-	if err := checkText(c.Bucket); err != nil {
+	if err := record.CheckText(c.Bucket); err != nil {
 		return err
 	}
 	var sum quota.Cost
@@ -123,7 +124,7 @@ func spend(ctx context.Context, tx *sql.Tx, day string, c quota.Charge) error {
 // Spent implements [quota.UsageStore].
 func (s *usage) Spent(ctx context.Context, day, bucket string) (c quota.Cost, err error) {
 	err = s.read(func(db *sql.DB) error {
-		return found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
+		return record.Found(db.QueryRowContext(ctx, `SELECT messages, tokens FROM spending WHERE day = ? AND bucket = ?`, day, bucket).
 			Scan(&c.Messages, &c.Tokens))
 	})
 	if errors.Is(err, chat.ErrNotFound) {

@@ -1,4 +1,4 @@
-package sqlite
+package record
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"parley/core/llm"
 )
 
-// A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, and JSON would change it.
+// A text that is not UTF-8 is refused wherever it stands in a note: SQLite would keep it, JSON would change it, and PostgreSQL refuses it.
 func TestNotesHoldText(t *testing.T) {
 	const bad = "a\xff"
 	done := answer.Outcome{Status: answer.Completed}
-	if err := checkNote(chat.Note{Text: "a", Shown: []chat.Shown{{ID: "1"}}, Verdict: &chat.Verdict{Text: "a", Outcome: done}}); err != nil {
+	if err := CheckNote(chat.Note{Text: "a", Shown: []chat.Shown{{ID: "1"}}, Verdict: &chat.Verdict{Text: "a", Outcome: done}}); err != nil {
 		t.Errorf("a good note: %v", err)
 	}
 	for name, n := range map[string]chat.Note{
@@ -26,11 +26,11 @@ func TestNotesHoldText(t *testing.T) {
 		"the verdict":       {Verdict: &chat.Verdict{Text: bad, Outcome: done}},
 		"what it was shown": {Verdict: &chat.Verdict{History: []string{"a", bad}, Outcome: done}},
 	} {
-		if err := checkNote(n); !errors.Is(err, errText) {
+		if err := CheckNote(n); !errors.Is(err, ErrText) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := checkNote(chat.Note{Verdict: &chat.Verdict{Text: "a"}}); !errors.Is(err, errNoStatus) {
+	if err := CheckNote(chat.Note{Verdict: &chat.Verdict{Text: "a"}}); !errors.Is(err, ErrNoStatus) {
 		t.Errorf("a verdict without a status: %v", err)
 	}
 }

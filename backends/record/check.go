@@ -1,0 +1,108 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// ErrNoStatus is the answer to an end without a status.
+var ErrNoStatus = errors.New("an outcome needs a status")
+
+// ErrText is the answer to text that could not be read back as it was given.
+var ErrText = errors.New("text is not valid UTF-8")
+
+// CheckText refuses what JSON columns would silently alter and other databases do not take at all.
+func CheckText(texts ...string) error {
+	for _, t := range texts {
+		if !utf8.ValidString(t) {
+			return ErrText
+		}
+	}
+	return nil
+}
+
+// CheckMemory refuses a memory that can't be read back as it is.
+func CheckMemory(m chat.Memory) error {
+	if m.ID == "" || m.Room == "" {
+		return errors.New("a memory needs an id and a room")
+	}
+	errs := []error{
+		CheckText(string(m.ID), string(m.Room), string(m.Kind), string(m.Author), m.Name, m.Text, string(m.InReplyTo), string(m.Failure), m.Thought),
+		CheckText(m.History...), CheckText(m.Actions...), CheckText(m.Providers...),
+	}
+	for _, f := range m.Files {
+		errs = append(errs, CheckText(f.Ref, f.Name, f.Type, f.Title, f.Description, f.Text))
+	}
+	return errors.Join(append(errs, checkCalls(m.Calls))...)
+}
+
+func checkCalls(calls []answer.PastCall) error {
+	var errs []error
+	for _, c := range calls {
+		errs = append(errs, CheckText(c.ID, c.Name, c.Parameters, c.CompactParams, c.Result, c.ShortResult, c.Error))
+		for _, f := range c.Files {
+			errs = append(errs, CheckText(f.Name, f.Type))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// CheckRoom refuses a room that can't be read back as it is.
+func CheckRoom(r chat.Room) error {
+	if r.ID == "" {
+		return errors.New("a room needs an id")
+	}
+	return errors.Join(CheckText(r.Chats...),
+		CheckText(string(r.ID), string(r.World), string(r.Kind), r.Connector, r.Name, r.Address.Connector, string(r.Address.Room)))
+}
+
+// CheckNote refuses a note that can't be read back as it is.
+func CheckNote(n chat.Note) error {
+	errs := []error{CheckText(n.Text, n.Acting, n.Acted)}
+	for _, s := range n.Shown {
+		errs = append(errs, CheckText(s.ID))
+	}
+	for _, b := range n.Files {
+		errs = append(errs, CheckText(b.Name, b.Type))
+	}
+	if v := n.Verdict; v != nil {
+		if !v.Outcome.Done() {
+			errs = append(errs, ErrNoStatus)
+		}
+		errs = append(errs, CheckText(v.Text, v.Thought), checkCalls(v.Calls), CheckText(v.History...), CheckText(v.Actions...), CheckText(v.Providers...))
+	}
+	return errors.Join(errs...)
+}
+
+// CheckMessage refuses a message that can't be read back as it is.
+func CheckMessage(in chat.Message) error {
+	if in.Place.ID != in.Room {
+		return fmt.Errorf("a message in the room %q can't carry the room %q", in.Room, in.Place.ID)
+	}
+	return errors.Join(CheckMemory(in.Memory), CheckRoom(in.Place),
+		CheckText(in.Address.Connector, string(in.Address.Room), string(in.Address.ReplyTo)))
+}
+
+// CheckQuestion refuses a question that can't be read back as it is.
+func CheckQuestion(q chat.Question) error {
+	errs := []error{CheckText(q.ID, string(q.Run), string(q.Room), q.Chooser, q.Payload), CheckText(q.Options...)}
+	for _, who := range q.For {
+		errs = append(errs, CheckText(string(who)))
+	}
+	if q.ID == "" || q.Run == "" || q.Room == "" {
+		errs = append(errs, errors.New("a question needs an id, a run and a room"))
+	}
+	return errors.Join(errs...)
+}
+
+// CheckPerson refuses a person that can't be read back as it is.
+func CheckPerson(p chat.Person) error {
+	if p.ID == "" {
+		return errors.New("a person needs an id")
+	}
+	return CheckText(string(p.ID), p.Name, p.Address.Connector)
+}

@@ -1,0 +1,79 @@
+package record
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// List stores "" for none.
+func List[E any](l []E) string {
+	if len(l) == 0 {
+		return ""
+	}
+	return JSON(l)
+}
+
+// JSON is for types that always can be.
+func JSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// JSONInto returns a destination for a JSON column, which is decoded into v. An empty column leaves v as it is.
+func JSONInto(v any) sql.Scanner { return jsonColumn{v} }
+
+type jsonColumn struct{ into any }
+
+// Scan implements [sql.Scanner].
+func (c jsonColumn) Scan(v any) error {
+	text, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("a JSON column holds %T", v)
+	}
+	if text == "" {
+		return nil
+	}
+	return json.Unmarshal([]byte(text), c.into)
+}
+
+// Nanos stores a time, 0 for none. Times beyond the years that nanoseconds can count become the nearest they can.
+func Nanos(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case t.Before(time.Unix(0, math.MinInt64)):
+		return math.MinInt64
+	case t.After(time.Unix(0, math.MaxInt64)):
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// Time returns the time that [Nanos] stored.
+func Time(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n).UTC()
+}
+
+// TimeInto returns a destination for a column that [Nanos] filled.
+func TimeInto(t *time.Time) sql.Scanner { return timeColumn{t} }
+
+type timeColumn struct{ into *time.Time }
+
+// Scan implements [sql.Scanner].
+func (c timeColumn) Scan(v any) error {
+	n, ok := v.(int64)
+	if !ok {
+		return fmt.Errorf("a time column holds %T", v)
+	}
+	*c.into = Time(n)
+	return nil
+}

@@ -1,0 +1,130 @@
+package record
+
+import (
+	"database/sql"
+	"errors"
+	"time"
+
+	"parley/core/chat"
+)
+
+// Row is what the rows of all drivers have in common.
+type Row interface{ Scan(into ...any) error }
+
+// Found turns the drivers' word for "nothing there" into [chat.ErrNotFound].
+func Found(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return chat.ErrNotFound
+	}
+	return err
+}
+
+// UnlessMissing returns err, unless it is [chat.ErrNotFound].
+func UnlessMissing(err error) error {
+	if errors.Is(err, chat.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// The roles of a memory in its turn.
+const (
+	Input  = "input"  // the turn's run answers it
+	Heard  = "heard"  // it is only remembered
+	Said   = "said"   // it is the answer
+	Beside = "beside" // it came about beside the answer
+)
+
+// MemoryColumns are what [ScanMemory] reads.
+const MemoryColumns = `id, room, kind, author, name, text, in_reply_to, at, history, interrupted, failure, content`
+
+// ScanMemory reads [MemoryColumns].
+func ScanMemory(r Row) (m chat.Memory, err error) {
+	var c content
+	err = r.Scan(&m.ID, &m.Room, &m.Kind, &m.Author, &m.Name, &m.Text, &m.InReplyTo, TimeInto(&m.At), JSONInto(&m.History),
+		&m.Interrupted, &m.Failure, JSONInto(&c))
+	m.Quoted, m.Files, m.Thought, m.Actions, m.Providers, m.Calls = c.Quoted, c.Files, c.Thought, c.Actions, c.Providers, c.Calls
+	return m, Found(err)
+}
+
+// HeldRun is a run with the name of its last holder.
+type HeldRun struct {
+	chat.Run
+	Owner string
+}
+
+// ScanRun reads a run.
+func ScanRun(r Row) (run HeldRun, err error) {
+	var v verdict
+	err = r.Scan(&run.ID, &run.Response, &run.Room, &run.RoomKind, JSONInto(&run.Address), TimeInto(&run.Opened),
+		TimeInto(&run.Ready), &run.Kind, &run.Epoch, &run.Held, &run.Owner,
+		&run.Deaths, &run.Attempts, &run.Retried,
+		&run.Outcome.Status, &run.Outcome.Failure, &run.Outcome.Withdrawn, &run.Outcome.Partial,
+		JSONInto(&run.Shown), &run.Text, &run.Acting, &run.Acted, JSONInto(&v), JSONInto(&run.Inputs))
+	if v.Outcome.Done() {
+		run.Verdict = (*chat.Verdict)(&v)
+	}
+	return run, Found(err)
+}
+
+// RoomColumns are what [ScanRoom] reads.
+const RoomColumns = `id, world, kind, connector, name, chats, created, address, gone`
+
+// ScanRoom reads [RoomColumns].
+func ScanRoom(from Row) (r chat.Room, err error) {
+	err = from.Scan(&r.ID, &r.World, &r.Kind, &r.Connector, &r.Name, JSONInto(&r.Chats), TimeInto(&r.Created), JSONInto(&r.Address), &r.Gone)
+	return r, Found(err)
+}
+
+// NoteColumns are what [ScanNote] reads.
+const NoteColumns = `room, kind, key, about, text, first, last, at`
+
+// ScanNote reads [NoteColumns].
+func ScanNote(r Row) (n chat.RoomNote, err error) {
+	err = r.Scan(&n.Room, &n.Kind, &n.Key, &n.About, &n.Text, &n.First, &n.Last, TimeInto(&n.At))
+	return n, err
+}
+
+// PersonColumns are what [ScanPerson] reads.
+const PersonColumns = `id, name, address, owner, since`
+
+// ScanPerson reads [PersonColumns].
+func ScanPerson(r Row) (p chat.Person, err error) {
+	err = r.Scan(&p.ID, &p.Name, JSONInto(&p.Address), &p.Owner, TimeInto(&p.Since))
+	return p, Found(err)
+}
+
+// RequestColumns are what [ScanRequest] reads.
+const RequestColumns = `id, name, address, since, code, ends, told`
+
+// ScanRequest reads [RequestColumns].
+func ScanRequest(r Row) (k chat.PairingRequest, err error) {
+	err = r.Scan(&k.ID, &k.Name, JSONInto(&k.Address), TimeInto(&k.Since), &k.Code, TimeInto(&k.Ends), TimeInto(&k.Told))
+	return k, Found(err)
+}
+
+// ScanQuestion reads the columns question and expires. The second takes the place of what the first says.
+func ScanQuestion(r Row) (q chat.Question, err error) {
+	var expires time.Time
+	err = r.Scan(JSONInto(&q), TimeInto(&expires))
+	q.Expires = expires
+	return q, Found(err)
+}
+
+// ScanEntity reads an entity.
+func ScanEntity(r Row) (e chat.Entity, err error) {
+	err = r.Scan(&e.ID, &e.Connector, JSONInto(&e.Names), &e.Bot, JSONInto(&e.Details))
+	return e, Found(err)
+}
+
+// ScanWorld reads a world.
+func ScanWorld(r Row) (w chat.World, err error) {
+	err = r.Scan(&w.ID, &w.Connector, &w.Name, &w.Gone)
+	return w, Found(err)
+}
+
+// ScanMember reads a member.
+func ScanMember(r Row) (m chat.Member, err error) {
+	err = r.Scan(&m.World, &m.Entity, &m.Role, &m.Gone)
+	return m, err
+}
