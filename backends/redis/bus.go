@@ -14,7 +14,7 @@ import (
 // Bus is a [relay.Bus]. Frames are lost while Redis is unreachable; subscriptions survive, and continue when it is
 // back.
 type Bus struct {
-	client *goredis.Client
+	client goredis.UniversalClient
 	at     layout
 	ear    *listener
 }
@@ -29,10 +29,24 @@ func (b *Bus) Publish(ctx context.Context, room chat.RoomID, f relay.Frame) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	if err := b.client.Publish(ctx, b.at.framesChannel(room), data).Err(); err != nil {
+	if err := b.publish(ctx, b.at.framesChannel(room), data); err != nil {
 		return fmt.Errorf("redis: publish to %s: %w", room, err)
 	}
 	return nil
+}
+
+// publish uses the node of a cluster that the listeners use: the one of their first channel. Through another node, which the
+// client would choose at random, frames could overtake each other, and a new reader could receive earlier ones.
+func (b *Bus) publish(ctx context.Context, channel string, data []byte) error {
+	var node goredis.Cmdable = b.client
+	if cluster, ok := b.client.(*goredis.ClusterClient); ok {
+		master, err := cluster.MasterForKey(ctx, b.at.turnsChannel())
+		if err != nil {
+			return err
+		}
+		node = master
+	}
+	return node.Publish(ctx, channel, data).Err()
 }
 
 // Subscribe implements [relay.Bus]. It returns when Redis has confirmed, or with an error within a second.

@@ -6,41 +6,93 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-var errURL = errors.New("redis: the URL is invalid; use redis://[user:password@]host[:port][/db], " +
-	"rediss:// for TLS, with the password percent-encoded")
+// dialer has the signature of net.Dialer.DialContext.
+type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// connection is how we talk to the server. What the URL says of timeouts and retries is overruled: callers wait for
-// no more than [limit].
-func connection(url string, dial func(ctx context.Context, network, addr string) (net.Conn, error)) (*goredis.Options, error) {
-	o, err := goredis.ParseURL(url)
-	if err != nil {
-		return nil, errURL // err repeats the URL
-	}
-	o.DialTimeout = limit / 2
-	o.ReadTimeout = limit / 2
-	o.WriteTimeout = limit / 2
-	o.PoolTimeout = limit
-	o.DialerRetries = 1
-	o.MaxRetries = 1 // all scripts may run twice, and the bus may repeat
-	o.ContextTimeoutEnabled = true
-	o.PipelinePoolSize = -1
-	o.DisableIdentity = true
-	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+var errURL = errors.New("redis: the URL is invalid; use redis://[user:password@]host[:port][/db], " +
+	"redis+sentinel://[user:password@]host[:port][/db]?master_name=NAME or redis+cluster://[user:password@]host[:port], " +
+	"rediss in place of redis for TLS, and &addr=host:port for each further node; the password is percent-encoded")
+
+// connect returns a client for the servers of a URL, without connecting. Callers wait for no more than [limit], so what the URL
+// says of timeouts and retries is overruled.
+func connect(url string, dial dialer) (goredis.UniversalClient, error) {
 	if dial == nil {
 		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
 	}
+	scheme, rest, _ := strings.Cut(url, "://")
+	transport, kind, _ := strings.Cut(scheme, "+")
+	o := goredis.UniversalOptions{
+		DialTimeout: limit / 2, ReadTimeout: limit / 2, WriteTimeout: limit / 2, PoolTimeout: limit,
+		DialerRetries: 1, ContextTimeoutEnabled: true, PipelinePoolSize: -1, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}
+	var err error // repeats the URL, so it is not returned
+	switch kind {
+	case "":
+		err = single(&o, url)
+	case "sentinel":
+		err = sentinel(&o, transport+"://"+rest)
+	case "cluster":
+		err = cluster(&o, transport+"://"+rest)
+	default:
+		err = errURL
+	}
+	if err != nil {
+		return nil, errURL
+	}
 	o.Dialer = secured(dial, o.TLSConfig)
-	return o, nil
+	return goredis.NewUniversalClient(&o), nil
+}
+
+func single(o *goredis.UniversalOptions, url string) error {
+	u, err := goredis.ParseURL(url)
+	if err != nil {
+		return err
+	}
+	o.Addrs, o.DB = []string{u.Addr}, u.DB
+	o.Username, o.Password, o.TLSConfig, o.Protocol = u.Username, u.Password, u.TLSConfig, u.Protocol
+	o.ClientName, o.PoolSize = u.ClientName, u.PoolSize
+	o.MaxRetries = 1 // all scripts may run twice, and the bus may repeat
+	return nil
+}
+
+// sentinel asks the sentinels of the URL for the master. They and the master have the same user and password.
+func sentinel(o *goredis.UniversalOptions, url string) error {
+	u, err := goredis.ParseFailoverURL(url)
+	if err != nil || u.MasterName == "" {
+		return errURL
+	}
+	o.Addrs, o.MasterName, o.DB = u.SentinelAddrs, u.MasterName, u.DB
+	o.SentinelUsername, o.SentinelPassword = u.SentinelUsername, u.SentinelPassword
+	o.Username, o.Password = u.SentinelUsername, u.SentinelPassword
+	if u.Password != "" { // of the master, where it differs
+		o.Username, o.Password = u.Username, u.Password
+	}
+	o.TLSConfig, o.Protocol, o.ClientName, o.PoolSize = u.TLSConfig, u.Protocol, u.ClientName, u.PoolSize
+	o.MaxRetries = 1
+	return nil
+}
+
+func cluster(o *goredis.UniversalOptions, url string) error {
+	u, err := goredis.ParseClusterURL(url)
+	if err != nil {
+		return err
+	}
+	o.IsClusterMode, o.Addrs = true, u.Addrs
+	o.Username, o.Password, o.TLSConfig, o.Protocol = u.Username, u.Password, u.TLSConfig, u.Protocol
+	o.ClientName, o.PoolSize = u.ClientName, u.PoolSize
+	return nil
 }
 
 // secured adds TLS to dial if there is a configuration: the library leaves TLS to custom dialers.
-func secured(dial func(ctx context.Context, network, addr string) (net.Conn, error), config *tls.Config) func(context.Context, string, string) (net.Conn, error) {
+func secured(dial dialer, config *tls.Config) dialer {
 	if config == nil {
 		return dial
 	}

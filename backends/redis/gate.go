@@ -47,7 +47,7 @@ const (
 // Ledger is a [progressive.SharedBudget] with the bookings of all replicas that use the same server and prefix, by the
 // server's clock. Idle entries expire.
 type Ledger struct {
-	client *goredis.Client
+	client goredis.UniversalClient
 	at     layout
 	log    *slog.Logger
 	id     string
@@ -64,7 +64,7 @@ type Ledger struct {
 
 var _ progressive.SharedBudget = (*Ledger)(nil)
 
-func newLedger(client *goredis.Client, at layout, log *slog.Logger) *Ledger {
+func newLedger(client goredis.UniversalClient, at layout, log *slog.Logger) *Ledger {
 	return &Ledger{
 		client: client, at: at, log: log, id: strconv.FormatUint(rand.Uint64(), 36),
 		wanted: make(chan struct{}), more: make(chan struct{}, 1), replicas: unknown, holds: map[progressive.Scope]time.Time{},

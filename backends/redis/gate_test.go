@@ -80,14 +80,14 @@ func TestGateOutage(t *testing.T) {
 // forgotten (I10).
 func TestGateExpiry(t *testing.T) {
 	s := redistest.Start(t)
-	l := open(t, s.URL(), Options{Prefix: "p:"}).Ledger()
+	l := open(t, s.URL(), Options{Name: "p"}).Ledger()
 	c := rawClient(t, s)
 	claims := []progressive.Claim{{Scope: "chat", Budget: progressive.Budget{N: 1, Per: 2 * time.Second}}}
 	b, err := l.Book(t.Context(), claims)
 	if err != nil || b.Wait != 0 {
 		t.Fatal(b, err)
 	}
-	at := c.ZScore(t.Context(), "p:{gate}:log:chat", b.ID).Val()
+	at := c.ZScore(t.Context(), "parley:p:{gate}:log:chat", b.ID).Val()
 	now := c.Time(t.Context()).Val()
 	if left := time.UnixMilli(int64(at)).Sub(now); left < 20*time.Second || left > lease+time.Second {
 		t.Errorf("an unsettled booking counts for %v", left)

@@ -25,7 +25,7 @@ const (
 // listener owns the one connection that listens: to all turns, and to the frames of the rooms that have readers here.
 // A connection that fails or falls silent is replaced by the next session; readers stay.
 type listener struct {
-	client  *goredis.Client
+	client  goredis.UniversalClient
 	at      layout
 	tracker *Tracker
 	log     *slog.Logger
@@ -37,7 +37,7 @@ type listener struct {
 	turned  chan struct{} // closed when live changes
 }
 
-func newListener(client *goredis.Client, at layout, tracker *Tracker, log *slog.Logger) *listener {
+func newListener(client goredis.UniversalClient, at layout, tracker *Tracker, log *slog.Logger) *listener {
 	return &listener{
 		client: client, at: at, tracker: tracker, log: log,
 		local:   inmem.NewBus(),

@@ -1,5 +1,5 @@
-// Package redis shares turns, live answers and budgets between the replicas of a gateway through a Redis server (7.0 or
-// later, or a compatible one). No data in it is essential: Redis can be unreachable or lose everything. Claims then
+// Package redis shares turns, live answers and budgets between the replicas of a gateway through Redis (7.0 or later, or a
+// compatible server): one server, a master behind Sentinel, or a cluster. No data in it is essential: Redis can be unreachable or lose everything. Claims then
 // apply to their own replica, each replica uses its share of the budgets, and once Redis is back, current claims are
 // published again.
 package redis
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 
 	"parley/backends/inmem"
 )
@@ -25,8 +26,9 @@ const limit = time.Second
 type Options struct {
 	// Dial opens connections; default is the dialer of package net. TLS is added if the URL requires it.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Prefix of all keys and channels; default "parley:".
-	Prefix string
+	// Name is that of the gateways that belong together; Store is the id of the store that they share. Keys and channels begin
+	// with both, so gateways with different stores never meet.
+	Name, Store string
 	// TTL is how long a room's marks outlive their last use; default and minimum [inmem.Remembered].
 	TTL time.Duration
 	// Log receives events when Redis becomes unreachable or reachable; nil disables logging.
@@ -35,7 +37,9 @@ type Options struct {
 
 // Backend is one replica's connection to Redis: a pool for commands, and one connection for subscriptions.
 type Backend struct {
-	client  *goredis.Client
+	client  goredis.UniversalClient
+	log     *slog.Logger
+	name    *name
 	tracker *Tracker
 	bus     *Bus
 	ledger  *Ledger
@@ -47,15 +51,10 @@ var errClosed = errors.New("redis: closed")
 
 // Open starts to connect in the background and returns immediately: Redis need not be running yet. An error means that
 // the URL or the options are invalid; it doesn't contain the URL, which can hold a password. URLs are
-// redis://[user:password@]host[:port][/db], or rediss:// for TLS.
+// redis://[user:password@]host[:port][/db] for one server, redis+sentinel://[user:password@]host[:port][/db]?master_name=NAME
+// for servers behind Sentinel, and redis+cluster://[user:password@]host[:port] for a cluster; further nodes follow as
+// addr=host:port, and rediss in place of redis means TLS.
 func Open(url string, o Options) (*Backend, error) {
-	settings, err := connection(url, o.Dial)
-	if err != nil {
-		return nil, err
-	}
-	if o.Prefix == "" {
-		o.Prefix = "parley:"
-	}
 	if o.TTL == 0 {
 		o.TTL = inmem.Remembered
 	}
@@ -65,15 +64,23 @@ func Open(url string, o Options) (*Backend, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	client := goredis.NewClient(settings)
-	at := layout{o.Prefix, o.TTL}
+	logging.Disable() // the library's own log, on stderr; callers report what fails
+	client, err := connect(url, o.Dial)
+	if err != nil {
+		return nil, err
+	}
+	at := layout{o.prefix(), o.TTL}
 	tracker := newTracker(client, at, o.Log)
 	ear := newListener(client, at, tracker, o.Log)
 	ctx, quit := context.WithCancelCause(context.Background())
-	b := &Backend{client: client, tracker: tracker, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log), quit: quit}
+	b := &Backend{
+		client: client, log: o.Log, name: newName(client, o), quit: quit,
+		tracker: tracker, bus: &Bus{client, at, ear}, ledger: newLedger(client, at, o.Log),
+	}
 	b.running.Go(func() { tracker.keep(ctx) })
 	b.running.Go(func() { ear.run(ctx) })
 	b.running.Go(func() { b.ledger.keep(ctx) })
+	b.running.Go(func() { b.keepName(ctx) })
 	return b, nil
 }
 
@@ -82,6 +89,15 @@ func (b *Backend) Tracker() *Tracker { return b.tracker }
 
 // Bus returns the bus shared with the replicas that use the same server and prefix.
 func (b *Backend) Bus() *Bus { return b.bus }
+
+// Join takes [Options.Name] for [Options.Store]. It fails with [ErrNameTaken] if gateways with another store have it. If Redis
+// can't be reached there is no error: then the name is taken later, and a conflict is logged.
+func (b *Backend) Join(ctx context.Context) error {
+	if err := b.name.take(ctx); errors.Is(err, ErrNameTaken) {
+		return err
+	}
+	return nil
+}
 
 // Ping checks whether Redis responds within a second.
 func (b *Backend) Ping(ctx context.Context) error {

@@ -14,7 +14,7 @@ import (
 	"parley/core/chat"
 )
 
-func rawClient(t testing.TB, s *redistest.Server) *goredis.Client {
+func rawClient(t testing.TB, s *redistest.Server) goredis.UniversalClient {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{Addr: s.Addr, DisableIdentity: true})
 	t.Cleanup(func() { _ = c.Close() })
@@ -82,7 +82,7 @@ func TestScripts(t *testing.T) {
 }
 
 // given writes marks as the scripts do, about to expire.
-func given(t *testing.T, c *goredis.Client, at layout, p place, m inmem.Marks) {
+func given(t *testing.T, c goredis.UniversalClient, at layout, p place, m inmem.Marks) {
 	t.Helper()
 	soon := layout{at.prefix, time.Hour}
 	for _, q := range []request{{claimScript, p, m.Latest}, {stopScript, p, m.Stopped}} {

@@ -19,7 +19,7 @@ import (
 // Errors other than [chat.ErrSuperseded] and [chat.ErrStopped] mean that Redis did not respond within a second. The
 // claim or stop still applies to this replica, and is sent to Redis once it is back.
 type Tracker struct {
-	client *goredis.Client
+	client goredis.UniversalClient
 	at     layout
 	log    *slog.Logger
 	local  *inmem.Tracker
@@ -31,7 +31,7 @@ type Tracker struct {
 
 var _ core.Tracker = (*Tracker)(nil)
 
-func newTracker(client *goredis.Client, at layout, log *slog.Logger) *Tracker {
+func newTracker(client goredis.UniversalClient, at layout, log *slog.Logger) *Tracker {
 	return &Tracker{
 		client: client, at: at, log: log,
 		local: inmem.NewTracker(),

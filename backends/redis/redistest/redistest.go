@@ -19,8 +19,10 @@ type Server struct {
 	t    testing.TB
 	dir  string
 	args []string
-	cmd  *exec.Cmd
-	done chan struct{} // closed when the process has been waited for
+	// config makes it a sentinel with this file; ready is what it then says once it works.
+	config, ready string
+	cmd           *exec.Cmd
+	done          chan struct{} // closed when the process has been waited for
 }
 
 // Start starts a server on a free port until the end of the test, with args as additional options ("--requirepass",
@@ -30,7 +32,7 @@ func Start(t testing.TB, args ...string) *Server {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("SKIPPED: redis-server is not installed, so NOTHING that needs Redis was tested")
 	}
-	s := &Server{t: t, dir: t.TempDir(), args: args, Addr: freeAddr(t)}
+	s := &Server{t: t, dir: t.TempDir(), args: args, Addr: freeAddr(t), ready: "Ready to accept connections"}
 	s.Restart()
 	t.Cleanup(s.Stop)
 	return s
@@ -46,7 +48,10 @@ func (s *Server) Restart() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	args := append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.args...)
+	args := []string{s.config, "--sentinel", "--bind", "127.0.0.1", "--port", port, "--dir", s.dir}
+	if s.config == "" {
+		args = append([]string{"--bind", "127.0.0.1", "--port", port, "--dir", s.dir, "--save", "", "--appendonly", "no"}, s.args...)
+	}
 	s.cmd = exec.Command("redis-server", args...)
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -61,7 +66,7 @@ func (s *Server) Restart() {
 		defer close(done)
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
-			if strings.Contains(lines.Text(), "Ready to accept connections") {
+			if strings.Contains(lines.Text(), s.ready) {
 				ready <- true
 			}
 		}
