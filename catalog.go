@@ -82,9 +82,13 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		b.windows = w
 	}
 	switch cfg.Shared.Scheme() {
-	case "redis", "rediss":
-		// Another store starts its turn numbers over, so Redis must not use those of an old one.
-		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Prefix: "parley:" + store.ID() + ":"})
+	case "inmem":
+		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
+	default:
+		shared, err := redis.Open(cfg.Shared.Reveal(), redis.Options{Dial: env.Dial, Log: b.log, Name: cfg.Cluster, Store: store.ID()})
+		if err == nil {
+			err = shared.Join(ctx)
+		}
 		if err != nil {
 			b.close()
 			return backends{}, fmt.Errorf("open shared: %w", err)
@@ -92,8 +96,6 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 		b.tracker, b.bus, b.ledger = shared.Tracker(), shared.Bus(), shared.Ledger()
 		b.shared = shared.Ping
 		b.closers = append(b.closers, shared.Close)
-	default:
-		b.tracker, b.bus = inmem.NewTracker(), inmem.NewBus()
 	}
 	return b, nil
 }

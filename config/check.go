@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -80,14 +81,20 @@ func (d *decoder) checkAddresses(c *Config) {
 	if !sharedAddress(c.Shared) {
 		d.reject("shared", "is not a supported backend", "set inmem: for a single process, or redis://HOST:6379 (rediss:// with TLS)")
 	}
+	if !clusterName.MatchString(c.Cluster) {
+		d.reject("cluster", "is not a name of at most 40 lower-case letters, digits and hyphens", "for example shop-1, or leave it empty")
+	}
 }
+
+// clusterName is what can be part of every Redis key.
+var clusterName = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{0,39})?$`)
 
 func sharedAddress(shared DSN) bool {
 	if shared == "inmem:" {
 		return true
 	}
 	u, err := url.Parse(shared.Reveal())
-	return err == nil && (u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != ""
+	return err == nil && strings.HasPrefix(shared.Scheme(), "redis") && u.Hostname() != ""
 }
 
 func (d *decoder) checkAgent(a Agent) {

@@ -42,9 +42,11 @@ type Config struct {
 	// Where conversations are stored: sqlite: and a path, relative to the working directory. They are kept until a user clears
 	// them. Deleted after 30 days: logs of finished answers, empty web conversations, and users without messages.
 	Store DSN `yaml:"store" default:"sqlite:parley.db"`
-	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 (rediss:// with TLS) = in Redis, which has no
-	// benefit yet: only one gateway can use the store, and several gateways can't serve one bot.
+	// Where turns and request budgets are kept. inmem: = in memory. redis://HOST:6379 = in Redis; redis+sentinel://HOST:26379?master_name=NAME =
+	// behind Sentinel; redis+cluster://HOST:6379?addr=HOST2:6379 = a cluster; rediss instead of redis = with TLS.
 	Shared DSN `yaml:"shared" default:"${env:REDIS_URL:-inmem:}"`
+	// A name for the gateways that share one store and one Redis. It begins all their keys. Empty = the id of the store.
+	Cluster string `yaml:"cluster" default:""`
 	// Shutdown.
 	Shutdown Shutdown `yaml:"shutdown"`
 	// Logging.

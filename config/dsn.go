@@ -20,7 +20,9 @@ type DSN string
 
 // schemes are the prefixes that String can show. Any other text is hidden completely, because it could be a misplaced
 // password.
-var schemes = []string{"inmem", "redis", "rediss", "sqlite"}
+var schemes = []string{
+	"inmem", "redis", "rediss", "redis+cluster", "rediss+cluster", "redis+sentinel", "rediss+sentinel", "sqlite",
+}
 
 // Reveal returns the whole address.
 func (d DSN) Reveal() string { return string(d) }

@@ -82,6 +82,7 @@ func TestDSNKeepsItsHost(t *testing.T) {
 		"redis://cache:6379/1":               "redis://cache:6379/1",
 		"redis://user:hunter2@cache:6379/1":  "redis://***@cache:6379/1",
 		"rediss://:hunter2@cache":            "rediss://***@cache",
+		"redis+cluster://u:hunter2@a?addr=b": "redis+cluster://***@a?***",
 		"redis://:1/hunter2@cache":           "redis://***@cache",
 		"redis://:p#hunter2@cache":           "redis://***@cache",
 		"redis://:p?hunter2@cache":           "redis://***@cache",
