@@ -24,6 +24,7 @@ import (
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
+	"parley/core/storage"
 	"parley/internal/sections"
 	demoplugin "parley/plugins/demo"
 	"parley/plugins/essentials"
@@ -33,7 +34,7 @@ import (
 
 // backends holds the store and the shared state.
 type backends struct {
-	store   core.Store
+	store   storage.Store
 	id      string // the store's unique id
 	tracker core.Tracker
 	bus     relay.Bus
@@ -100,7 +101,7 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 	return b, nil
 }
 
-func pluginsFor(cfg config.Config, env Env, store core.Store, models llm.Models) ([]action.Plugin, error) {
+func pluginsFor(cfg config.Config, env Env, store storage.Store, models llm.Models) ([]action.Plugin, error) {
 	known := essentials.Deps{
 		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder, Log: env.Log,
 	}

@@ -12,10 +12,10 @@ import (
 	"parley/config"
 	"parley/connectors"
 	"parley/connectors/web"
-	"parley/core"
 	"parley/core/action"
 	"parley/core/event"
 	"parley/core/llm"
+	"parley/core/storage"
 	"parley/progressive"
 )
 
@@ -44,7 +44,7 @@ type Env struct {
 	Rand *rand.Rand // jitter; nil is the global source
 
 	// Wrap wraps the runtime's store; tests use it to simulate crashes.
-	Wrap func(core.Store) core.Store
+	Wrap func(storage.Store) storage.Store
 	// OpenStore opens the store; nil is sqlite.Open. Tests use it to simulate failures.
 	OpenStore func(ctx context.Context, path string, o sqlite.Options) (*sqlite.Store, error)
 }
@@ -64,7 +64,7 @@ func (e Env) filled() Env {
 		e.Log = slog.New(slog.DiscardHandler)
 	}
 	if e.Wrap == nil {
-		e.Wrap = func(s core.Store) core.Store { return s }
+		e.Wrap = func(s storage.Store) storage.Store { return s }
 	}
 	if e.OpenStore == nil {
 		e.OpenStore = sqlite.Open

@@ -7,16 +7,16 @@ import (
 
 	"parley/config"
 	"parley/connectors"
-	"parley/core"
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/core/storage"
 )
 
 // initLimit bounds how long all plugins together may take to start.
 const initLimit = 30 * time.Second
 
 // allPlugins returns the plugins of the configuration and of the program.
-func allPlugins(cfg config.Config, env Env, store core.Store, models llm.Models) ([]action.Plugin, error) {
+func allPlugins(cfg config.Config, env Env, store storage.Store, models llm.Models) ([]action.Plugin, error) {
 	plugins, err := pluginsFor(cfg, env, store, models)
 	if err != nil {
 		return nil, err

@@ -21,6 +21,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/schedule"
+	"parley/core/storage"
 )
 
 // scribe writes text, and then asks for a file to be written with as much in its parameters.
@@ -121,7 +122,7 @@ func observed(t *testing.T, deltas int) (c cost) {
 }
 
 // agent runs an agent over store until the test ends. Its answers are not posted.
-func agent(tb testing.TB, store core.Store, set func(*core.Config)) *core.Runtime {
+func agent(tb testing.TB, store storage.Store, set func(*core.Config)) *core.Runtime {
 	tb.Helper()
 	cfg := core.Config{
 		Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "bench", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),

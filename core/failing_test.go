@@ -5,18 +5,18 @@ import (
 	"errors"
 	"sync"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
+	"parley/core/storage"
 )
 
 var errOnce = errors.New("the store failed once")
 
 // failing is a store of which one call fails, once, before it has done anything.
 type failing struct {
-	core.Store
+	storage.Store
 	at int // which call fails, from 1; 0 is none
 
 	mu    sync.Mutex

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/schedule"
+	"parley/core/storage"
 )
 
 // slowRevision takes two minutes to store another text.
-type slowRevision struct{ core.Store }
+type slowRevision struct{ storage.Store }
 
 func (s slowRevision) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	time.Sleep(2 * time.Minute)

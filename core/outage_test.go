@@ -14,6 +14,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 var errDown = errors.New("out of reach")
@@ -201,7 +202,7 @@ func TestLostRun(t *testing.T) {
 }
 
 // hungStore answers no beat.
-type hungStore struct{ core.Store }
+type hungStore struct{ storage.Store }
 
 func (hungStore) Beat(ctx context.Context, _ string, _ time.Time) error {
 	<-ctx.Done()

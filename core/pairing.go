@@ -9,6 +9,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/prompt"
+	"parley/core/storage"
 )
 
 // refuse answers strangers and users who send a code, in place of the model. Access in other rooms was checked when the run was
@@ -51,7 +52,7 @@ func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error
 }
 
 // Approve is [Runtime.Approve] without a runtime: the next one of store tells the user.
-func Approve(ctx context.Context, store Store, agent chat.Agent, code string) (chat.Person, error) {
+func Approve(ctx context.Context, store storage.Store, agent chat.Agent, code string) (chat.Person, error) {
 	return access.Approve(ctx, store, func(ctx context.Context, n chat.Notice) error {
 		m, err := draft(ctx, store, agent, n)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 // ports wrap what a node changes outside, and count that. Before the kth effect a test may step in; once dead, nothing
@@ -130,7 +131,7 @@ func (p *ports) wrap(cfg *core.Config) {
 }
 
 type portStore struct {
-	core.Store
+	storage.Store
 	p *ports
 }
 

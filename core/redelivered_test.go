@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 // IN-17: what happened before /new changes nothing when it is delivered again after it, on any replica: it was accepted, and
@@ -152,7 +152,7 @@ func TestRedeliveredPress(t *testing.T) {
 
 // expiring is a store that tells what it is asked to remove.
 type expiring struct {
-	core.Store
+	storage.Store
 
 	mu   sync.Mutex
 	ages []time.Duration

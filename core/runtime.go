@@ -20,6 +20,7 @@ import (
 	"parley/core/relay"
 	"parley/core/roster"
 	"parley/core/schedule"
+	"parley/core/storage"
 )
 
 const (
@@ -31,7 +32,7 @@ const (
 type Config struct {
 	Agent   chat.Agent
 	Owner   string // names this process, unlike any other before or beside it
-	Store   Store
+	Store   storage.Store
 	Tracker Tracker
 	Bus     relay.Bus
 	Models  llm.Models      // Large at least

@@ -11,6 +11,7 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 	"parley/core/text"
 )
 
@@ -50,7 +51,7 @@ func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 }
 
 // draft is what n of agent is to the journal.
-func draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (chat.Message, error) {
+func draft(ctx context.Context, store storage.Store, agent chat.Agent, n chat.Notice) (chat.Message, error) {
 	text := text.Clean(n.Text)
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -79,7 +80,7 @@ func draft(ctx context.Context, store Store, agent chat.Agent, n chat.Notice) (c
 }
 
 // reach completes an address.
-func reach(ctx context.Context, store Store, room chat.Room, to chat.Address) (chat.Address, error) {
+func reach(ctx context.Context, store storage.Store, room chat.Room, to chat.Address) (chat.Address, error) {
 	if to.Connector != "" {
 		return to, nil
 	}

@@ -69,7 +69,7 @@ func (x *execution) countAttempt(ctx context.Context) error {
 	return err
 }
 
-// RetryRun answers a run that was set aside again, see [Journal].
+// RetryRun answers a run that was set aside again, see [storage.Retries].
 func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
 	run, err := rt.cfg.Store.Run(ctx, id)
 	if err == nil {

@@ -21,6 +21,7 @@ import (
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
+	"parley/core/storage"
 	"parley/internal/schema"
 	"parley/sim"
 )
@@ -37,7 +38,7 @@ const fox = "The quick brown fox jumps over the lazy dog."
 // world is what outlives a process, and what processes are made of.
 type world struct {
 	*testing.T
-	store   core.Store
+	store   storage.Store
 	tracker core.Tracker
 	bus     relay.Bus
 	model   *model

@@ -23,11 +23,11 @@ import (
 	"parley/backends/sqlite/sqlitetest"
 	"parley/config"
 	"parley/connectors"
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/quota"
+	"parley/core/storage"
 	"parley/models/modelfake"
 	"parley/progressive"
 	"parley/sim"
@@ -127,7 +127,7 @@ func (s *story) start() {
 	log := slog.New(slog.NewTextHandler(&s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	g, err := parley.Start(s.Context(), s.cfg, parley.Env{
 		OpenStore: s.openStore, Listen: s.net.Listen, Dial: n.dial(s), Log: log, Observers: []event.Observer{&s.events},
-		Wrap: func(st core.Store) core.Store {
+		Wrap: func(st storage.Store) storage.Store {
 			n.store = &witness{Store: st, story: s}
 			s.store.Store(n.store)
 			return n.store
@@ -279,7 +279,7 @@ func (s *story) until(st *sim.Stream, part string) {
 
 // witness sees what the runtime is told to be safe, and can die.
 type witness struct {
-	core.Store
+	storage.Store
 	story *story
 	mu    sync.Mutex
 	dead  bool

@@ -11,7 +11,7 @@ import (
 	"parley/core/chat"
 )
 
-// Accept implements [core.Journal]. A message that is only remembered takes a turn number of its own, so that the
+// Accept implements [storage.Inbox]. A message that is only remembered takes a turn number of its own, so that the
 // prompts of earlier turns do not hold it; one that joins a run shares the run's.
 func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error) {
 	var acc chat.Accepted
@@ -31,7 +31,7 @@ func (s *journal) Accept(ctx context.Context, in chat.Message, j chat.JoinRule) 
 	return acc, nil
 }
 
-// Known implements [core.Journal].
+// Known implements [storage.Inbox].
 func (s *journal) Known(ctx context.Context, in chat.Memory) (acc chat.Accepted, err error) {
 	err = s.read(func(db *sql.DB) error {
 		acc, err = known(ctx, db, in)

@@ -21,7 +21,7 @@ func buryOwners(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// Leave implements [core.Journal].
+// Leave implements [storage.Leases].
 func (s *journal) Leave(ctx context.Context, owner string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE owners SET leaving = 1 WHERE id = ?`, owner)
@@ -30,7 +30,7 @@ func (s *journal) Leave(ctx context.Context, owner string) error {
 	return wrap(err, "recording the planned shutdown of %q", owner)
 }
 
-// SetAside implements [core.Journal].
+// SetAside implements [storage.Retries].
 func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	var all []chat.Run
 	err := s.read(func(db *sql.DB) error {
@@ -48,7 +48,7 @@ func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
 	return all, wrap(err, "reading the runs that are set aside")
 }
 
-// RetryRun implements [core.Journal].
+// RetryRun implements [storage.Retries].
 func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)

@@ -12,7 +12,7 @@ import (
 	"parley/core/chat"
 )
 
-// Entity implements [core.Directory].
+// Entity implements [storage.Directory].
 func (s *directory) Entity(ctx context.Context, id chat.EntityID) (e chat.Entity, err error) {
 	err = s.read(func(db *sql.DB) error { e, err = findEntity(ctx, db, id); return err })
 	return e, wrap(err, "reading the entity %q", id)
@@ -24,7 +24,7 @@ func findEntity(ctx context.Context, q querier, id chat.EntityID) (e chat.Entity
 	return e, record.Found(err)
 }
 
-// Meet implements [core.Directory].
+// Meet implements [storage.Directory].
 func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) {
 	err := record.CheckText(append([]string{string(e.ID), e.Connector}, e.Names...)...)
 	for about, text := range e.Details {
@@ -53,7 +53,7 @@ func (s *directory) Meet(ctx context.Context, e chat.Entity) (chat.News, error) 
 	return news, wrap(err, "saving the entity %q", e.ID)
 }
 
-// World implements [core.Directory].
+// World implements [storage.Directory].
 func (s *directory) World(ctx context.Context, id chat.WorldID) (w chat.World, err error) {
 	err = s.read(func(db *sql.DB) error { w, err = findWorld(ctx, db, id); return err })
 	return w, wrap(err, "reading the world %q", id)
@@ -65,7 +65,7 @@ func findWorld(ctx context.Context, q querier, id chat.WorldID) (w chat.World, e
 	return w, record.Found(err)
 }
 
-// SaveWorld implements [core.Directory].
+// SaveWorld implements [storage.Directory].
 func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, error) {
 	err := record.CheckText(string(w.ID), w.Connector, w.Name)
 	if err == nil && w.ID == "" {
@@ -86,7 +86,7 @@ func (s *directory) SaveWorld(ctx context.Context, w chat.World) (chat.News, err
 	return news, wrap(err, "saving the world %q", w.ID)
 }
 
-// SaveMember implements [core.Directory].
+// SaveMember implements [storage.Directory].
 func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, error) {
 	err := record.CheckText(string(m.World), string(m.Entity), m.Role)
 	if err == nil && (m.World == "" || m.Entity == "") {
@@ -109,7 +109,7 @@ func (s *directory) SaveMember(ctx context.Context, m chat.Member) (chat.News, e
 
 const selectMember = `SELECT world, entity, role, gone FROM members `
 
-// Members implements [core.Directory].
+// Members implements [storage.Directory].
 func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.EntityID, limit int) (all []chat.Member, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectMember+`WHERE world = ? AND entity > ? ORDER BY entity LIMIT ?`, world, after, max(limit, 0))
@@ -121,7 +121,7 @@ func (s *directory) Members(ctx context.Context, world chat.WorldID, after chat.
 	return all, wrap(err, "reading the members of %q", world)
 }
 
-// RoomsOf implements [core.Directory].
+// RoomsOf implements [storage.Directory].
 func (s *directory) RoomsOf(ctx context.Context, world chat.WorldID) (all []chat.RoomID, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `SELECT id FROM rooms WHERE world = ? AND world <> '' ORDER BY id`, world)

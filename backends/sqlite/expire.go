@@ -29,7 +29,7 @@ func expiring() []struct{ table, old string } {
 	}
 }
 
-// Expire implements [core.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
+// Expire implements [storage.Upkeep]. One call looks at the next few rows of each table, from where the call before has ended.
 func (s *upkeep) Expire(ctx context.Context, before chat.Expiry) (more bool, err error) {
 	s.expiring.Lock()
 	defer s.expiring.Unlock()

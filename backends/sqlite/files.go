@@ -9,7 +9,7 @@ import (
 	"parley/core/llm"
 )
 
-// File implements [core.Files].
+// File implements [storage.Files].
 func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, data FROM files WHERE run = ? AND n = ?`, run, n).Scan(&b.Name, &b.Type, &b.Data))
@@ -17,7 +17,7 @@ func (s *memories) File(ctx context.Context, run chat.RunID, n int) (b llm.File,
 	return b, wrap(err, "reading file %d of %q", n, run)
 }
 
-// FilePart implements [core.Files].
+// FilePart implements [storage.Files].
 func (s *memories) FilePart(ctx context.Context, run chat.RunID, n int, from, length int64) (p chat.FilePart, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT name, type, length(data), CASE WHEN ?1 > 0 THEN substr(data, ?2, ?1) END

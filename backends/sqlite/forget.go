@@ -8,7 +8,7 @@ import (
 	"parley/core/chat"
 )
 
-// Revise implements [core.Memories].
+// Revise implements [storage.Memories].
 func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error {
 	err := record.CheckMemory(chat.Memory{ID: id, Room: "any", Text: text, Files: files})
 	if err == nil {
@@ -29,7 +29,7 @@ func (s *memories) Revise(ctx context.Context, id chat.MemoryID, text string, fi
 	return wrap(err, "revising the memory %q", id)
 }
 
-// Forget implements [core.Memories].
+// Forget implements [storage.Memories].
 func (s *memories) Forget(ctx context.Context, id chat.MemoryID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error { return forget(ctx, tx, id) })
 	return wrap(err, "forgetting the memory %q", id)
@@ -54,7 +54,7 @@ func forget(ctx context.Context, tx *sql.Tx, id chat.MemoryID) error {
 	return erase(ctx, tx, m.room, run, run)
 }
 
-// Clear implements [core.Memories].
+// Clear implements [storage.Memories].
 func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		deleted, err = clearRoom(ctx, tx, room)
@@ -66,7 +66,7 @@ func (s *memories) Clear(ctx context.Context, room chat.RoomID) (deleted int, er
 	return deleted, nil
 }
 
-// ClearEntirely implements [core.Memories].
+// ClearEntirely implements [storage.Memories].
 func (s *memories) ClearEntirely(ctx context.Context, room chat.RoomID, person chat.EntityID) (deleted int, err error) {
 	err = s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		if deleted, err = clearRoom(ctx, tx, room); err != nil {

@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// Mark implements [core.Marks].
+// Mark implements [storage.Inbox].
 func (s *journal) Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (acc chat.Accepted, err error) {
 	err = record.CheckText(string(room), string(id))
 	if err == nil {

@@ -16,7 +16,7 @@ const selectRecent = `
 	WHERE room = ? AND kind = ? AND turn <= ?
 	ORDER BY turn DESC, seq DESC LIMIT ?`
 
-// Recent implements [core.Memories]. Its cost is that of the limit, however much is stored.
+// Recent implements [storage.Memories]. Its cost is that of the limit, however much is stored.
 func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
 	if upTo == 0 || upTo > math.MaxInt64 {
 		upTo = math.MaxInt64
@@ -34,7 +34,7 @@ func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.Memor
 	return all, wrap(err, "reading the messages in %q", room)
 }
 
-// Memory implements [core.Memories].
+// Memory implements [storage.Memories].
 func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
 	err = s.read(func(db *sql.DB) error {
 		m, err = record.ScanMemory(db.QueryRowContext(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = ?`, id))
@@ -58,7 +58,7 @@ func remember(ctx context.Context, tx *sql.Tx, m chat.Memory, turn chat.Response
 	return err
 }
 
-// Remember implements [core.Memories].
+// Remember implements [storage.Memories].
 func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
 	err := record.CheckMemory(m)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// Notes implements [core.Notebook].
+// Notes implements [storage.Notebook].
 func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
 	var all []chat.RoomNote
 	err := s.read(func(db *sql.DB) error {
@@ -26,7 +26,7 @@ func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKi
 	return all, wrap(err, "reading the notes on %q", room)
 }
 
-// SaveNote implements [core.Notebook].
+// SaveNote implements [storage.Notebook].
 func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
 	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 
 const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
 
-// Person implements [core.People].
+// Person implements [storage.People].
 func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE id = ?`, id))
@@ -21,7 +21,7 @@ func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, e
 	return p, wrap(err, "reading the person %q", id)
 }
 
-// Owner implements [core.People].
+// Owner implements [storage.People].
 func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		p, err = record.ScanPerson(db.QueryRowContext(ctx, selectPeople+`WHERE owner`))
@@ -30,7 +30,7 @@ func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
 	return p, wrap(err, "reading the owner")
 }
 
-// People implements [core.People].
+// People implements [storage.People].
 func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectPeople+`ORDER BY seq`)
@@ -42,7 +42,7 @@ func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
 	return all, wrap(err, "reading the people")
 }
 
-// Approve implements [core.People].
+// Approve implements [storage.People].
 func (s *people) Approve(ctx context.Context, p chat.Person) error {
 	err := record.CheckPerson(p)
 	if err == nil {
@@ -62,7 +62,7 @@ func letIn(ctx context.Context, tx *sql.Tx, p chat.Person) error {
 	return err
 }
 
-// Own implements [core.People].
+// Own implements [storage.People].
 func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
 	if err = record.CheckPerson(p); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
@@ -88,7 +88,7 @@ func own(ctx context.Context, tx *sql.Tx, p chat.Person) (bool, error) {
 	return err == nil, err
 }
 
-// Dismiss implements [core.People].
+// Dismiss implements [storage.People].
 func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		gone := int64(0)
@@ -111,7 +111,7 @@ func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
 	return wrap(err, "revoking %q", id)
 }
 
-// Reject implements [core.People].
+// Reject implements [storage.People].
 func (s *people) Reject(ctx context.Context, code string) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		var id string
@@ -123,7 +123,7 @@ func (s *people) Reject(ctx context.Context, code string) error {
 
 const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
 
-// PairingRequests implements [core.People].
+// PairingRequests implements [storage.People].
 func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > ?) ORDER BY seq`, record.Nanos(time.Now()))
@@ -135,7 +135,7 @@ func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest
 	return all, wrap(err, "reading pairing requests")
 }
 
-// RequestPairing implements [core.People].
+// RequestPairing implements [storage.People].
 func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
 	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
 		err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {

@@ -11,7 +11,7 @@ import (
 	"parley/core/chat"
 )
 
-// Ask implements [core.Questions].
+// Ask implements [storage.Questions].
 func (s *questions) Ask(ctx context.Context, q chat.Question) error {
 	err := record.CheckQuestion(q)
 	if err == nil {
@@ -31,7 +31,7 @@ func ask(ctx context.Context, tx *sql.Tx, q chat.Question) error {
 
 const selectQuestions = `SELECT question, expires FROM questions `
 
-// Question implements [core.Questions].
+// Question implements [storage.Questions].
 func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE id = ?`, id))
@@ -40,7 +40,7 @@ func (s *questions) Question(ctx context.Context, id string) (q chat.Question, e
 	return q, wrap(err, "reading the question %q", id)
 }
 
-// QuestionOf implements [core.Questions].
+// QuestionOf implements [storage.Questions].
 func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
 	err = s.read(func(db *sql.DB) (err error) {
 		q, err = record.ScanQuestion(db.QueryRowContext(ctx, selectQuestions+`WHERE run = ?1 OR carrier = ?1 AND carrier <> '' ORDER BY rowid DESC LIMIT 1`, run))
@@ -49,7 +49,7 @@ func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Ques
 	return q, wrap(err, "reading the question of %q", run)
 }
 
-// OpenQuestions implements [core.Questions].
+// OpenQuestions implements [storage.Questions].
 func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, selectQuestions+`WHERE room = ? AND carrier = '' AND expires > ? ORDER BY rowid`,
@@ -62,7 +62,7 @@ func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open [
 	return open, wrap(err, "reading the open questions in %q", room)
 }
 
-// Withdraw implements [core.Questions].
+// Withdraw implements [storage.Questions].
 func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return withdraw(ctx, tx, room, run) })
 	return wrap(err, "withdrawing the open questions in %q", room)
@@ -74,7 +74,7 @@ func withdraw(ctx context.Context, tx *sql.Tx, room chat.RoomID, run chat.RunID)
 	return err
 }
 
-// Choose implements [core.Questions].
+// Choose implements [storage.Questions].
 func (s *questions) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
 	var acc chat.Accepted
 	err := errors.Join(record.CheckMemory(in), record.CheckText(string(payer)))
@@ -110,7 +110,7 @@ func choose(ctx context.Context, tx *sql.Tx, id string, option int, in chat.Memo
 	return acc, remember(ctx, tx, in, acc.Response, record.Input)
 }
 
-// Retire implements [core.Questions].
+// Retire implements [storage.Questions].
 func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		q, err := record.ScanQuestion(tx.QueryRowContext(ctx, selectQuestions+`WHERE id = ? AND carrier = ''`, id))

@@ -10,7 +10,7 @@ import (
 	"parley/core/chat"
 )
 
-// RunOf implements [core.Journal].
+// RunOf implements [storage.Runs].
 func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
 	var run record.HeldRun
 	err := s.read(func(db *sql.DB) (err error) {
@@ -22,7 +22,7 @@ func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
 	return run.Run, wrap(err, "looking for the run of %q", id)
 }
 
-// Reopen implements [core.Journal].
+// Reopen implements [storage.Retries].
 func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
 	err := s.forgetting(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		run, err := findRun(ctx, tx, id)

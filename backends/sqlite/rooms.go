@@ -9,7 +9,7 @@ import (
 	"parley/core/chat"
 )
 
-// Room implements [core.Rooms].
+// Room implements [storage.Rooms].
 func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = ?`, id))
@@ -20,7 +20,7 @@ func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err 
 
 const maxNamed = 10
 
-// RoomsNamed implements [core.Rooms].
+// RoomsNamed implements [storage.RoomFinder].
 func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		rows, err := db.QueryContext(ctx, `
@@ -38,7 +38,7 @@ func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.Ent
 	return rooms, wrap(err, "looking for the room %q", name)
 }
 
-// DirectRoom implements [core.RoomFinder].
+// DirectRoom implements [storage.RoomFinder].
 func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
 	err = s.read(func(db *sql.DB) error {
 		r, err = record.ScanRoom(db.QueryRowContext(ctx, `
@@ -49,7 +49,7 @@ func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r cha
 	return r, wrap(err, "looking for the direct chat of %q", author)
 }
 
-// SaveRoom implements [core.Rooms].
+// SaveRoom implements [storage.Rooms].
 func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
 	err := record.CheckRoom(r)
 	if err == nil {
@@ -71,7 +71,7 @@ func saveRoom(ctx context.Context, tx *sql.Tx, r chat.Room) error {
 	return err
 }
 
-// Attention implements [core.Attentions].
+// Attention implements [storage.Attentions].
 func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
 	err = s.read(func(db *sql.DB) error {
 		return record.Found(db.QueryRowContext(ctx, `SELECT attention FROM rooms WHERE id = ?`, room).Scan(&a))
@@ -82,7 +82,7 @@ func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Att
 	return a, wrap(err, "reading the attention for the room %q", room)
 }
 
-// SetAttention implements [core.Attentions].
+// SetAttention implements [storage.Attentions].
 func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		return record.Found(tx.QueryRowContext(ctx, `UPDATE rooms SET attention = ? WHERE id = ? RETURNING id`, a, room).Scan(&room))

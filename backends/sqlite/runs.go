@@ -32,7 +32,7 @@ func findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, err
 	return record.ScanRun(q.QueryRowContext(ctx, selectRuns+`WHERE r.id = ?`, record.Nanos(time.Now()), id))
 }
 
-// Run implements [core.Journal].
+// Run implements [storage.Runs].
 func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	var run record.HeldRun
 	err := s.read(func(db *sql.DB) (err error) {
@@ -42,7 +42,7 @@ func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
 	return run.Run, wrap(err, "reading the run %q", id)
 }
 
-// OpenRuns implements [core.Journal].
+// OpenRuns implements [storage.Runs].
 func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
 	var open []chat.Run
 	err := s.read(func(db *sql.DB) error {
@@ -60,7 +60,7 @@ func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, e
 	return open, wrap(err, "reading the open runs of %q", room)
 }
 
-// OpenRooms implements [core.Journal].
+// OpenRooms implements [storage.Runs].
 func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	var rooms []chat.RoomID
 	err := s.read(func(db *sql.DB) error {
@@ -74,7 +74,7 @@ func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
 	return rooms, wrap(err, "reading which rooms have open runs")
 }
 
-// Start implements [core.Journal].
+// Start implements [storage.Journal].
 func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
 	var run record.HeldRun
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
@@ -121,7 +121,7 @@ func roomFree(ctx context.Context, tx *sql.Tx, run chat.Run) error {
 	return err
 }
 
-// Note implements [core.Journal].
+// Note implements [storage.Journal].
 func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
 	err := record.CheckNote(n)
 	if err == nil {
@@ -153,7 +153,7 @@ func note(ctx context.Context, tx *sql.Tx, id chat.RunID, epoch chat.Epoch, n ch
 	return err
 }
 
-// Finish implements [core.Journal].
+// Finish implements [storage.Journal].
 func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
 	var err error
 	switch {
@@ -217,7 +217,7 @@ func wanted(ctx context.Context, tx *sql.Tx, id chat.RunID, room chat.RoomID, tu
 	return false, carried, err
 }
 
-// Beat implements [core.Journal].
+// Beat implements [storage.Leases].
 func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
 	err := s.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `

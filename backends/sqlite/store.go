@@ -16,10 +16,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/core"
+	"parley/core/storage"
 )
 
-var _ core.Store = (*Store)(nil)
+var _ storage.Store = (*Store)(nil)
 
 // ErrClosed is what every method answers after [Store.Close].
 var ErrClosed = errors.New("the store is closed")
@@ -30,7 +30,7 @@ type Options struct {
 	BusyTimeout time.Duration // how long to wait for other users of the file, such as a backup; default 5 s
 }
 
-// Store is a [core.Store] in a file. Writes are sequential; reads run concurrently with them.
+// Store is a [storage.Store] in a file. Writes are sequential; reads run concurrently with them.
 type Store struct {
 	*database
 	journal

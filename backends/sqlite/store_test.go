@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"parley/core"
 	"parley/core/coretest"
+	"parley/core/storage"
 )
 
 func open(t testing.TB, path string) *Store {
@@ -23,15 +23,15 @@ func open(t testing.TB, path string) *Store {
 }
 
 func TestStore(t *testing.T) {
-	paths := map[core.Store]string{}
+	paths := map[storage.Store]string{}
 	coretest.StoreSuite{
-		Open: func(t *testing.T) core.Store {
+		Open: func(t *testing.T) storage.Store {
 			path := filepath.Join(t.TempDir(), "a#b %20?.db")
 			s := open(t, path)
 			paths[s] = path
 			return s
 		},
-		Reopen: func(t *testing.T, s core.Store) core.Store {
+		Reopen: func(t *testing.T, s storage.Store) storage.Store {
 			if err := s.(*Store).Close(); err != nil {
 				t.Fatal(err)
 			}

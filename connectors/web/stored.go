@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 // window is how many bytes of a stored file are buffered per reader.
@@ -19,7 +19,7 @@ var errChanged = errors.New("the file has changed")
 // stored reads an answer's file from the store piece by piece, so that a slow reader holds at most one window of it.
 type stored struct {
 	ctx           context.Context // of the request
-	store         core.Files
+	store         storage.Files
 	run           chat.RunID
 	n             int
 	chat.FilePart       // the current piece, and the description of the file
@@ -28,7 +28,7 @@ type stored struct {
 }
 
 // openStored looks a file up without reading it.
-func openStored(ctx context.Context, store core.Files, run chat.RunID, n int) (*stored, error) {
+func openStored(ctx context.Context, store storage.Files, run chat.RunID, n int) (*stored, error) {
 	p, err := store.FilePart(ctx, run, n, 0, 0)
 	if err != nil {
 		return nil, fmt.Errorf("find file %d of %s: %w", n, run, err)

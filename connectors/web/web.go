@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"parley/connectors"
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 // Name identifies this connector in addresses and logs.
@@ -34,12 +34,12 @@ type Answers interface {
 
 // Store is the part of the store that the web connector uses directly.
 type Store interface {
-	core.Rooms
+	storage.Rooms
 	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
 	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
-	core.Files
+	storage.Files
 	OpenQuestions(ctx context.Context, room chat.RoomID) ([]chat.Question, error)
-	// Known is that of core.Marks.
+	// Known is that of storage.Inbox.
 	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
 }
 

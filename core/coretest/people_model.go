@@ -10,7 +10,7 @@ import (
 	"parley/core/quota"
 )
 
-// peopleModel is the simplest [core.People] and [quota.UsageStore] there can be.
+// peopleModel is the simplest [storage.People] and [quota.UsageStore] there can be.
 type peopleModel struct {
 	mu       sync.Mutex
 	people   []chat.Person

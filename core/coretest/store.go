@@ -11,23 +11,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
-// Store tests the contract of [core.Store], except durability: see [StoreSuite].
-func Store(t *testing.T, open func(t *testing.T) core.Store) {
+// Store tests the contract of [storage.Store], except durability: see [StoreSuite].
+func Store(t *testing.T, open func(t *testing.T) storage.Store) {
 	StoreSuite{Open: open}.Run(t)
 }
 
-// StoreSuite tests an implementation of [core.Store]. Each test runs in a testing/synctest bubble, which opens stores
+// StoreSuite tests an implementation of [storage.Store]. Each test runs in a testing/synctest bubble, which opens stores
 // and closes them in a cleanup of its t.
 type StoreSuite struct {
 	// Open returns an empty store.
-	Open func(t *testing.T) core.Store
+	Open func(t *testing.T) storage.Store
 	// Reopen closes s and returns a store with the same data. It can be nil if the store is not durable.
-	Reopen func(t *testing.T, s core.Store) core.Store
+	Reopen func(t *testing.T, s storage.Store) storage.Store
 }
 
 type storeCheck struct {
@@ -60,7 +60,7 @@ func (x StoreSuite) Run(t *testing.T) {
 
 // store is a store under test, with steps that must succeed.
 type store struct {
-	core.Store
+	storage.Store
 	t *testing.T
 }
 

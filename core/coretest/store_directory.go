@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"parley/core"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 func directoryChecks() []storeCheck {
@@ -183,7 +183,7 @@ func roomGone(t *testing.T, s store) {
 }
 
 // directoryModelCheck does the same random calls to s and to a model, and wants the same of both.
-func directoryModelCheck(t *testing.T, s core.Store) {
+func directoryModelCheck(t *testing.T, s storage.Store) {
 	rounds := 0
 	rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) {
 		rounds++

@@ -13,7 +13,7 @@ import (
 	"parley/core/chat"
 )
 
-// directoryModel is the simplest [core.Directory].
+// directoryModel is the simplest [storage.Directory].
 type directoryModel struct {
 	people  map[chat.EntityID]chat.Entity
 	worlds  map[chat.WorldID]chat.World
@@ -125,7 +125,7 @@ func (d directoryModel) Members(_ context.Context, w chat.WorldID, after chat.En
 	return all[:min(limit, len(all))], nil
 }
 
-// RoomsOf implements [core.Directory].
+// RoomsOf implements [storage.Directory].
 func (s *storeModel) RoomsOf(_ context.Context, w chat.WorldID) (all []chat.RoomID, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"parley/core/llm"
 )
 
-// storeModel is the simplest [core.Store] there can be. It shows that the checks can be met, and says what any sequence
+// storeModel is the simplest [storage.Store] there can be. It shows that the checks can be met, and says what any sequence
 // of calls must do.
 type storeModel struct {
 	*peopleModel

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/llm"
+	"parley/core/storage"
 )
 
 // storeModelCheck does the same random calls to s and to a model, and wants the same of both.
-func storeModelCheck(t *testing.T, s core.Store) {
+func storeModelCheck(t *testing.T, s storage.Store) {
 	model := newStoreModel()
 	rounds := 0
 	rapid.Check(struct{ testing.TB }{t}, func(rt *rapid.T) { // without its Deadline, which no bubble has
@@ -38,7 +38,7 @@ func storeModelCheck(t *testing.T, s core.Store) {
 // pair is a store and its model, and the room in which they are compared.
 type pair struct {
 	t     *testing.T
-	store core.Store
+	store storage.Store
 	model *storeModel
 	room  chat.RoomID
 }

@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
-func reopenChecks(reopen func(*testing.T, core.Store) core.Store) []storeCheck {
+func reopenChecks(reopen func(*testing.T, storage.Store) storage.Store) []storeCheck {
 	again := func(s store) store { return store{reopen(s.t, s.Store), s.t} }
 	return []storeCheck{
 		{"what was said outlives the store (IN-01)", func(t *testing.T, s store) { reopenMemories(t, s, again) }},

@@ -17,7 +17,7 @@ type File struct {
 	Type string `json:"type"` // MIME type
 	Data []byte `json:"data"`
 	// Past refers to the file in the store, instead of Data, in an answer that had ended before it was read: see
-	// [core.Files].
+	// [storage.Files].
 	Past *PastFile `json:"past,omitempty"`
 }
 

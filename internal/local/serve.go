@@ -8,6 +8,7 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
+	"parley/core/storage"
 )
 
 // Runtime makes the changes that a running gateway must notice: [core.Runtime] does.
@@ -20,7 +21,7 @@ type Runtime interface {
 
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
 type offline struct {
-	store core.Store
+	store storage.Store
 	agent chat.Agent
 }
 
@@ -31,7 +32,7 @@ func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
 
 // Handler answers the commands. The caller checks the secret of [Announce].
-func Handler(store core.Store, rt Runtime) http.Handler {
+func Handler(store storage.Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
 		var req pairRequest

@@ -11,7 +11,7 @@ import (
 	"parley/core/text"
 )
 
-// People stores details about people, like a [core.Store].
+// People stores details about people, like a [storage.Store].
 type People interface {
 	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
 	Meet(ctx context.Context, e chat.Entity) (chat.News, error)

@@ -11,7 +11,7 @@ import (
 	"parley/core/text"
 )
 
-// Settings stores the settings of rooms, like a [core.Store].
+// Settings stores the settings of rooms, like a [storage.Store].
 type Settings interface {
 	SaveNote(ctx context.Context, n chat.RoomNote) error
 }

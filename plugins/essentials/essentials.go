@@ -22,7 +22,7 @@ type Deps struct {
 	Log      *slog.Logger       // nil: no logging
 }
 
-// Rooms provides the agent's rooms and its attention there, like a [core.Store].
+// Rooms provides the agent's rooms and its attention there, like a [storage.Store].
 type Rooms interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error

@@ -1,0 +1,94 @@
+package storage
+
+import (
+	"context"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// An Inbox accepts what arrives, once. Events that were accepted are told from new ones for longer than what they said is
+// remembered: a redelivery repeats nothing. A memory of a message is its own mark; Forget and Clear leave one in its place.
+type Inbox interface {
+	// Accept stores in once by its id, with its room if that is new or changed, and gives the room's next turn number.
+	// Unless j.NoRun is set it joins the message to the room's newest waiting run (never started, and either not
+	// ready at the time of the call, with its newest input by the same author, or any under j.Collect), whose Address
+	// and readiness become the newer ones, or else opens a run, ready after j.Window. The id of a run is made of its
+	// room and turn number. A run has the duty j.Duty, and that of a message that joins it if this is [chat.RunReply]. Nothing
+	// joins an [chat.RunOverflow], and what is told to [chat.RunKind] neither joins nor is joined. If j.Limit runs of the
+	// room wait, no further one is opened, but for one Excuse if in is to have a Reply and none waits; else in is only
+	// remembered.
+	// A message known already changes nothing, whatever j says.
+	Accept(ctx context.Context, in chat.Message, j chat.JoinRule) (chat.Accepted, error)
+	// Known returns what in was accepted as when it first arrived, with Duplicate set. Chosen is set if it was taken as a
+	// choice. If it was forgotten since, it has a Run only while that is open, and is not Altered. [chat.ErrNotFound] if it never
+	// arrived, or its mark has expired.
+	Known(ctx context.Context, in chat.Memory) (chat.Accepted, error)
+	// Mark notes, once, that the event id of room was accepted, which leaves no memory, and returns the last turn of the room
+	// at that time as its Response. Of an event known already it returns what Known does.
+	Mark(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Accepted, error)
+}
+
+// Runs reads which runs there are.
+type Runs interface {
+	// Run returns one run, open or not, or [chat.ErrNotFound].
+	Run(ctx context.Context, id chat.RunID) (chat.Run, error)
+	// RunOf returns the run that a message is an input of, or [chat.ErrNotFound].
+	RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error)
+	// OpenRuns returns the runs of room that have not finished, in turn order.
+	OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error)
+	// OpenRooms returns the rooms that have open runs.
+	OpenRooms(ctx context.Context) ([]chat.RoomID, error)
+}
+
+// A Journal records who holds which run, how far it came, and how it ended.
+type Journal interface {
+	// Start gives the run to owner, who becomes its only holder, raises its epoch, and closes it for joining: its
+	// Inputs are all it will have. [chat.ErrBusy] if another run of the room's was started and has not finished ([chat.RunKind]
+	// ones only exclude each other), or if this one is held by another owner who is alive;
+	// [answer.ErrLost] if it has finished.
+	// If the owner before has beaten, is dead, did not [Leases.Leave], and the run has no verdict, that counts as a death.
+	Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error)
+	// Note adds to a run. [answer.ErrLost] unless epoch is the run's and the run is open.
+	Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error
+	// Finish ends a run, stores what was said if out has an id and the run still has an input or carries out a choice, and
+	// frees the room.
+	// [answer.ErrLost] as with Note.
+	Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error
+}
+
+// Retries lets runs be answered again.
+type Retries interface {
+	// Reopen lets a run be answered again, in the messages that it has shown. What it said is forgotten as a memory and
+	// stays as its Text; its holder has lost it, but no other owner can start it while that one is alive, unless the run
+	// had finished. [answer.ErrLost] if something must stay as it is: it never started, is not the newest run of its room (but for
+	// [chat.RunKind] ones), was superseded, stopped or withdrawn, or an action of it has begun to write. Deaths and attempts begin
+	// at zero.
+	Reopen(ctx context.Context, id chat.RunID) error
+	// SetAside returns the runs that ended with the failure [llm.SetAside], newest first, at most limit.
+	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
+	// RetryRun lets a run that SetAside returns be answered again, as Reopen does, also if it is not the newest of its room: it
+	// then claims the room as if it were. [chat.ErrNotFound] if there is no such run, [chat.ErrBusy] if another run of its room is under
+	// way, [answer.ErrLost] if an action of it has begun to write or all that it answers was taken back.
+	RetryRun(ctx context.Context, id chat.RunID) error
+}
+
+// Leases records which processes are alive.
+type Leases interface {
+	// Beat says that owner is alive until then. A process beats before it starts a run.
+	Beat(ctx context.Context, owner string, until time.Time) error
+	// Leave records that owner ends as planned: none of its runs, now or later, counts a death for it. It changes nothing else;
+	// in particular the owner stays alive as long as it beats. It has no effect for an owner that never beat.
+	Leave(ctx context.Context, owner string) error
+}
+
+// Upkeep removes what has outlived its use.
+type Upkeep interface {
+	// Expire removes what is older than before says: marks by when they were set; runs that have ended, by when they were opened;
+	// questions of such runs; rooms of no world in which nothing is remembered, noted or set and no person is reached, by their
+	// Created if they have one; and entities that nothing is remembered of, who are in no world and no people of the owner's. It does a
+	// bounded part of the work, and reports whether there is more to do: then it goes on with the next call. With the last part,
+	// what was forgotten or removed before the call is gone from where the store keeps its bytes.
+	Expire(ctx context.Context, before chat.Expiry) (more bool, err error)
+}
