@@ -3,8 +3,6 @@ package openai
 import (
 	"slices"
 
-	sdk "github.com/openai/openai-go/v3"
-
 	"parley/core/llm"
 )
 
@@ -21,15 +19,15 @@ type knownCall struct {
 }
 
 // delta reads one piece of a call; nil where it says nothing yet.
-func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *llm.CallDelta {
-	d := &llm.CallDelta{Name: piece.Function.Name, Parameters: piece.Function.Arguments}
-	if piece.ID == "" && d.Name == "" && d.Parameters == "" {
+func (c *calls) delta(p piece) *llm.CallDelta {
+	d := &llm.CallDelta{Name: p.name, Parameters: p.arguments}
+	if p.id == "" && d.Name == "" && d.Parameters == "" {
 		return nil
 	}
-	d.Index = c.index(piece)
+	d.Index = c.index(p)
 	known := &c.known[d.Index]
 	if known.id == "" {
-		known.id = piece.ID // later ids are repetitions, or newly invented
+		known.id = p.id // later ids are repetitions, or newly invented
 	}
 	if known.name {
 		d.Name = ""
@@ -45,23 +43,23 @@ func (c *calls) delta(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) *llm.Cal
 }
 
 // index finds the call that a piece belongs to, or makes room for it.
-func (c *calls) index(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) int {
+func (c *calls) index(p piece) int {
 	for i, k := range slices.Backward(c.known) { // of several under one index, the newest goes on
-		if k.takes(piece) {
+		if k.takes(p) {
 			return i
 		}
 	}
-	c.known = append(c.known, knownCall{wire: piece.Index})
+	c.known = append(c.known, knownCall{wire: p.index})
 	return len(c.known) - 1
 }
 
-// takes reports whether piece goes on with k. The server's index rules. Where it leaves that out, or uses it for several
+// takes reports whether p goes on with k. The server's index rules. Where it leaves that out, or uses it for several
 // calls (which then come each with an id and a name), the id does.
-func (k knownCall) takes(piece sdk.ChatCompletionChunkChoiceDeltaToolCall) bool {
-	id, name := piece.ID, piece.Function.Name
-	if !piece.JSON.Index.Valid() {
+func (k knownCall) takes(p piece) bool {
+	id, name := p.id, p.name
+	if !p.indexed {
 		return id != "" && id == k.id || id == "" && name == ""
 	}
 	another := name != "" && id != "" && k.id != "" && id != k.id
-	return k.wire == piece.Index && !another
+	return k.wire == p.index && !another
 }

@@ -15,7 +15,6 @@ import (
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"parley/core/llm"
 )
@@ -138,7 +137,7 @@ func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req 
 	names := namesOf(req)
 	var res *http.Response
 	// The SDK's own stream takes [DONE] and a cut line for the same end, and "error": null for an error: only its
-	// request and its event decoder are used.
+	// request is used.
 	opened := m.chat.NewStreaming(ctx, m.params(name, tokens, req, names), option.WithResponseInto(&res))
 	if err := opened.Err(); err != nil {
 		return err
@@ -148,5 +147,5 @@ func (m *Model) stream(ctx context.Context, cancel context.CancelCauseFunc, req 
 		return err
 	}
 	s := stream{names: names, release: cancel}
-	return s.read(ssestream.NewDecoder(res), yield)
+	return s.read(res.Body, yield)
 }

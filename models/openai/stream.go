@@ -1,19 +1,14 @@
 package openai
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"time"
-
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/respjson"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"parley/core/llm"
 )
@@ -33,8 +28,11 @@ type stream struct {
 	calls   calls
 	finish  llm.FinishReason
 	done    bool // [DONE] has come
-	usage   *llm.Usage
+	counted bool // usage has come
+	usage   llm.Usage
 	release context.CancelCauseFunc // ends the request
+	rest    *time.Timer             // calls it, once the answer has finished
+	chunk   chunk                   // the newest
 }
 
 // wantEvents tells a stream from the other things that servers send with a 200.
@@ -52,108 +50,79 @@ func wantEvents(res *http.Response) error {
 	return fmt.Errorf("the server answered with %s instead of a stream of events", media)
 }
 
-// read yields what d's events say until the answer is complete, which is nil, or yield wants no more.
-func (s *stream) read(d ssestream.Decoder, yield func(llm.Chunk) bool) error {
-	for !s.done && d.Next() {
-		chunks, err := s.event(d.Event())
-		if err != nil {
+// read yields what the events of in say until the answer is complete, which is nil, or yield wants no more.
+func (s *stream) read(in io.Reader, yield func(llm.Chunk) bool) error {
+	e := newEventReader(in)
+	defer func() {
+		if s.rest != nil {
+			s.rest.Stop()
+		}
+	}()
+	for !s.done && e.next() {
+		if more, err := s.event(e, yield); err != nil || !more {
 			return err
 		}
-		for _, c := range chunks {
-			if !yield(c) {
-				return nil
-			}
-			if c.Finish != "" {
-				rest := time.AfterFunc(afterFinish, func() { s.release(errRest) })
-				defer rest.Stop()
-			}
-		}
 	}
-	switch err := d.Err(); {
+	switch err := e.err; {
 	case s.done || s.finish != "":
 	case err != nil:
 		return fmt.Errorf("%w: %w", errCut, err)
 	default:
 		return errCut
 	}
-	if s.usage != nil {
-		yield(llm.Chunk{Usage: s.usage})
+	if s.counted {
+		yield(llm.Chunk{Usage: &s.usage})
 	}
 	return nil
 }
 
-// event reads one event.
-func (s *stream) event(e ssestream.Event) ([]llm.Chunk, error) {
-	data := strings.TrimSpace(string(e.Data))
-	if strings.HasPrefix(data, "[DONE]") {
+// event yields what one event adds, and reports whether yield wants more.
+func (s *stream) event(e *eventReader, yield func(llm.Chunk) bool) (more bool, err error) {
+	data := bytes.TrimSpace(e.data)
+	if bytes.HasPrefix(data, []byte("[DONE]")) {
 		s.done = true
-		return nil, nil
+		return true, nil
 	}
-	if data == "" {
-		return nil, nil // a keep-alive
+	if len(data) == 0 {
+		return true, nil // a keep-alive
 	}
-	var chunk sdk.ChatCompletionChunk
-	if err := json.Unmarshal([]byte(data), &chunk); err != nil {
-		return nil, fmt.Errorf("an event of the stream can't be read: %w", err)
+	c := &s.chunk
+	if err := c.decode(data); err != nil {
+		return false, err
 	}
-	if e.Type == "error" || present(chunk.JSON.ExtraFields["error"]) {
-		return nil, parseRefusal([]byte(data))
+	if e.kind == "error" || c.failed {
+		return false, parseRefusal(data)
 	}
-	if chunk.JSON.Usage.Valid() {
+	if c.counted {
 		// The last one counts: some send a growing one with every chunk.
-		s.usage = &llm.Usage{Prompt: int(chunk.Usage.PromptTokens), Completion: int(chunk.Usage.CompletionTokens)}
+		s.usage = c.usage
+		s.counted = true
 	}
-	var chunks []llm.Chunk
-	for _, choice := range chunk.Choices {
-		if choice.Index == 0 { // one was asked for
-			chunks = append(chunks, s.choice(choice)...)
+	for i := range c.choices {
+		if !s.choice(&c.choices[i], yield) {
+			return false, nil
 		}
 	}
-	return chunks, nil
+	return true, nil
 }
 
-// choice reads what one chunk adds to the answer.
-func (s *stream) choice(c sdk.ChatCompletionChunkChoice) []llm.Chunk {
-	var chunks []llm.Chunk
-	came := textField(c.Delta.Content, c.Delta.JSON.Content) + textField(c.Delta.Refusal, c.Delta.JSON.Refusal)
-	said := llm.Chunk{Text: came, Alive: thinks(c.Delta)}
-	if said != (llm.Chunk{}) {
-		chunks = append(chunks, said)
-	}
-	for _, call := range c.Delta.ToolCalls {
-		if d := s.calls.delta(call); d != nil {
-			d.Name = s.names.ours(d.Name)
-			chunks = append(chunks, llm.Chunk{Call: d})
-		}
-	}
-	if c.FinishReason != "" && s.finish == "" {
-		s.finish = llm.FinishReason(c.FinishReason)
-		chunks = append(chunks, llm.Chunk{Finish: s.finish})
-	}
-	return chunks
-}
-
-// textField returns value if a string was sent. The SDK turns objects and arrays into their JSON, which must not be
-// shown.
-func textField(value string, f respjson.Field) string {
-	if raw := f.Raw(); strings.HasPrefix(raw, "[") || strings.HasPrefix(raw, "{") {
-		return ""
-	}
-	return value
-}
-
-// thinks reports whether a delta holds reasoning, under one of the names that vendors gave it: DeepSeek and vLLM, OpenRouter
-// and Ollama, and Mistral's list of parts in place of the text.
-func thinks(d sdk.ChatCompletionChunkChoiceDelta) bool {
-	return present(d.JSON.ExtraFields["reasoning_content"]) || present(d.JSON.ExtraFields["reasoning"]) ||
-		present(d.JSON.ExtraFields["reasoning_details"]) || strings.HasPrefix(d.JSON.Content.Raw(), "[")
-}
-
-// present reports whether a field is there and holds something.
-func present(f respjson.Field) bool {
-	switch strings.TrimSpace(f.Raw()) {
-	case "", "null", `""`, "[]", "{}", "false":
+// choice yields what one chunk adds to the answer, and reports whether yield wants more.
+func (s *stream) choice(c *choice, yield func(llm.Chunk) bool) bool {
+	if (c.text != "" || c.thinks) && !yield(llm.Chunk{Text: c.text, Alive: c.thinks}) {
 		return false
 	}
-	return true
+	for _, call := range c.calls {
+		if d := s.calls.delta(call); d != nil {
+			d.Name = s.names.ours(d.Name)
+			if !yield(llm.Chunk{Call: d}) {
+				return false
+			}
+		}
+	}
+	if c.finish == "" || s.finish != "" {
+		return true
+	}
+	s.finish = llm.FinishReason(c.finish)
+	s.rest = time.AfterFunc(afterFinish, func() { s.release(errRest) })
+	return yield(llm.Chunk{Finish: s.finish})
 }

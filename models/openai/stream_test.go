@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"parley/core/llm"
 )
@@ -18,8 +16,7 @@ import (
 // readAll reads a stream from its bytes.
 func readAll(r io.Reader, n names) (chunks []llm.Chunk, err error) {
 	s := stream{names: n, release: func(error) {}}
-	res := &http.Response{Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(r)}
-	err = s.read(ssestream.NewDecoder(res), func(c llm.Chunk) bool {
+	err = s.read(r, func(c llm.Chunk) bool {
 		chunks = append(chunks, c)
 		return true
 	})

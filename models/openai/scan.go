@@ -1,0 +1,176 @@
+package openai
+
+// maxNesting is how deep a value may be that is skipped.
+const maxNesting = 64
+
+// scanner reads the JSON of events in the form in which nearly all servers send them. Any other form makes it fail: a
+// known field of another type, or sent twice, several choices, invalid JSON. The SDK then decides what the event means.
+type scanner struct {
+	in     []byte
+	at     int
+	failed bool // everything that is read from then on is empty
+}
+
+// scan reads an event; false means that it is not of that form.
+func (c *chunk) scan(data []byte) bool {
+	*c = chunk{}
+	s := scanner{in: data}
+	var seen fields
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "choices":
+			s.once(&seen, 0)
+			s.choices(c)
+		case "usage":
+			s.once(&seen, 1)
+			if c.counted = !s.null(); c.counted {
+				s.usage(c)
+			}
+		case "error":
+			s.failed = present(s.value(0)) || s.failed
+		default:
+			s.value(0)
+		}
+	})
+	s.space()
+	return !s.failed && s.at == len(s.in)
+}
+
+// fields are the known fields of an object that were read.
+type fields uint
+
+// once fails if field n was read before.
+func (s *scanner) once(seen *fields, n int) {
+	s.failed = s.failed || *seen&(1<<n) != 0
+	*seen |= 1 << n
+}
+
+func (s *scanner) choices(c *chunk) {
+	if s.null() {
+		return
+	}
+	n := 0
+	s.list(func() {
+		if s.choice(&c.only[0]) {
+			c.choices = c.only[:]
+		}
+		n++
+	})
+	s.failed = s.failed || n > 1
+}
+
+// choice reports whether it is the choice that was asked for.
+func (s *scanner) choice(c *choice) bool {
+	*c = choice{}
+	var seen fields
+	index := int64(0)
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "index":
+			s.once(&seen, 0)
+			index = s.count()
+		case "finish_reason":
+			s.once(&seen, 1)
+			c.finish = s.text()
+		case "delta":
+			s.once(&seen, 2)
+			if !s.null() {
+				s.delta(c)
+			}
+		default:
+			s.value(0)
+		}
+	})
+	return index == 0
+}
+
+func (s *scanner) delta(c *choice) {
+	var seen fields
+	content, refusal := "", ""
+	s.object(func(key []byte) {
+		field := -1
+		switch string(key) {
+		case "content":
+			field, content = 0, s.text()
+		case "refusal":
+			field, refusal = 1, s.text()
+		case "reasoning_content":
+			field, c.thinks = 2, present(s.value(0)) || c.thinks
+		case "reasoning":
+			field, c.thinks = 3, present(s.value(0)) || c.thinks
+		case "reasoning_details":
+			field, c.thinks = 4, present(s.value(0)) || c.thinks
+		case "tool_calls":
+			field = 5
+			s.calls(c)
+		default:
+			s.value(0)
+			return
+		}
+		s.once(&seen, field)
+	})
+	c.text = content + refusal
+}
+
+func (s *scanner) calls(c *choice) {
+	if s.null() {
+		return
+	}
+	s.list(func() { c.calls = append(c.calls, s.piece()) })
+}
+
+func (s *scanner) piece() (p piece) {
+	var seen fields
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "index":
+			s.once(&seen, 0)
+			p.index, p.indexed = s.count(), true
+		case "id":
+			s.once(&seen, 1)
+			p.id = s.text()
+		case "function":
+			s.once(&seen, 2)
+			s.object(func(key []byte) {
+				switch string(key) {
+				case "name":
+					s.once(&seen, 3)
+					p.name = s.text()
+				case "arguments":
+					s.once(&seen, 4)
+					p.arguments = s.text()
+				default:
+					s.value(0)
+				}
+			})
+		default:
+			s.value(0)
+		}
+	})
+	return p
+}
+
+func (s *scanner) usage(c *chunk) {
+	var seen fields
+	s.object(func(key []byte) {
+		switch string(key) {
+		case "prompt_tokens":
+			s.once(&seen, 0)
+			c.usage.Prompt = int(s.count())
+		case "completion_tokens":
+			s.once(&seen, 1)
+			c.usage.Completion = int(s.count())
+		default:
+			s.value(0)
+		}
+	})
+}
+
+// present reports whether the JSON of a field holds something.
+func present[T string | []byte](raw T) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}", "false":
+		return false
+	}
+	return true
+}

@@ -1,0 +1,140 @@
+package openai
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// usual are events as common servers send them, each in its own manner.
+var usual = []string{
+	`{"id":"chatcmpl-1","object":"chat.completion.chunk","created":1,"model":"gpt","service_tier":"default","system_fingerprint":"fp","choices":[{"index":0,"delta":{"content":"word "},"logprobs":null,"finish_reason":null}],"usage":null}`,
+	`{"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"finish_reason":null}],"obfuscation":"x"}`,
+	`{"choices":[{"delta":{"content":"a\n\"b\" \u00e4 \ud83d\ude00 ü"},"index":0}]}`,
+	`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`,
+	`{"choices":[],"usage":{"prompt_tokens":19,"completion_tokens":10,"total_tokens":29,"prompt_tokens_details":{"cached_tokens":0}}}`,
+	`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"f","arguments":""}}]}}]}`,
+	`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"a\":1.5e3}"}},{"id":"b"}]}}]}`,
+	`{"provider":"P","error":null,"choices":[{"index":0,"delta":{"content":"","reasoning":"hm","reasoning_details":[{"type":"t","text":"hm"}]}}]}`,
+	`{"choices":[{"index":0,"delta":{"reasoning_content":"hm","content":null},"logprobs":{"content":[{"token":"a","logprob":-0.1,"top_logprobs":[]}]}}]}`,
+	` { "choices" : [ { "index" : 0 , "delta" : { "content" : "a" , "tool_calls" : null } } ] , "usage" : null } `,
+	`{"choices":[{"index":0,"delta":null,"finish_reason":"length"}],"x":[true,false,-0.5E-7,{}]}`,
+	`{"choices":[{"index":1,"delta":{"content":"no"}}]}`,
+}
+
+// unusual are events that are left to the SDK.
+var unusual = []string{
+	`{"error":{"message":"no"}}`, `{"error":"no"}`, `null`, `[]`, `{`, `{"choices":[`, `{"choices":[{}]}x`, `{"choices":5}`,
+	`{"choices":[{"index":0,"delta":{"content":[{"type":"thinking"}]}}]}`, `{"choices":[{"delta":{"content":{"a":1}}}]}`,
+	`{"choices":[{"delta":{"content":5}}]}`, `{"choices":[{"index":0,"index":1,"delta":{"content":"a","content":"b"}}]}`,
+	`{"choices":[{"delta":{"content":"\ud83d"}}]}`, "{\"choices\":[{\"delta\":{\"content\":\"\xff\\n\"}}]}",
+	"{\"choices\":[{\"delta\":{\"content\":\"\n\"}}]}", `{"choices":[{"delta":{"content":"\x"}}]}`,
+	`{"choices":[{"delta":{"con\u0074ent":"a"}}]}`, `{"choices":[{"index":0.0,"delta":{}},{"delta":{"content":"b"}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"index":null,"id":1,"function":null}]}}]}`, `{"usage":{"prompt_tokens":"5"}}`,
+	`{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e}`, `{"a":nul}`, `{"a":"\u00"}`, `{"a" 1}`, `{"a":1,}`, `{"usage":5}`, `{"choices":[{"index":99999999999999999999}]}`,
+	`{"choices":[{"delta":{"reasoning":"a","reasoning":""}}]}`, `{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
+}
+
+func TestScanUnderstandsWhatServersSend(t *testing.T) {
+	for _, event := range usual {
+		var c chunk
+		if !c.scan([]byte(event)) {
+			t.Errorf("left to the SDK: %s", event)
+		}
+	}
+	for _, event := range append(usual, unusual...) {
+		sameAsSDK(t, event)
+	}
+}
+
+// sameAsSDK checks that an event that is scanned means what the SDK makes of it.
+func sameAsSDK(t *testing.T, event string) {
+	t.Helper()
+	var got, want chunk
+	if !got.scan([]byte(event)) {
+		return
+	}
+	if err := want.decodeAny([]byte(event)); err != nil {
+		t.Fatalf("the SDK refuses %q: %v", event, err)
+	}
+	options := cmp.Options{cmp.AllowUnexported(chunk{}, choice{}, piece{}), cmpopts.IgnoreFields(chunk{}, "only"), cmpopts.EquateEmpty()}
+	if diff := cmp.Diff(want, got, options); diff != "" {
+		t.Fatalf("%q: the SDK has -, the scanner +\n%s", event, diff)
+	}
+}
+
+// FuzzScan compares the scanner with the SDK.
+func FuzzScan(f *testing.F) {
+	for _, event := range append(usual, unusual...) {
+		f.Add(event)
+	}
+	f.Fuzz(func(t *testing.T, event string) { sameAsSDK(t, event) })
+}
+
+// TestScanOfMutations is a short FuzzScan that always runs. It exchanges parts of events, so that most are valid JSON.
+func TestScanOfMutations(t *testing.T) {
+	luck := rand.New(rand.NewPCG(1, 2))
+	all := append(usual, unusual...)
+	parts := []string{"null", "0", "1", "-1", "1e2", `""`, `"x"`, `"\u0041"`, `"\ud800"`, "[]", "{}", "true", `"index":0,`, `"content":"y",`, `"error":null,`, "{", "}", "]", ",", "\\", "\xc3"}
+	scanned := 0
+	for range 50_000 {
+		event := all[luck.IntN(len(all))]
+		for range 1 + luck.IntN(2) {
+			from := luck.IntN(len(event) + 1)
+			to := min(len(event), from+luck.IntN(6))
+			if cut := strings.IndexAny(event[from:], ":,[{"); luck.IntN(2) == 0 && cut >= 0 { // at a token's border
+				from += cut + 1
+				to = from + max(0, strings.IndexAny(event[from:], ",]}"))
+			}
+			event = event[:from] + parts[luck.IntN(len(parts))] + event[to:]
+		}
+		sameAsSDK(t, event)
+		if (&chunk{}).scan([]byte(event)) {
+			scanned++
+		}
+	}
+	if scanned < 2000 {
+		t.Errorf("only %d of the mutated events are scanned", scanned)
+	}
+}
+
+// BenchmarkChunk is the time for one event, with the scanner and with the SDK alone.
+func BenchmarkChunk(b *testing.B) {
+	for _, event := range []int{0, 2, 6} {
+		data := []byte(usual[event])
+		b.Run(fmt.Sprintf("event=%d/scan", event), func(b *testing.B) {
+			var c chunk
+			b.ReportAllocs()
+			for b.Loop() {
+				if !c.scan(data) {
+					b.Fatal("not understood")
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("event=%d/sdk", event), func(b *testing.B) {
+			var c chunk
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := c.decodeAny(data); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStream is the time for one chunk from the bytes of a stream to what is yielded.
+func BenchmarkStream(b *testing.B) {
+	text := strings.Repeat("data: "+usual[0]+"\n\n", 1000) + "data: [DONE]\n\n"
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := readAll(strings.NewReader(text), names{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(1000*b.N), "ns/chunk")
+}
