@@ -21,6 +21,7 @@ import (
 	"parley/core"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -170,10 +171,10 @@ func turns(cfg config.Config) schedule.TurnPolicy {
 	}
 }
 
-func generation(a config.Agent) core.Generation {
-	g := core.Generation{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
+func generation(a config.Agent) generate.Config {
+	g := generate.Config{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
 	if a.Generation == config.GenerateXML {
-		g.Mode = core.XML
+		g.Mode = generate.XML
 	}
 	return g
 }

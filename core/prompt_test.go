@@ -13,10 +13,10 @@ import (
 	"time"
 	"unicode"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/plugins/essentials"
@@ -84,12 +84,12 @@ func (w *world) lastPrompt() llm.Request {
 
 // forms are the ways to ask for an answer: the mode, and the template if that is not the built-in one.
 var forms = map[string]struct {
-	mode     core.GenerationMode
+	mode     generate.Mode
 	template string
 }{
-	"native": {core.Native, ""},
-	"xml":    {core.XML, ""},
-	"flat":   {core.Native, flat},
+	"native": {generate.Native, ""},
+	"xml":    {generate.XML, ""},
+	"flat":   {generate.Native, flat},
 }
 
 // flat is a template for a prompt that is one text, as character files of elsewhere have it.

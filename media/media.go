@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -45,13 +45,13 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Reader is a [core.Reader].
+// Reader is a [attachment.Reader].
 type Reader struct {
 	options Options
 	places  chan struct{}
 }
 
-var _ core.Reader = (*Reader)(nil)
+var _ attachment.Reader = (*Reader)(nil)
 
 // New returns a Reader.
 func New(o Options) *Reader {
@@ -77,7 +77,7 @@ const (
 	noModel   unread = "the model that should read it failed"
 )
 
-// Read implements [core.Reader].
+// Read implements [attachment.Reader].
 func (r *Reader) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
 	read := make([]chat.Attachment, len(files))
 	var work sync.WaitGroup

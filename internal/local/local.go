@@ -20,7 +20,6 @@ import (
 	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors/web"
-	"parley/core/storage"
 )
 
 // contact is what the file contains.
@@ -82,7 +81,7 @@ func readContact(cfg config.Config) (c contact, err error) {
 var errNotRunning = errors.New("no gateway with this configuration is running")
 
 // askOrOpen asks the running gateway of cfg. If none runs, it opens the store and calls here with it.
-func askOrOpen(ctx context.Context, cfg config.Config, name string, request, reply any, here func(storage.Store) error) error {
+func askOrOpen(ctx context.Context, cfg config.Config, name string, request, reply any, here func(Store) error) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	if err := ask(ctx, cfg, name, request, reply); !errors.Is(err, errNotRunning) {

@@ -8,7 +8,6 @@ import (
 	"parley/config"
 	"parley/core/access"
 	"parley/core/chat"
-	"parley/core/storage"
 	"parley/internal/settings"
 )
 
@@ -52,7 +51,7 @@ func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
 }
 
 func pair(ctx context.Context, cfg config.Config, req pairRequest) (reply pairReply, err error) {
-	err = askOrOpen(ctx, cfg, "pair", req, &reply, func(store storage.Store) error {
+	err = askOrOpen(ctx, cfg, "pair", req, &reply, func(store Store) error {
 		reply, err = pairAt(ctx, store, offline{store, settings.Agent(cfg)}, req)
 		return err
 	})
@@ -63,7 +62,7 @@ func pair(ctx context.Context, cfg config.Config, req pairRequest) (reply pairRe
 }
 
 // pairAt does what req asks for.
-func pairAt(ctx context.Context, store storage.People, rt Runtime, req pairRequest) (reply pairReply, err error) {
+func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (reply pairReply, err error) {
 	switch {
 	case req.Code != "":
 		reply.Person, err = rt.Approve(ctx, req.Code)

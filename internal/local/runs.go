@@ -9,7 +9,6 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/storage"
 	"parley/core/text"
 )
 
@@ -35,7 +34,7 @@ type runsReply struct {
 }
 
 // runsAt does what req asks for.
-func runsAt(ctx context.Context, store storage.Store, rt Runtime, req runsRequest) (out runsReply, err error) {
+func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {
 	if req.Retry != "" {
 		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
 	}
@@ -84,7 +83,7 @@ func RetryRun(ctx context.Context, cfg config.Config, id string) error {
 }
 
 func askRuns(ctx context.Context, cfg config.Config, req runsRequest) (out runsReply, err error) {
-	err = askOrOpen(ctx, cfg, "runs", req, &out, func(store storage.Store) error {
+	err = askOrOpen(ctx, cfg, "runs", req, &out, func(store Store) error {
 		out, err = runsAt(ctx, store, offline{store: store}, req)
 		return err
 	})

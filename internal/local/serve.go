@@ -8,7 +8,6 @@ import (
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
-	"parley/core/storage"
 )
 
 // Runtime makes the changes that a running gateway must notice: [core.Runtime] does.
@@ -19,9 +18,19 @@ type Runtime interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 }
 
+// Store is what the commands need of a store. Errors are those of package storage.
+type Store interface {
+	core.ApprovalStore
+	Dismiss(ctx context.Context, id chat.EntityID) error
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	People(ctx context.Context) ([]chat.Person, error)
+	RetryRun(ctx context.Context, id chat.RunID) error
+	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
+}
+
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
 type offline struct {
-	store storage.Store
+	store Store
 	agent chat.Agent
 }
 
@@ -32,7 +41,7 @@ func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
 
 // Handler answers the commands. The caller checks the secret of [Announce].
-func Handler(store storage.Store, rt Runtime) http.Handler {
+func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
 		var req pairRequest
