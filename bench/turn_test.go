@@ -71,7 +71,7 @@ func newTalk(b *testing.B, path string, mode generate.Mode) *talk {
 		c.Models.Large = glib{text: map[generate.Mode]string{
 			generate.Native: "Yes.", generate.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
 		}[mode]}
-		c.Plugins = []action.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
+		c.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: store})}
 		c.Observers = []event.Observer{t}
 		c.Generation.Mode = mode
 	})

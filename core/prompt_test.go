@@ -74,7 +74,7 @@ func golden(t *testing.T, name, got string) {
 // knowing gives the next nodes the usual providers.
 func (w *world) knowing() {
 	w.cfg.Agent = eliza(w.cfg.Agent)
-	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store}))
+	w.cfg.Plugins = append(w.cfg.Plugins, essentials.New(essentials.Deps{Store: w.store}))
 }
 
 func (w *world) lastPrompt() llm.Request {
