@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"slices"
 
@@ -42,7 +41,6 @@ type Env struct {
 	Listen func(network, address string) (net.Listener, error)
 	// Dial opens connections; nil connects directly, or through the proxy of the environment.
 	Dial connectors.Dialer
-	Rand *rand.Rand // jitter; nil is the global source
 
 	// Wrap wraps the runtime's store; tests use it to simulate crashes.
 	Wrap func(storage.Store) storage.Store

@@ -230,9 +230,6 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 
 // listen writes down what is said.
 func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
-	if r.options.Transcriber == nil {
-		return deaf
-	}
 	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
 	if err != nil {
 		return fmt.Errorf("%w: transcribe: %w", noModel, err)
