@@ -3,52 +3,81 @@ package config
 // enum is a string type with a fixed set of values.
 type enum interface{ Words() []string }
 
-// TurnRule selects what a new message does to an answer in progress: supersede stops it, queue waits for its end, and
-// collect lets all waiting messages get one answer.
+// TurnRule selects what a new message does to an answer in progress.
 type TurnRule string
 
-func (TurnRule) Words() []string { return []string{"supersede", "queue", "collect"} }
+// The turn rules.
+const (
+	Supersede TurnRule = "supersede" // the new message stops the old answer
+	Queue     TurnRule = "queue"     // the new message waits for its own answer
+	Collect   TurnRule = "collect"   // all waiting messages get one answer
+)
 
-// EditRule selects how an edited question affects its answer: revise rewrites the latest answer in place, remember only
-// updates the stored message.
+func (TurnRule) Words() []string {
+	return []string{string(Supersede), string(Queue), string(Collect)}
+}
+
+// EditRule selects how an edited question affects its answer.
 type EditRule string
 
-func (EditRule) Words() []string { return []string{"revise", "remember"} }
+// The edit rules.
+const (
+	Revise   EditRule = "revise"   // rewrite the latest answer in place
+	Remember EditRule = "remember" // only update the stored message
+)
 
-// Generation selects the format of a model's answers: native is text and tool calls, xml is text with tags around its
-// parts.
+func (EditRule) Words() []string { return []string{string(Revise), string(Remember)} }
+
+// Generation selects the format of a model's answers.
 type Generation string
 
-// GenerateXML is the format with tags.
-const GenerateXML Generation = "xml"
+// The answer formats.
+const (
+	GenerateNative Generation = "native" // text and tool calls
+	GenerateXML    Generation = "xml"    // text with tags around its parts
+)
 
-func (Generation) Words() []string { return []string{"native", string(GenerateXML)} }
+func (Generation) Words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
 
 // DirectAccess selects who is answered in direct messages.
 type DirectAccess string
 
-// The direct message rules that are treated specially.
+// The direct message rules.
 const (
-	DirectPairing DirectAccess = "pairing"
-	DirectOpen    DirectAccess = "open"
+	DirectPairing   DirectAccess = "pairing"
+	DirectOpen      DirectAccess = "open"
+	DirectAllowlist DirectAccess = "allowlist"
+	DirectOff       DirectAccess = "off"
 )
 
 func (DirectAccess) Words() []string {
-	return []string{string(DirectPairing), string(DirectOpen), "allowlist", "off"}
+	return []string{string(DirectPairing), string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
 }
 
-// GroupAccess selects what is answered in groups: mention_only is messages addressed to the agent.
+// GroupAccess selects what is answered in groups.
 type GroupAccess string
 
-// GroupAmbient also answers messages that seem to be meant for the agent.
-const GroupAmbient GroupAccess = "ambient"
+// The group rules.
+const (
+	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
+	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for it
+	GroupOff         GroupAccess = "off"
+)
 
-func (GroupAccess) Words() []string { return []string{"mention_only", string(GroupAmbient), "off"} }
+func (GroupAccess) Words() []string {
+	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
+}
 
 // BotAccess selects which bots are answered.
 type BotAccess string
 
-func (BotAccess) Words() []string { return []string{"off", "mention"} }
+// The rules for bots.
+const (
+	BotsOff     BotAccess = "off"
+	BotsMention BotAccess = "mention"
+)
+
+func (BotAccess) Words() []string { return []string{string(BotsOff), string(BotsMention)} }
 
 // Provider is a model provider.
 type Provider string

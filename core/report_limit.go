@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"parley/core/answer"
-	"parley/core/chat"
 	"parley/core/quota"
 )
 
@@ -22,7 +21,7 @@ func (x *execution) reportLimit(ctx context.Context, err error) error {
 		return errors.Join(err, werr)
 	}
 	if !first && x.answer.View().Text() == "" {
-		return chat.ErrNothingToSay
+		return errNothingToSay
 	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: over.Sentence()})
 	return nil

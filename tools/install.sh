@@ -1,14 +1,19 @@
 #!/bin/sh
-# Installs what the tests run beside Go: redis-server, chromium and tmux. Where it can't, it says what to install.
+# Installs what the tests run beside Go: redis-server, PostgreSQL, chromium and tmux. Where it can't, it says what to install.
 set -eu
 missing=
 command -v redis-server >/dev/null || missing="$missing redis-server"
+command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing="$missing chromium"
 command -v tmux >/dev/null || missing="$missing tmux"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
 	echo "== installing$missing"
 	export DEBIAN_FRONTEND=noninteractive
+	case "$missing" in *postgresql*) # its package then makes no cluster and starts no server
+		mkdir -p /etc/postgresql-common
+		[ -e /etc/postgresql-common/createcluster.conf ] || echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf ;;
+	esac
 	apt-get update -qq
 	# shellcheck disable=SC2086
 	apt-get install -y -qq --no-install-recommends $missing >/dev/null

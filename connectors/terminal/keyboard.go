@@ -94,7 +94,10 @@ func (k *keyboard) setAside() {
 func (k *keyboard) bringBack() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.typed = *bytes.NewBuffer(append(k.later, k.typed.Bytes()...))
+	since := bytes.Clone(k.typed.Bytes())
+	k.typed.Reset()
+	k.typed.Write(k.later)
+	k.typed.Write(since)
 	k.later = nil
 	k.more.Broadcast()
 }

@@ -65,12 +65,13 @@ func (r *reply) take(f Frame) {
 
 // say applies text: the whole text, if present, replaces the previous text.
 func (r *reply) say(f Frame) {
-	added := f.Text
-	if f.FullText != nil {
-		r.grown.Reset()
-		added = f.FullText
+	if f.FullText == nil {
+		r.grown.WriteString(*f.Text)
+		r.text = r.grown.String()
+		return
 	}
-	r.grown.WriteString(*added)
+	r.grown.Reset()
+	r.grown.WriteString(*f.FullText)
 	r.text = r.grown.String()
 }
 

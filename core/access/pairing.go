@@ -25,20 +25,15 @@ const (
 	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
 
-// ApprovalStore is what it takes to approve a user. Errors are those of package storage.
-type ApprovalStore interface {
-	Approve(ctx context.Context, p chat.Person) error
-	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
-}
-
-// PairingStore is what pairing needs of a store. Errors are those of package storage.
+// PairingStore is what pairing needs of a store. Errors are those of core's ports.
 type PairingStore interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	Owner(ctx context.Context) (chat.Person, error)
 	Own(ctx context.Context, p chat.Person) (bool, error)
-	ApprovalStore
+	Approve(ctx context.Context, p chat.Person) error
 	Reject(ctx context.Context, code string) error
 	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
+	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 }
 
@@ -70,7 +65,7 @@ func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID
 		return c == Yes, nil
 	}
 	_, err := d.Store.Person(ctx, author)
-	return err == nil, chat.Unless(err, chat.ErrNotFound)
+	return err == nil, unless(err, chat.ErrNotFound)
 }
 
 // Check reports whether g may come in, and what they are told in place of an answer.
@@ -178,7 +173,7 @@ func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	_, err := d.Store.Owner(ctx)
-	return errors.Is(err, chat.ErrNotFound), chat.Unless(err, chat.ErrNotFound)
+	return errors.Is(err, chat.ErrNotFound), unless(err, chat.ErrNotFound)
 }
 
 // Owns reports whether id is the owner: the one of the configuration, or else who has become it.
@@ -187,5 +182,13 @@ func (d *Pairing) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
 		return d.Policy.Owners[id], nil
 	}
 	owner, err := d.Store.Owner(ctx)
-	return err == nil && owner.ID == id, chat.Unless(err, chat.ErrNotFound)
+	return err == nil && owner.ID == id, unless(err, chat.ErrNotFound)
+}
+
+// unless is err, or nil where that is usual.
+func unless(err, usual error) error {
+	if errors.Is(err, usual) {
+		return nil
+	}
+	return err
 }

@@ -2,6 +2,8 @@ package event
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
 	"parley/core/answer"
 )
@@ -84,5 +86,11 @@ func (f *follower) add(step int) {
 
 // deliver calls the observer and recovers its panics.
 func (f *follower) deliver(e AnswerEvent) {
-	observe(f.log, f.observer, e, func() { f.observer.ObserveAnswer(e) })
+	defer func() {
+		if p := recover(); p != nil {
+			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
+				"panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f.observer.ObserveAnswer(e)
 }

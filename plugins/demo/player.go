@@ -10,7 +10,6 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/text"
 )
 
 // step is how long each status of PLAY_DEMO stands.
@@ -98,13 +97,18 @@ func shown(title string) string {
 	if title == "" {
 		return defaultTitle
 	}
-	return text.Excerpt(title, maxTitle)
+	if runes := []rune(title); len(runes) > maxTitle {
+		return string(runes[:maxTitle]) + "…"
+	}
+	return title
 }
 
 // wait returns after d, or with the cause of ctx.
 func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case <-time.After(d):
+	case <-timer.C:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -50,7 +50,11 @@ type knowledge struct {
 }
 
 func newKnowledge(d Deps) *knowledge {
-	return &knowledge{embedder: d.Embedder, log: d.Log, indexed: make(chan struct{})}
+	log := d.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &knowledge{embedder: d.Embedder, log: log, indexed: make(chan struct{})}
 }
 
 // Spec implements [action.Provider].

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"parley/core/text"
 )
 
 const (
@@ -55,12 +53,16 @@ func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" 
 
 // plain is a title without what Markdown would read as marks, not too long.
 func plain(title string) string {
-	return text.Excerpt(strings.Map(func(r rune) rune {
+	title = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*_`~|[]<>\\", r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, title), maxTitle)
+	}, title)
+	if runes := []rune(title); len(runes) > maxTitle {
+		return string(runes[:maxTitle]) + "…"
+	}
+	return title
 }
 
 // tracks is all the music, in order of the titles.

@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+const (
+	oldestServer   = 140000
+	connectTimeout = 10 * time.Second
+	connections    = 10
+)
+
+// Check reports what is wrong with an address, without connecting to it.
+func Check(url string) error {
+	_, err := pgxpool.ParseConfig(url)
+	return err
+}
+
+// settings are parameters of every session. The address can set others.
+func settings() map[string]string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unknown host"
+	}
+	return map[string]string{
+		"application_name":                    fmt.Sprintf("parley, process %d on %s", os.Getpid(), host),
+		"statement_timeout":                   "30s",
+		"lock_timeout":                        "15s",
+		"idle_in_transaction_session_timeout": "60s",
+		"client_connection_check_interval":    "10s", // a process that is gone frees its locks
+		"tcp_keepalives_idle":                 "10",
+		"tcp_keepalives_interval":             "5",
+		"tcp_keepalives_count":                "3",
+		"default_transaction_isolation":       "read committed", // rooms are locked; every statement sees what was before it
+	}
+}
+
+func connect(ctx context.Context, url string, o Options) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, permanent{err}
+	}
+	for name, value := range settings() {
+		if c.ConnConfig.RuntimeParams[name] == "" {
+			c.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	if c.ConnConfig.ConnectTimeout == 0 {
+		c.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	switch {
+	case o.Connections > 0:
+		c.MaxConns = int32(o.Connections)
+	case !strings.Contains(url, "pool_max_conns"):
+		c.MaxConns = connections
+	}
+	c.AfterConnect = durable
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkServer(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}
+
+// durable makes a session wait for the disk, unless it waits for more already.
+func durable(ctx context.Context, c *pgx.Conn) error {
+	if c.PgConn().ParameterStatus("server_version") == "" {
+		return errors.New("this is no PostgreSQL server")
+	}
+	_, err := c.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`)
+	return err
+}
+
+func checkServer(ctx context.Context, pool *pgxpool.Pool) error {
+	var version int
+	var readOnly bool
+	err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('transaction_read_only')::boolean`).
+		Scan(&version, &readOnly)
+	switch {
+	case err != nil:
+		return err
+	case version < oldestServer:
+		return permanent{fmt.Errorf("the server is PostgreSQL %d; version 14 or later is needed", version/10000)}
+	case readOnly:
+		return errReadOnly
+	}
+	return nil
+}
+
+func identify(ctx context.Context, pool *pgxpool.Pool) (id string, err error) {
+	var moving string
+	if err := pool.QueryRow(ctx, `SELECT id, moving FROM identity`).Scan(&id, &moving); err != nil {
+		return "", err
+	}
+	if moving != "" {
+		return "", permanent{errMoving}
+	}
+	return id, nil
+}
+
+var errMoving = errors.New("another store is being moved here, and that has not ended; run gateway migrate again")

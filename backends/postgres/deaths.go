@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// longDead is when owners of whom nothing is left are forgotten.
+const longDead = 24 * time.Hour
+
+// buryOwners ends the owners of before, unless there can be several at a time. They are kept as long as a run of theirs is open,
+// which tells how they ended.
+func buryOwners(ctx context.Context, q querier, now int64, several bool) error {
+	before := now
+	if several {
+		before -= int64(longDead)
+	}
+	_, err := q.Exec(ctx, `
+		DELETE FROM owners WHERE (alive_until < $1 OR NOT $2) AND id NOT IN (SELECT owner FROM runs WHERE status = '')`, before, several)
+	if err == nil && !several {
+		_, err = q.Exec(ctx, `UPDATE owners SET alive_until = 0`)
+	}
+	return err
+}
+
+// Beat implements [storage.Journal]. The database's clock says when the lease ends.
+func (s *journal) Beat(ctx context.Context, owner string, until time.Time) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error { return s.beat(ctx, q, owner, until) })
+	return wrap(errors.Join(err, s.claim.keep(ctx)), "renewing the lease of %q", owner)
+}
+
+func (s *journal) beat(ctx context.Context, q querier, owner string, until time.Time) error {
+	var present *int64
+	if now := s.clock.nanos(); s.clock.own {
+		present = &now
+	}
+	before := s.clock.now()
+	var server int64
+	err := q.QueryRow(ctx, `
+		WITH present AS (SELECT coalesce($3, `+serverNow+`) AS now)
+		INSERT INTO owners (id, alive_until) SELECT $1, now + $2 FROM present
+		ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until
+		RETURNING (SELECT now FROM present)`, owner, int64(until.Sub(before)), present).Scan(&server)
+	if err == nil {
+		s.clock.set(before, server)
+	}
+	return err
+}
+
+// Leave implements [storage.Leases].
+func (s *journal) Leave(ctx context.Context, owner string) error {
+	err := s.write(ctx, nil, func(ctx context.Context, q querier) error {
+		_, err := q.Exec(ctx, `UPDATE owners SET leaving = true WHERE id = $1`, owner)
+		return err
+	})
+	return wrap(err, "recording the planned shutdown of %q", owner)
+}
+
+// SetAside implements [storage.Retries].
+func (s *journal) SetAside(ctx context.Context, limit int) ([]chat.Run, error) {
+	var all []chat.Run
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectRuns+`
+			WHERE r.failure = 'set_aside' AND r.status <> '' ORDER BY r.opened DESC, r.seq DESC LIMIT $2`, s.clock.nanos(), limit)
+		all, err = collect(rows, err, s.scanChatRun)
+		return err
+	})
+	return all, wrap(err, "reading the runs that are set aside")
+}
+
+// RetryRun implements [storage.Retries].
+func (s *journal) RetryRun(ctx context.Context, id chat.RunID) error {
+	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+		run, err := s.findRun(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if err := retryable(ctx, q, run.Run); err != nil {
+			return err
+		}
+		_, err = q.Exec(ctx, `
+			UPDATE runs SET withdrawn = false, retried = (SELECT max(turn) FROM runs WHERE room = $1) WHERE id = $2`, run.Room, id)
+		if err != nil {
+			return err
+		}
+		return reopen(ctx, q, run)
+	})
+	return wrap(err, "retrying the run %q", id)
+}
+
+func retryable(ctx context.Context, q querier, run chat.Run) error {
+	switch {
+	case !run.Outcome.Done() || run.Outcome.Failure != llm.SetAside:
+		return chat.ErrNotFound
+	case run.Acting != "" || run.Acted != "" || len(run.Inputs) == 0 && run.Kind != chat.RunChoiceResult:
+		return answer.ErrLost
+	}
+	return roomFree(ctx, q, run)
+}

@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+var (
+	errTaken      = errors.New("another gateway has claimed the database while this one could not reach it")
+	errReadOnly   = errors.New("the database is read-only: this server is a standby")
+	errSilent     = errors.New("the database does not answer in time")
+	errUnknown    = errors.New("the connection was lost during the commit, and it is unknown how that ended")
+	errRolledBack = errors.New("the connection was lost before the commit")
+)
+
+// Codes of errors, see the appendix of PostgreSQL's manual.
+const (
+	undefinedTable = "42P01"
+	lockTimeout    = "55P03"
+)
+
+// permanent is an error that no waiting mends.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// reasons are errors of the server that pass, by their codes or classes.
+var reasons = map[string]string{
+	"57P01": "the database is shutting down", "57P02": "the database is shutting down", "57P03": "the database is starting up",
+	"57014": "the database takes too long", "55P03": "the database is busy", "40001": "the database is busy", "40P01": "the database is busy",
+	"53100": "the disk of the database is full", "53200": "the database is out of memory", "53300": "the database has too many connections",
+	"53": "the database has too few resources", "58": "the disk of the database fails", "25006": "the database is read-only",
+	"57P04": "the database was dropped", "08": "the database can't be reached",
+}
+
+// Unavailable reports whether err can resolve without a change of the configuration, with a reason for the owner.
+func Unavailable(err error) (reason string, ok bool) {
+	var lasting permanent
+	var e *pgconn.PgError
+	switch {
+	case errors.Is(err, errTaken):
+		return "another gateway uses the database", true
+	case err == nil, errors.As(err, &lasting):
+		return "", false
+	case errors.Is(err, errReadOnly):
+		return reasons["25006"], true
+	case errors.Is(err, errSilent):
+		return "the database does not answer", true
+	case errors.As(err, &e):
+		if reason, ok = reasons[e.Code]; !ok && len(e.Code) == 5 {
+			reason, ok = reasons[e.Code[:2]]
+		}
+		return reason, ok
+	case untrusted(err):
+		return "", false
+	case errors.Is(err, errUnknown), errors.Is(err, errRolledBack), broken(err), dialing(err):
+		return reasons["08"], true
+	}
+	return "", false
+}
+
+// untrusted reports whether a TLS connection failed for what the server is.
+func untrusted(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verify *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify) || errors.As(err, &header) ||
+		err != nil && strings.Contains(err.Error(), "server refused TLS connection")
+}
+
+// dialing reports whether no connection could be made.
+func dialing(err error) bool {
+	var connecting *pgconn.ConnectError
+	return errors.As(err, &connecting)
+}
+
+// broken reports whether a connection was lost that had been there.
+func broken(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return strings.HasPrefix(e.Code, "57P0") || strings.HasPrefix(e.Code, "08")
+	}
+	var n net.Error
+	return err != nil && !dialing(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) &&
+		(pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+			errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.As(err, &n) || strings.Contains(err.Error(), "conn closed"))
+}
+
+// again reports whether the same transaction can succeed if it is tried once more. It was not committed.
+func again(err error) bool {
+	var e *pgconn.PgError
+	switch {
+	case errors.Is(err, errUnknown):
+		return false
+	case errors.Is(err, errRolledBack):
+		return true
+	case dialing(err):
+		return false
+	case errors.As(err, &e):
+		switch e.Code {
+		case "40001", "40P01", // others were in the way
+			"23505", "23503": // others have written the same since, or deleted what this belongs to
+			return true
+		}
+	}
+	return broken(err)
+}
+
+// readOnly reports whether the server is a standby, or has become one.
+func readOnly(err error) bool {
+	var e *pgconn.PgError
+	return errors.Is(err, errReadOnly) || errors.As(err, &e) && e.Code == "25006"
+}
+
+// explain says what to do about an error that lasts.
+func explain(err error) error {
+	var e *pgconn.PgError
+	if untrusted(err) {
+		return fmt.Errorf("no trusted connection: %w; check sslmode and sslrootcert in store, and the certificate of the server", err)
+	}
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case "28P01", "28000":
+		return fmt.Errorf("the server rejects the login: %w; check the user and the password in store, and pg_hba.conf of the server", err)
+	case "3D000":
+		return fmt.Errorf("the database does not exist: %w; create it with createdb", err)
+	case "42501":
+		return fmt.Errorf("the user lacks a right: %w; make it the owner of the database, or GRANT CREATE ON SCHEMA to it", err)
+	case "3F000":
+		return fmt.Errorf("no schema for the tables: %w; create the schema that search_path names", err)
+	}
+	return err
+}

@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"parley/backends/record"
+	"parley/core/chat"
+)
+
+const selectRecent = `
+	SELECT ` + record.MemoryColumns + ` FROM memories
+	WHERE room = $1 AND kind = $2 AND turn <= $3
+	ORDER BY turn DESC, seq DESC LIMIT $4`
+
+// Recent implements [storage.Memories]. Its cost is that of the limit, however much is stored.
+func (s *memories) Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error) {
+	if upTo == 0 || upTo > math.MaxInt64 {
+		upTo = math.MaxInt64
+	}
+	var all []chat.Memory
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectRecent, room, kind, upTo, max(limit, 0))
+		all, err = collect(rows, err, record.ScanMemory)
+		return err
+	})
+	slices.Reverse(all)
+	return all, wrap(err, "reading the messages in %q", room)
+}
+
+// Memory implements [storage.Memories].
+func (s *memories) Memory(ctx context.Context, id chat.MemoryID) (m chat.Memory, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		m, err = record.ScanMemory(q.QueryRow(ctx, `SELECT `+record.MemoryColumns+` FROM memories WHERE id = $1`, id))
+		return err
+	})
+	return m, wrap(err, "reading the memory %q", id)
+}
+
+// remember stores m, whose id must be new: nothing takes the place of a message. Only an answer replaces what was heard under its
+// id, the platform's echo of itself, which was faster.
+func remember(ctx context.Context, q querier, m chat.Memory, turn chat.ResponseID, role string) error {
+	if role == record.Said {
+		if _, err := q.Exec(ctx, `DELETE FROM memories WHERE id = $1 AND role = $2`, m.ID, record.Heard); err != nil {
+			return err
+		}
+	}
+	_, err := q.Exec(ctx, `
+		INSERT INTO memories (`+record.MemoryColumns+`, turn, role) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+		m.ID, m.Room, m.Kind, m.Author, m.Name, m.Text, m.InReplyTo, record.Nanos(m.At), record.List(m.History), m.Interrupted, m.Failure,
+		record.ContentOf(m), turn, role)
+	return err
+}
+
+// Remember implements [storage.Memories].
+func (s *memories) Remember(ctx context.Context, run chat.RunID, m chat.Memory) error {
+	err := record.CheckMemory(m)
+	if err == nil {
+		err = s.write(ctx, roomScope(m.Room), func(ctx context.Context, q querier) error { return rememberBeside(ctx, q, run, m) })
+	}
+	return wrap(err, "saving the memory %q", m.ID)
+}
+
+func rememberBeside(ctx context.Context, q querier, run chat.RunID, m chat.Memory) error {
+	var turn chat.ResponseID
+	err := q.QueryRow(ctx, `
+		SELECT turn FROM runs WHERE id = $1 AND room = $2
+			AND EXISTS (SELECT 1 FROM memories m WHERE m.room = runs.room AND m.turn = runs.turn AND m.role = 'input')`,
+		run, m.Room).Scan(&turn)
+	if err != nil {
+		return record.Found(err)
+	}
+	var known bool
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE id = $1)`, m.ID).Scan(&known)
+	if err != nil || known {
+		return err
+	}
+	return remember(ctx, q, m, turn, record.Beside)
+}

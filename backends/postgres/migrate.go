@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// migrating is the lock that processes hold while they migrate.
+var migrating = keyOf("migrate", "")
+
+// migrate brings the tables to this program's version. Tables of a later version are used as they are, if they allow it: during a
+// rolling deployment both versions run.
+func migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	knows, err := newest()
+	if err != nil {
+		return err
+	}
+	switch has, oldest, err := versions(ctx, pool); {
+	case err != nil:
+		return fmt.Errorf("reading the version of the tables: %w", err)
+	case has > knows && oldest > knows:
+		return permanent{fmt.Errorf("its tables have version %d, which programs that know version %d can use, but this one supports up to version %d: "+
+			"a newer version of the gateway wrote them; run that version, or restore an older backup", has, oldest, knows)}
+	case has >= knows:
+		return nil
+	}
+	return upgrade(ctx, pool)
+}
+
+// newest is the last migration that this program knows.
+func newest() (last int64, err error) {
+	all, err := fs.ReadDir(migrations, "migrations")
+	for _, entry := range all {
+		n, bad := goose.NumericComponent(entry.Name())
+		err = errors.Join(err, bad)
+		last = max(last, n)
+	}
+	return last, err
+}
+
+// versions returns the version of the tables, and the oldest version that a program must know to use them.
+func versions(ctx context.Context, q querier) (has, oldest int64, err error) {
+	err = q.QueryRow(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&has)
+	if err == nil && has > 0 {
+		err = q.QueryRow(ctx, `SELECT oldest FROM identity`).Scan(&oldest)
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == undefinedTable {
+		return 0, 0, nil // an empty database
+	}
+	return has, oldest, err
+}
+
+// upgrade runs the migrations that are missing, in one process at a time.
+func upgrade(ctx context.Context, pool *pgxpool.Pool) error {
+	c, err := pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if _, err := c.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrating); err != nil {
+		return fmt.Errorf("waiting for another process that migrates: %w", err)
+	}
+	defer c.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrating) //nolint:errcheck // ends with the session too
+	steps, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close() //nolint:errcheck // it has no connections of its own
+	p, err := goose.NewProvider(goose.DialectPostgres, db, steps, goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("reading the migrations: %w", err)
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return fmt.Errorf("migrating the tables: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"parley/backends/record"
+	"parley/core/chat"
+)
+
+// Notes implements [storage.Notebook].
+func (s *memories) Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error) {
+	var all []chat.RoomNote
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `
+			SELECT `+record.NoteColumns+` FROM room_notes WHERE room = $1 AND kind = $2 ORDER BY seq DESC LIMIT $3`, room, kind, max(limit, 0))
+		all, err = collect(rows, err, record.ScanNote)
+		return err
+	})
+	slices.Reverse(all)
+	return all, wrap(err, "reading the notes on %q", room)
+}
+
+// SaveNote implements [storage.Notebook].
+func (s *memories) SaveNote(ctx context.Context, n chat.RoomNote) error {
+	err := record.CheckText(string(n.Room), string(n.Kind), n.Key, string(n.About), n.Text, string(n.First), string(n.Last))
+	if err == nil {
+		err = s.write(ctx, roomScope(n.Room), func(ctx context.Context, q querier) error { return saveNote(ctx, q, n) })
+	}
+	return wrap(err, "saving a note on %q", n.Room)
+}
+
+func saveNote(ctx context.Context, q querier, n chat.RoomNote) error {
+	var known int
+	if err := q.QueryRow(ctx, `SELECT 1 FROM rooms WHERE id = $1`, n.Room).Scan(&known); err != nil {
+		return record.Found(err)
+	}
+	first, err := turnOf(ctx, q, n.Room, n.First)
+	if err != nil {
+		return err
+	}
+	last, err := turnOf(ctx, q, n.Room, n.Last)
+	if err != nil {
+		return err
+	}
+	_, err = q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND kind = $2 AND key = $3`, n.Room, n.Kind, n.Key)
+	if err != nil || n.Text == "" {
+		return err
+	}
+	_, err = q.Exec(ctx, `
+		INSERT INTO room_notes (`+record.NoteColumns+`, first_turn, last_turn) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		n.Room, n.Kind, n.Key, n.About, n.Text, n.First, n.Last, record.Nanos(n.At), first, last)
+	if err != nil {
+		return err
+	}
+	_, err = q.Exec(ctx, `
+		DELETE FROM room_notes WHERE room = $1 AND kind = $2
+			AND seq <= (SELECT seq FROM room_notes WHERE room = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1 OFFSET $3)`,
+		n.Room, n.Kind, chat.MaxNotes)
+	return err
+}
+
+// turnOf is the turn of a memory of room; 0 if none is named.
+func turnOf(ctx context.Context, q querier, room chat.RoomID, id chat.MemoryID) (turn chat.ResponseID, err error) {
+	if id == "" {
+		return 0, nil
+	}
+	err = q.QueryRow(ctx, `SELECT turn FROM memories WHERE id = $1 AND room = $2`, id, room).Scan(&turn)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, chat.ErrNotFound
+	}
+	return turn, err
+}
+
+// dropNotes removes what was noted from a turn.
+func dropNotes(ctx context.Context, q querier, room chat.RoomID, turn chat.ResponseID) error {
+	_, err := q.Exec(ctx, `DELETE FROM room_notes WHERE room = $1 AND last_turn > 0 AND first_turn <= $2 AND last_turn >= $2`, room, turn)
+	return err
+}

@@ -1,0 +1,175 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"parley/backends/record"
+	"parley/core/chat"
+)
+
+// everyone is the lock of all writes: they are rare, and each looks at others.
+var everyone = scopeOf("people", "")
+
+const selectPeople = `SELECT ` + record.PersonColumns + ` FROM people `
+
+// Person implements [storage.People].
+func (s *people) Person(ctx context.Context, id chat.EntityID) (p chat.Person, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		p, err = record.ScanPerson(q.QueryRow(ctx, selectPeople+`WHERE id = $1`, id))
+		return err
+	})
+	return p, wrap(err, "reading the person %q", id)
+}
+
+// Owner implements [storage.People].
+func (s *people) Owner(ctx context.Context) (p chat.Person, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		p, err = record.ScanPerson(q.QueryRow(ctx, selectPeople+`WHERE owner`))
+		return err
+	})
+	return p, wrap(err, "reading the owner")
+}
+
+// People implements [storage.People].
+func (s *people) People(ctx context.Context) (all []chat.Person, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectPeople+`ORDER BY seq`)
+		all, err = collect(rows, err, record.ScanPerson)
+		return err
+	})
+	return all, wrap(err, "reading the people")
+}
+
+// Approve implements [storage.People].
+func (s *people) Approve(ctx context.Context, p chat.Person) error {
+	err := record.CheckPerson(p)
+	if err == nil {
+		err = s.write(ctx, everyone, func(ctx context.Context, q querier) error { return letIn(ctx, q, p) })
+	}
+	return wrap(err, "letting %q in", p.ID)
+}
+
+func letIn(ctx context.Context, q querier, p chat.Person) error {
+	if _, err := q.Exec(ctx, `DELETE FROM knocks WHERE id = $1`, p.ID); err != nil {
+		return err
+	}
+	_, err := q.Exec(ctx, `
+		INSERT INTO people (id, name, address, owner, since) VALUES ($1, $2, $3, FALSE, $4)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, address = excluded.address`,
+		p.ID, p.Name, record.JSON(p.Address), record.Nanos(p.Since))
+	return err
+}
+
+// Own implements [storage.People].
+func (s *people) Own(ctx context.Context, p chat.Person) (owns bool, err error) {
+	if err = record.CheckPerson(p); err == nil {
+		err = s.write(ctx, everyone, func(ctx context.Context, q querier) (err error) {
+			owns, err = own(ctx, q, p)
+			return err
+		})
+	}
+	return owns, wrap(err, "making %q the owner", p.ID)
+}
+
+func own(ctx context.Context, q querier, p chat.Person) (bool, error) {
+	_, err := record.ScanPerson(q.QueryRow(ctx, selectPeople+`WHERE owner`))
+	if !errors.Is(err, chat.ErrNotFound) {
+		return false, err
+	}
+	if err := letIn(ctx, q, p); err != nil {
+		return false, err
+	}
+	if _, err := q.Exec(ctx, `UPDATE people SET owner = TRUE WHERE id = $1`, p.ID); err != nil {
+		return false, err
+	}
+	_, err = q.Exec(ctx, `DELETE FROM knocks WHERE id = ''`)
+	return err == nil, err
+}
+
+// Dismiss implements [storage.People].
+func (s *people) Dismiss(ctx context.Context, id chat.EntityID) error {
+	err := s.write(ctx, everyone, func(ctx context.Context, q querier) error {
+		gone := int64(0)
+		for _, from := range []string{`DELETE FROM people WHERE id = $1`, `DELETE FROM knocks WHERE id = $1`} {
+			r, err := q.Exec(ctx, from, id)
+			if err != nil {
+				return err
+			}
+			gone += r.RowsAffected()
+		}
+		if gone == 0 {
+			return chat.ErrNotFound
+		}
+		return nil
+	})
+	return wrap(err, "revoking %q", id)
+}
+
+// Reject implements [storage.People].
+func (s *people) Reject(ctx context.Context, code string) error {
+	err := s.write(ctx, everyone, func(ctx context.Context, q querier) error {
+		var id string
+		return record.Found(q.QueryRow(ctx, `
+			UPDATE knocks SET code = '' WHERE code = $1 AND code <> '' AND id <> '' AND ends > $2 RETURNING id`, code, s.clock.nanos()).Scan(&id))
+	})
+	return wrap(err, "rejecting a pairing request")
+}
+
+const selectRequests = `SELECT ` + record.RequestColumns + ` FROM knocks `
+
+// scanRequest reads a request with its times by the clock of the process.
+func (s *people) scanRequest(r record.Row) (chat.PairingRequest, error) {
+	k, err := record.ScanRequest(r)
+	k.Ends, k.Told = s.clock.local(k.Ends), s.clock.local(k.Told)
+	return k, err
+}
+
+// PairingRequests implements [storage.People].
+func (s *people) PairingRequests(ctx context.Context) (all []chat.PairingRequest, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectRequests+`WHERE code <> '' AND (ends = 0 OR ends > $1) ORDER BY seq`, s.clock.nanos())
+		all, err = collect(rows, err, s.scanRequest)
+		return err
+	})
+	return all, wrap(err, "reading pairing requests")
+}
+
+// RequestPairing implements [storage.People].
+func (s *people) RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (waiting chat.PairingRequest, tell bool, err error) {
+	if err = record.CheckText(string(k.ID), k.Name, k.Code); err == nil {
+		err = s.write(ctx, everyone, func(ctx context.Context, q querier) (err error) {
+			waiting, tell, err = s.requestPairing(ctx, q, k, r)
+			return err
+		})
+	}
+	return waiting, tell, wrap(err, "saving the pairing request of %q", k.ID)
+}
+
+func (s *people) requestPairing(ctx context.Context, q querier, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error) {
+	now := s.clock.now()
+	if _, err := q.Exec(ctx, `DELETE FROM knocks WHERE ends <> 0 AND ends <= $1`, s.clock.stored(now)); err != nil {
+		return chat.PairingRequest{}, false, err
+	}
+	old, err := s.scanRequest(q.QueryRow(ctx, selectRequests+`WHERE id = $1`, k.ID))
+	switch {
+	case err == nil && (old.Code == "" || now.Sub(old.Told) < r.RepeatAfter):
+		return old, false, nil
+	case err == nil:
+		old.Told = now
+		_, err = q.Exec(ctx, `UPDATE knocks SET told = $1 WHERE id = $2`, s.clock.stored(now), k.ID)
+		return old, err == nil, err
+	case !errors.Is(err, chat.ErrNotFound):
+		return chat.PairingRequest{}, false, err
+	}
+	var others int
+	err = q.QueryRow(ctx, `SELECT count(*) FROM knocks WHERE connector = $1 AND code <> ''`, k.Address.Connector).Scan(&others)
+	if err != nil || others >= r.Limit {
+		return chat.PairingRequest{}, false, err
+	}
+	k.Told = now
+	_, err = q.Exec(ctx, `
+		INSERT INTO knocks (id, connector, name, address, since, code, ends, told) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		k.ID, k.Address.Connector, k.Name, record.JSON(k.Address), record.Nanos(k.Since), k.Code, s.clock.stored(k.Ends), s.clock.stored(k.Told))
+	return k, err == nil, err
+}

@@ -1,0 +1,211 @@
+// Package postgrestest runs real PostgreSQL servers for tests, and can stop them in the middle of one.
+package postgrestest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// owner owns everything in the servers.
+const owner = "parley"
+
+// Server is a PostgreSQL server on the loopback interface. It trusts everyone.
+type Server struct {
+	port int
+	dir  string
+	bin  string
+
+	mu    sync.Mutex
+	alive io.WriteCloser // the server ends with it
+	cmd   *exec.Cmd
+	named int
+}
+
+// Start starts an empty server until the end of the test. The test is skipped if PostgreSQL is not installed.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s, err := start()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// Shared returns the server that all tests of this process use, until it ends. The first caller must not be in a bubble of
+// testing/synctest.
+func Shared(t testing.TB) *Server {
+	t.Helper()
+	s, err := shared()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var shared = sync.OnceValues(start)
+
+var errMissing = errors.New("SKIPPED: PostgreSQL is not installed, so NOTHING that needs it was tested")
+
+func start() (*Server, error) {
+	bin, err := programs()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("/tmp", "postgrestest") // sockets have short names
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir, bin: bin}
+	if err := give(dir); err != nil {
+		return nil, err
+	}
+	// The collation is one that sorts and compares as no program does.
+	init := exec.Command(filepath.Join(bin, "initdb"), "-D", filepath.Join(dir, "data"), "-U", owner, "--auth=trust", "--no-sync", "-E", "UTF8",
+		"--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US")
+	as(init)
+	if out, err := init.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	if s.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	return s, s.start()
+}
+
+// programs returns the folder of PostgreSQL's programs.
+func programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		return filepath.Dir(path), nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if err != nil || len(found) == 0 {
+		return "", errMissing
+	}
+	return filepath.Dir(slices.Max(found)), nil
+}
+
+func freePort() (int, error) {
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close() //nolint:errcheck // nothing was accepted
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// guard ends the server when its input ends, which it does with this process, however that ends.
+const guard = `"$@" & server=$!; cat >/dev/null; kill -QUIT $server; wait $server; [ -e "$KEEP" ] || rm -rf "$DIR"`
+
+func (s *Server) start() error {
+	// A crash of the server loses nothing without fsync; one of the machine ends the test anyway.
+	args := []string{"-c", guard, "sh", filepath.Join(s.bin, "postgres"), "-D", filepath.Join(s.dir, "data"), "-p", strconv.Itoa(s.port),
+		"-h", "127.0.0.1", "-k", s.dir, "-F", "-c", "full_page_writes=off", "-c", "max_connections=200", "-c", "shared_buffers=32MB",
+		"-c", "max_wal_size=2GB", "-c", "log_min_messages=fatal"}
+	cmd := exec.Command("sh", args...)
+	cmd.Env = append(os.Environ(), "DIR="+s.dir, "KEEP="+filepath.Join(s.dir, "keep"))
+	as(cmd)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	alive, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.cmd, s.alive = cmd, alive
+	s.mu.Unlock()
+	for range 400 {
+		if err = s.Exec(context.Background(), "postgres", "SELECT 1"); err == nil {
+			return nil
+		}
+		time.Sleep(25 * time.Millisecond)
+	}
+	s.Stop()
+	return fmt.Errorf("the server is not ready: %w\n%s", err, log.String())
+}
+
+// Stop kills the server if it runs, in the middle of everything, and removes its data.
+func (s *Server) Stop() { s.kill(false) }
+
+// Kill is Stop, but keeps the data for Restart.
+func (s *Server) Kill() { s.kill(true) }
+
+func (s *Server) kill(keep bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	if name := filepath.Join(s.dir, "keep"); keep {
+		_ = os.WriteFile(name, nil, 0o600)
+	} else {
+		_ = os.Remove(name)
+	}
+	_ = s.alive.Close()
+	_ = s.cmd.Wait() // the server was killed
+	s.cmd = nil
+}
+
+// Restart starts a killed server again, at the same address.
+func (s *Server) Restart(t testing.TB) {
+	t.Helper()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Exec runs a statement as the owner of the server.
+func (s *Server) Exec(ctx context.Context, database, statement string) error {
+	c, err := pgx.Connect(ctx, s.url(database))
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, statement)
+	return errors.Join(err, c.Close(ctx))
+}
+
+func (s *Server) url(database string) string {
+	return fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", owner, s.port, database)
+}
+
+// Create returns the address of a new database until the end of the test, a copy of the one at template ("" for an empty one).
+func (s *Server) Create(t testing.TB, template string) string {
+	t.Helper()
+	s.mu.Lock()
+	s.named++
+	name := fmt.Sprintf("test%d", s.named)
+	s.mu.Unlock()
+	statement := "CREATE DATABASE " + name
+	if template != "" {
+		statement += " STRATEGY file_copy TEMPLATE " + template[strings.LastIndexByte(template, '/')+1:strings.IndexByte(template, '?')]
+	}
+	if err := s.Exec(context.Background(), "postgres", statement); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Exec(context.Background(), "postgres", "DROP DATABASE "+name+" WITH (FORCE)") })
+	return s.url(name)
+}

@@ -1,0 +1,168 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// Ask implements [storage.Questions].
+func (s *questions) Ask(ctx context.Context, q chat.Question) error {
+	err := record.CheckQuestion(q)
+	if err == nil {
+		err = s.write(ctx, roomScope(q.Room), func(ctx context.Context, tx querier) error { return ask(ctx, tx, q, s.clock.stored(q.Expires)) })
+	}
+	return wrap(err, "asking the question of %q", q.Run)
+}
+
+func ask(ctx context.Context, tx querier, q chat.Question, expires int64) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO questions (id, run, room, expires, question) VALUES ($1, $2, $3, $4, $5)
+		ON CONFLICT (run) WHERE carrier = '' DO UPDATE SET
+			id = excluded.id, room = excluded.room, expires = excluded.expires, question = excluded.question`,
+		q.ID, q.Run, q.Room, expires, record.JSON(q))
+	return err
+}
+
+const selectQuestions = `SELECT question, expires FROM questions `
+
+// scanQuestion reads a question with its time by the clock of the process.
+func (s *database) scanQuestion(r record.Row) (chat.Question, error) {
+	q, err := record.ScanQuestion(r)
+	q.Expires = s.clock.local(q.Expires)
+	return q, err
+}
+
+// Question implements [storage.Questions].
+func (s *questions) Question(ctx context.Context, id string) (q chat.Question, err error) {
+	err = s.read(ctx, func(ctx context.Context, tx querier) (err error) {
+		q, err = s.scanQuestion(tx.QueryRow(ctx, selectQuestions+`WHERE id = $1`, id))
+		return err
+	})
+	return q, wrap(err, "reading the question %q", id)
+}
+
+// QuestionOf implements [storage.Questions].
+func (s *questions) QuestionOf(ctx context.Context, run chat.RunID) (q chat.Question, err error) {
+	err = s.read(ctx, func(ctx context.Context, tx querier) (err error) {
+		q, err = s.scanQuestion(tx.QueryRow(ctx, selectQuestions+`WHERE run = $1 OR carrier = $1 AND carrier <> '' ORDER BY seq DESC LIMIT 1`, run))
+		return err
+	})
+	return q, wrap(err, "reading the question of %q", run)
+}
+
+// OpenQuestions implements [storage.Questions].
+func (s *questions) OpenQuestions(ctx context.Context, room chat.RoomID) (open []chat.Question, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectQuestions+`WHERE room = $1 AND carrier = '' AND expires > $2 ORDER BY seq`,
+			room, s.clock.nanos())
+		open, err = collect(rows, err, s.scanQuestion)
+		return err
+	})
+	return open, wrap(err, "reading the open questions in %q", room)
+}
+
+// Withdraw implements [storage.Questions].
+func (s *questions) Withdraw(ctx context.Context, room chat.RoomID, run chat.RunID) error {
+	err := s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error { return withdraw(ctx, q, room, run) })
+	return wrap(err, "withdrawing the open questions in %q", room)
+}
+
+func withdraw(ctx context.Context, q querier, room chat.RoomID, run chat.RunID) error {
+	_, err := q.Exec(ctx, `
+		UPDATE questions SET expires = 0 WHERE room = $1 AND carrier = '' AND expires > 0 AND ($2::text = '' OR run = $2)`, room, run)
+	return err
+}
+
+// Choose implements [storage.Questions].
+func (s *questions) Choose(ctx context.Context, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	var acc chat.Accepted
+	err := errors.Join(record.CheckMemory(in), record.CheckText(string(payer)))
+	if err == nil {
+		err = s.write(ctx, roomScope(in.Room), func(ctx context.Context, tx querier) (err error) {
+			acc, err = s.choose(ctx, tx, id, option, in, payer)
+			return err
+		})
+	}
+	if err != nil {
+		return chat.Accepted{}, wrap(err, "choosing for the question %q", id)
+	}
+	return acc, nil
+}
+
+func (s *questions) choose(ctx context.Context, tx querier, id string, option int, in chat.Memory, payer chat.EntityID) (chat.Accepted, error) {
+	if acc, err := known(ctx, tx, in); !errors.Is(err, chat.ErrNotFound) {
+		return acc, err
+	}
+	q, err := s.scanQuestion(tx.QueryRow(ctx, selectQuestions+`WHERE id = $1`, id))
+	switch {
+	case errors.Is(err, chat.ErrNotFound), err == nil && !q.Open(s.clock.now()), err == nil && q.Room != in.Room:
+		return chat.Accepted{}, answer.ErrLost
+	case err != nil:
+		return chat.Accepted{}, err
+	}
+	q.Choice, q.By, q.Name, q.BilledTo = option, in.Author, in.Name, payer
+	acc, err := s.carryOn(ctx, tx, q)
+	if err != nil {
+		return chat.Accepted{}, err
+	}
+	acc.Memory = in.ID
+	return acc, remember(ctx, tx, in, acc.Response, record.Input)
+}
+
+// Retire implements [storage.Questions].
+func (s *questions) Retire(ctx context.Context, id string) (acc chat.Accepted, err error) {
+	asked, err := s.Question(ctx, id) // for its room, which never changes
+	if errors.Is(err, chat.ErrNotFound) {
+		err = answer.ErrLost
+	}
+	if err == nil {
+		err = s.write(ctx, roomScope(asked.Room), func(ctx context.Context, tx querier) error {
+			q, err := s.scanQuestion(tx.QueryRow(ctx, selectQuestions+`WHERE id = $1 AND carrier = ''`, id))
+			if errors.Is(err, chat.ErrNotFound) {
+				return answer.ErrLost
+			} else if err != nil {
+				return err
+			}
+			acc, err = s.carryOn(ctx, tx, q)
+			return err
+		})
+	}
+	if err != nil {
+		return chat.Accepted{}, wrap(err, "retiring the question %q", id)
+	}
+	return acc, nil
+}
+
+// carryOn opens the run that goes on from the question q, with the messages of the run that asked, if that is done with them.
+func (s *questions) carryOn(ctx context.Context, tx querier, q chat.Question) (acc chat.Accepted, err error) {
+	if acc.Response, err = nextTurn(ctx, tx, q.Room); err != nil {
+		return acc, err
+	}
+	acc.Run = record.RunID(q.Room, acc.Response)
+	asker, err := s.findRun(ctx, tx, q.Run)
+	if errors.Is(err, chat.ErrNotFound) {
+		err = nil // then there is no conversation to go on in
+	}
+	if err != nil {
+		return acc, err
+	}
+	address := asker.Address
+	if q.By != "" {
+		address = address.For(q.By, q.BilledTo)
+	}
+	now := s.clock.nanos()
+	_, err = tx.Exec(ctx, `
+		INSERT INTO runs (id, room, turn, kind, address, author, opened, ready, duty, shown)
+		SELECT $1, room, $2::bigint, kind, $3, $4, $5::bigint, $6::bigint, $7, CASE WHEN status = '' AND verdict = '' THEN '' ELSE shown END FROM runs WHERE id = $8`,
+		acc.Run, acc.Response, record.JSON(address), q.By, now, now, chat.RunChoiceResult, q.Run)
+	if err != nil {
+		return acc, err
+	}
+	q.ResultRun = acc.Run
+	_, err = tx.Exec(ctx, `UPDATE questions SET carrier = $1, question = $2 WHERE id = $3`, q.ResultRun, record.JSON(q), q.ID)
+	return acc, err
+}

@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// RunOf implements [storage.Runs].
+func (s *journal) RunOf(ctx context.Context, id chat.MemoryID) (chat.Run, error) {
+	var run record.HeldRun
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		run, err = s.scanRun(q.QueryRow(ctx, selectRuns+`
+			JOIN memories i ON i.room = r.room AND i.turn = r.turn AND i.role = 'input' WHERE i.id = $2`,
+			s.clock.nanos(), id))
+		return err
+	})
+	return run.Run, wrap(err, "looking for the run of %q", id)
+}
+
+// Reopen implements [storage.Retries].
+func (s *journal) Reopen(ctx context.Context, id chat.RunID) error {
+	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+		run, err := s.findRun(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if err := reopenable(ctx, q, run.Run); err != nil {
+			return err
+		}
+		return reopen(ctx, q, run)
+	})
+	return wrap(err, "reopening the run %q", id)
+}
+
+func reopen(ctx context.Context, q querier, run record.HeldRun) error {
+	if run.Outcome.Done() {
+		run.Owner = "" // no process works on it
+	}
+	if run.Verdict != nil {
+		run.Text = run.Verdict.Text
+	}
+	_, err := q.Exec(ctx, `
+		UPDATE runs SET epoch = epoch + 1, owner = $1, status = '', failure = '', partial = false, counted = false, text = $2, verdict = '', deaths = 0, attempts = 0
+		WHERE id = $3`, run.Owner, run.Text, run.ID)
+	if err == nil {
+		_, err = q.Exec(ctx, `DELETE FROM memories WHERE room = $1 AND turn = $2 AND role IN ('said', 'beside')`,
+			run.Room, run.Response)
+	}
+	if err == nil {
+		err = keepFiles(ctx, q, run.ID, nil)
+	}
+	return err
+}
+
+func reopenable(ctx context.Context, q querier, run chat.Run) error {
+	var newer bool
+	err := q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND turn > $2 AND duty NOT IN ($3, $4))`,
+		run.Room, run.Response, chat.RunCommand, chat.RunChoiceResult).Scan(&newer)
+	if err == nil && (newer || !run.Retryable()) {
+		err = answer.ErrLost
+	}
+	return err
+}

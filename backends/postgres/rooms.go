@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"parley/backends/record"
+	"parley/core/chat"
+)
+
+// Room implements [storage.Rooms].
+func (s *directory) Room(ctx context.Context, id chat.RoomID) (r chat.Room, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		r, err = record.ScanRoom(q.QueryRow(ctx, `SELECT `+record.RoomColumns+` FROM rooms WHERE id = $1`, id))
+		return record.Found(err)
+	})
+	return r, wrap(err, "reading the room %q", id)
+}
+
+const maxNamed = 10
+
+// RoomsNamed implements [storage.RoomFinder].
+func (s *directory) RoomsNamed(ctx context.Context, name string, author chat.EntityID) (rooms []chat.Room, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		found, err := q.Query(ctx, `
+			SELECT `+record.RoomColumns+` FROM rooms
+			WHERE (id = $1 OR name <> '' AND md5(lower(name)) = md5(lower($1 COLLATE "C")))
+				AND NOT gone AND ($2::text = '' OR EXISTS (SELECT 1 FROM memories WHERE author = $2 AND room = rooms.id))
+				AND NOT EXISTS (SELECT 1 FROM members WHERE world = rooms.world AND entity = $2 AND gone)
+			ORDER BY created, id LIMIT $3`, name, author, maxNamed)
+		rooms, err = collect(found, err, record.ScanRoom)
+		return err
+	})
+	return rooms, wrap(err, "looking for the room %q", name)
+}
+
+// DirectRoom implements [storage.RoomFinder].
+func (s *directory) DirectRoom(ctx context.Context, author chat.EntityID) (r chat.Room, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		r, err = record.ScanRoom(q.QueryRow(ctx, `
+			SELECT `+record.RoomColumns+` FROM rooms JOIN (SELECT room, max(seq) AS last FROM memories WHERE author = $1 GROUP BY room) written ON written.room = rooms.id
+			WHERE kind = $2 AND NOT gone ORDER BY last DESC LIMIT 1`, author, chat.Direct))
+		return record.Found(err)
+	})
+	return r, wrap(err, "looking for the direct chat of %q", author)
+}
+
+// SaveRoom implements [storage.Rooms].
+func (s *directory) SaveRoom(ctx context.Context, r chat.Room) error {
+	err := record.CheckRoom(r)
+	if err == nil {
+		err = s.write(ctx, roomScope(r.ID), func(ctx context.Context, q querier) error { return saveRoom(ctx, q, r) })
+	}
+	return wrap(err, "saving the room %q", r.ID)
+}
+
+// saveRoom writes nothing if nothing has changed.
+func saveRoom(ctx context.Context, q querier, r chat.Room) error {
+	_, err := q.Exec(ctx, `
+		INSERT INTO rooms (id, world, kind, connector, name, chats, created, address, gone) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (id) DO UPDATE SET
+			world = excluded.world, kind = excluded.kind, connector = excluded.connector, name = excluded.name,
+			chats = excluded.chats, address = coalesce(nullif(excluded.address, ''), rooms.address), gone = excluded.gone
+		WHERE (rooms.world, rooms.kind, rooms.connector, rooms.name, rooms.chats, rooms.address, rooms.gone) IS DISTINCT FROM (excluded.world, excluded.kind, excluded.connector,
+			excluded.name, excluded.chats, coalesce(nullif(excluded.address, ''), rooms.address), excluded.gone)`,
+		r.ID, r.World, r.Kind, r.Connector, r.Name, record.List(r.Chats), record.Nanos(r.Created), record.AddressOf(r.Address), r.Gone)
+	return err
+}
+
+// Attention implements [storage.Attentions].
+func (s *directory) Attention(ctx context.Context, room chat.RoomID) (a chat.Attention, err error) {
+	err = s.read(ctx, func(ctx context.Context, q querier) error {
+		return record.Found(q.QueryRow(ctx, `SELECT attention FROM rooms WHERE id = $1`, room).Scan(&a))
+	})
+	if errors.Is(err, chat.ErrNotFound) {
+		return chat.Normal, nil
+	}
+	return a, wrap(err, "reading the attention for the room %q", room)
+}
+
+// SetAttention implements [storage.Attentions].
+func (s *directory) SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error {
+	err := s.write(ctx, roomScope(room), func(ctx context.Context, q querier) error {
+		return record.Found(q.QueryRow(ctx, `UPDATE rooms SET attention = $1 WHERE id = $2 RETURNING id`, a, room).Scan(&room))
+	})
+	return wrap(err, "setting the attention for the room %q", room)
+}
+
+// nextTurn gives a turn number of a room that exists.
+func nextTurn(ctx context.Context, q querier, room chat.RoomID) (turn chat.ResponseID, err error) {
+	err = q.QueryRow(ctx, `UPDATE rooms SET turns = turns + 1 WHERE id = $1 RETURNING turns`, room).Scan(&turn)
+	return turn, err
+}

@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"parley/backends/record"
+	"parley/core/answer"
+	"parley/core/chat"
+)
+
+// selectRuns takes the present as its first argument.
+const selectRuns = `
+	SELECT r.id, r.turn, r.room, r.kind, r.address, r.opened, r.ready, r.duty,
+		r.epoch, r.epoch > 0 AND r.status = '' AND coalesce(o.alive_until > $1::bigint, FALSE), r.owner,
+		r.deaths + (r.epoch > 0 AND r.status = '' AND r.verdict = '' AND coalesce(o.alive_until <= $1 AND NOT o.leaving, FALSE))::int,
+		r.attempts, r.retried,
+		r.status, r.failure, r.withdrawn, r.partial, r.shown, r.text, r.acting, r.acted, r.verdict,
+		(SELECT coalesce(json_agg(m.id ORDER BY m.seq)::text, '') FROM memories m
+			WHERE m.room = r.room AND m.turn = r.turn AND m.role = 'input')
+	FROM runs r LEFT JOIN owners o ON o.id = r.owner `
+
+func (s *database) findRun(ctx context.Context, q querier, id chat.RunID) (record.HeldRun, error) {
+	return s.scanRun(q.QueryRow(ctx, selectRuns+`WHERE r.id = $2`, s.clock.nanos(), id))
+}
+
+// scanRun reads a run with its times by the clock of the process.
+func (s *database) scanRun(r record.Row) (record.HeldRun, error) {
+	run, err := record.ScanRun(r)
+	run.Opened, run.Ready = s.clock.local(run.Opened), s.clock.local(run.Ready)
+	return run, err
+}
+
+// scanChatRun is scanRun without the holder.
+func (s *database) scanChatRun(r record.Row) (chat.Run, error) {
+	run, err := s.scanRun(r)
+	return run.Run, err
+}
+
+// Run implements [storage.Runs].
+func (s *journal) Run(ctx context.Context, id chat.RunID) (chat.Run, error) {
+	var run record.HeldRun
+	err := s.read(ctx, func(ctx context.Context, q querier) (err error) {
+		run, err = s.findRun(ctx, q, id)
+		return err
+	})
+	return run.Run, wrap(err, "reading the run %q", id)
+}
+
+// OpenRuns implements [storage.Runs].
+func (s *journal) OpenRuns(ctx context.Context, room chat.RoomID) ([]chat.Run, error) {
+	var open []chat.Run
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, selectRuns+`WHERE r.room = $2 AND r.status = '' ORDER BY r.turn`,
+			s.clock.nanos(), room)
+		open, err = collect(rows, err, s.scanChatRun)
+		return err
+	})
+	return open, wrap(err, "reading the open runs of %q", room)
+}
+
+// OpenRooms implements [storage.Runs].
+func (s *journal) OpenRooms(ctx context.Context) ([]chat.RoomID, error) {
+	var rooms []chat.RoomID
+	err := s.read(ctx, func(ctx context.Context, q querier) error {
+		rows, err := q.Query(ctx, `SELECT DISTINCT room FROM runs WHERE status = '' ORDER BY room`)
+		rooms, err = collect(rows, err, func(r record.Row) (room chat.RoomID, err error) { return room, r.Scan(&room) })
+		return err
+	})
+	return rooms, wrap(err, "reading which rooms have open runs")
+}
+
+// Start implements [storage.Journal].
+func (s *journal) Start(ctx context.Context, id chat.RunID, owner string) (chat.Run, error) {
+	var run record.HeldRun
+	err := s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) (err error) {
+		if run, err = s.findRun(ctx, q, id); err != nil {
+			return err
+		}
+		if err := startable(ctx, q, run, owner); err != nil {
+			return err
+		}
+		_, err = q.Exec(ctx, `
+			UPDATE runs SET epoch = epoch + 1, owner = $1, deaths = CASE owner WHEN $1 THEN deaths ELSE $2::bigint END WHERE id = $3`,
+			owner, run.Deaths, id) // a holder that starts it once more has not died
+		if err != nil {
+			return err
+		}
+		run, err = s.findRun(ctx, q, id)
+		return err
+	})
+	if err != nil {
+		return chat.Run{}, wrap(err, "starting the run %q", id)
+	}
+	return run.Run, nil
+}
+
+func startable(ctx context.Context, q querier, run record.HeldRun, owner string) error {
+	if run.Outcome.Done() {
+		return answer.ErrLost
+	}
+	if run.Held && run.Owner != owner {
+		return chat.ErrBusy
+	}
+	return roomFree(ctx, q, run.Run)
+}
+
+// roomFree is [chat.ErrBusy] if another run of the room is under way.
+func roomFree(ctx context.Context, q querier, run chat.Run) error {
+	var other bool
+	err := q.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM runs WHERE room = $1 AND status = '' AND epoch > 0 AND id <> $2 AND (duty IN ($3, $4)) = $5)`,
+		run.Room, run.ID, chat.RunCommand, chat.RunChoiceResult, run.Kind.OutOfBand()).Scan(&other)
+	if err == nil && other {
+		err = chat.ErrBusy
+	}
+	return err
+}
+
+// Note implements [storage.Journal].
+func (s *journal) Note(ctx context.Context, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+	err := record.CheckNote(n)
+	if err == nil {
+		err = s.write(ctx, nil, func(ctx context.Context, q querier) error { return note(ctx, q, id, epoch, n) })
+	}
+	return wrap(err, "noting on the run %q", id)
+}
+
+func note(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, n chat.Note) error {
+	var shown []chat.Shown
+	err := q.QueryRow(ctx, `SELECT shown FROM runs WHERE id = $1 AND epoch = $2 AND status = '' FOR UPDATE`, id, epoch).
+		Scan(record.JSONInto(&shown))
+	if errors.Is(err, pgx.ErrNoRows) {
+		return answer.ErrLost
+	}
+	if err != nil {
+		return err
+	}
+	if n.Verdict != nil {
+		if err := keepFiles(ctx, q, id, n.Files); err != nil {
+			return err
+		}
+	}
+	_, err = q.Exec(ctx, `
+		UPDATE runs SET shown = $1,
+			text = coalesce(nullif($2, ''), text), acting = coalesce(nullif($3, ''), acting),
+			acted = coalesce(nullif($4, ''), acted), verdict = coalesce(nullif($5, ''), verdict), attempts = attempts + $6::boolean::int
+		WHERE id = $7`, record.List(record.Merge(shown, n.Shown)), n.Text, n.Acting, n.Acted, record.Verdict(n.Verdict), n.Attempt, id)
+	return err
+}
+
+// Finish implements [storage.Journal].
+func (s *journal) Finish(ctx context.Context, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) error {
+	var err error
+	switch {
+	case !o.Done():
+		err = record.ErrNoStatus
+	case out.ID != "":
+		err = record.CheckMemory(out)
+	}
+	if err == nil {
+		err = s.write(ctx, roomScope(roomOf(id)), func(ctx context.Context, q querier) error {
+			asked, err := endRun(ctx, q, id, epoch, o, out)
+			if err == nil && !asked {
+				err = eraseEnded(ctx, q, id)
+			}
+			return err
+		})
+	}
+	return wrap(err, "finishing the run %q", id)
+}
+
+// endRun reports whether the run still has an input. If not, nothing is to stay of what it was about.
+func endRun(ctx context.Context, q querier, id chat.RunID, epoch chat.Epoch, o answer.Outcome, out chat.Memory) (asked bool, err error) {
+	var room chat.RoomID
+	var turn chat.ResponseID
+	err = q.QueryRow(ctx, `
+		UPDATE runs SET status = $1, failure = $2, withdrawn = $3, partial = $4 WHERE id = $5 AND epoch = $6 AND status = ''
+		RETURNING room, turn`, o.Status, o.Failure, o.Withdrawn, o.Partial, id, epoch).Scan(&room, &turn)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return false, answer.ErrLost
+	case err != nil:
+		return false, err
+	case out.ID != "" && out.Room != room:
+		return false, fmt.Errorf("the answer belongs to the room %q, but its run to %q", out.Room, room)
+	}
+	asked, carried, err := wanted(ctx, q, id, room, turn)
+	if err != nil {
+		return asked, err
+	}
+	if out.ID != "" && (asked || carried) {
+		return asked, remember(ctx, q, out, turn, record.Said)
+	}
+	return asked, keepFiles(ctx, q, id, nil)
+}
+
+// wanted reports whether the run still has an input, and whether it carries out what a person chose, or takes away the options of
+// a question that is still remembered.
+func wanted(ctx context.Context, q querier, id chat.RunID, room chat.RoomID, turn chat.ResponseID) (asked, carried bool, err error) {
+	err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM memories WHERE room = $1 AND turn = $2 AND role = 'input')`, room, turn).Scan(&asked)
+	if err != nil || asked {
+		return asked, false, err
+	}
+	asker, err := record.ScanQuestion(q.QueryRow(ctx, selectQuestions+`WHERE carrier = $1 AND carrier <> ''`, id))
+	if err != nil || asker.By != "" {
+		return false, err == nil, record.UnlessMissing(err)
+	}
+	err = q.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM memories m JOIN runs r ON r.room = m.room AND r.turn = m.turn
+			WHERE r.id = $1 AND m.role IN ('input', 'said'))`, asker.Run).Scan(&carried)
+	return false, carried, err
+}

@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"parley/backends/postgres/postgrestest"
+	"parley/core/coretest"
+	"parley/core/storage"
+)
+
+// template returns the address of a database with empty tables, on the shared server.
+func template(t testing.TB) string {
+	t.Helper()
+	server := postgrestest.Shared(t)
+	migrated.Do(func() {
+		migratedAt = server.Create(forever{t}, "")
+		s, err := Open(t.Context(), migratedAt, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return migratedAt
+}
+
+var (
+	migrated   sync.Once
+	migratedAt string
+)
+
+// forever is a test whose cleanup never comes.
+type forever struct{ testing.TB }
+
+func (forever) Cleanup(func()) {}
+
+// free are databases that earlier tests have used, emptied: to make one takes longer than most tests.
+var free struct {
+	sync.Mutex
+	urls []string
+}
+
+// fresh returns the address of a database with empty tables, for this test.
+func fresh(t testing.TB) string {
+	t.Helper()
+	from := template(t)
+	free.Lock()
+	defer free.Unlock()
+	var url string
+	if n := len(free.urls); n > 0 {
+		url, free.urls = free.urls[n-1], free.urls[:n-1]
+	} else {
+		url = postgrestest.Shared(t).Create(forever{t}, from)
+	}
+	t.Cleanup(func() {
+		if err := empty(context.WithoutCancel(t.Context()), url); err != nil {
+			t.Error(err)
+			return
+		}
+		free.Lock()
+		defer free.Unlock()
+		free.urls = append(free.urls, url)
+	})
+	return url
+}
+
+// empty deletes all rows but those that a new database has.
+func empty(ctx context.Context, url string) error {
+	c, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, `DELETE FROM commits; DELETE FROM windows; DELETE FROM holds; DELETE FROM notes; DELETE FROM marks; DELETE FROM spending;
+		DELETE FROM members; DELETE FROM worlds; DELETE FROM entities; DELETE FROM knocks; DELETE FROM people; DELETE FROM questions;
+		DELETE FROM room_notes; DELETE FROM files; DELETE FROM owners; DELETE FROM runs; DELETE FROM memories; DELETE FROM rooms`)
+	return err
+}
+
+func open(t testing.TB, url string, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	template(t) // outside of the bubbles
+	urls := map[storage.Store]string{}
+	coretest.StoreSuite{
+		Open: func(t *testing.T) storage.Store {
+			url := fresh(t)
+			s := open(t, url, Options{own: true})
+			urls[s] = url
+			return s
+		},
+		Reopen: func(t *testing.T, s storage.Store) storage.Store {
+			if err := s.(*Store).Close(); err != nil {
+				t.Fatal(err)
+			}
+			again := open(t, urls[s], Options{own: true})
+			urls[again] = urls[s]
+			return again
+		},
+	}.Run(t)
+}

@@ -1,0 +1,49 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"parley/core/chat"
+	"parley/core/text"
+)
+
+// deafLine is what people hear who speak to an agent that has nothing to listen with.
+const deafLine = "I can't listen to voice messages here. Please send me text instead."
+
+// cleanFiles makes what a sender calls a file fit to be shown: one line, and not a long one.
+func cleanFiles(files []chat.Attachment) []chat.Attachment {
+	all := slices.Clone(files)
+	for i, f := range all {
+		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = text.Clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
+		all[i].Description, all[i].Text, all[i].Unread = text.Visible(f.Description), text.Visible(f.Text), label(f.Unread)
+	}
+	return all
+}
+
+// label is what a sender calls a file, in one line.
+func label(txt string) string { return text.OneLine(txt, 200) }
+
+// checkFiles reports whether all refs can be stored.
+func checkFiles(m chat.Memory) error {
+	for _, f := range m.Files {
+		if len(f.Ref) > chat.MaxOwn {
+			return fmt.Errorf("reference to a file of %s: %w", m.ID, chat.ErrTooLarge)
+		}
+	}
+	return nil
+}
+
+// keepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
+func keepRead(files, old []chat.Attachment) []chat.Attachment {
+	all := slices.Clone(files)
+	for i, f := range all {
+		if k := slices.IndexFunc(old, f.Same); k >= 0 {
+			all[i] = old[k]
+		}
+	}
+	return all
+}
+
+// sameFiles compares two lists.
+func sameFiles(a, b []chat.Attachment) bool { return slices.EqualFunc(a, b, chat.Attachment.Same) }

@@ -1,0 +1,41 @@
+package core
+
+import (
+	"context"
+	"errors"
+
+	"parley/core/llm"
+	"parley/core/prompt"
+)
+
+// continuations is how often the rest is asked for of an answer that was cut off.
+const continuations = 2
+
+// severed reports whether the length limit of the model has cut off the text, and nothing else: of what was to be done, half may
+// be lost (LM-04).
+func (r *round) severed() bool {
+	for _, c := range r.calls {
+		if r.reservedAction(c) != replyWord {
+			return false
+		}
+	}
+	return r.finish == llm.FinishLength && r.open && !r.hidden && !r.blank() && !r.wrote.Cut
+}
+
+// continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
+func (gn *generation) continueText(ctx context.Context, st *prompt.Builder, r *round) error {
+	asksForm := r.form || st.AsksForm(prompt.ContinueAnswer)
+	for n := 0; n < continuations && r.severed(); n++ {
+		rest, err := gn.fill(ctx, st, prompt.ContinueAnswer, &round{x: gn.x, form: asksForm, rest: true, step: r.step}, nil)
+		var f *llm.Failure
+		switch {
+		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == llm.PromptTooLong:
+			return nil // it stays cut off, and says so
+		case err != nil:
+			return err
+		}
+		r.text.WriteString(rest.text.String())
+		r.finish, r.open, r.wrote.Cut = rest.finish, rest.open, rest.wrote.Cut
+	}
+	return nil
+}

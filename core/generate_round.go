@@ -1,0 +1,247 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/llm"
+	"parley/core/scan"
+	"parley/core/text"
+)
+
+const (
+	attempts = 3           // model calls of one round: over transport errors, empty and unreadable output together
+	backoff  = time.Second // before the second attempt; then twice that
+)
+
+// round is what one call of the model says, in whatever form.
+type round struct {
+	x      *execution
+	step   int
+	form   bool // it was asked for tags
+	hidden bool // its text is not shown
+	rest   bool // its text goes on with one that is there
+
+	scan    *scan.Scanner
+	text    strings.Builder
+	calls   []llm.ToolCall
+	index   map[int]int // of a call's pieces → of calls
+	wrote   scan.Result // beside text and calls
+	open    bool        // it ended within its text
+	some    bool        // it wrote something, readable or not
+	finish  llm.FinishReason
+	visible bool
+	usage   *llm.Usage
+}
+
+func (r *round) blank() bool { return strings.TrimSpace(r.text.String()) == "" }
+
+// useless reports whether nothing can be made of the round. An answer without a thought is good.
+func (r *round) useless() bool {
+	switch {
+	case r.finish == llm.FinishFilter, len(r.wrote.Providers) > 0, r.wrote.Finish:
+		return false
+	case r.hidden && r.form:
+		return !r.wrote.Rooted || r.wrote.Cut
+	case !r.blank():
+		return false
+	case !r.form:
+		return len(r.calls) == 0
+	}
+	for _, c := range r.calls {
+		if r.reservedAction(c) != replyWord {
+			return false
+		}
+	}
+	return true
+}
+
+// round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
+// a copy of like.
+func (gn *generation) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
+	empty := false
+	req.Messages = llm.NormalizeMessages(req.Messages)
+	for try := 1; ; try++ {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
+		err := r.read(ctx, req)
+		var f *llm.Failure
+		switch {
+		case err == nil && !r.useless():
+			return r, nil
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err == nil && (empty || try == attempts):
+			return nil, &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
+		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
+			empty = !r.some
+			gn.x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", gn.x.run.ID, "try", try, "wrote", r.some)
+			continue
+		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
+			return nil, err
+		}
+		wait := max(f.After, gn.x.rt.jitter(backoff<<try))
+		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
+			return nil, err
+		}
+		gn.x.rt.cfg.Log.Warn("the model failed; retrying", "run", gn.x.run.ID, "try", try, "err", err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// read follows the model under a watchdog: only what the model produces counts as life (LM-03).
+func (r *round) read(ctx context.Context, req llm.Request) (err error) {
+	begun := time.Now()
+	defer func() { r.x.gen.used(req, r, time.Since(begun)) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(llm.ErrStalled) })
+	defer dog.Stop()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
+		}
+		r.close(err)
+	}()
+	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.permits}
+	if !r.rest { // there is only text to go on with
+		opt.Known = func(name string) bool { return r.x.rt.toolbox.Find(name) != nil }
+	}
+	r.scan = scan.New(opt)
+	for c, err := range r.x.rt.cfg.Models.Large.Generate(ctx, req) {
+		if err != nil {
+			return r.broken(ctx, fmt.Errorf("generate: %w", err))
+		}
+		dog.Reset(r.x.rt.cfg.Turns.Idle)
+		r.take(c)
+	}
+	return r.broken(ctx, nil)
+}
+
+// broken is why the answer breaks off, if it does: because ctx is done, or of err. One that is whole by then is not asked for
+// again, nor waited for (LM-13).
+func (r *round) broken(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause != nil {
+		err = cause
+	}
+	whole := r.finish != "" && r.finish != llm.FinishLength || r.scan.Whole()
+	if err == nil || !whole || cause != nil && !errors.Is(cause, llm.ErrStalled) {
+		return err
+	}
+	r.x.rt.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
+	return nil
+}
+
+func (r *round) take(c llm.Chunk) {
+	if c.Text != "" {
+		r.some = true
+		r.say(r.scan.Write(c.Text))
+	}
+	if c.Call != nil {
+		r.piece(*c.Call)
+	}
+	if c.Finish != "" {
+		r.finish = c.Finish
+	}
+	if c.Usage != nil {
+		r.usage = c.Usage
+	}
+}
+
+// say shows text.
+func (r *round) say(text string) {
+	if text == "" {
+		return
+	}
+	r.text.WriteString(text)
+	if !r.hidden {
+		r.visible = true
+		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
+	}
+}
+
+// piece adds to the call that it belongs to, by index: pieces of parallel calls come mixed.
+func (r *round) piece(d llm.CallDelta) {
+	i, ok := r.index[d.Index]
+	if !ok {
+		if r.index == nil {
+			r.index = map[int]int{}
+		}
+		i = len(r.calls)
+		r.index[d.Index] = i
+		c := llm.ToolCall{Name: text.Clean(d.Name)}
+		if !r.hidden && r.reservedAction(c) == "" {
+			c.ID = r.x.toolCalls.callID(d.ID)
+			r.visible = true
+			r.x.toolCalls.begin(c, r.step)
+		}
+		r.calls = append(r.calls, c)
+	}
+	if d.Parameters != "" {
+		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
+		if r.calls[i].ID != "" {
+			r.x.toolCalls.stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
+		}
+	}
+}
+
+// close takes what the model wrote to the end. Of an answer that failed before anything could be seen nothing counts.
+func (r *round) close(err error) {
+	if r.scan == nil {
+		return
+	}
+	r.open = r.scan.Open()
+	rest, wrote := r.scan.Close(err != nil || len(r.calls) > 0)
+	if err != nil {
+		if r.visible {
+			r.say(rest)
+		}
+		return
+	}
+	r.wrote = wrote
+	r.say(rest)
+	for _, c := range wrote.Calls {
+		r.calls = append(r.calls, llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
+	}
+	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
+		r.x.rt.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
+	}
+}
+
+// limit says so when the provider, not the model, ended the answer. What the model wanted done may be half of it, so it is
+// not done (LM-04).
+func (r *round) limit() {
+	why := ""
+	switch r.finish {
+	case llm.FinishLength:
+		if r.scan.Whole() {
+			return
+		}
+		why = "_(The answer was cut off by the model's length limit.)_"
+	case llm.FinishFilter:
+		why = "_(The answer was stopped by the provider's content filter.)_"
+	default:
+		return
+	}
+	for _, c := range r.calls {
+		if c.ID != "" { // people have seen something of it
+			r.x.toolCalls.stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
+		}
+	}
+	r.calls = nil
+	if !r.hidden {
+		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: why})
+	}
+}

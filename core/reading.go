@@ -1,0 +1,194 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/llm"
+)
+
+// Reader reads what is attached to messages. It is safe for concurrent use.
+type Reader interface {
+	// Read returns files in their order, each with what it holds, or with why that can't be told ([chat.Attachment]). It never
+	// fails, and returns soon after ctx is done. Files that it has nothing to tell about, and those that a [*quota.LimitError] forbids
+	// to read today, it returns as they are. What a model is asked about a picture is describe.
+	Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment
+	// Pictures returns those of files that are pictures which a model can be shown, in their order, and the files that it has
+	// fetched for that, at most that many. What can't be had is not among the pictures; its file then says why ([chat.Attachment]).
+	Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment)
+}
+
+const (
+	readLimit   = 90 * time.Second // how long reading may hold up an answer
+	nearby      = 10 * time.Minute // files sent this long before a question belong to it
+	maxPictures = 4                // that a model is shown
+)
+
+var errReading = errors.New("reading the files took too long")
+
+// read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
+// Whatever goes wrong, the turn goes on.
+func (pn *preparation) read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
+	about := pn.about(*s)
+	files := pn.unread(about, wanted)
+	if len(files) == 0 {
+		return
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
+	defer cancel()
+	files = pn.x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, pn.describe())
+	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
+		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
+	}
+	for _, m := range about {
+		pn.learn(s, m, files)
+	}
+}
+
+// unread are the files of about that are still to be read, as far as wanted says.
+func (pn *preparation) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
+	if pn.x.rt.cfg.Reader == nil {
+		return nil
+	}
+	for _, m := range about {
+		for _, f := range m.Files {
+			if !f.Read() && wanted(f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
+// describe is what a model is asked about a picture.
+func (pn *preparation) describe() string {
+	return pn.x.rt.composer.Describe(pn.x.rt.cfg.Agent.Name)
+}
+
+// about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
+// before. The latest come last.
+func (pn *preparation) about(s action.TurnContext) (about []chat.Memory) {
+	replied := map[chat.MemoryID]bool{}
+	people := map[chat.EntityID]time.Time{} // when each asked first
+	for _, m := range s.Recent {
+		if m.ID == s.Message.ID || slices.Contains(pn.x.run.Inputs, m.ID) {
+			replied[m.InReplyTo] = true
+			if _, ok := people[m.Author]; !ok {
+				people[m.Author] = m.At
+			}
+		}
+	}
+	for _, m := range s.Recent {
+		asked, ok := people[m.Author]
+		if len(m.Files) > 0 && (replied[m.ID] || ok && asked.Sub(m.At) <= nearby) {
+			about = append(about, m)
+		}
+	}
+	return about
+}
+
+// learn remembers what was read of m, and puts it into the turn. It takes m as it is now: it may have been edited meanwhile.
+func (pn *preparation) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
+	now, err := pn.x.rt.cfg.Store.Memory(pn.x.life, m.ID)
+	if err == nil {
+		before := now.Files
+		now.Files = merged(before, read)
+		if slices.Equal(before, now.Files) {
+			return
+		}
+		now.Text = chat.WithTranscripts(now.Text, fresh(before, now.Files))
+		err = pn.x.rt.cfg.Store.Revise(pn.x.life, now.ID, now.Text, now.Files)
+	}
+	if err != nil {
+		pn.x.rt.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
+	}
+	if now.ID == "" { // forgotten meanwhile, or the store is away
+		return
+	}
+	for i := range s.Recent {
+		if s.Recent[i].ID == now.ID {
+			s.Recent[i] = now
+		}
+	}
+	if s.Message.ID == now.ID {
+		s.Message = now
+	}
+}
+
+// merged are files with what was read of them.
+func merged(files, read []chat.Attachment) []chat.Attachment {
+	all := slices.Clone(files)
+	for i, f := range all {
+		k := slices.IndexFunc(read, func(r chat.Attachment) bool { return r.Ref == f.Ref })
+		if k < 0 {
+			continue
+		}
+		if !f.Read() {
+			all[i] = read[k]
+		}
+		all[i].Seen = read[k].Seen
+	}
+	return cleanFiles(all)
+}
+
+// fresh are those of files that were not read before.
+func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
+	for i, f := range files {
+		if !before[i].Read() {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// anyFile and voice are what [preparation.read] may want.
+func anyFile(chat.Attachment) bool { return true }
+
+func voice(f chat.Attachment) bool { return f.Voice }
+
+// viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
+// each is shown with one question, also if that is answered again. For other questions it is words.
+func (pn *preparation) viewImages(ctx context.Context, s *action.TurnContext) []llm.File {
+	if !pn.x.rt.cfg.Models.LargeVision || pn.x.rt.cfg.Reader == nil {
+		return nil
+	}
+	var files []chat.Attachment
+	about := pn.about(*s)
+	for _, m := range slices.Backward(about) {
+		for _, f := range m.Files {
+			if f.Unread == "" && (f.Seen == "" || f.Seen == questionText(*s)) {
+				files = append(files, f)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	shown, fetched := pn.x.rt.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	if ctx.Err() != nil {
+		return nil
+	}
+	for i := range fetched {
+		fetched[i].Seen = questionText(*s)
+	}
+	for _, m := range about {
+		pn.learn(s, m, fetched)
+	}
+	return shown
+}
+
+// questionText is the message that a turn answers, by its id.
+func questionText(s action.TurnContext) chat.MemoryID {
+	return cmp.Or(s.Message.ID, chat.MemoryID(s.Run))
+}
+
+// worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
+// describes them anyway.
+func (pn *preparation) worded(s action.TurnContext) func(chat.Attachment) bool {
+	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || pn.x.rt.cfg.Models.Vision != nil }
+}

@@ -1,0 +1,187 @@
+package core
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+
+	"parley/core/action"
+	"parley/core/chat"
+	"parley/core/llm"
+	"parley/core/scan"
+	"parley/core/text"
+)
+
+// permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
+// nothing that the model was given to read holds them. Without calls, raw is the beginning of one that was cut off.
+func (r *round) permits(calls []scan.Call, raw string) bool {
+	x := r.x
+	if len(calls) == 0 {
+		return !strings.Contains(x.toolCalls.untrusted().plain, text.Plain(raw))
+	}
+	for _, c := range calls {
+		t := x.rt.toolbox.Find(c.Name)
+		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.turn) || x.toolCalls.quotes(c.Name, json.RawMessage(c.Parameters)) {
+			return false
+		}
+	}
+	return true
+}
+
+// quoted reports whether the model wrote c as text and may only repeat what it was given to read.
+func (tc *toolCalls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
+	return tc.block(c, 0).Written && (tc.quotes(c.Name, params) || tc.quotes(t.Def.Name, params))
+}
+
+// The text and the options of the question whether a call is carried out that may be a quote.
+const (
+	confirmLine = "This call came from content I was given to read:\n```\n%s\n%s\n```\nRun it?"
+	doIt        = "Run it"
+	dont        = "Don't"
+	maxConfirm  = 1500 // characters of the parameters
+)
+
+// confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
+func (tc *toolCalls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+	if len([]rune(string(params))) > maxConfirm {
+		return "It came from content that was read, and is too long to confirm.", nil
+	}
+	shown := strings.ReplaceAll(text.Visible(string(params)), "`", "'")
+	q, err := tc.call(ctx, c, params).Choose(ctx, fmt.Sprintf(confirmLine, t.Def.Name, shown), chat.Question{Options: []string{doIt, dont}})
+	switch {
+	case err == nil && q.Choice == 0:
+		return "", nil
+	case err == nil:
+		return "It came from content that was read, and the user declined it.", nil
+	case errors.Is(err, chat.ErrUnanswered), errors.Is(err, chat.ErrUnseen):
+		return "It came from content that was read, and the user has not confirmed it.", nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	}
+	return "", fmt.Errorf("ask for confirmation of %s: %w", t.Def.Name, err)
+}
+
+// corpus is what the prompts of a turn hold that the asker did not write, in two forms.
+type corpus struct {
+	lower string // in small letters without underscores: for names
+	plain string // as [text.Plain] makes it: for parameters
+}
+
+// untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
+func (tc *toolCalls) untrusted() corpus {
+	s := tc.x.turn
+	texts := []string{s.Summary, s.Room.Name}
+	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
+		for _, m := range memories {
+			texts = append(texts, isForeign(m, s.Message.Author)...)
+		}
+	}
+	if tc.x.state != nil {
+		for _, t := range tc.x.state.Outputs {
+			if t.Spec.Own {
+				continue
+			}
+			texts = append(texts, t.Text)
+			if t.Transcript != s.Transcript() {
+				texts = append(texts, t.Transcript)
+			}
+			for _, v := range t.Values {
+				texts = append(texts, v)
+			}
+		}
+	}
+	for _, a := range tc.acted {
+		texts = append(texts, a.ForModel())
+	}
+	all := strings.Join(texts, "\n")
+	forms := []string{all}
+	for range 2 { // a page may hold a call within JSON within JSON
+		if next := unescaped(all); next != all {
+			forms, all = append(forms, next), next
+		}
+	}
+	joined := strings.Join(forms, "\n\n")
+	return corpus{lower: strings.ReplaceAll(strings.ToLower(joined), "_", ""), plain: text.Plain(joined)}
+}
+
+// isForeign returns what of m its author did not write, and all of it if that is not asker.
+func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
+	if m.Author != asker {
+		texts = append(texts, m.Name, m.Text)
+	}
+	texts = append(texts, m.Quoted.Name, m.Quoted.Text)
+	for _, f := range m.Files {
+		texts = append(texts, f.Name, f.Title, f.Description)
+		if m.Author != asker || !f.Heard() {
+			texts = append(texts, f.Text)
+		}
+	}
+	return texts
+}
+
+// quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
+// there as in a call.
+func (tc *toolCalls) quotes(name string, params json.RawMessage) bool {
+	c, values := tc.untrusted(), leaves(params)
+	for _, v := range values {
+		if !strings.Contains(c.plain, v) {
+			return false
+		}
+	}
+	word := regexp.QuoteMeta(action.LooseName(name))
+	if len(values) == 0 {
+		return regexp.MustCompile("[\"'=>:,(\\[`-]\\s*" + word + "\\s*([\"'<>,/(){}\\]`]|\\n|$)").MatchString(c.lower)
+	}
+	return regexp.MustCompile(`(^|[^\pL\pN])` + word + `($|[^\pL\pN])`).MatchString(c.lower)
+}
+
+// leaves are the strings and numbers in parameters, in [text.Plain] form.
+func leaves(params json.RawMessage) (all []string) {
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return nil
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		txt := ""
+		switch v := v.(type) {
+		case map[string]any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		case json.Number:
+			txt = text.Plain(v.String())
+		case string:
+			txt = text.Plain(v)
+		}
+		if txt != "" {
+			all = append(all, txt)
+		}
+	}
+	walk(value)
+	return all
+}
+
+var escapes = regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|["\\/bfnrt])`)
+
+// unescaped resolves HTML entities and the escapes of JSON strings.
+func unescaped(text string) string {
+	return escapes.ReplaceAllStringFunc(html.UnescapeString(text), func(escape string) string {
+		var s string
+		if json.Unmarshal([]byte(`"`+escape+`"`), &s) != nil {
+			return escape
+		}
+		return s
+	})
+}
