@@ -68,7 +68,7 @@ func connect(path string, o Options, param string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sql.OpenDB(preparing{connector}), nil
+	return sql.OpenDB(preparing{connector, o.Trace}), nil
 }
 
 //go:embed migrations/*.sql

@@ -11,7 +11,10 @@ import (
 const remembered = 256
 
 // preparing makes connections that parse no statement twice: to parse one takes longer than most of them take to run.
-type preparing struct{ driver.Connector }
+type preparing struct {
+	driver.Connector
+	trace func(statement string)
+}
 
 // Connect implements [driver.Connector].
 func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
@@ -23,7 +26,11 @@ func (p preparing) Connect(ctx context.Context) (driver.Conn, error) {
 	if !ok {
 		return nil, errors.Join(fmt.Errorf("unsupported driver connection: %T", c), c.Close())
 	}
-	return &prepared{conn: inner, known: map[string]*statement{}}, nil
+	all := &prepared{conn: inner, known: map[string]*statement{}}
+	if p.trace != nil {
+		return traced{all, p.trace}, nil
+	}
+	return all, nil
 }
 
 // conn is what the driver's connections can do.

@@ -28,6 +28,8 @@ var ErrClosed = errors.New("the store is closed")
 type Options struct {
 	Readers     int           // maximum number of concurrent readers; default 4
 	BusyTimeout time.Duration // how long to wait for other users of the file, such as a backup; default 5 s
+	// Trace is told each statement before it runs, BEGIN and COMMIT included. Tests count them.
+	Trace func(statement string)
 }
 
 // Store is a [storage.Store] in a file. Writes are sequential; reads run concurrently with them.
