@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -9,11 +8,11 @@ import (
 )
 
 // changed handles events about servers and about existing messages. Other events are ignored.
-func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
+func (q *intake) changed(kind string, raw []byte) error {
 	var e change
 	switch kind {
 	case "MESSAGE_UPDATE":
-		return q.edited(ctx, raw)
+		return q.edited(raw)
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK", "MESSAGE_REACTION_ADD", "MESSAGE_REACTION_REMOVE":
 		if err := decode(raw, &e); err != nil {
 			return fmt.Errorf("read a change of messages: %w", err)
@@ -25,10 +24,10 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 		if snowflake(e.ID) == 0 {
 			return fmt.Errorf("read a deletion of a channel: no id in it")
 		}
-		q.note(ctx, e.ID, "", chat.Cleared{Room: roomID(e.ID), Entirely: true})
+		q.note(e.ID, "", chat.Cleared{Room: roomID(e.ID), Entirely: true})
 		return nil
 	case "GUILD_CREATE", "GUILD_DELETE":
-		return q.guild(ctx, kind, raw)
+		return q.guild(kind, raw)
 	default:
 		return nil
 	}
@@ -44,10 +43,10 @@ func (q *intake) changed(ctx context.Context, kind string, raw []byte) error {
 			if snowflake(id) == 0 {
 				continue
 			}
-			q.note(ctx, e.Channel, id, chat.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
+			q.note(e.Channel, id, chat.Deleted{Room: roomID(e.Channel), ID: memoryID(e.Channel, id)})
 		}
 	default:
-		q.reacted(ctx, e, kind == "MESSAGE_REACTION_ADD")
+		q.reacted(e, kind == "MESSAGE_REACTION_ADD")
 	}
 	return nil
 }
@@ -72,7 +71,7 @@ type change struct {
 // edited delivers a message's new content. Discord also sends updates for other reasons, such as a link preview, and
 // may send only some fields: without a text or an author there is nothing to deliver. The store determines whether the
 // text has changed.
-func (q *intake) edited(ctx context.Context, raw []byte) error {
+func (q *intake) edited(raw []byte) error {
 	var has struct {
 		Content *string `json:"content"`
 		Author  *user   `json:"author"`
@@ -88,12 +87,12 @@ func (q *intake) edited(ctx context.Context, raw []byte) error {
 		return err
 	}
 	if in, ok := m.inbound(q.me, place{}).(chat.Message); ok {
-		q.note(ctx, m.Channel, m.ID, chat.Edited{Memory: in.Memory})
+		q.note(m.Channel, m.ID, chat.Edited{Memory: in.Memory})
 	}
 	return nil
 }
 
-func (q *intake) reacted(ctx context.Context, e change, added bool) {
+func (q *intake) reacted(e change, added bool) {
 	if e.User == q.me || e.Emoji.Name == "" || snowflake(e.User) == 0 || snowflake(e.Message) == 0 {
 		return
 	}
@@ -107,5 +106,5 @@ func (q *intake) reacted(ctx context.Context, e change, added bool) {
 	if e.Member != nil {
 		r.Name = e.Member.User.shown(&e.Member.member)
 	}
-	q.note(ctx, e.Channel, e.Message, r)
+	q.note(e.Channel, e.Message, r)
 }

@@ -12,7 +12,8 @@ import (
 // bare is an intake without a Discord.
 func bare(h connectors.Handler) *intake {
 	d := New(Config{}, connectortest.Deps(nil))
-	return newIntake(d, us, h, &keeper{mark: newWatermark(session{}), used: newUsed()})
+	o := connectors.IntakeOptions{PerKey: mostQueued, Total: mostWaiting, Log: d.log}
+	return newIntake(d, us, h, &keeper{events: connectors.NewIntake[string](context.Background(), o, session{}), used: newUsed()})
 }
 
 // IN-12: updates come in parts. These hand nothing in, and none of them is an error but the last.
@@ -30,7 +31,7 @@ func TestUpdatesWithoutAnEdit(t *testing.T) {
 			t.Errorf("%s: handed in %+v", name, in)
 			return chat.Accepted{}, nil
 		})
-		if err := q.changed(t.Context(), "MESSAGE_UPDATE", []byte(raw)); (err != nil) != (raw == "{") {
+		if err := q.changed("MESSAGE_UPDATE", []byte(raw)); (err != nil) != (raw == "{") {
 			t.Errorf("%s: %v", name, err)
 		}
 		q.close()
@@ -46,7 +47,7 @@ func FuzzChanged(f *testing.F) {
 		q := bare(func(context.Context, chat.Inbound) (chat.Accepted, error) {
 			return chat.Accepted{}, nil
 		})
-		_ = q.changed(t.Context(), kind, raw)
+		_ = q.changed(kind, raw)
 		q.close()
 	})
 }
@@ -70,7 +71,7 @@ func TestGreeting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.take(t.Context(), m)
+		q.take(m)
 		q.close()
 		if got != want {
 			t.Errorf("%s: %s joined, want %q", raw, got, want)

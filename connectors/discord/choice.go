@@ -115,15 +115,10 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 	if snowflake(i.ID) == 0 || i.Token == "" {
 		return errors.New("read an interaction: it can't be answered")
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	t := q.hold()
-	if q.closed {
-		return nil // the hold stays, so that Discord resends the event
-	}
+	t := q.now.Hold()
 	ctx, due := context.WithoutCancel(ctx), time.Now().Add(pressLife)
 	if !q.choices.Add(i.Channel, func() { q.takePress(ctx, i, t, due) }) {
-		q.mark.release(t)
+		t.Release()
 		q.log.Warn("too many button presses; one is dropped", "channel", i.Channel)
 	}
 	return nil
@@ -132,7 +127,7 @@ func (q *intake) pressed(ctx context.Context, raw []byte) error {
 // takePress stores a choice and queues the answer, so that the channel's next choice does not wait for it. It does
 // neither once Discord has told the user that the press failed.
 func (q *intake) takePress(ctx context.Context, i interaction, t *ticket, due time.Time) {
-	defer q.mark.release(t)
+	defer t.Release()
 	if !time.Now().Before(due) {
 		q.log.Warn("a button press waited too long and is dropped", "channel", i.Channel)
 		return

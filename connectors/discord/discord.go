@@ -100,7 +100,7 @@ func (d *Discord) serve(ctx context.Context, h connectors.Handler) error {
 	}
 	in := newIntake(d, me.ID, h, k)
 	g := &gateway{
-		client: d.client, dialer: d.dialer, intake: in, mark: k.mark,
+		client: d.client, dialer: d.dialer, intake: in,
 		token: d.config.Token.Reveal(), intent: app.intents(), log: d.log, session: k.stored,
 	}
 	if g.session.Intents != int(g.intent) { // the session was created with other intents

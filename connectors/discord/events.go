@@ -93,8 +93,8 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 	case "MESSAGE_CREATE":
 		g.session.Last = max(g.session.Last, idOf(f.Data))
 	}
-	t := g.mark.begin(g.session)
-	defer g.mark.release(t)
+	t := g.intake.events.Begin(g.session)
+	defer t.Release()
 	defer func() {
 		if p := recover(); p != nil {
 			g.log.Error("a Discord event could not be handled", "event", f.Type, "panic", p, "stack", string(debug.Stack()))
@@ -108,7 +108,7 @@ func (g *gateway) dispatch(ctx context.Context, f frame) {
 		again := g.heard
 		g.stands()
 		if again {
-			g.intake.lookBack(ctx)
+			g.intake.lookBack()
 		}
 	default:
 		if err := g.intake.event(ctx, t, f.Type, f.Data); err != nil {

@@ -29,7 +29,6 @@ type gateway struct {
 	client *client
 	dialer *websocket.Dialer
 	intake *intake
-	mark   *watermark
 	token  string
 	intent discordgo.Intent
 	log    *slog.Logger

@@ -1,7 +1,6 @@
 package discord
 
 import (
-	"context"
 	"fmt"
 
 	"parley/core/chat"
@@ -14,7 +13,7 @@ func worldID(guild string) chat.WorldID { return chat.WorldID(Name + "/" + guild
 const joinedMessage = 7
 
 // guild handles events about servers: every new session starts with one for each server that the bot is in.
-func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
+func (q *intake) guild(kind string, raw []byte) error {
 	var g struct {
 		ID          string `json:"id"`
 		Name        string `json:"name"`
@@ -26,20 +25,20 @@ func (q *intake) guild(ctx context.Context, kind string, raw []byte) error {
 	switch {
 	case snowflake(g.ID) == 0, g.Unavailable != nil && g.Unavailable != false:
 	case kind == "GUILD_CREATE":
-		q.channels(g.ID, raw)
-		q.note(ctx, g.ID, "", chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
+		q.described(g.ID, raw)
+		q.note(g.ID, "", chat.Joined{World: chat.World{ID: worldID(g.ID), Connector: Name, Name: g.Name}})
 	default:
-		q.note(ctx, g.ID, "", chat.Left{World: worldID(g.ID)})
+		q.note(g.ID, "", chat.Left{World: worldID(g.ID)})
 	}
 	return nil
 }
 
 // greeted delivers a new member from a welcome message.
-func (q *intake) greeted(ctx context.Context, m message) {
+func (q *intake) greeted(m message) {
 	if m.Guild == "" || m.Author.ID == q.me {
 		return
 	}
-	q.note(ctx, m.Channel, m.ID, chat.Joined{
+	q.note(m.Channel, m.ID, chat.Joined{
 		World: chat.World{ID: worldID(m.Guild), Connector: Name},
 		Entity: chat.Entity{
 			ID: entityID(m.Author.ID), Connector: Name, Names: []string{m.Author.shown(m.Member)}, Bot: m.Author.Bot,

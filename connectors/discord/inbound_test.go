@@ -224,7 +224,7 @@ func TestMalformedChanges(t *testing.T) {
 			return chat.Accepted{}, nil
 		})
 		kind, raw, _ := strings.Cut(event, " ")
-		_ = q.changed(t.Context(), kind, []byte(raw))
+		_ = q.changed(kind, []byte(raw))
 		q.close()
 		if int(n.Load()) != want {
 			t.Errorf("%s: %d handed in", event, n.Load())

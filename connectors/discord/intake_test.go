@@ -135,3 +135,41 @@ func TestFetchFails(t *testing.T) {
 		}
 	})
 }
+
+// A message that could not be stored is tried again, also when the connection that brought it has ended.
+func TestReconnectWhileAMessageFails(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.failing(func(chat.Inbound) error { return errStore })
+		w.say("one")
+		w.settle()
+		w.fake.CutGateway()
+		time.Sleep(time.Minute)
+		w.failing(nil)
+		w.say("two")
+		time.Sleep(time.Minute)
+		w.wantTexts("one", "two")
+	})
+}
+
+// A message that fails at the end is not overtaken by the next one of its channel: the next process gets both, in order.
+func TestStopKeepsTheOrder(t *testing.T) {
+	play(t, func(w *world) {
+		w.start()
+		w.say("before")
+		time.Sleep(10 * time.Second)
+		w.failing(func(in chat.Inbound) error {
+			if in.(chat.Message).Text == "one" {
+				return errStore
+			}
+			return nil
+		})
+		w.say("one")
+		w.say("two")
+		w.settle()
+		w.restart()
+		w.failing(nil)
+		w.start()
+		w.wantTexts("before", "one", "two")
+	})
+}

@@ -18,11 +18,11 @@ const (
 
 // keeper stores the session and the channels in use, so that the next process can resume.
 type keeper struct {
-	memo connectors.StateStore
-	name string // the key of the bot's account
-	mark *watermark
-	used *used
-	log  *slog.Logger
+	memo   connectors.StateStore
+	name   string // the key of the bot's account
+	events *connectors.Intake[string, session]
+	used   *used
+	log    *slog.Logger
 
 	stored session // owned by run's goroutine
 }
@@ -36,7 +36,8 @@ func newKeeper(ctx context.Context, d *Discord, bot string) (*keeper, error) {
 	if err := k.load(ctx, k.channels(), &k.used.all); err != nil {
 		return nil, err
 	}
-	k.mark = newWatermark(k.stored)
+	o := connectors.IntakeOptions{PerKey: mostQueued, Total: mostWaiting, Log: d.log}
+	k.events = connectors.NewIntake[string](ctx, o, k.stored)
 	return k, nil
 }
 
@@ -63,7 +64,7 @@ func (k *keeper) run(ctx context.Context) {
 	wait := keepEvery
 	for {
 		select {
-		case <-k.mark.changed:
+		case <-k.events.Advanced():
 		case <-ctx.Done():
 			return
 		}
@@ -82,7 +83,7 @@ func (k *keeper) flush(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTime)
 	defer cancel()
 	// The channels come first: an accepted message must not be in an unknown channel.
-	safe := k.mark.reached()
+	safe := k.events.Reached()
 	err := k.used.save(time.Now(), func(text string) error { return k.memo.Keep(ctx, k.channels(), text) })
 	if err == nil && safe != k.stored {
 		var text []byte

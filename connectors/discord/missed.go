@@ -17,56 +17,71 @@ const (
 	missedTries = 5
 )
 
-// catchUp delivers the messages for which a full lane had no room.
-func (q *intake) catchUp(ctx context.Context, channel string, l *lane, after uint64, owed []*ticket) {
-	found, ok := q.missed(ctx, channel, max(after, idAt(time.Now().Add(-overflowAge))), false)
-	if !ok && ctx.Err() != nil || !q.deliverAll(ctx, l, found) {
-		return
-	}
-	if len(found) == missedMost { // there is more
+// gap returns the event that fetches the messages for which c had no room. Until it is delivered, c queues no messages.
+// It requires q.mu.
+func (q *intake) gap(id string, c *channel) queued {
+	c.gap = true
+	return queued{Deliver: func(ctx context.Context) error {
 		q.mu.Lock()
-		defer q.mu.Unlock()
-		l.gap, l.owed = true, append(owed, l.owed...)
-		return
-	}
-	for _, t := range owed {
-		q.mark.release(t)
-	}
-}
-
-// fill delivers the messages that h stands for, except those already queued behind it.
-func (q *intake) fill(ctx context.Context, l *lane, h gatewayEvent) {
-	found, ok := q.missed(ctx, h.channel, h.after, true)
-	if !ok && ctx.Err() != nil {
-		return
-	}
-	q.mu.Lock()
-	queued := map[string]bool{}
-	for _, next := range l.queue {
-		queued[next.message] = true
-	}
-	q.mu.Unlock()
-	found = slices.DeleteFunc(found, func(m message) bool { return queued[m.ID] })
-	if q.deliverAll(ctx, l, found) {
-		q.mark.release(h.ticket)
-	}
-}
-
-// deliverAll delivers fetched messages; it returns false if one could not be stored.
-func (q *intake) deliverAll(ctx context.Context, l *lane, all []message) bool {
-	q.mu.Lock()
-	guild := l.guild
-	q.mu.Unlock()
-	for _, m := range all {
-		m.Guild = guild
-		if m.concerns(q.me) && !q.deliver(ctx, q.written(m)) {
-			return false
-		}
-		q.mu.Lock()
-		l.seen = max(l.seen, snowflake(m.ID))
+		c.gap = false // from now on messages are queued again, behind the fetched ones
+		after, owed := c.seen, c.owed
+		c.owed = nil
 		q.mu.Unlock()
-	}
-	return true
+		found, ok := q.missed(ctx, id, max(after, idAt(time.Now().Add(-overflowAge))), false)
+		if !ok && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		q.ahead(id, c, found, func() (last queued) {
+			if len(found) == missedMost { // there is more
+				c.owed = append(owed, c.owed...)
+				return q.gap(id, c)
+			}
+			return queued{Deliver: func(context.Context) error {
+				for _, t := range owed {
+					t.Release()
+				}
+				return nil
+			}}
+		})
+		return nil
+	}}
+}
+
+// fill returns the event that fetches the messages of a channel after one.
+func (q *intake) fill(id string, c *channel, after uint64, t *ticket) queued {
+	return queued{Ticket: t.Hold(), Deliver: func(ctx context.Context) error {
+		found, ok := q.missed(ctx, id, after, true)
+		if !ok && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		q.ahead(id, c, found, func() queued {
+			return queued{Ticket: t.Hold(), Deliver: func(context.Context) error { return nil }}
+		})
+		return nil
+	}}
+}
+
+// ahead queues fetched messages, and an event after them, ahead of the waiting events of a channel. Those that are already
+// waiting are left out.
+func (q *intake) ahead(id string, c *channel, found []message, last func() queued) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	end := last()
+	q.events.Rearrange(id, func(waiting []queued) []queued {
+		known := map[string]bool{}
+		for _, e := range waiting {
+			known[e.ID] = true
+		}
+		var first []queued
+		for _, m := range found {
+			m.Guild = c.guild
+			c.seen = max(c.seen, snowflake(m.ID))
+			if m.concerns(q.me) && !known[m.ID] {
+				first = append(first, q.written(m, nil))
+			}
+		}
+		return slices.Concat(first, []queued{end}, waiting)
+	})
 }
 
 // missed fetches a channel's messages after a given one, oldest first: the latest page, or the first one. ok is false

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	searchPause   = 250 * time.Millisecond // between two channels, so that answers to users have priority
-	searchWait    = time.Minute            // maximum wait for Discord to describe the servers
-	mostSearched  = 500                    // channels
-	lookBackLanes = 50                     // lanes searched after a resume
+	searchPause    = 250 * time.Millisecond // between two channels, so that answers to users have priority
+	searchWait     = time.Minute            // maximum wait for Discord to describe the servers
+	mostSearched   = 500                    // channels
+	mostLookedBack = 50                     // channels searched after a resume
 )
 
 // search fetches messages that no event announced because their session was lost: in the channels in use, and in
@@ -49,7 +49,7 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 	}
 	_ = json.Unmarshal(ready, &said) // without the servers, direct messages are still searched
 	now := time.Now()
-	q.mark.hold(t)
+	t.Hold()
 	channels, guilds := q.used.recent(now)
 	s := &search{
 		since: since, seen: map[string]uint64{}, used: guilds, guilds: map[string]bool{},
@@ -60,16 +60,13 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
-		return
-	}
 	if old := q.looking; old != nil && !old.over {
 		s.since, s.tickets, old.tickets = min(s.since, old.since), append(old.tickets, t), nil
 		close(old.stopped)
 	}
 	s.since = max(s.since, idAt(now.Add(-q.age)))
-	for c, l := range q.lanes {
-		s.seen[c] = l.seen
+	for id, c := range q.channels {
+		s.seen[id] = c.seen
 	}
 	for _, c := range channels {
 		if s.used[c] == "" {
@@ -77,7 +74,7 @@ func (q *intake) search(ctx context.Context, t *ticket, since uint64, ready []by
 		}
 	}
 	q.looking = s
-	q.workers.Go(func() { q.run(ctx, s) })
+	q.searches.Go(func() { q.run(ctx, s) })
 }
 
 func (s *search) add(t target) {
@@ -94,9 +91,9 @@ func (s *search) wake() {
 	}
 }
 
-// channels adds a server's channels to the search. A channel in use is fetched unless it is known to have no new
+// described adds a server's channels to the search. A channel in use is fetched unless it is known to have no new
 // message; any other only if it has one.
-func (q *intake) channels(guild string, raw []byte) {
+func (q *intake) described(guild string, raw []byte) {
 	type channel struct {
 		ID   string `json:"id"`
 		Last string `json:"last_message_id"`
@@ -140,7 +137,7 @@ func (q *intake) run(ctx context.Context, s *search) {
 		next, ok, done := target{}, len(s.found) > 0, len(s.guilds) == 0
 		if ok {
 			next, s.found = s.found[0], s.found[1:]
-			q.seek(ctx, s, next)
+			q.seek(s, next)
 		}
 		q.mu.Unlock()
 		wait := time.After(searchPause)
@@ -176,23 +173,22 @@ func more(s *search, wait <-chan time.Time) <-chan struct{} {
 }
 
 // seek queues one fetch, ahead of the later messages. It requires q.mu.
-func (q *intake) seek(ctx context.Context, s *search, t target) {
-	l := q.lane(t.channel)
-	if l.guild == "" {
-		l.guild = t.guild
+func (q *intake) seek(s *search, t target) {
+	c := q.channel(t.channel)
+	if c.guild == "" {
+		c.guild = t.guild
 	}
-	h := gatewayEvent{channel: t.channel, after: t.after}
+	var session *ticket
 	if len(s.tickets) > 0 {
-		h.ticket = s.tickets[len(s.tickets)-1]
-		q.mark.hold(h.ticket)
+		session = s.tickets[len(s.tickets)-1]
 	}
-	at := slices.IndexFunc(l.queue, func(next gatewayEvent) bool { return snowflake(next.message) > t.after })
-	if at < 0 {
-		at = len(l.queue)
-	}
-	l.queue = slices.Insert(l.queue, at, h)
-	q.waiting++
-	q.work(ctx, t.channel, l)
+	q.events.Rearrange(t.channel, func(waiting []queued) []queued {
+		at := slices.IndexFunc(waiting, func(e queued) bool { return snowflake(e.ID) > t.after })
+		if at < 0 {
+			at = len(waiting)
+		}
+		return slices.Insert(waiting, at, q.fill(t.channel, c, t.after, session))
+	})
 }
 
 // complete releases the tickets of the sessions that depended on the search.
@@ -204,31 +200,31 @@ func (q *intake) complete(s *search, over bool) {
 		q.log.Warn("messages may have been missed in more channels than are searched", "channels", s.count, "searched", mostSearched)
 	}
 	for _, t := range s.tickets {
-		q.mark.release(t)
+		t.Release()
 	}
 	s.tickets = nil
 }
 
 // lookBack fetches messages that a resumed session should have delivered but did not, which Discord sometimes fails to
 // do. It covers the most recently active channels.
-func (q *intake) lookBack(ctx context.Context) {
+func (q *intake) lookBack() {
 	if q.age <= 0 {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var channels []string
-	for c, l := range q.lanes {
-		if l.seen > 0 {
-			channels = append(channels, c)
+	var ids []string
+	for id, c := range q.channels {
+		if c.seen > 0 {
+			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(channels, func(a, b string) int { return cmp.Compare(q.lanes[b].seen, q.lanes[a].seen) })
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(q.channels[b].seen, q.channels[a].seen) })
 	floor := idAt(time.Now().Add(-q.age))
-	for _, c := range channels[:min(len(channels), lookBackLanes)] {
-		l := q.lanes[c]
-		l.queue = append(l.queue, gatewayEvent{channel: c, after: max(l.seen, floor)})
-		q.waiting++
-		q.work(ctx, c, l)
+	for _, id := range ids[:min(len(ids), mostLookedBack)] {
+		c := q.channels[id]
+		q.events.Rearrange(id, func(waiting []queued) []queued {
+			return append(waiting, q.fill(id, c, max(c.seen, floor), nil))
+		})
 	}
 }

@@ -59,7 +59,7 @@ func (p *poller) pressed(ctx context.Context, u update) error {
 	told := notTaken
 	if c, ok := p.self.choice(u.CallbackQuery, &u.newer.Pressed.Message, p.moves.first); ok {
 		limited, cancel := context.WithTimeout(ctx, chooseTime)
-		acc, err := p.intake.h(limited, c)
+		acc, err := p.h(limited, c)
 		cancel()
 		if err == nil {
 			told = acc.Refused

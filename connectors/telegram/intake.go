@@ -6,127 +6,97 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
 	"time"
 
 	"parley/connectors"
-	"parley/core/chat"
 )
 
 const (
-	keptWait = 10 * time.Second // the longest pause between delivery attempts
-	keptTime = 10 * time.Minute // after which an update that alone keeps failing is dropped
+	keptWait    = 10 * time.Second // the longest pause between polls while events fail
+	keptTime    = 10 * time.Minute // after which an update that alone keeps failing is dropped
+	mostPending = 200              // updates that are not confirmed; the server sends 100
+	handlerTime = 20 * time.Second // for one update
+	settleTime  = time.Second      // after which slow updates no longer delay the next poll
 )
 
 // errKept means that some updates were not accepted and stay queued at the server.
 var errKept = errors.New("not taken")
 
-// intake delivers updates to the gateway, each once and in order within a room. An update that is not accepted blocks
-// its room, and the offset, while other rooms continue. If all the others were accepted meanwhile, it is dropped after
-// keptTime.
+// intake delivers updates to the gateway: each once, in order within a chat, many chats at a time.
 type intake struct {
-	h    connectors.Handler
-	log  *slog.Logger
-	done map[int]bool           // accepted, not yet confirmed to the server
-	kept map[int]*pendingUpdate // not accepted, by update id
+	log    *slog.Logger
+	events *connectors.Intake[int64, int] // by chat; the position is the offset that confirms
+	known  map[int]bool                   // updates that were taken but not yet confirmed
 }
 
-type pendingUpdate struct {
-	since  time.Time
-	others bool // others were accepted meanwhile
+func newIntake(ctx context.Context, log *slog.Logger) *intake {
+	o := connectors.IntakeOptions{PerKey: mostPending, Total: mostPending, GiveUp: keptTime, Log: log}
+	return &intake{log: log, events: connectors.NewIntake[int64](ctx, o, 0), known: map[int]bool{}}
 }
 
-func newIntake(h connectors.Handler, log *slog.Logger) *intake {
-	return &intake{h: h, log: log, done: map[int]bool{}, kept: map[int]*pendingUpdate{}}
-}
-
-// take delivers a batch. offset confirms the updates that need not be redelivered; the error is [errKept] if some must
-// be.
-func (i *intake) take(ctx context.Context, batch []json.RawMessage, table []handler) (offset int, err error) {
-	last, kept, held := -1, 0, map[int64]bool{}
+// take delivers a batch. offset confirms the updates that need not be redelivered; the error is [errKept] if some failed.
+// Those are tried again, and until then their redelivery is ignored.
+func (i *intake) take(batch []json.RawMessage, table []handler) (offset int, err error) {
+	fresh := map[int]json.RawMessage{}
 	for _, raw := range batch {
-		id, ok := updateID(raw)
-		if !ok {
+		if id, ok := updateID(raw); ok {
+			fresh[id] = raw
+		} else {
 			i.log.Error("an update without an id is skipped")
-			continue
-		}
-		last = max(last, id)
-		if i.done[id] {
-			continue
-		}
-		failed := i.one(ctx, id, raw, table, held)
-		if failed == nil || i.hopeless(id, failed) {
-			i.taken(id)
-			continue
-		}
-		if kept++; kept == 1 {
-			offset, err = id, failed
-		}
-		if ctx.Err() != nil {
-			break // the rest was not tried
 		}
 	}
-	if kept > 0 {
-		return offset, fmt.Errorf("%w: %d, the first: %w", errKept, kept, err)
-	}
-	clear(i.done)
-	clear(i.kept)
-	if last < 0 {
+	if len(fresh) == 0 {
 		return 0, fmt.Errorf("%w: no update in the batch has an id", errKept)
 	}
-	return last + 1, nil
+	for _, id := range slices.Sorted(maps.Keys(fresh)) {
+		if len(i.known) < mostPending && !i.known[id] {
+			i.known[id] = true
+			i.add(id, fresh[id], table)
+		}
+	}
+	i.events.Settle(settleTime)
+	offset = i.events.Reached()
+	maps.DeleteFunc(i.known, func(id int, _ bool) bool { return id < offset })
+	if n := i.events.Failing(); n > 0 {
+		return offset, fmt.Errorf("%w: the updates of %d chats", errKept, n)
+	}
+	return offset, nil
 }
 
-// errBehind keeps an update queued behind an earlier one of its chat.
-var errBehind = errors.New("an earlier update of the chat was not accepted")
-
-// one delivers an update. An update that can't be decoded is logged and counts as accepted, because a retry would fail
-// in the same way.
-func (i *intake) one(ctx context.Context, id int, raw json.RawMessage, table []handler, held map[int64]bool) error {
+// add queues an update. One that can't be decoded is logged and counts as accepted, because a retry would fail in the same
+// way.
+func (i *intake) add(id int, raw json.RawMessage, table []handler) {
+	i.events.Begin(id).Release() // after an idle week, ids are lower than the last offset
+	t := i.events.Begin(id + 1)
 	u, odd, err := parseUpdate(raw)
 	if err != nil {
 		i.log.Error("an update can't be read and is skipped", "update", id, "err", err)
-		return nil
+		t.Release()
+		return
 	}
 	if odd != nil {
 		i.log.Warn("part of an update can't be read and is skipped", "update", id, "err", odd)
 	}
-	chat := u.chat()
-	if held[chat] {
-		return errBehind
-	}
 	handle := u.handler(raw, table)
 	if handle == nil {
 		i.log.Debug("an update of an unrequested kind is skipped", "update", id)
-		return nil
+		t.Release()
+		return
 	}
-	if err := handle(ctx, u); err != nil {
-		held[chat] = true
-		if i.kept[id] == nil {
-			i.kept[id] = &pendingUpdate{since: time.Now()}
-		}
-		return err
-	}
-	return nil
+	i.events.Add(u.chat(), connectors.Event[int]{ID: strconv.Itoa(id), Ticket: t, Deliver: func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handlerTime)
+		defer cancel()
+		return handle(ctx, u)
+	}})
 }
 
-// taken records that id needs no redelivery.
-func (i *intake) taken(id int) {
-	i.done[id] = true
-	delete(i.kept, id)
-	for _, k := range i.kept {
-		k.others = true
-	}
-}
-
-// hopeless reports whether the update keeps failing while others succeed; dropping it keeps it from blocking the others
-// forever.
-func (i *intake) hopeless(id int, err error) bool {
-	k := i.kept[id]
-	if k == nil || !errors.Is(err, chat.ErrTooLarge) && (!k.others || time.Since(k.since) < keptTime) {
-		return false
-	}
-	i.log.Error("an update can't be stored and is dropped", "update", id, "since", k.since, "err", err)
-	return true
+// close returns the last offset, when each update that was taken has had its chance.
+func (i *intake) close() (offset int) {
+	i.events.Close()
+	return i.events.Reached()
 }
 
 func updateID(raw json.RawMessage) (id int, ok bool) {

@@ -15,13 +15,15 @@ type moves struct {
 	name string // the key in the store
 	memo connectors.StateStore
 
+	saving chan struct{} // holds a token while a move is stored, so that no older state replaces a newer one
+
 	mu   sync.Mutex
 	to   map[int64]int64 // nil until loaded
 	from map[int64]int64
 }
 
 func newMoves(a account, memo connectors.StateStore) *moves {
-	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo}
+	return &moves{name: fmt.Sprintf("%s/%d/moves", Name, a), memo: memo, saving: make(chan struct{}, 1)}
 }
 
 // load reads the stored moves once.
@@ -68,6 +70,12 @@ func (m *moves) add(ctx context.Context, old, now int64) error {
 	}
 	if err := m.load(ctx); err != nil {
 		return err
+	}
+	select {
+	case m.saving <- struct{}{}:
+		defer func() { <-m.saving }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 	m.mu.Lock()
 	known := m.to[old] == now

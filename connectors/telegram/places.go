@@ -77,7 +77,7 @@ func (p *poller) hand(ctx context.Context, in chat.Inbound, what string, chat in
 	if in == nil {
 		return nil
 	}
-	if _, err := p.intake.h(ctx, in); err != nil {
+	if _, err := p.h(ctx, in); err != nil {
 		return fmt.Errorf("hand over %s chat %d: %w", what, chat, err)
 	}
 	return nil

@@ -33,6 +33,7 @@ const (
 type poller struct {
 	*Telegram
 	self    self
+	h       connectors.Handler
 	intake  *intake
 	answers *answers      // answers to button presses
 	offset  int           // confirms all earlier updates; 0 when there is nothing to confirm
@@ -42,17 +43,19 @@ type poller struct {
 }
 
 func newPoller(t *Telegram, h connectors.Handler) *poller {
-	p := &poller{Telegram: t, self: self{account: t.account}}
-	p.intake = newIntake(h, t.log)
-	return p
+	return &poller{Telegram: t, self: self{account: t.account}, h: h}
 }
 
 // run polls until ctx is done or the token is rejected.
 func (p *poller) run(ctx context.Context) error {
 	requests, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.answers = newAnswers(requests, p.tellPress, p.log)
+	p.intake = newIntake(ctx, p.log)
 	defer func() { // answers to presses and the last confirmation share one deadline
 		defer cancel()
+		if offset := p.intake.close(); p.offset != 0 {
+			p.offset = offset
+		}
 		late := time.AfterFunc(byeTime, cancel)
 		defer late.Stop()
 		p.bye(ctx)
@@ -91,7 +94,7 @@ func (p *poller) turn(ctx context.Context) error {
 		p.offset = 0 // all earlier updates are confirmed, and after an idle week the server may restart update ids at a random number
 		return nil
 	}
-	p.offset, err = p.intake.take(ctx, batch, p.handlers())
+	p.offset, err = p.intake.take(batch, p.handlers())
 	return err
 }
 
@@ -272,7 +275,7 @@ func (p *poller) message(ctx context.Context, m *tgbotapi.Message, newer *newerM
 	if in == nil {
 		return nil
 	}
-	if _, err := p.intake.h(ctx, in); err != nil {
+	if _, err := p.h(ctx, in); err != nil {
 		return fmt.Errorf("hand over message %d of chat %d: %w", m.MessageID, m.Chat.ID, err)
 	}
 	return nil
@@ -287,7 +290,7 @@ func (p *poller) edited(ctx context.Context, u update) error {
 	if !ok {
 		return nil
 	}
-	if _, err := p.intake.h(ctx, chat.Edited{Memory: m.Memory}); err != nil {
+	if _, err := p.h(ctx, chat.Edited{Memory: m.Memory}); err != nil {
 		return fmt.Errorf("hand over an edit of %s: %w", m.ID, err)
 	}
 	return nil
