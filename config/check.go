@@ -142,7 +142,7 @@ func (d *decoder) checkWeb(w Web) {
 	}
 	local, wrong := listensLocally(w.Listen)
 	if wrong != nil {
-		d.reject("web.listen", wrong.what, wrong.hint)
+		d.reject("web.listen", wrong.message, wrong.hint)
 		return
 	}
 	if !d.broken("web") {
@@ -163,17 +163,14 @@ func (d *decoder) checkExposure(w Web, local bool) {
 	}
 }
 
-// defect is a problem with a value, and its remedy.
-type defect struct{ what, hint string }
-
 // listensLocally reports whether only this machine can reach the address.
-func listensLocally(listen string) (local bool, wrong *defect) {
+func listensLocally(listen string) (local bool, wrong *fault) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || strings.ContainsAny(host, " /@?#") {
-		return false, &defect{"is not a host and a port", "write them with a colon, such as 127.0.0.1:8080"}
+		return false, &fault{"is not a host and a port", "write them with a colon, such as 127.0.0.1:8080"}
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return false, &defect{"has a port that is not a number from 0 to 65535", "write one such as 8080; 0 takes any free port"}
+		return false, &fault{"has a port that is not a number from 0 to 65535", "write one such as 8080; 0 takes any free port"}
 	}
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.Unmap().IsLoopback(), nil

@@ -6,7 +6,7 @@ func (c Config) WithListen(address string) (Config, error) {
 	local, wrong := listensLocally(address)
 	switch {
 	case wrong != nil:
-		return c, Problem{Message: "the address to listen on " + wrong.what, Hint: wrong.hint}
+		return c, Problem{Message: "the address to listen on " + wrong.message, Hint: wrong.hint}
 	case !local && !c.Web.Public:
 		return c, Problem{Message: "the address to listen on can be reached from other machines",
 			Hint: "listen on 127.0.0.1, or set web.public: true with web.origins and web.limits"}

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -106,20 +107,19 @@ func (s *sink) Resends() bool { return true }
 // Marked implements [progressive.Resender]. The length limit of a rendered message leaves room for the mark.
 func (s *sink) Marked(p progressive.Part) progressive.Part { return progressive.WithMark(p) }
 
-// content holds the fields that every create and edit sends. Its zero value disables mentions and link previews.
-type content struct {
+// body holds the fields of a create or an edit. Its zero value disables mentions and link previews. Its buttons are always
+// sent, because an edit without the field keeps the old ones. A list of files replaces all others.
+type body struct {
 	Content  string     `json:"content"`
 	Mentions noMentions `json:"allowed_mentions"`
 	Flags    noPreview  `json:"flags"`
-	Buttons  []row      `json:"components,omitempty"`
-}
+	Buttons  []row      `json:"components"`
+	Files    []named    `json:"attachments,omitempty"`
 
-// edition is an edit. Its buttons are always sent, because an edit without the field keeps the old ones. A list of
-// files replaces all others.
-type edition struct {
-	content
-	Buttons []row   `json:"components"`
-	Files   []named `json:"attachments,omitempty"`
+	// Of a new message only.
+	Nonce   string     `json:"nonce,omitempty"`
+	Enforce bool       `json:"enforce_nonce,omitempty"`
+	Reply   *reference `json:"message_reference,omitempty"`
 }
 
 // noMentions is the allowed_mentions of every request: an edit without it would ping everyone it mentions.
@@ -134,48 +134,37 @@ type noPreview struct{}
 // MarshalJSON implements [json.Marshaler].
 func (noPreview) MarshalJSON() ([]byte, error) { return []byte("4"), nil }
 
-// creation is a new message.
-type creation struct {
-	content
-	Nonce   string     `json:"nonce"`
-	Enforce bool       `json:"enforce_nonce"`
-	Reply   *reference `json:"message_reference,omitempty"`
-	Files   []named    `json:"attachments,omitempty"`
-}
-
 type reference struct {
 	Message string `json:"message_id"`
 	Fail    bool   `json:"fail_if_not_exists"`
 }
 
-func says(p progressive.Part) content {
+// put sends p with a request for a message.
+func (s *sink) put(ctx context.Context, op progressive.Op, method, path string, b body, p progressive.Part, out any) error {
+	b.Buttons = rows(p.Offer)
+	var in any
 	if p.File != nil {
-		return content{}
+		f := sendable(*p.File)
+		b.Files = f.named()
+		in = upload{b, f}
+	} else {
+		b.Content = cmp.Or(p.Text, p.Plain)
+		in = b
 	}
-	c := content{Content: p.Text, Buttons: rows(p.Offer)}
-	if p.Text == "" {
-		c.Content = p.Plain
-	}
-	return c
+	return s.judgeFilter(p, s.judgeFile(p, s.do(ctx, op, method, path, in, out)))
 }
 
 // Post implements [progressive.Sink].
 func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (string, error) {
 	sum := sha256.Sum256([]byte(nonce))
-	in := creation{content: says(p), Nonce: hex.EncodeToString(sum[:12]), Enforce: true}
+	b := body{Nonce: hex.EncodeToString(sum[:12]), Enforce: true}
 	if p.ReplyTo && s.to.Guild != "" && s.to.Message != "" && !s.alone {
-		in.Reply = &reference{Message: s.to.Message}
-	}
-	var body any = in
-	if p.File != nil {
-		f := sendable(*p.File)
-		in.Files = f.named()
-		body = upload{in, f}
+		b.Reply = &reference{Message: s.to.Message}
 	}
 	var out struct {
 		ID string `json:"id"`
 	}
-	err := s.judgeFilter(p, s.judgeFile(p, s.do(ctx, progressive.Post, http.MethodPost, "messages", body, &out)))
+	err := s.put(ctx, progressive.Post, http.MethodPost, "messages", b, p, &out)
 	if err == nil && out.ID == "" {
 		err = fmt.Errorf("%w: the reply names no message", progressive.ErrAmbiguous)
 	}
@@ -184,14 +173,7 @@ func (s *sink) Post(ctx context.Context, p progressive.Part, nonce string) (stri
 
 // Edit implements [progressive.Editor].
 func (s *sink) Edit(ctx context.Context, id string, p progressive.Part) error {
-	in := edition{content: says(p), Buttons: rows(p.Offer)}
-	var body any = in
-	if p.File != nil {
-		f := sendable(*p.File)
-		in.Files = f.named()
-		body = upload{in, f}
-	}
-	return s.judgeFilter(p, s.judgeFile(p, s.do(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body, nil)))
+	return s.put(ctx, progressive.Edit, http.MethodPatch, "messages/"+id, body{}, p, nil)
 }
 
 // Delete implements [progressive.Deleter].

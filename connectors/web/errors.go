@@ -41,35 +41,16 @@ func checkJSON(r *http.Request, most int64) *refusal {
 	return nil
 }
 
-// elsewhere answers requests without a route: a wrong method or an unknown path.
-func elsewhere(api *http.ServeMux) http.HandlerFunc {
-	return func(rw http.ResponseWriter, r *http.Request) {
-		var allowed []string
-		for _, method := range []string{http.MethodDelete, http.MethodGet, http.MethodPost} {
-			other := r.Clone(r.Context())
-			other.Method = method
-			if _, pattern := api.Handler(other); strings.HasPrefix(pattern, method+" ") {
-				allowed = append(allowed, method)
-			}
-		}
-		if len(allowed) == 0 {
-			fail(rw, http.StatusNotFound, "Not found.")
-			return
-		}
-		rw.Header().Set("Allow", strings.Join(allowed, ", "))
-		fail(rw, http.StatusMethodNotAllowed, "This address does not accept "+r.Method+".")
-	}
-}
-
 // jsonErrors converts the router's error replies to those of the API.
 func jsonErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&errorWriter{ResponseWriter: rw}, r)
+		next.ServeHTTP(&errorWriter{ResponseWriter: rw, method: r.Method}, r)
 	})
 }
 
 type errorWriter struct {
 	http.ResponseWriter
+	method   string // of the request
 	replaced bool
 }
 
@@ -83,7 +64,12 @@ func (e *errorWriter) WriteHeader(status int) {
 	e.Header().Del("Content-Length")
 	e.Header().Del("Content-Disposition")
 	sentence := http.StatusText(status) + "."
-	if status == http.StatusRequestedRangeNotSatisfiable {
+	switch status {
+	case http.StatusNotFound:
+		sentence = "Not found."
+	case http.StatusMethodNotAllowed:
+		sentence = "This address does not accept " + e.method + "."
+	case http.StatusRequestedRangeNotSatisfiable:
 		sentence = "The requested range is not in the file."
 	}
 	fail(e.ResponseWriter, status, sentence)

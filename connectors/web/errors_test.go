@@ -26,8 +26,8 @@ func TestErrorsAreJSON(t *testing.T) {
 		}{
 			"no address":           {"GET", "/api/nothing", "", "", 404, ""},
 			"messages with GET":    {"GET", streamPath, "", "", 405, "POST"},
-			"a history with POST":  {"POST", historyPath, "application/json", "{}", 405, "GET"},
-			"a history with PUT":   {"PUT", historyPath, "application/json", "{}", 405, "GET"},
+			"a history with POST":  {"POST", historyPath, "application/json", "{}", 405, "GET, HEAD"},
+			"a history with PUT":   {"PUT", historyPath, "application/json", "{}", 405, "GET, HEAD"},
 			"a stop with DELETE":   {"DELETE", "/api/conversations/c/stop", "", "", 405, "POST"},
 			"a conversation, GET":  {"GET", "/api/conversations/c", "", "", 405, "DELETE"},
 			"an empty choice":      {"POST", choices, "application/json", "{}", 400, ""},

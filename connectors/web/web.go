@@ -161,7 +161,6 @@ func (w *Web) routes() http.Handler {
 	api.HandleFunc("POST /api/conversations/{id}/choices/stream", w.choose)
 	api.HandleFunc("POST /api/conversations/{id}/stop", w.stop)
 	api.HandleFunc("DELETE /api/conversations/{id}", w.clear)
-	api.HandleFunc("/api/", elsewhere(api))
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("ok\n")) })
 	mux.HandleFunc("GET /readyz", w.readyz)
