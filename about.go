@@ -10,14 +10,9 @@ import (
 // about returns what commands tell users about this gateway.
 func about(g *Gateway) core.About {
 	a := core.About{Version: version(), Models: []core.ModelName{{Work: "answers", Name: g.models.name}}}
-	slots := g.cfg.Models
-	for _, s := range []core.ModelName{
-		{Work: "short questions", Name: slots.Small.Model}, {Work: "pictures", Name: slots.Vision.Model},
-		{Work: "voices", Name: slots.Transcription.Model}, {Work: "drawing", Name: slots.Image.Model},
-		{Work: "memory", Name: slots.Embedding.Model},
-	} {
-		if s.Name != "" {
-			a.Models = append(a.Models, s)
+	for _, s := range slotsOf(&g.cfg.Models, &g.models.Models) {
+		if s.config.Model != "" {
+			a.Models = append(a.Models, core.ModelName{Work: s.task, Name: s.config.Model})
 		}
 	}
 	a.Health = func(ctx context.Context) []core.Health {

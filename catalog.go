@@ -21,6 +21,7 @@ import (
 	"parley/core"
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/relay"
 	"parley/core/schedule"
@@ -102,14 +103,11 @@ func openBackends(cfg config.Config, env Env) (backends, error) {
 }
 
 func pluginsFor(cfg config.Config, env Env, store storage.Store, models llm.Models) ([]action.Plugin, error) {
-	known := essentials.Deps{
-		Rooms: store, People: store, Settings: store, Painter: models.Painter, Lore: store, Embedder: models.Embedder, Log: env.Log,
-	}
-	if cfg.Agent.Reflection && cfg.LargeProvider() != config.ProviderDemo {
-		known.Journal = store
-	}
-	plugins := []action.Plugin{essentials.New(known)}
-	if cfg.LargeProvider() == config.ProviderDemo {
+	isDemo := cfg.LargeProvider() == config.ProviderDemo
+	plugins := []action.Plugin{essentials.New(essentials.Deps{
+		Store: store, Painter: models.Painter, Embedder: models.Embedder, Reflection: cfg.Agent.Reflection && !isDemo, Log: env.Log,
+	})}
+	if isDemo {
 		plugins = append(plugins, demoplugin.New(rand.IntN))
 	}
 	if p := cfg.Plugins.Player; p.On() {
@@ -140,16 +138,10 @@ func DefaultConfig(getenv func(string) (string, bool)) (config.Config, error) {
 	return config.Default(getenv, Platforms()...)
 }
 
-// platform is an enabled connector with its request budgets by kind of scope.
-type platform struct {
-	connectors.Connector
-	budgets map[string]progressive.Budget
-}
-
-func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []platform) {
+func platforms(cfg config.Config, memo connectors.StateStore, env Env) (on []Connector) {
 	for _, s := range cfg.ConnectorsOn() {
 		c := s.Values.(connectors.Settings)
-		on = append(on, platform{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: memo}), c.Budgets()})
+		on = append(on, Connector{c.Connect(connectors.Deps{Log: env.Log, Dial: env.Dial, Memo: memo}), c.Budgets()})
 	}
 	return on
 }
@@ -170,10 +162,10 @@ func turns(cfg config.Config) schedule.TurnPolicy {
 	}
 }
 
-func generation(a config.Agent) core.Generation {
-	g := core.Generation{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
+func generation(a config.Agent) generate.Config {
+	g := generate.Config{MultiStep: a.MultiStep, MaxSteps: a.MaxSteps}
 	if a.Generation == config.GenerateXML {
-		g.Mode = core.XML
+		g.Mode = generate.XML
 	}
 	return g
 }
@@ -204,10 +196,10 @@ type closingGate interface {
 }
 
 // newGate gives each scope the budget of its kind, less what an earlier process has already spent.
-func newGate(ctx context.Context, on []platform, b backends, log *slog.Logger) (closingGate, error) {
+func newGate(ctx context.Context, on []Connector, b backends, log *slog.Logger) (closingGate, error) {
 	budgets := map[string]progressive.Budget{}
 	for _, p := range on {
-		maps.Copy(budgets, p.budgets)
+		maps.Copy(budgets, p.Budgets)
 	}
 	budget := func(s progressive.Scope) progressive.Budget {
 		kind, _, _ := strings.Cut(string(s), "/")

@@ -117,9 +117,9 @@ func TestCheckOwner(t *testing.T) {
 		"no owner, a few users": {func(c *config.Config) { c.Access.Allow.Users = []config.Account{"telegram:1"} }, true, "send the code"},
 		"in the file":           {func(c *config.Config) { c.Owner = []config.Account{"telegram:1", "discord:2"} }, false, "telegram:1 and 1 more"},
 		"a few": {func(c *config.Config) {
-			c.Access.Direct, c.Access.Allow.Roles = config.DirectAllowlist, []config.Role{"discord:3"}
+			c.Access.Direct, c.Access.Allow.Roles = "allowlist", []config.Role{"discord:3"}
 		}, false, "the access section decides"},
-		"no one allowed": {func(c *config.Config) { c.Access.Direct = config.DirectAllowlist }, true, "access.allow"},
+		"no one allowed": {func(c *config.Config) { c.Access.Direct = "allowlist" }, true, "access.allow"},
 		"everybody":      {func(c *config.Config) { c.Access.Direct = config.DirectOpen }, false, "can talk to the bots"},
 		"who brought the code": {func(c *config.Config) {
 			store, err := sqlite.Open(context.Background(), strings.TrimPrefix(c.Store.Reveal(), "sqlite:"), sqlite.Options{})

@@ -69,7 +69,7 @@ func New(cfg config.Config, env Env) (_ *Gateway, err error) {
 		Agent: agent, Owner: owner(), Store: g.backends.store, Tracker: g.backends.tracker, Bus: g.backends.bus,
 		Models: g.models.Models, Meter: meter, Parallel: cfg.Limits.Parallel, Plugins: plugins, Observers: g.env.Observers, Schema: schema.Compile, Open: open, About: about(g),
 		Reader: g.reader(), Generation: generation(cfg.Agent), Turns: turns(cfg), Access: settings.Access(cfg), Recall: settings.Recall(cfg),
-		Grace: cfg.Shutdown.Grace, Log: g.env.Log, Rand: g.env.Rand,
+		Grace: cfg.Shutdown.Grace, Log: g.env.Log,
 	})
 	if err != nil {
 		return nil, settings.InPlace(cfg, err)

@@ -31,29 +31,40 @@ func (m *models) close() error {
 	return all
 }
 
+// slot is a model for one task besides answering.
+type slot struct {
+	key, task string // the key below models, and what /model calls the task
+	config    *config.Slot
+	replaced  bool // by the embedding program
+	set       func(*openai.Model)
+	check     func(*openai.Model, context.Context) (string, error)
+}
+
+// slotsOf returns the slots of c, which set the models of m.
+func slotsOf(c *config.Models, m *llm.Models) []slot {
+	return []slot{
+		{"small", "short questions", &c.Small, m.Small != nil, func(s *openai.Model) { m.Small = s }, (*openai.Model).Check},
+		{"vision", "pictures", &c.Vision, m.Vision != nil, func(s *openai.Model) { m.Vision = s }, (*openai.Model).Check},
+		{"transcription", "voices", &c.Transcription, m.Transcriber != nil, func(s *openai.Model) { m.Transcriber = s }, (*openai.Model).CheckListed},
+		{"image", "drawing", &c.Image, m.Painter != nil, func(s *openai.Model) { m.Painter = s }, (*openai.Model).CheckListed},
+		{"embedding", "memory", &c.Embedding, m.Embedder != nil, func(s *openai.Model) { m.Embedder = s }, (*openai.Model).CheckEmbeds},
+	}
+}
+
 // newModels creates every configured model, except those that env replaces, without making a request.
 func newModels(cfg config.Config, env Env) *models {
 	m := &models{Models: env.Models}
 	m.Large, m.LargeVision = m.large(cfg, env), cfg.Models.Large.Vision
-	if s := m.slot(cfg, env, "small", cfg.Models.Small); s != nil {
-		m.Small = s
-		m.try("small", s.Check)
-	}
-	if s := m.slot(cfg, env, "vision", cfg.Models.Vision); s != nil {
-		m.Vision = s
-		m.try("vision", s.Check)
-	}
-	if s := m.slot(cfg, env, "transcription", cfg.Models.Transcription); s != nil {
-		m.Transcriber = s
-		m.try("transcription", s.CheckListed)
-	}
-	if s := m.slot(cfg, env, "image", cfg.Models.Image); s != nil {
-		m.Painter = s
-		m.try("image", s.CheckListed)
-	}
-	if s := m.slot(cfg, env, "embedding", cfg.Models.Embedding); s != nil {
-		m.Embedder = s
-		m.try("embedding", s.CheckEmbeds)
+	for _, s := range slotsOf(&cfg.Models, &m.Models) {
+		if s.config.Model == "" {
+			continue
+		}
+		o := openAI(cfg, env)
+		o.Model, o.Setting = s.config.Model, "models."+s.key+".model"
+		model := openai.New(o)
+		m.closers = append(m.closers, model.Close)
+		s.set(model)
+		m.try(s.key, func(ctx context.Context) (string, error) { return s.check(model, ctx) })
 	}
 	return m
 }
@@ -86,18 +97,6 @@ func (m *models) large(cfg config.Config, env Env) llm.Model {
 	if m.name == "" {
 		m.name = "the only model of " + cfg.Providers.OpenAI.BaseURL
 	}
-	return model
-}
-
-// slot returns the model for one task, or nil if none is configured.
-func (m *models) slot(cfg config.Config, env Env, name string, s config.Slot) *openai.Model {
-	if s.Model == "" {
-		return nil
-	}
-	o := openAI(cfg, env)
-	o.Model, o.Setting = s.Model, "models."+name+".model"
-	model := openai.New(o)
-	m.closers = append(m.closers, model.Close)
 	return model
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
+	"slices"
 
 	"parley/backends/sqlite"
 	"parley/config"
@@ -41,7 +41,6 @@ type Env struct {
 	Listen func(network, address string) (net.Listener, error)
 	// Dial opens connections; nil connects directly, or through the proxy of the environment.
 	Dial connectors.Dialer
-	Rand *rand.Rand // jitter; nil is the global source
 
 	// Wrap wraps the runtime's store; tests use it to simulate crashes.
 	Wrap func(storage.Store) storage.Store
@@ -77,37 +76,36 @@ const providerEmbedded config.Provider = "embedded"
 
 // applyTo returns cfg without the models that the program replaces.
 func (e Env) applyTo(cfg config.Config) config.Config {
-	m, slots := e.Models, &cfg.Models
-	if m.Large != nil {
-		slots.Large.Provider, slots.Large.Vision = providerEmbedded, m.LargeVision
+	if e.Models.Large != nil {
+		cfg.Models.Large.Provider, cfg.Models.Large.Vision = providerEmbedded, e.Models.LargeVision
 	}
-	for slot, replaced := range map[*config.Slot]bool{
-		&slots.Small: m.Small != nil, &slots.Vision: m.Vision != nil, &slots.Transcription: m.Transcriber != nil,
-		&slots.Image: m.Painter != nil, &slots.Embedding: m.Embedder != nil,
-	} {
-		if replaced {
-			*slot = config.Slot{}
+	for _, s := range slotsOf(&cfg.Models, &e.Models) {
+		if s.replaced {
+			*s.config = config.Slot{}
 		}
 	}
 	return cfg
 }
 
 // allPlatforms returns the connectors of the configuration and of the program.
-func allPlatforms(cfg config.Config, memo connectors.StateStore, env Env) ([]platform, error) {
-	on := platforms(cfg, memo, env)
-	names := map[string]bool{"": true, web.Name: true}
-	for _, p := range on {
-		names[p.Name()] = true
+func allPlatforms(cfg config.Config, memo connectors.StateStore, env Env) ([]Connector, error) {
+	all := append(platforms(cfg, memo, env), env.Connectors...)
+	if err := checkNames("connector", all, Connector.Name, "", web.Name); err != nil {
+		return nil, err
 	}
-	for _, c := range env.Connectors {
-		name := c.Name()
-		if names[name] {
-			return nil, nameError("connector", name)
+	return all, nil
+}
+
+// checkNames rejects a name that is one of taken, or that two of all have.
+func checkNames[T any](kind string, all []T, name func(T) string, taken ...string) error {
+	for _, e := range all {
+		name := name(e)
+		if slices.Contains(taken, name) {
+			return nameError(kind, name)
 		}
-		names[name] = true
-		on = append(on, platform{c.Connector, c.Budgets})
+		taken = append(taken, name)
 	}
-	return on, nil
+	return nil
 }
 
 // nameError explains why a connector or plugin can't have a name.

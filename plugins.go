@@ -22,14 +22,7 @@ func allPlugins(cfg config.Config, env Env, store storage.Store, models llm.Mode
 		return nil, err
 	}
 	plugins = append(plugins, env.Plugins...)
-	names := map[string]bool{"": true}
-	for _, p := range plugins {
-		if names[p.Name] {
-			return nil, nameError("plugin", p.Name)
-		}
-		names[p.Name] = true
-	}
-	return plugins, nil
+	return plugins, checkNames("plugin", plugins, func(p action.Plugin) string { return p.Name }, "")
 }
 
 // initPlugins calls Init of each plugin that has one, in order.

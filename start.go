@@ -53,12 +53,10 @@ func sayUnready(ctx context.Context, cfg config.Config, env Env, reason string, 
 	server := &http.Server{Handler: unready(reason), ReadHeaderTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(wait):
 	}
 	closing := server.Close()
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {

@@ -17,6 +17,7 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/plugins/essentials"
 )
@@ -24,7 +25,7 @@ import (
 // BenchmarkTurn is a turn without the time of a model: a question is stored, its prompt is made of what is stored and of
 // what the usual providers tell, a model answers at once, and the answer is stored.
 func BenchmarkTurn(b *testing.B) {
-	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 		for _, stored := range []struct {
 			name          string
 			conversations map[string]int
@@ -59,7 +60,7 @@ type talk struct {
 }
 
 // newTalk runs an agent over the database at path.
-func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
+func newTalk(b *testing.B, path string, mode generate.Mode) *talk {
 	store, err := sqlite.Open(b.Context(), path, sqlite.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -67,10 +68,10 @@ func newTalk(b *testing.B, path string, mode core.GenerationMode) *talk {
 	b.Cleanup(func() { _ = store.Close() })
 	t := &talk{ended: make(chan answer.Status, 1)}
 	t.Runtime = agent(b, store, func(c *core.Config) {
-		c.Models.Large = glib{text: map[core.GenerationMode]string{
-			core.Native: "Yes.", core.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
+		c.Models.Large = glib{text: map[generate.Mode]string{
+			generate.Native: "Yes.", generate.XML: "<response><actions>REPLY</actions><text>Yes.</text></response>",
 		}[mode]}
-		c.Plugins = []action.Plugin{essentials.New(essentials.Deps{Rooms: store, People: store, Settings: store, Lore: store})}
+		c.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: store})}
 		c.Observers = []event.Observer{t}
 		c.Generation.Mode = mode
 	})

@@ -1,5 +1,11 @@
 package config
 
+import (
+	"reflect"
+	"regexp"
+	"strings"
+)
+
 // Agent is the agent and its character.
 type Agent struct {
 	// The display name.
@@ -103,17 +109,26 @@ type Templates struct {
 
 // ByName returns the templates that are set, by the names of the prompts in the program.
 func (t Templates) ByName() map[string]string {
-	all := map[string]string{
-		"shouldRespond": t.ShouldRespond, "messageHandler": t.MessageHandler, "continue": t.Continue, "postCreation": t.PostCreation,
-		"imageDescription": t.ImageDescription, "reflection": t.Reflection, "summary": t.Summary,
-		"multiStepDecision": t.MultiStepDecision, "multiStepSummary": t.MultiStepSummary,
-	}
-	for name, text := range all {
-		if text == "" {
-			delete(all, name)
+	all := map[string]string{}
+	for _, e := range entries(reflect.ValueOf(t)) {
+		if e.value.String() != "" {
+			all[camel(e.key)] = e.value.String()
 		}
 	}
 	return all
+}
+
+var (
+	capital = regexp.MustCompile(`[A-Z]`)
+	lowered = regexp.MustCompile(`_[a-z]`)
+)
+
+// snake returns the key of a name in camel case.
+func snake(name string) string { return strings.ToLower(capital.ReplaceAllString(name, "_$0")) }
+
+// camel returns a key in camel case.
+func camel(key string) string {
+	return lowered.ReplaceAllStringFunc(key, func(s string) string { return strings.ToUpper(s[1:]) })
 }
 
 func (d *decoder) checkPrompts(a Agent) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -13,13 +14,9 @@ import (
 // maxCharacter is the maximum size of a character file.
 const maxCharacter = 4 << 20
 
-// characterKeys maps the supported keys of character files to their keys in the agent section.
-func characterKeys() map[string]string {
-	return map[string]string{
-		"name": "name", "names": "names", "username": "username", "system": "system", "bio": "bio", "topics": "topics",
-		"adjectives": "adjectives", "style": "style", "messageExamples": "message_examples", "message_examples": "message_examples",
-		"postExamples": "post_examples", "post_examples": "post_examples", "knowledge": "knowledge", "templates": "templates",
-	}
+// characterKeys are the keys of the agent section that character files can have, there also in camel case.
+var characterKeys = []string{ // never changed
+	"name", "names", "username", "system", "bio", "topics", "adjectives", "style", "message_examples", "post_examples", "knowledge", "templates",
 }
 
 // elsewhere returns a hint for elizaOS's other keys.
@@ -89,11 +86,11 @@ func (f *characterFile) warn(e field, message string) {
 func (f *characterFile) convert(root *node) *node {
 	out := &node{kind: section, line: root.line, column: root.column}
 	for _, e := range root.fields {
-		to, ok := characterKeys()[e.key]
+		to := snake(e.key)
 		switch {
 		case e.value.kind == nothing:
 			continue
-		case !ok:
+		case !slices.Contains(characterKeys, to):
 			f.warn(e, elsewhere(e.key))
 			continue
 		}
@@ -162,27 +159,15 @@ func (f *characterFile) style(n *node) *node {
 	return n
 }
 
-// templateKeys maps the templates' internal names to their keys.
-func templateKeys() map[string]string {
-	return map[string]string{
-		"shouldRespond": "should_respond", "messageHandler": "message_handler", "continue": "continue", "postCreation": "post_creation",
-		"imageDescription": "image_description", "reflection": "reflection", "summary": "summary",
-		"multiStepDecision": "multi_step_decision", "multiStepSummary": "multi_step_summary",
-	}
-}
-
 func (f *characterFile) templates(n *node) *node {
-	names := templateKeys()
-	names["evaluation"] = names["reflection"]
+	known := keysOf(entries(reflect.ValueOf(Templates{})))
 	var kept []field
 	for _, e := range n.fields {
-		to := names[strings.TrimSuffix(e.key, "Template")]
-		for _, short := range names {
-			if e.key == short {
-				to = short
-			}
+		to := snake(strings.TrimSuffix(e.key, "Template"))
+		if to == "evaluation" {
+			to = "reflection"
 		}
-		if to == "" {
+		if !slices.Contains(known, to) {
 			f.warn(e, "there is no such template; docs/character.md lists them")
 			continue
 		}
@@ -256,7 +241,7 @@ func (n *node) nameOr(other string) string {
 func (d *decoder) places(set Templates) map[string]string {
 	all := map[string]string{}
 	for name := range set.ByName() {
-		key := "agent.templates." + templateKeys()[name]
+		key := "agent.templates." + snake(name)
 		if m := d.marks[key]; m.line > 0 {
 			all[name] = fmt.Sprintf("%s:%d:%d: %s", cmp.Or(m.file, d.file), m.line, m.column, key)
 		}

@@ -131,15 +131,10 @@ func (d *decoder) checkWeb(w Web) {
 				"write scheme://host or scheme://host:port in lower case, without a path, a trailing slash or the default port")
 		}
 	}
-	for path, n := range map[string]int{
-		"web.limits.messages_per_minute":    w.Limits.MessagesPerMinute,
-		"web.limits.conversations_per_hour": w.Limits.ConversationsPerHour,
-		"web.limits.open_requests":          w.Limits.OpenRequests,
-	} {
-		if n < 0 {
-			d.reject(path, "is negative", "set 0 for no limit")
-		}
-	}
+	reject := sections.Reject(d.reject)
+	reject.Limit("web.limits.messages_per_minute", w.Limits.MessagesPerMinute)
+	reject.Limit("web.limits.conversations_per_hour", w.Limits.ConversationsPerHour)
+	reject.Limit("web.limits.open_requests", w.Limits.OpenRequests)
 	local, wrong := listensLocally(w.Listen)
 	if wrong != nil {
 		d.reject("web.listen", wrong.message, wrong.hint)

@@ -3,81 +3,52 @@ package config
 // enum is a string type with a fixed set of values.
 type enum interface{ Words() []string }
 
-// TurnRule selects what a new message does to an answer in progress.
+// TurnRule selects what a new message does to an answer in progress: supersede stops it, queue waits for its end, and
+// collect lets all waiting messages get one answer.
 type TurnRule string
 
-// The turn rules.
-const (
-	Supersede TurnRule = "supersede" // the new message stops the old answer
-	Queue     TurnRule = "queue"     // the new message waits for its own answer
-	Collect   TurnRule = "collect"   // all waiting messages get one answer
-)
+func (TurnRule) Words() []string { return []string{"supersede", "queue", "collect"} }
 
-func (TurnRule) Words() []string {
-	return []string{string(Supersede), string(Queue), string(Collect)}
-}
-
-// EditRule selects how an edited question affects its answer.
+// EditRule selects how an edited question affects its answer: revise rewrites the latest answer in place, remember only
+// updates the stored message.
 type EditRule string
 
-// The edit rules.
-const (
-	Revise   EditRule = "revise"   // rewrite the latest answer in place
-	Remember EditRule = "remember" // only update the stored message
-)
+func (EditRule) Words() []string { return []string{"revise", "remember"} }
 
-func (EditRule) Words() []string { return []string{string(Revise), string(Remember)} }
-
-// Generation selects the format of a model's answers.
+// Generation selects the format of a model's answers: native is text and tool calls, xml is text with tags around its
+// parts.
 type Generation string
 
-// The answer formats.
-const (
-	GenerateNative Generation = "native" // text and tool calls
-	GenerateXML    Generation = "xml"    // text with tags around its parts
-)
+// GenerateXML is the format with tags.
+const GenerateXML Generation = "xml"
 
-func (Generation) Words() []string { return []string{string(GenerateNative), string(GenerateXML)} }
+func (Generation) Words() []string { return []string{"native", string(GenerateXML)} }
 
 // DirectAccess selects who is answered in direct messages.
 type DirectAccess string
 
-// The direct message rules.
+// The direct message rules that are treated specially.
 const (
-	DirectPairing   DirectAccess = "pairing"
-	DirectOpen      DirectAccess = "open"
-	DirectAllowlist DirectAccess = "allowlist"
-	DirectOff       DirectAccess = "off"
+	DirectPairing DirectAccess = "pairing"
+	DirectOpen    DirectAccess = "open"
 )
 
 func (DirectAccess) Words() []string {
-	return []string{string(DirectPairing), string(DirectOpen), string(DirectAllowlist), string(DirectOff)}
+	return []string{string(DirectPairing), string(DirectOpen), "allowlist", "off"}
 }
 
-// GroupAccess selects what is answered in groups.
+// GroupAccess selects what is answered in groups: mention_only is messages addressed to the agent.
 type GroupAccess string
 
-// The group rules.
-const (
-	GroupMentionOnly GroupAccess = "mention_only" // messages addressed to the agent
-	GroupAmbient     GroupAccess = "ambient"      // also messages that seem to be meant for it
-	GroupOff         GroupAccess = "off"
-)
+// GroupAmbient also answers messages that seem to be meant for the agent.
+const GroupAmbient GroupAccess = "ambient"
 
-func (GroupAccess) Words() []string {
-	return []string{string(GroupMentionOnly), string(GroupAmbient), string(GroupOff)}
-}
+func (GroupAccess) Words() []string { return []string{"mention_only", string(GroupAmbient), "off"} }
 
 // BotAccess selects which bots are answered.
 type BotAccess string
 
-// The rules for bots.
-const (
-	BotsOff     BotAccess = "off"
-	BotsMention BotAccess = "mention"
-)
-
-func (BotAccess) Words() []string { return []string{string(BotsOff), string(BotsMention)} }
+func (BotAccess) Words() []string { return []string{"off", "mention"} }
 
 // Provider is a model provider.
 type Provider string

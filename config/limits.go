@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"time"
+
+	"parley/internal/sections"
 )
 
 // The default daily limits of a public web chat.
@@ -44,16 +46,14 @@ func (d *decoder) checkDay(l DayLimits, public bool) {
 	if _, err := time.LoadLocation(l.Timezone); err != nil || l.Timezone == "" {
 		d.reject("limits.timezone", "is not a time zone", "write UTC, Local, or a place such as Europe/Berlin")
 	}
-	if l.Parallel < 0 {
-		d.reject("limits.parallel", "is negative", "set 0 for no limit")
-	}
+	sections.Reject(d.reject).Limit("limits.parallel", l.Parallel)
 	for path, n := range map[string]*int{
 		"person.messages": l.Person.Messages, "person.tokens": l.Person.Tokens,
 		"room.messages": l.Room.Messages, "room.tokens": l.Room.Tokens,
 		"total.messages": l.Total.Messages, "total.tokens": l.Total.Tokens,
 	} {
-		if n != nil && *n < 0 {
-			d.reject("limits."+path, "is negative", "set 0 for no limit")
+		if n != nil {
+			sections.Reject(d.reject).Limit("limits."+path, *n)
 		}
 	}
 	for path, n := range map[string]*int{"person": l.Person.Tokens, "total": l.Total.Tokens} {

@@ -109,7 +109,7 @@ log: {level: debug}
 	if c.Owner[0] != "telegram:123456789" || c.Owner[1] != "discord:80351110224678912" || len(c.Access.Allow.Users) != 1 {
 		t.Errorf("accounts: %v %v", c.Owner, c.Access.Allow)
 	}
-	if c.Access.Direct != DirectOpen || c.Access.Group != GroupOff || len(c.Access.Rooms) != 2 || c.Access.Rooms[1] != "telegram:-1001" {
+	if c.Access.Direct != DirectOpen || c.Access.Group != "off" || len(c.Access.Rooms) != 2 || c.Access.Rooms[1] != "telegram:-1001" {
 		t.Errorf("access: %+v", c.Access)
 	}
 	if a := c.Access.Allow; a.Roles[0] != "discord:7" || a.Rooms[0] != "telegram:-1" || a.Worlds[0] != "discord:8" || c.Access.Worlds[0] != "discord:5" {
@@ -124,10 +124,10 @@ log: {level: debug}
 	if *c.Models.Large.Temperature != 1 || c.Models.Large.MaxTokens != 500 || c.Turns.Idle != 90*time.Second {
 		t.Errorf("numbers: %+v %v", c.Models.Large, c.Turns.Idle)
 	}
-	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || len(c.ConnectorsOn()) > 0 || c.Turns.Direct != Collect {
+	if c.Web.TrustedProxies[1].String() != "fd00::/8" || !c.Web.Public || len(c.ConnectorsOn()) > 0 || c.Turns.Direct != "collect" {
 		t.Errorf("others: %+v", c)
 	}
-	if c.Turns.Group != Queue {
+	if c.Turns.Group != "queue" {
 		t.Errorf("a key beside those given lost its default: %q", c.Turns.Group)
 	}
 }

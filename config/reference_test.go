@@ -88,7 +88,7 @@ owner: ["${env:ME}"]
 		t.Errorf("web: %+v", c.Web)
 	}
 	if *c.Models.Large.Temperature != 0.5 || *Section[telegram.Config](c.Connectors).Enabled || Section[discord.Config](c.Connectors).Enabled != nil ||
-		c.Turns.Idle != 3*time.Second || c.Turns.Direct != Queue || c.Owner[0] != "discord:1" {
+		c.Turns.Idle != 3*time.Second || c.Turns.Direct != "queue" || c.Owner[0] != "discord:1" {
 		t.Errorf("others: %+v", c)
 	}
 }

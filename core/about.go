@@ -56,11 +56,11 @@ func (cr *commandRun) status(ctx context.Context) (string, error) {
 	var attention chat.Attention
 	var open []chat.Run
 	err := cr.x.persist(ctx, func() (err error) {
-		if room, err = cr.x.rt.cfg.Store.Room(ctx, cr.x.run.Room); err != nil {
+		if room, err = cr.store.Room(ctx, cr.x.run.Room); err != nil {
 			return err
 		}
-		if attention, err = cr.x.rt.cfg.Store.Attention(ctx, cr.x.run.Room); err == nil {
-			open, err = cr.x.rt.cfg.Store.OpenRuns(ctx, cr.x.run.Room)
+		if attention, err = cr.store.Attention(ctx, cr.x.run.Room); err == nil {
+			open, err = cr.store.OpenRuns(ctx, cr.x.run.Room)
 		}
 		return err
 	})

@@ -42,7 +42,7 @@ func (t *intake) admission(ctx context.Context, m chat.Message) (a admission, er
 // stays reports whether author, who asked what run answers, is still to be answered. In a group who was invited then is
 // invited now: of their roles nothing is known but what came with the question.
 func (t *intake) stays(ctx context.Context, run chat.Run, author chat.EntityID) (bool, error) {
-	room, err := t.rt.cfg.Store.Room(ctx, run.Room)
+	room, err := t.store.Room(ctx, run.Room)
 	if err != nil {
 		return false, fmt.Errorf("find the room of %s: %w", run.ID, err)
 	}

@@ -18,9 +18,9 @@ func (h *commandHandler) lastAsked(ctx context.Context, recent []chat.Memory) (a
 		if recent[at].Author == h.rt.cfg.Agent.Entity() {
 			continue
 		}
-		run, err = h.rt.cfg.Store.RunOf(ctx, recent[at].ID)
+		run, err = h.store.RunOf(ctx, recent[at].ID)
 		switch {
-		case ignore(err, chat.ErrNotFound) != nil:
+		case chat.Unless(err, chat.ErrNotFound) != nil:
 			return 0, chat.Run{}, fmt.Errorf("find the last question: %w", err)
 		case err == nil && run.Outcome.Status != answer.Ignored:
 			return at, run, nil
@@ -48,7 +48,7 @@ func (pn *preparation) askedAgain(ctx context.Context, s action.TurnContext) (ac
 	case err != nil:
 		return s, err
 	case at < 0: // it was forgotten meanwhile
-		return s, errNothingToSay
+		return s, chat.ErrNothingToSay
 	}
 	return retried(s, at), nil
 }
@@ -79,12 +79,12 @@ func (pn *preparation) forgetAnswers(ctx context.Context, asked chat.Run, later 
 		if m.Author != pn.x.rt.cfg.Agent.Entity() {
 			continue
 		}
-		run, err := pn.x.rt.cfg.Store.Run(ctx, chat.RunID(m.ID))
-		if ignore(err, chat.ErrNotFound) != nil {
+		run, err := pn.store.Run(ctx, chat.RunID(m.ID))
+		if chat.Unless(err, chat.ErrNotFound) != nil {
 			return err
 		}
 		if err == nil && (run.ID == asked.ID || run.Kind == chat.RunRetry) {
-			if err := pn.x.rt.cfg.Store.Forget(ctx, m.ID); err != nil {
+			if err := pn.store.Forget(ctx, m.ID); err != nil {
 				return err
 			}
 		}

@@ -3,12 +3,11 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/panics"
 )
 
 const (
@@ -85,15 +84,7 @@ func (x *execution) due() bool {
 
 // attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
 func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
-	err := func() (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
-			}
-		}()
-		return do()
-	}()
-	if err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
+	if err := panics.Call(what, do); err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
 		rt.counts.evaluators.Add(1)
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	"parley/core/action"
 	"parley/core/llm"
+	"parley/core/panics"
 	"parley/core/scan"
 )
 
@@ -17,11 +17,7 @@ const maxReply = 64 << 10
 
 // small has a short question answered by the small model, in one attempt. What the answer asks to be done is not done.
 func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			text, err = "", fmt.Errorf("the small model panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer panics.Recover(&err, "the small model")
 	model := rt.cfg.Models.SmallOrLarge()
 	if model == nil {
 		return "", errors.New("no small model is configured")

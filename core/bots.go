@@ -15,11 +15,11 @@ func (x *execution) fromBot(ctx context.Context) bool {
 	}
 	var author chat.Entity
 	err := x.persist(ctx, func() error {
-		m, err := x.rt.cfg.Store.Memory(ctx, x.run.Inputs[n-1])
+		m, err := x.store.Memory(ctx, x.run.Inputs[n-1])
 		if err == nil {
-			author, err = x.rt.cfg.Store.Entity(ctx, m.Author)
+			author, err = x.store.Entity(ctx, m.Author)
 		}
-		return ignore(err, chat.ErrNotFound)
+		return chat.Unless(err, chat.ErrNotFound)
 	})
 	return err == nil && author.Bot
 }

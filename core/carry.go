@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/panics"
 	"parley/core/text"
 )
 
@@ -19,7 +19,7 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	var q chat.Question
 	var asked string
 	err := ak.x.persist(ctx, func() (err error) {
-		if q, err = ak.x.rt.cfg.Store.QuestionOf(ctx, ak.x.run.ID); err == nil {
+		if q, err = ak.store.QuestionOf(ctx, ak.x.run.ID); err == nil {
 			asked, err = ak.x.rt.choices.questionText(ctx, q)
 		}
 		return err
@@ -29,13 +29,13 @@ func (ak *asking) resumeChoice(ctx context.Context) error {
 	}
 	took := len(ak.x.run.Shown) > 0 // the messages of the question
 	if q.Chooser == action.Awaited && !took {
-		return errNothingToSay // who asked goes on
+		return chat.ErrNothingToSay // who asked goes on
 	}
 	if ak.x.posts && took && asked != "" {
 		ak.x.answer.Apply(answer.Change{Kind: answer.Text, Text: asked})
 	}
 	if q.By == "" || q.Chooser == action.Awaited {
-		return ak.x.toolCalls.requireOutput()
+		return ak.x.toolCalls.RequireOutput()
 	}
 	says, err := ak.chosen(ctx, q)
 	if err != nil {
@@ -53,12 +53,12 @@ const notDone = "That didn't work. Please try again."
 
 // questionText is what people read above the options.
 func (cs *choices) questionText(ctx context.Context, q chat.Question) (string, error) {
-	run, err := cs.rt.cfg.Store.Run(ctx, q.Run)
+	run, err := cs.store.Run(ctx, q.Run)
 	if err != nil || run.Verdict != nil {
 		return verdictText(run), err
 	}
-	m, err := cs.rt.cfg.Store.Memory(ctx, run.Said())
-	return m.Text, ignore(err, chat.ErrNotFound)
+	m, err := cs.store.Memory(ctx, run.Said())
+	return m.Text, chat.Unless(err, chat.ErrNotFound)
 }
 
 func verdictText(r chat.Run) string {
@@ -74,11 +74,7 @@ func (ak *asking) chosen(ctx context.Context, q chat.Question) (says string, err
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
-		}
-	}()
+	defer panics.Recover(&err, "the choice handler")
 	says, err = c.Chosen(ctx, q)
 	return text.Visible(says), err
 }
@@ -102,11 +98,11 @@ func (a asMessage) Chosen(ctx context.Context, q chat.Question) (string, error) 
 
 // say has the message heard: once, however often it is called.
 func (a asMessage) say(ctx context.Context, q chat.Question) (chat.Accepted, error) {
-	run, err := a.rt.cfg.Store.Run(ctx, q.Run)
+	run, err := a.rt.choices.store.Run(ctx, q.Run)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	room, err := a.rt.cfg.Store.Room(ctx, q.Room)
+	room, err := a.rt.choices.store.Room(ctx, q.Room)
 	if err != nil {
 		return chat.Accepted{}, err
 	}
@@ -142,7 +138,7 @@ func (f forgetter) Chosen(ctx context.Context, q chat.Question) (string, error) 
 	if err := f.rt.commands.stop(ctx, q.Room, everyTurn); err != nil {
 		f.rt.cfg.Log.Warn("can't stop the answers in a room that was cleared; they will end on their own", "room", q.Room, "err", err)
 	}
-	if _, err := f.rt.intake.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
+	if _, err := f.rt.changes.cleared(ctx, chat.Cleared{Room: q.Room}); err != nil {
 		return "", err
 	}
 	return "Done. I've forgotten this conversation.", nil

@@ -34,6 +34,7 @@ const (
 // choices takes what people choose, and gives it to the handler that the question names.
 type choices struct {
 	rt       *Runtime
+	store    choiceStore
 	handlers map[string]action.ChoiceHandler
 }
 
@@ -79,7 +80,7 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 	if refused != "" {
 		return chat.Accepted{Refused: refused}, nil
 	}
-	acc, err := cs.rt.cfg.Store.Choose(ctx, q.ID, c.Option, chat.Memory{
+	acc, err := cs.store.Choose(ctx, q.ID, c.Option, chat.Memory{
 		ID: id, Room: q.Room, Kind: chat.KindCommand, Author: c.Author, Name: text.Visible(c.Name), Text: cmp.Or(wrote, q.Options[c.Option]),
 		InReplyTo: chat.Run{ID: q.Run}.Said(), At: time.Now(),
 	}, cmp.Or(c.BilledTo, c.Author))
@@ -99,7 +100,7 @@ func (cs *choices) choose(ctx context.Context, c chat.Choice, id chat.MemoryID, 
 
 // asked finds the question that c answers, or says why c answers none. A choice that is over loses its options when a user tries it.
 func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, refused string, err error) {
-	q, err = cs.rt.cfg.Store.Question(ctx, c.Question)
+	q, err = cs.store.Question(ctx, c.Question)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return q, overNow, nil
@@ -115,7 +116,7 @@ func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 	case !slices.Contains(q.For, c.Author):
 		return q, notYours, nil
 	}
-	room, err := cs.rt.cfg.Store.Room(ctx, q.Room)
+	room, err := cs.store.Room(ctx, q.Room)
 	if err != nil {
 		return q, "", err
 	}
@@ -127,7 +128,7 @@ func (cs *choices) asked(ctx context.Context, c chat.Choice) (q chat.Question, r
 
 // retire closes q without a choice. Where it stands in messages of its own that can be reached, they lose the options.
 func (cs *choices) retire(ctx context.Context, q chat.Question) error {
-	asker, err := cs.rt.cfg.Store.Run(ctx, q.Run)
+	asker, err := cs.store.Run(ctx, q.Run)
 	if err != nil {
 		return err
 	}
@@ -140,10 +141,10 @@ func (cs *choices) retire(ctx context.Context, q chat.Question) error {
 		return err
 	}
 	if asker.Outcome.Status != answer.Completed || len(asker.Shown) == 0 || asked == "" || removed {
-		return cs.rt.cfg.Store.Withdraw(ctx, q.Room, q.Run)
+		return cs.store.Withdraw(ctx, q.Room, q.Run)
 	}
-	if _, err := cs.rt.cfg.Store.Retire(ctx, q.ID); err != nil {
-		return ignore(err, answer.ErrLost) // another user was faster
+	if _, err := cs.store.Retire(ctx, q.ID); err != nil {
+		return chat.Unless(err, answer.ErrLost) // another user was faster
 	}
 	cs.rt.scheduler.wakeLane(schedule.Lane{Room: q.Room, Control: true})
 	return nil
@@ -155,7 +156,7 @@ func (cs *choices) pressed(ctx context.Context, c chat.Choice) (chat.Accepted, e
 	if err != nil || acc.Refused != "" {
 		return acc, err
 	}
-	q, err := cs.rt.cfg.Store.QuestionOf(ctx, acc.Run)
+	q, err := cs.store.QuestionOf(ctx, acc.Run)
 	if err != nil { // it is chosen, and the carrier knows how to go on
 		cs.rt.cfg.Log.Warn("can't read what was chosen; its run does", "run", acc.Run, "err", err)
 	}
@@ -175,7 +176,7 @@ func (cs *choices) typed(ctx context.Context, m chat.Message) (acc chat.Accepted
 	if m.Bot || len(m.Text) > 4*mostLabel || m.Text == "" || !m.Place.Kind.Private() && !m.Addressed {
 		return chat.Accepted{}, false, nil
 	}
-	open, err := cs.rt.cfg.Store.OpenQuestions(ctx, m.Room)
+	open, err := cs.store.OpenQuestions(ctx, m.Room)
 	if err != nil {
 		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}

@@ -30,7 +30,10 @@ type CommandSpec struct {
 }
 
 // commandHandler takes commands. What can't wait it does at once; the others become runs.
-type commandHandler struct{ rt *Runtime }
+type commandHandler struct {
+	rt    *Runtime
+	store commandStore
+}
 
 // Commands are all that people may give, as "/name" at the beginning of a message.
 func Commands() (specs []CommandSpec) {
@@ -94,7 +97,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 	m.Kind = chat.KindCommand
 	j := chat.JoinRule{Kind: chat.RunCommand}
 	if name == retryCommand {
-		recent, err := h.rt.cfg.Store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
+		recent, err := h.store.Recent(ctx, m.Room, chat.Said, 0, prompt.Window)
 		if err == nil {
 			_, _, err = h.lastAsked(ctx, recent)
 		}
@@ -105,7 +108,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 			return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 		}
 	}
-	acc, err := h.rt.cfg.Store.Accept(ctx, m, j)
+	acc, err := h.store.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -119,7 +122,7 @@ func (h *commandHandler) acceptCommand(ctx context.Context, m chat.Message, name
 // takeStop stops the turns that the room had when m first arrived, however often it arrives: no later ones, and all of these,
 // also when the process died between the first mark and the second.
 func (h *commandHandler) takeStop(ctx context.Context, m chat.Message) (chat.Accepted, error) {
-	begun, err := h.rt.cfg.Store.Mark(ctx, m.Room, "stop/"+m.ID)
+	begun, err := h.store.Mark(ctx, m.Room, "stop/"+m.ID)
 	if err != nil {
 		h.rt.live.Stop(m.Room)
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
@@ -129,7 +132,7 @@ func (h *commandHandler) takeStop(ctx context.Context, m chat.Message) (chat.Acc
 			return chat.Accepted{}, err
 		}
 	}
-	acc, err := h.rt.cfg.Store.Mark(ctx, m.Room, m.ID)
+	acc, err := h.store.Mark(ctx, m.Room, m.ID)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -141,7 +144,7 @@ func (h *commandHandler) command(ctx context.Context, c chat.Command) error {
 	if c.Name != chat.Stop {
 		return fmt.Errorf("unknown command %q", c.Name)
 	}
-	room, err := h.rt.cfg.Store.Room(ctx, c.Room)
+	room, err := h.store.Room(ctx, c.Room)
 	switch {
 	case errors.Is(err, chat.ErrNotFound):
 		return nil // nothing was ever said there
@@ -166,7 +169,7 @@ func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.R
 			err = fmt.Errorf("stop %s: %w", room, err)
 		}
 	}()
-	asked, err := h.rt.cfg.Store.OpenQuestions(ctx, room)
+	asked, err := h.store.OpenQuestions(ctx, room)
 	if err != nil {
 		return err
 	}
@@ -174,7 +177,7 @@ func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.R
 		return err
 	}
 	for _, q := range asked {
-		run, err := h.rt.cfg.Store.Run(ctx, q.Run)
+		run, err := h.store.Run(ctx, q.Run)
 		if err == nil && run.Response <= upTo {
 			err = h.rt.choices.retire(ctx, q)
 		}
@@ -186,7 +189,7 @@ func (h *commandHandler) stop(ctx context.Context, room chat.RoomID, upTo chat.R
 }
 
 func (h *commandHandler) stopTurns(ctx context.Context, room chat.RoomID, upTo chat.ResponseID) error {
-	open, err := h.rt.cfg.Store.OpenRuns(ctx, room)
+	open, err := h.store.OpenRuns(ctx, room)
 	open = slices.DeleteFunc(open, func(r chat.Run) bool { return r.Response > upTo })
 	if err != nil || len(open) == 0 {
 		return err
@@ -204,8 +207,8 @@ func (h *commandHandler) dropWaiting(ctx context.Context, open []chat.Run) error
 		if r.Epoch > 0 || !r.Kind.Claims() {
 			continue
 		}
-		err := h.rt.cfg.Store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
-		if ignore(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
+		err := h.store.Finish(ctx, r.ID, r.Epoch, answer.Outcome{Status: answer.Stopped, Withdrawn: true}, chat.Memory{})
+		if chat.Unless(err, answer.ErrLost) != nil { // else it was started meanwhile, and hears of the stop
 			return err
 		}
 	}

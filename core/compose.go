@@ -6,6 +6,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/prompt"
 )
@@ -35,7 +36,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 	if err := pn.readCounted(ctx, &turn); err != nil {
 		return nil, err
 	}
-	pn.x.turn.Actions = pn.x.toolCalls.tools()
+	pn.x.turn.Actions = pn.x.toolCalls.Tools()
 	pn.trimHistory(ctx)
 	st := pn.x.rt.composer.Turn(pn.x.turn)
 	pn.x.state = st
@@ -46,7 +47,7 @@ func (pn *preparation) prepare(ctx context.Context) (*prompt.Builder, error) {
 // readCounted counts the message and then reads what it is about: reading costs money. A turn that an action claims is not
 // counted, unless files must be read to find that out, or the action itself asks a model.
 func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) error {
-	files := len(pn.unread(pn.about(*s), anyFile)) > 0
+	files := pn.reading.HasUnread(*s, attachment.Any)
 	pn.x.turn = *s
 	if !files {
 		if err := pn.alone(ctx); err != nil {
@@ -56,8 +57,8 @@ func (pn *preparation) readCounted(ctx context.Context, s *action.TurnContext) e
 	if err := pn.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return err
 	}
-	pn.pictures = pn.viewImages(ctx, s)
-	pn.read(ctx, s, pn.worded(*s))
+	pn.pictures = pn.reading.View(ctx, s)
+	pn.reading.Read(ctx, s, pn.reading.Worded(*s))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -76,6 +77,9 @@ func (pn *preparation) alone(ctx context.Context) error {
 	}
 	return pn.direct(ctx)
 }
+
+// deafLine is what people read who speak to an agent that has nothing to listen with.
+const deafLine = "I can't listen to voice messages here. Please send me text instead."
 
 // excuseLine is what people read when more was said than is answered (IN-07). What was said stands in the next prompts.
 const excuseLine = "I can't answer each message separately. I've read them all; please repeat anything still open."

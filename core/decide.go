@@ -14,7 +14,9 @@ import (
 	"parley/core/access"
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
@@ -70,7 +72,7 @@ func beginsWith(text, name string) bool {
 // wanted asks the model whether the run's message wants an answer. Users don't see that, and no claim is made for it. An
 // error leaves the run to the next attempt.
 func (dg *deciding) wanted() (bool, error) {
-	if settled(dg.x.settle()) != nil {
+	if dg.x.Settle() != nil {
 		return true, nil // stopped, or a later turn has the room: the claim says which
 	}
 	ctx, cancel := context.WithTimeoutCause(dg.x.life, consider, chat.ErrTimeout)
@@ -109,14 +111,14 @@ func (dg *deciding) decision(ctx context.Context, s action.TurnContext) (string,
 // considered counts the message before anything is paid for it, and listens to it. It reports whether an action claims the turn:
 // then no model is asked.
 func (dg *deciding) considered(ctx context.Context, s *action.TurnContext) (claimed bool, err error) {
-	voices := len(dg.x.prep.unread(dg.x.prep.about(*s), voice)) > 0
+	voices := dg.x.prep.reading.HasUnread(*s, attachment.Voice)
 	if _, _, claimed = dg.x.prep.claimant(*s); claimed && !voices {
 		return true, nil
 	}
 	if err := dg.x.rt.cfg.Meter.CountMessage(ctx); err != nil {
 		return false, err
 	}
-	dg.x.prep.read(ctx, s, voice)
+	dg.x.prep.reading.Read(ctx, s, attachment.Voice)
 	dg.x.turn = *s
 	_, _, claimed = dg.x.prep.claimant(*s)
 	return claimed, nil
@@ -136,17 +138,17 @@ func (dg *deciding) decided(word string, err error) (bool, error) {
 	case word == "RESPOND":
 		return true, nil
 	}
-	dg.x.trace.Actions = []string{word}
-	if word != stopWord {
+	dg.x.gen.Trace.Actions = []string{word}
+	if word != generate.Stop {
 		return false, nil
 	}
-	return false, dg.x.persist(dg.x.life, func() error { return dg.x.rt.cfg.Store.SetAttention(dg.x.life, dg.x.run.Room, chat.Unfollowed) })
+	return false, dg.x.unfollow()
 }
 
 // rememberSilence keeps, beside the conversation, that it was decided to say nothing.
 func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	n := len(v.Actions)
-	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{ignoreWord, noneWord, stopWord}, v.Actions[n-1]) {
+	if v.Outcome.Status != answer.Ignored || n == 0 || !slices.Contains([]string{generate.Ignore, generate.None, generate.Stop}, v.Actions[n-1]) {
 		return nil
 	}
 	m := chat.Memory{
@@ -156,7 +158,7 @@ func (dg *deciding) rememberSilence(v chat.Verdict) error {
 	if n := len(dg.x.run.Inputs); n > 0 {
 		m.InReplyTo = dg.x.run.Inputs[n-1]
 	}
-	return ignore(dg.x.rt.cfg.Store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // the question is gone
+	return chat.Unless(dg.x.store.Remember(dg.x.life, dg.x.run.ID, m), chat.ErrNotFound) // the question is gone
 }
 
 // question is what the model is asked, about the end of the conversation.

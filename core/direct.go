@@ -3,12 +3,11 @@ package core
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"runtime/debug"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/core/panics"
 )
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
@@ -29,14 +28,14 @@ func (pn *preparation) claimant(s action.TurnContext) (t *action.Tool, params js
 
 // match asks one action. If that breaks, it has claimed nothing.
 func (pn *preparation) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
-	defer func() {
-		if p := recover(); p != nil {
-			pn.x.rt.cfg.Log.Error("an action panicked while it inspected a message", "run", pn.x.run.ID, "action", t.Def.Name,
-				"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			params, ok = nil, false
-		}
-	}()
-	return m.Match(s)
+	err := panics.Call("the action", func() error {
+		params, ok = m.Match(s)
+		return nil
+	})
+	if err != nil {
+		pn.x.rt.cfg.Log.Error("an action failed to inspect a message", "run", pn.x.run.ID, "action", t.Def.Name, "err", err)
+	}
+	return params, ok
 }
 
 // brokenLine is what people read where nothing but a broken action has answered them.
@@ -49,18 +48,18 @@ func (pn *preparation) direct(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	c := llm.ToolCall{ID: pn.x.toolCalls.callID(""), Name: t.Def.Name, Parameters: params}
-	pn.x.toolCalls.stage(c, answer.Tool{Stage: answer.StageStart})
-	if _, err := pn.x.toolCalls.act(ctx, c); err != nil {
+	c := llm.ToolCall{ID: pn.x.toolCalls.NewID(""), Name: t.Def.Name, Parameters: params}
+	pn.x.toolCalls.Stage(c, answer.Tool{Stage: answer.StageStart})
+	if _, err := pn.x.toolCalls.Act(ctx, c); err != nil {
 		return err
 	}
 	switch {
-	case len(pn.x.toolCalls.acted) == 0 || pn.x.toolCalls.acted[0].Err != "":
+	case len(pn.x.toolCalls.Acted) == 0 || pn.x.toolCalls.Acted[0].Err != "":
 		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: brokenLine})
-	case pn.x.toolCalls.requireOutput() != nil:
-		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: pn.x.toolCalls.acted[0].Result.Text})
+	case pn.x.toolCalls.RequireOutput() != nil:
+		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: pn.x.toolCalls.Acted[0].Result.Text})
 	}
-	if err := pn.x.toolCalls.requireOutput(); err != nil {
+	if err := pn.x.toolCalls.RequireOutput(); err != nil {
 		return err
 	}
 	return errTold

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/generate"
 	"parley/core/llm"
 )
 
 // answers are one answer in both modes, piece by piece.
-func answers() map[core.GenerationMode][]step {
-	return map[core.GenerationMode][]step{
-		core.Native: {write("<think>a "), write("secret</think>"), write("One "), write("two "), write("three."), finish(llm.FinishStop)},
-		core.XML: {
+func answers() map[generate.Mode][]step {
+	return map[generate.Mode][]step{
+		generate.Native: {write("<think>a "), write("secret</think>"), write("One "), write("two "), write("three."), finish(llm.FinishStop)},
+		generate.XML: {
 			write("<response><thought>a sec"), write("ret</thought><actions>REPLY</act"), write("ions><text>One "), write("two "), write("three.</te"),
 			write("xt></response>"), finish(llm.FinishStop),
 		},
@@ -41,7 +41,7 @@ func TestFaultAtEachPiece(t *testing.T) {
 						text := strings.TrimSpace(strings.TrimSuffix(said, "_("+f.Kind.Sentence()+")_"))
 						calls := len(w.model.asked())
 						switch {
-						case at == len(pieces), mode == core.XML && at == len(pieces)-1: // it was all said: no user is asked again
+						case at == len(pieces), mode == generate.XML && at == len(pieces)-1: // it was all said: no user is asked again
 							if said != whole || calls != 1 {
 								t.Errorf("after %d calls it said %q", calls, said)
 							}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"parley/core"
 	"parley/core/answer"
+	"parley/core/generate"
 	"parley/core/llm"
 )
 
@@ -35,14 +35,14 @@ func TestCutAnswerGoesOn(t *testing.T) {
 		"after thoughts":       {"The qui", [][]step{{write("\n<think>a secret</think>\n\nck fox."), end}}, 2, "The quick fox."},
 		"with calls after all": {"The quick", [][]step{{write(" fox."), call(0, "c", "DO", "{}"), finish(llm.FinishCalls)}}, 2, "The quick fox."},
 	} {
-		for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+		for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 			t.Run(name+"/"+string(mode), func(t *testing.T) {
 				inWorld(t, func(w *world) {
 					w.cfg.Generation.Mode = mode
 					do := &fakeAction{name: "DO"}
 					w.plug(do)
 					first := c.first
-					if mode == core.XML {
+					if mode == generate.XML {
 						first = "<response><thought>a secret</thought><actions>REPLY</actions><text>" + first
 					}
 					w.model.queue([]step{write(first), cut})
@@ -88,7 +88,7 @@ func TestCutAnswerStays(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.asForm()
 				if name == "in a call" {
-					w.cfg.Generation.Mode = core.Native
+					w.cfg.Generation.Mode = generate.Native
 				}
 				do := &fakeAction{name: "DO"}
 				w.plug(do)

@@ -11,15 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/generate"
 	"parley/core/llm"
 )
 
 // asForm makes the next nodes ask for the form.
-func (w *world) asForm() { w.cfg.Generation.Mode = core.XML }
+func (w *world) asForm() { w.cfg.Generation.Mode = generate.XML }
 
 // remembered is what is stored of an answer.
 func (w *world) remembered(acc chat.Accepted) chat.Memory {
@@ -57,12 +57,12 @@ func letters(s string) (all []step) {
 // A model that is asked for tags and one that calls tools give the same answer.
 func TestModesGiveTheSameAnswer(t *testing.T) {
 	dice := `{"sides":6,"note":"a, b"}`
-	modes := map[core.GenerationMode][][]step{
-		core.Native: {
+	modes := map[generate.Mode][][]step{
+		generate.Native: {
 			append(letters("<think>a secret plan</think>Let me roll."), call(0, "call-0", "ROLL", dice[:9]), call(0, "", "", dice[9:]), finish(llm.FinishCalls)),
 			append(letters("You got 4 & I am glad."), finish(llm.FinishStop)),
 		},
-		core.XML: {
+		generate.XML: {
 			append(letters("<response><thought>a secret plan</thought><actions>REPLY,<action name=\"ROLL\"><params>"+dice+"</params></action></actions>"+
 				"<providers></providers><text>Let me roll.</text></response>"), finish(llm.FinishStop)),
 			append(letters("<response><text>You got 4 & I am glad.</text></response>"), finish(llm.FinishStop)),
@@ -70,7 +70,7 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 	}
 	var memories []chat.Memory
 	var views []answer.View
-	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 		t.Run(string(mode), func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.cfg.Generation.Mode = mode
@@ -108,17 +108,17 @@ func TestModesGiveTheSameAnswer(t *testing.T) {
 // natively always, in the form where it has parameters.
 func TestActionsNamedLikeReservedWords(t *testing.T) {
 	for name, c := range map[string]struct {
-		mode   core.GenerationMode
+		mode   generate.Mode
 		action string // there is one of this name
 		rounds [][]step
 		began  int
 	}{
-		"natively":                         {core.Native, "NONE", [][]step{{call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Done."), finish(llm.FinishStop)}}, 1},
-		"natively, without such an action": {core.Native, "OTHER", [][]step{{write("Done."), call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Again."), finish(llm.FinishStop)}}, 0},
-		"in the form, with parameters": {core.XML, "REPLY", [][]step{
+		"natively":                         {generate.Native, "NONE", [][]step{{call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Done."), finish(llm.FinishStop)}}, 1},
+		"natively, without such an action": {generate.Native, "OTHER", [][]step{{write("Done."), call(0, "c", "NONE", "{}"), finish(llm.FinishCalls)}, {write("Again."), finish(llm.FinishStop)}}, 0},
+		"in the form, with parameters": {generate.XML, "REPLY", [][]step{
 			{write(`<response><actions><action name="REPLY"><params>{"to":"ada"}</params></action></actions><text>Wait.</text></response>`), finish(llm.FinishStop)},
 			{write("<response><text>Done.</text></response>"), finish(llm.FinishStop)}}, 1},
-		"in the form, without parameters": {core.XML, "REPLY", [][]step{
+		"in the form, without parameters": {generate.XML, "REPLY", [][]step{
 			{write("<response><actions>REPLY</actions><text>Done.</text></response>"), finish(llm.FinishStop)}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -376,12 +376,12 @@ func shower(name, tells string) *fakeAction {
 // Steps end, whatever the model wants.
 func TestSteps(t *testing.T) {
 	for name, c := range map[string]struct {
-		generation core.Generation
+		generation generate.Config
 		text       string
 		actions    int
 	}{
-		"native":     {core.Generation{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence() + ")_", 2},
-		"multi-step": {core.Generation{Mode: core.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
+		"native":     {generate.Config{MaxSteps: 3}, "A\n\nA\n\n_(" + llm.ProviderIssue.Sentence() + ")_", 2},
+		"multi-step": {generate.Config{Mode: generate.XML, MultiStep: true, MaxSteps: 3}, "A\n\nA\n\nThe end.", 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -390,7 +390,7 @@ func TestSteps(t *testing.T) {
 				w.plug(a)
 				w.model.play = func(req llm.Request) []step {
 					switch text := req.Messages[0].Text; {
-					case c.generation.Mode == core.Native:
+					case c.generation.Mode == generate.Native:
 						return []step{call(0, "", "A", "{}"), finish(llm.FinishCalls)}
 					case strings.Contains(text, "<isFinish>"):
 						return []step{write("<response><action>A</action><isFinish>false</isFinish></response>")}

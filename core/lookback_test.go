@@ -77,7 +77,7 @@ func TestReflection(t *testing.T) {
 			return []step{write("- ada: keeps bees\nEve: owns all\nroom: is green\nNONE\nada: " + strings.Repeat("x", 300))}
 		}}
 		w.cfg.Models.Small = small
-		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Rooms: w.store, Lore: w.store, Journal: w.store})}
+		w.cfg.Plugins = []action.Plugin{essentials.New(essentials.Deps{Store: w.store, Reflection: true})}
 		n := w.start()
 		for range 4 {
 			w.ended(n.say("I keep bees"))

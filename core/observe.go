@@ -28,7 +28,7 @@ func (rt *Runtime) info(ctx context.Context, run chat.Run) event.RunInfo {
 	}
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	if m, err := rt.cfg.Store.Memory(ctx, i.Message); err == nil {
+	if m, err := rt.stores.run.Memory(ctx, i.Message); err == nil {
 		i.Entity = m.Author
 	}
 	return i

@@ -22,7 +22,7 @@ func (ak *asking) ask(ctx context.Context, q chat.Question) (<-chan chat.Questio
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	q.Run, q.Room = ak.x.run.ID, ak.x.run.Room
-	if err := ak.x.persist(ctx, func() error { return ak.x.rt.cfg.Store.Ask(ctx, q) }); err != nil {
+	if err := ak.x.persist(ctx, func() error { return ak.store.Ask(ctx, q) }); err != nil {
 		return nil, fmt.Errorf("ask: %w", err)
 	}
 	ak.offer(q)
@@ -59,7 +59,7 @@ func (ak *asking) untilChosen(asker context.Context, q chat.Question) (chat.Ques
 	if err == nil {
 		return now, now.By != ""
 	}
-	if err := ak.x.rt.cfg.Store.Withdraw(ak.x.life, q.Room, q.Run); err != nil {
+	if err := ak.store.Withdraw(ak.x.life, q.Room, q.Run); err != nil {
 		ak.x.rt.cfg.Log.Warn("an abandoned question stays open until it expires", "run", ak.x.run.ID, "err", err)
 	}
 	return q, false
@@ -72,7 +72,7 @@ func (ak *asking) closed(ctx context.Context, q chat.Question) (chat.Question, e
 	defer ak.x.rt.scheduler.parallel.Resume(ak.x.run)
 	for {
 		rung := ak.x.rt.live.ChoiceMade(ak.x.run.ID)
-		now, err := ak.x.rt.cfg.Store.Question(ctx, q.ID)
+		now, err := ak.store.Question(ctx, q.ID)
 		switch {
 		case errors.Is(err, chat.ErrNotFound): // another has taken its place
 			return q, nil
@@ -119,5 +119,5 @@ func (ak *asking) withdraw(o answer.Outcome) error {
 	if o.Offer != nil || ak.offering() == nil && ak.x.run.Epoch < 2 {
 		return nil
 	}
-	return ak.x.persist(ak.x.life, func() error { return ak.x.rt.cfg.Store.Withdraw(ak.x.life, ak.x.run.Room, ak.x.run.ID) })
+	return ak.x.persist(ak.x.life, func() error { return ak.store.Withdraw(ak.x.life, ak.x.run.Room, ak.x.run.ID) })
 }

@@ -9,7 +9,6 @@ import (
 	"parley/core/answer"
 	"parley/core/chat"
 	"parley/core/prompt"
-	"parley/core/storage"
 )
 
 // refuse answers strangers and users who send a code, in place of the model. Access in other rooms was checked when the run was
@@ -34,11 +33,11 @@ func (pn *preparation) refuse(ctx context.Context, recent []chat.Memory, questio
 	case err != nil:
 		return fmt.Errorf("check access in %s: %w", pn.x.run.ID, err)
 	case line != "":
-		pn.x.trace.Actions = []string{chat.AccessAction}
+		pn.x.gen.Trace.Actions = []string{chat.AccessAction}
 		pn.x.answer.Apply(answer.Change{Kind: answer.Text, Text: line})
 		return errTold
 	case !in:
-		return errNothingToSay
+		return chat.ErrNothingToSay
 	}
 	return nil
 }
@@ -51,8 +50,14 @@ func (rt *Runtime) Approve(ctx context.Context, code string) (chat.Person, error
 	return rt.pairing.Approve(ctx, code)
 }
 
+// ApprovalStore is what [Approve] needs of a store.
+type ApprovalStore interface {
+	access.ApprovalStore
+	noticeStore
+}
+
 // Approve is [Runtime.Approve] without a runtime: the next one of store tells the user.
-func Approve(ctx context.Context, store storage.Store, agent chat.Agent, code string) (chat.Person, error) {
+func Approve(ctx context.Context, store ApprovalStore, agent chat.Agent, code string) (chat.Person, error) {
 	return access.Approve(ctx, store, func(ctx context.Context, n chat.Notice) error {
 		m, err := draft(ctx, store, agent, n)
 		if err != nil {

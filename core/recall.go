@@ -14,17 +14,17 @@ func (pn *preparation) recall(ctx context.Context) (s action.TurnContext, err er
 	err = pn.x.persist(ctx, func() error {
 		s = pn.x.rt.answering(action.TurnContext{Agent: pn.x.rt.cfg.Agent, Run: pn.x.run.ID, Private: pn.x.run.RoomKind.Private(), Answered: pn.x.run.Inputs})
 		s.Owner, s.Allowed = len(pn.x.run.Inputs) > 0, len(pn.x.run.Inputs) > 0
-		if s.Room, err = pn.x.rt.cfg.Store.Room(ctx, pn.x.run.Room); err != nil {
+		if s.Room, err = pn.store.Room(ctx, pn.x.run.Room); err != nil {
 			return err
 		}
 		applyOverride(pn.x.rt.cfg.Access.OverrideFor(s.Room), &s)
-		if s.Recent, err = pn.x.rt.cfg.Store.Recent(ctx, pn.x.run.Room, chat.Said, pn.x.run.Response, prompt.Window); err != nil {
+		if s.Recent, err = pn.store.Recent(ctx, pn.x.run.Room, chat.Said, pn.x.run.Response, prompt.Window); err != nil {
 			return err
 		}
 		for _, id := range pn.x.run.Inputs {
-			m, err := pn.x.rt.cfg.Store.Memory(ctx, id)
+			m, err := pn.store.Memory(ctx, id)
 			switch {
-			case ignore(err, chat.ErrNotFound) != nil:
+			case chat.Unless(err, chat.ErrNotFound) != nil:
 				return err
 			case err == nil:
 				s.Message = m
@@ -46,8 +46,8 @@ func (pn *preparation) rights(ctx context.Context, author chat.EntityID, s *acti
 		}
 	}
 	if s.Allowed && !s.Owner && !pn.x.rt.cfg.Access.People[author] && pn.x.run.Address.AuthorizedByRole != author {
-		_, err = pn.x.rt.cfg.Store.Person(ctx, author)
+		_, err = pn.store.Person(ctx, author)
 		s.Allowed = err == nil
 	}
-	return ignore(err, chat.ErrNotFound)
+	return chat.Unless(err, chat.ErrNotFound)
 }

@@ -19,9 +19,19 @@ const unseen = 30 * time.Second
 // noteEvery is how often the text so far is journalled, so that a run that dies can be brought to an end that holds it.
 const noteEvery = 5 * time.Second
 
+// Note journals n, also if that has to wait for the store.
+func (x *execution) Note(ctx context.Context, n chat.Note) error {
+	return x.persist(ctx, func() error { return x.note(n) })
+}
+
+// Remember stores m beside the answer, unless what was asked is forgotten.
+func (x *execution) Remember(ctx context.Context, m chat.Memory) error {
+	return x.persist(ctx, func() error { return chat.Unless(x.store.Remember(ctx, x.run.ID, m), chat.ErrNotFound) })
+}
+
 // note journals n. It outlives the turn: what was done must be recorded also when a later turn has the room.
 func (x *execution) note(n chat.Note) error {
-	if err := x.rt.cfg.Store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
+	if err := x.store.Note(x.life, x.run.ID, x.run.Epoch, n); err != nil {
 		return fmt.Errorf("record %s: %w", x.run.ID, err)
 	}
 	return nil
@@ -48,13 +58,13 @@ func (x *execution) persist(ctx context.Context, f func() error) error {
 // that has to wait for the store. Once the verdict stands the tracker is not asked any more: the last word is owed.
 func (x *execution) noteShown(s chat.Shown) error {
 	if !x.seen() && !x.answer.View().Outcome.Done() {
-		if err := settled(x.settle()); err != nil {
+		if err := x.Settle(); err != nil {
 			x.quit(err)
 			return err
 		}
 	}
 	n := chat.Note{Shown: []chat.Shown{s}, Text: x.answer.View().Text()} // the process that adopts the run has to know what users have read
-	if err := x.persist(x.life, func() error { return x.note(n) }); err != nil {
+	if err := x.Note(x.life, n); err != nil {
 		x.quit(err)
 		return err
 	}

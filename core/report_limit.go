@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"parley/core/answer"
+	"parley/core/chat"
 	"parley/core/quota"
 )
 
@@ -21,7 +22,7 @@ func (x *execution) reportLimit(ctx context.Context, err error) error {
 		return errors.Join(err, werr)
 	}
 	if !first && x.answer.View().Text() == "" {
-		return errNothingToSay
+		return chat.ErrNothingToSay
 	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Step: markStep, Text: over.Sentence()})
 	return nil

@@ -8,12 +8,15 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
 	"parley/core/schedule"
+	"parley/core/toolcall"
 )
 
 // hasBegun reports whether an earlier holder has left traces.
@@ -24,30 +27,30 @@ type (
 	// preparation finds out what a turn is about before a model is asked.
 	preparation struct {
 		x        *execution
+		store    prepareStore
+		reading  attachment.Reading
 		lost     bool       // the prompt holds less than it should: the rest is to be summed up
 		pictures []llm.File // that the model is shown
 	}
 	// deciding finds out whether a turn is answered at all.
 	deciding struct{ x *execution }
-	// generation writes an answer in rounds of a model.
-	generation struct{ x *execution }
-	// toolCalls makes the calls that a model asks for.
-	toolCalls struct {
-		x     *execution
-		acted []action.Acted // the calls that have ended
-	}
 	// asking has people choose.
 	asking struct {
 		x       *execution
+		store   askStore
 		offered *answer.Choices // what the answer asks, under the execution's lock
 	}
 	// commandRun does what a command asks for.
-	commandRun struct{ x *execution }
+	commandRun struct {
+		x     *execution
+		store statusStore
+	}
 )
 
 // execution is one holder's work on one run.
 type execution struct {
 	rt     *Runtime
+	store  runStore
 	run    chat.Run
 	info   event.RunInfo
 	answer *answer.Answer
@@ -59,20 +62,18 @@ type execution struct {
 	state  *prompt.Builder         // likewise
 	paid   bool                    // this attempt is counted
 	out    chat.Memory             // what the run has said, once that is stored
-	trace  decisionTrace           // how the answer came about
 
 	side       sync.WaitGroup // what goes on beside, until life is done
 	savedFiles []llm.File     // files that are remembered with the verdict
 
 	mu     sync.Mutex
-	calls  map[string]*action.Block // by their ids
-	posted bool                     // there is, or may be, a message in sight
-	shown  map[int]chat.Shown       // what this holder knows of its messages, by part
+	posted bool               // there is, or may be, a message in sight
+	shown  map[int]chat.Shown // what this holder knows of its messages, by part
 
 	prep      preparation
 	deciding  deciding
-	gen       generation
-	toolCalls toolCalls
+	gen       *generate.Writer
+	toolCalls *toolcall.Calls
 	asking    asking
 	command   commandRun
 }
@@ -85,8 +86,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	defer done()
 	a := rt.live.Hold(run.ID, run.Room, run.Epoch)
 	defer rt.live.Release(run.ID, a)
-	x := &execution{rt: rt, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
-	x.prep.x, x.deciding.x, x.gen.x, x.toolCalls.x, x.asking.x, x.command.x = x, x, x, x, x, x
+	x := rt.newExecution(life, run, a)
 	rt.hub.Emit(event.RunStarted{RunInfo: x.info})
 	rt.hub.Follow(x.info, a)
 
@@ -98,7 +98,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 		if wanted, err := x.deciding.wanted(); err != nil {
 			return err
 		} else if !wanted {
-			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.trace.Actions})
+			return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: answer.Ignored, Withdrawn: true}, Actions: x.gen.Trace.Actions})
 		}
 	}
 	refused := x.claimRoom()
@@ -110,7 +110,7 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 		refused = chat.ErrStopped // what was asked was taken back
 	}
 	if refused != nil && !hasBegun(run) {
-		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: statusOf(refused), Withdrawn: true}})
+		return x.finish(chat.Verdict{Outcome: answer.Outcome{Status: chat.StatusOf(refused), Withdrawn: true}})
 	}
 	surface, err := rt.cfg.Open(life, run)
 	if errors.Is(err, chat.ErrUnreached) {
@@ -129,6 +129,52 @@ func (rt *Runtime) execute(life context.Context, run chat.Run) error {
 	return nil
 }
 
+// newExecution joins the parts of an execution.
+func (rt *Runtime) newExecution(life context.Context, run chat.Run, a *answer.Answer) *execution {
+	s := rt.stores
+	x := &execution{rt: rt, store: s.run, run: run, info: rt.info(life, run), answer: a, life: life, posted: len(run.Shown) > 0}
+	x.prep, x.deciding, x.asking, x.command = preparation{x: x, store: s.prepare}, deciding{x}, asking{x: x, store: s.ask}, commandRun{x, s.status}
+	x.prep.reading = attachment.Reading{
+		Reader: rt.cfg.Reader, Store: s.files, Inputs: run.Inputs, Vision: rt.cfg.Models.LargeVision, Describes: rt.cfg.Models.Vision != nil,
+		Describe: func() string { return rt.composer.Describe(rt.cfg.Agent.Name) }, Life: life, Log: rt.cfg.Log,
+	}
+	x.toolCalls = &toolcall.Calls{
+		Run: run, Info: x.info, Turn: &x.turn, Answer: a, Toolbox: &rt.toolbox, Offers: rt.offers, Journal: x, Life: life, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+		Host: action.Host{Await: x.await, Ask: x.asking.ask, Say: func(ctx context.Context, n chat.Notice) error {
+			_, err := rt.Say(ctx, n)
+			return err
+		}},
+		Outputs: func() []prompt.Output {
+			if x.state == nil {
+				return nil
+			}
+			return x.state.Outputs
+		},
+	}
+	x.gen = &generate.Writer{
+		Config: rt.cfg.Generation, Model: rt.cfg.Models.Large, First: rt.cfg.Turns.First, Idle: rt.cfg.Turns.Idle, Answer: a, Calls: x.toolCalls,
+		Unfollow: x.unfollow, Jitter: rt.jitter, Info: x.info, Emit: rt.hub.Emit, Log: rt.cfg.Log,
+	}
+	return x
+}
+
+// generate writes the answer, unless it is complete without a model.
+func (x *execution) generate(ctx context.Context) error {
+	st, err := x.prep.prepare(ctx)
+	switch {
+	case errors.Is(err, errTold):
+		return nil
+	case err != nil:
+		return err
+	}
+	return x.gen.Write(ctx, st)
+}
+
+// unfollow ends the agent's participation in the room until it is addressed again.
+func (x *execution) unfollow() error {
+	return x.persist(x.life, func() error { return x.store.SetAttention(x.life, x.run.Room, chat.Unfollowed) })
+}
+
 // answerAndShow writes the answer while surface shows it. The verdict is journalled before anybody sees it.
 func (x *execution) answerAndShow(surface Surface, refused error) error {
 	show, hide := context.WithCancelCause(x.life)
@@ -142,7 +188,7 @@ func (x *execution) answerAndShow(surface Surface, refused error) error {
 	x.rt.scheduler.parallel.Leave(x.run) // what is left to do is to show it
 	stopNotes()
 	if err == nil && x.run.Verdict == nil && (surface != nil || len(x.savedFiles) > 0) {
-		err = x.persist(x.life, func() error { return x.note(chat.Note{Verdict: &v, Files: x.savedFiles}) })
+		err = x.Note(x.life, chat.Note{Verdict: &v, Files: x.savedFiles})
 	}
 	if err != nil { // no last word: the process that adopts the run shows it
 		hide(err)
@@ -203,7 +249,7 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	err := refused
 	switch {
 	case run.Verdict != nil:
-		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.rt.filesOf(x.life, run.ID))
+		x.answer.Replay(run.Verdict.Text, run.Verdict.History, run.Verdict.Calls, x.filesOf)
 		return *run.Verdict, nil
 	case schedule.IsExhausted(run): // without its text, which could be what ended the processes
 		if err == nil {
@@ -222,13 +268,13 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	case run.Kind == chat.RunChoiceResult:
 		err = x.asking.resumeChoice(x.work)
 	default:
-		err = x.reportLimit(x.work, x.gen.generate(x.work))
+		err = x.reportLimit(x.work, x.generate(x.work))
 	}
 	if x.life.Err() != nil {
 		return chat.Verdict{}, context.Cause(x.life)
 	}
 	if err == nil {
-		err = settled(x.settle())
+		err = x.Settle()
 	}
 	if cause := context.Cause(x.work); cause != nil {
 		err = cause
@@ -236,16 +282,16 @@ func (x *execution) write(refused error) (chat.Verdict, error) {
 	if errors.Is(err, answer.ErrLost) { // not another word
 		return chat.Verdict{}, err
 	}
-	x.toolCalls.endCalls(err)
+	x.toolCalls.EndCalls(err)
 	return x.verdict(err), nil
 }
 
-// settle asks whether the turn still has the room.
-func (x *execution) settle() error {
+// Settle returns why the turn no longer has the room, or nil.
+func (x *execution) Settle() error {
 	if !x.run.Kind.Claims() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(x.life, coordTimeout)
 	defer cancel()
-	return x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn())
+	return settled(x.rt.cfg.Tracker.Settle(ctx, x.rt.cfg.Agent.ID, x.run.Room, x.run.Turn()))
 }

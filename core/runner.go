@@ -13,6 +13,7 @@ import (
 // scheduler gives the open runs of each room their turns.
 type scheduler struct {
 	rt       *Runtime
+	store    scheduleStore
 	suspects schedule.Suspects
 	parallel *schedule.Parallel
 	signal   chan struct{} // wakes Run
@@ -22,9 +23,9 @@ type scheduler struct {
 	woken map[schedule.Lane]struct{}      // those that Run shall serve
 }
 
-func newScheduler(rt *Runtime, most int) scheduler {
+func newScheduler(rt *Runtime, store scheduleStore, most int) scheduler {
 	return scheduler{
-		rt: rt, signal: make(chan struct{}, 1), lanes: map[schedule.Lane]chan struct{}{}, woken: map[schedule.Lane]struct{}{},
+		rt: rt, store: store, signal: make(chan struct{}, 1), lanes: map[schedule.Lane]chan struct{}{}, woken: map[schedule.Lane]struct{}{},
 		parallel: schedule.NewParallel(most, func(l schedule.Lane) { rt.scheduler.wakeLane(l) }),
 	}
 }
@@ -86,7 +87,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 	if stop.Err() != nil {
 		return 0, chat.ErrShutdown
 	}
-	open, err := s.rt.cfg.Store.OpenRuns(life, l.Room)
+	open, err := s.store.OpenRuns(life, l.Room)
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +115,7 @@ func (s *scheduler) turn(stop, life context.Context, l schedule.Lane) (wait time
 		return wait, nil
 	}
 	defer leave()
-	run, err := s.rt.cfg.Store.Start(life, next.ID, s.rt.cfg.Owner)
+	run, err := s.store.Start(life, next.ID, s.rt.cfg.Owner)
 	if err != nil {
 		return 0, err
 	}

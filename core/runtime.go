@@ -12,8 +12,10 @@ import (
 
 	"parley/core/access"
 	"parley/core/action"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/event"
+	"parley/core/generate"
 	"parley/core/llm"
 	"parley/core/prompt"
 	"parley/core/quota"
@@ -35,9 +37,9 @@ type Config struct {
 	Store   storage.Store
 	Tracker Tracker
 	Bus     relay.Bus
-	Models  llm.Models      // Large at least
-	Reader  Reader          // nil: attachments are not read
-	Plugins []action.Plugin // may be empty
+	Models  llm.Models        // Large at least
+	Reader  attachment.Reader // nil: attachments are not read
+	Plugins []action.Plugin   // may be empty
 	// Schema compiles the schemas of actions; nil leaves it to each action what it makes of its parameters.
 	Schema action.SchemaCompiler
 	// Observers hear what happens, beside those of the plugins; may be empty.
@@ -46,7 +48,7 @@ type Config struct {
 	About     About // what /status and /model tell; may be empty
 	Turns     schedule.TurnPolicy
 	// Generation is how the model is asked; zero is natively, in at most 6 rounds.
-	Generation Generation
+	Generation generate.Config
 	Access     access.Policy
 	Recall     prompt.Recall
 	Parallel   int           // answers that are made for one person at a time; 0 is no limit
@@ -72,7 +74,9 @@ type Runtime struct {
 	counts counts
 	bgWork backgroundWork
 
+	stores    stores
 	intake    intake
+	changes   changes
 	roster    *roster.Roster
 	choices   choices
 	commands  commandHandler
@@ -82,12 +86,14 @@ type Runtime struct {
 
 // New makes a runtime. It answers nothing before Run.
 func New(cfg Config) (*Runtime, error) {
-	rt := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}
-	rt.intake.rt, rt.choices.rt, rt.commands.rt = rt, rt, rt
-	rt.scheduler = newScheduler(rt, cfg.Parallel)
-	rt.roster = &roster.Roster{Store: cfg.Store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
+	rt, store := &Runtime{cfg: cfg, live: relay.NewRegistry(cfg.Store, cfg.Bus, cfg.Log)}, cfg.Store
+	rt.cfg.Store = nil // each part has what it needs
+	rt.stores = stores{run: store, prepare: store, files: store, ask: store, status: store, notice: store, summary: store, upkeep: store}
+	rt.intake, rt.changes, rt.choices, rt.commands = intake{rt, store}, changes{rt, store}, choices{rt: rt, store: store}, commandHandler{rt, store}
+	rt.scheduler = newScheduler(rt, store, cfg.Parallel)
+	rt.roster = &roster.Roster{Store: store, Agent: cfg.Agent.Entity(), Log: cfg.Log, Emit: func(e event.Event) { rt.hub.Emit(e) },
 		Stop: func(ctx context.Context, room chat.RoomID) error { return rt.commands.stop(ctx, room, everyTurn) }}
-	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: cfg.Store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
+	rt.pairing = &access.Pairing{Policy: cfg.Access, Store: store, Log: cfg.Log, Tell: func(ctx context.Context, n chat.Notice) error {
 		_, err := rt.say(ctx, n)
 		return err
 	}}
@@ -95,7 +101,7 @@ func New(cfg Config) (*Runtime, error) {
 	if rt.toolbox, err = action.NewToolbox(cfg.Plugins, cfg.Schema); err != nil {
 		return nil, err
 	}
-	if rt.composer, err = prompt.NewComposer(cfg.Plugins, cfg.Agent.Templates, cfg.Recall, cfg.Generation.Mode == Native, rt.skipped); err != nil {
+	if rt.composer, err = prompt.NewComposer(cfg.Plugins, cfg.Agent.Templates, cfg.Recall, cfg.Generation.Mode == generate.Native, rt.skipped); err != nil {
 		return nil, err
 	}
 	if tool := rt.composer.Tool(); tool != nil {
@@ -171,11 +177,11 @@ func (rt *Runtime) Run(ctx context.Context) error {
 func (s *scheduler) heartbeat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, schedule.HeartbeatEvery/2)
 	defer cancel()
-	if err := s.rt.cfg.Store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
+	if err := s.store.Beat(ctx, s.rt.cfg.Owner, time.Now().Add(leaseTTL)); err != nil {
 		s.rt.cfg.Log.Error("can't renew the process lease in the store", "err", err)
 		return
 	}
-	rooms, err := s.rt.cfg.Store.OpenRooms(ctx)
+	rooms, err := s.store.OpenRooms(ctx)
 	if err != nil {
 		s.rt.cfg.Log.Error("can't list open runs", "err", err)
 		return
@@ -191,7 +197,7 @@ func (s *scheduler) heartbeat(ctx context.Context) {
 func (s *scheduler) leaving(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, coordTimeout)
 	defer cancel()
-	if err := s.rt.cfg.Store.Leave(ctx, s.rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
+	if err := s.store.Leave(ctx, s.rt.cfg.Owner); err != nil && !errors.Is(err, chat.ErrCrashed) {
 		s.rt.cfg.Log.Warn("can't record the planned shutdown in the store", "err", err)
 	}
 }

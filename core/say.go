@@ -11,7 +11,6 @@ import (
 	"parley/core/access"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/storage"
 	"parley/core/text"
 )
 
@@ -30,7 +29,7 @@ func (rt *Runtime) Say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 
 // say is Say, also while the runtime ends: the next process says what this one has accepted.
 func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error) {
-	m, err := draft(ctx, rt.cfg.Store, rt.cfg.Agent, n)
+	m, err := draft(ctx, rt.stores.notice, rt.cfg.Agent, n)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
@@ -42,7 +41,7 @@ func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 		}
 		j.Ask = &q
 	}
-	acc, err := rt.cfg.Store.Accept(ctx, m, j)
+	acc, err := rt.stores.notice.Accept(ctx, m, j)
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("send a message to %s: %w", n.To.Room, err)
 	}
@@ -51,7 +50,7 @@ func (rt *Runtime) say(ctx context.Context, n chat.Notice) (chat.Accepted, error
 }
 
 // draft is what n of agent is to the journal.
-func draft(ctx context.Context, store storage.Store, agent chat.Agent, n chat.Notice) (chat.Message, error) {
+func draft(ctx context.Context, store noticeStore, agent chat.Agent, n chat.Notice) (chat.Message, error) {
 	text := text.Clean(n.Text)
 	switch {
 	case strings.TrimSpace(text) == "":
@@ -80,7 +79,7 @@ func draft(ctx context.Context, store storage.Store, agent chat.Agent, n chat.No
 }
 
 // reach completes an address.
-func reach(ctx context.Context, store storage.Store, room chat.Room, to chat.Address) (chat.Address, error) {
+func reach(ctx context.Context, store noticeStore, room chat.Room, to chat.Address) (chat.Address, error) {
 	if to.Connector != "" {
 		return to, nil
 	}
@@ -88,7 +87,7 @@ func reach(ctx context.Context, store storage.Store, room chat.Room, to chat.Add
 		run, err := store.RunOf(ctx, to.ReplyTo)
 		if err == nil && run.Room == room.ID && run.Address.ReplyTo == to.ReplyTo {
 			return run.Address, nil
-		} else if ignore(err, chat.ErrNotFound) != nil {
+		} else if chat.Unless(err, chat.ErrNotFound) != nil {
 			return to, err
 		}
 	}
@@ -106,22 +105,22 @@ func (x *execution) sendNotice(ctx context.Context) error {
 	}
 	x.answer.Apply(answer.Change{Kind: answer.Text, Text: draft.Text})
 	return x.persist(ctx, func() error {
-		q, err := x.rt.cfg.Store.QuestionOf(ctx, x.run.ID)
+		q, err := x.store.QuestionOf(ctx, x.run.ID)
 		if err == nil && q.Chooser == access.ApprovalHandler {
-			x.trace.Actions = []string{chat.AccessAction}
+			x.gen.Trace.Actions = []string{chat.AccessAction}
 		}
 		if err == nil && q.Open(time.Now()) {
 			x.asking.offer(q)
 		}
-		return ignore(err, chat.ErrNotFound)
+		return chat.Unless(err, chat.ErrNotFound)
 	})
 }
 
 // input is the only one of a run that is [chat.RunKind]. [chat.ErrStopped] if it was taken back.
 func (x *execution) input(ctx context.Context) (m chat.Memory, err error) {
 	err = x.persist(ctx, func() (err error) {
-		m, err = x.rt.cfg.Store.Memory(ctx, x.run.Inputs[0])
-		return ignore(err, chat.ErrNotFound)
+		m, err = x.store.Memory(ctx, x.run.Inputs[0])
+		return chat.Unless(err, chat.ErrNotFound)
 	})
 	if err == nil && m.ID == "" {
 		err = chat.ErrStopped

@@ -64,16 +64,16 @@ func (x *execution) countAttempt(ctx context.Context) error {
 	if x.paid {
 		return nil
 	}
-	err := x.persist(ctx, func() error { return x.note(chat.Note{Attempt: true}) })
+	err := x.Note(ctx, chat.Note{Attempt: true})
 	x.paid = err == nil
 	return err
 }
 
 // RetryRun answers a run that was set aside again, see [storage.Retries].
 func (rt *Runtime) RetryRun(ctx context.Context, id chat.RunID) error {
-	run, err := rt.cfg.Store.Run(ctx, id)
+	run, err := rt.scheduler.store.Run(ctx, id)
 	if err == nil {
-		err = rt.cfg.Store.RetryRun(ctx, id)
+		err = rt.scheduler.store.RetryRun(ctx, id)
 	}
 	if err != nil {
 		return fmt.Errorf("retry the run %s: %w", id, err)

@@ -6,14 +6,18 @@ import (
 	"time"
 
 	"parley/core/access"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
 	"parley/core/text"
 )
 
-// intake takes what happens on platforms: messages, edits, deletions, reactions.
-type intake struct{ rt *Runtime }
+// intake takes messages.
+type intake struct {
+	rt    *Runtime
+	store intakeStore
+}
 
 // ProcessMessage returns when in is safe: stored, once, with a turn number. The answer, if in deserves one, follows. An error
 // means that in is not safe and must come again; after Run was told to end it is [chat.ErrShutdown].
@@ -29,13 +33,13 @@ func (rt *Runtime) ProcessMessage(ctx context.Context, in chat.Inbound) (chat.Ac
 	case chat.Command:
 		return chat.Accepted{}, rt.commands.command(ctx, in)
 	case chat.Edited:
-		return chat.Accepted{Memory: in.ID}, rt.intake.edited(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.changes.edited(ctx, in)
 	case chat.Deleted:
-		return chat.Accepted{Memory: in.ID}, rt.intake.deleted(ctx, in)
+		return chat.Accepted{Memory: in.ID}, rt.changes.deleted(ctx, in)
 	case chat.Reaction:
-		return rt.intake.reaction(ctx, in)
+		return rt.changes.reaction(ctx, in)
 	case chat.Cleared:
-		return rt.intake.cleared(ctx, in)
+		return rt.changes.cleared(ctx, in)
 	case chat.Joined:
 		return chat.Accepted{}, rt.roster.Joined(ctx, in)
 	case chat.Left:
@@ -51,10 +55,10 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 	if len(m.Address.ConnectorData) > chat.MaxOwn {
 		return chat.Accepted{}, fmt.Errorf("address of %s: %w", m.ID, chat.ErrTooLarge)
 	}
-	if err := checkFiles(m.Memory); err != nil {
+	if err := attachment.Check(m.Memory); err != nil {
 		return chat.Accepted{}, err
 	}
-	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), cleanFiles(m.Files)
+	m.Text, m.Name, m.Place.Name, m.Files = text.Visible(m.Text), text.Visible(m.Name), text.Visible(m.Place.Name), attachment.Clean(m.Files)
 	m.Quoted = chat.Quoted{Name: text.Label(m.Quoted.Name), Text: text.OneLine(m.Quoted.Text, chat.MaxQuoted)}
 	if m.Author == t.rt.cfg.Agent.Entity() || m.Empty() {
 		return chat.Accepted{Memory: m.ID}, nil // our own words are stored with their run; empty ones say nothing
@@ -84,8 +88,8 @@ func (t *intake) accept(ctx context.Context, m chat.Message) (chat.Accepted, err
 
 // arrived returns what m was accepted as if it arrived before.
 func (t *intake) arrived(ctx context.Context, m chat.Memory) (acc chat.Accepted, known bool, err error) {
-	acc, err = t.rt.cfg.Store.Known(ctx, m)
-	if ignore(err, chat.ErrNotFound) != nil {
+	acc, err = t.store.Known(ctx, m)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, false, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
 	return acc, err == nil, nil
@@ -104,7 +108,7 @@ func (t *intake) ingest(ctx context.Context, m chat.Message, a admission) (chat.
 	if err != nil {
 		return chat.Accepted{}, err
 	}
-	acc, err := t.rt.cfg.Store.Accept(ctx, m, t.rt.cfg.Turns.JoinRule(m, verdict))
+	acc, err := t.store.Accept(ctx, m, t.rt.cfg.Turns.JoinRule(m, verdict))
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -129,7 +133,7 @@ func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (acces
 	if !in.answered {
 		return access.No, chat.Normal, nil
 	}
-	a, err := t.rt.cfg.Store.Attention(ctx, m.Room)
+	a, err := t.store.Attention(ctx, m.Room)
 	if err != nil {
 		return access.No, chat.Normal, fmt.Errorf("accept %s: %w", m.ID, err)
 	}
@@ -145,7 +149,7 @@ func (t *intake) admit(ctx context.Context, m chat.Message, in admission) (acces
 
 // follows ends the silence of a room in which the agent is addressed again. If that fails, the next time does it.
 func (t *intake) follows(ctx context.Context, room chat.RoomID) {
-	if err := t.rt.cfg.Store.SetAttention(ctx, room, chat.Normal); err != nil {
+	if err := t.store.SetAttention(ctx, room, chat.Normal); err != nil {
 		t.rt.cfg.Log.Warn("can't resume following a room", "room", room, "err", err)
 	}
 }

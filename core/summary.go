@@ -21,7 +21,7 @@ func (pn *preparation) trimHistory(ctx context.Context) {
 	s := &pn.x.turn
 	var summed chat.MemoryID
 	if limits.Summaries {
-		notes, err := pn.x.rt.cfg.Store.Notes(ctx, pn.x.run.Room, chat.SummaryNote, 1)
+		notes, err := pn.store.Notes(ctx, pn.x.run.Room, chat.SummaryNote, 1)
 		if err != nil {
 			pn.x.rt.cfg.Log.Warn("can't read a summary; continuing without it", "run", pn.x.run.ID, "err", err)
 		}
@@ -42,11 +42,11 @@ func (pn *preparation) trimHistory(ctx context.Context) {
 // summarize has the small model sum up what no longer fits, with the summary before, so that half of the room is free again.
 func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 	limits := rt.composer.Recall
-	recent, err := rt.cfg.Store.Recent(ctx, run.Room, chat.Said, 0, prompt.Window)
+	recent, err := rt.stores.summary.Recent(ctx, run.Room, chat.Said, 0, prompt.Window)
 	if err != nil {
 		return fmt.Errorf("recall %s: %w", run.Room, err)
 	}
-	before, err := rt.cfg.Store.Notes(ctx, run.Room, chat.SummaryNote, 1)
+	before, err := rt.stores.summary.Notes(ctx, run.Room, chat.SummaryNote, 1)
 	if err != nil {
 		return fmt.Errorf("read the summary of %s: %w", run.Room, err)
 	}
@@ -73,7 +73,7 @@ func (rt *Runtime) summarize(ctx context.Context, run chat.Run) error {
 		return errors.New("the model returned an empty summary")
 	}
 	note.Text = text.Excerpt(txt, maxSummary)
-	if err := rt.cfg.Store.SaveNote(ctx, note); ignore(err, chat.ErrNotFound) != nil { // not found: a part of it was just deleted
+	if err := rt.stores.summary.SaveNote(ctx, note); chat.Unless(err, chat.ErrNotFound) != nil { // not found: a part of it was just deleted
 		return fmt.Errorf("save the summary of %s: %w", run.Room, err)
 	}
 	return nil

@@ -2,7 +2,6 @@ package core
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -12,20 +11,6 @@ import (
 	"parley/core/schedule"
 )
 
-func TestStatus(t *testing.T) {
-	for _, c := range []struct {
-		err  error
-		want answer.Status
-	}{
-		{nil, answer.Completed}, {errNothingToSay, answer.Ignored}, {chat.ErrSuperseded, answer.Superseded}, {chat.ErrStopped, answer.Stopped}, {chat.ErrTimeout, answer.TimedOut},
-		{llm.ErrStalled, answer.Failed}, {errCutOff, answer.Failed}, {errors.New("any"), answer.Failed}, {fmt.Errorf("wrapped: %w", chat.ErrStopped), answer.Stopped},
-	} {
-		if got := statusOf(c.err); got != c.want {
-			t.Errorf("%v: %s; want %s", c.err, got, c.want)
-		}
-	}
-}
-
 // A mark says why, in brackets after text and plainly alone; what is whole has none.
 func TestMark(t *testing.T) {
 	for _, c := range []struct {
@@ -34,7 +19,7 @@ func TestMark(t *testing.T) {
 		want string
 	}{
 		{answer.Outcome{Status: answer.Completed}, nil, ""},
-		{answer.Outcome{Status: answer.Ignored}, errNothingToSay, ""},
+		{answer.Outcome{Status: answer.Ignored}, chat.ErrNothingToSay, ""},
 		{answer.Outcome{Status: answer.Stopped}, chat.ErrStopped, "Stopped."},
 		{answer.Outcome{Status: answer.Superseded}, chat.ErrSuperseded, "Interrupted by a newer message."},
 		{answer.Outcome{Status: answer.Failed, Failure: llm.RateLimited}, errors.New("429"), llm.RateLimited.Sentence()},

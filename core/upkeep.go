@@ -32,7 +32,7 @@ func (rt *Runtime) upkeep(ctx context.Context) {
 func (rt *Runtime) expire(ctx context.Context) {
 	for range upkeepSteps {
 		now := time.Now()
-		more, err := rt.cfg.Store.Expire(ctx, chat.Expiry{Marks: now.Add(-keepMarks), Rest: now.Add(-keepRest)})
+		more, err := rt.stores.upkeep.Expire(ctx, chat.Expiry{Marks: now.Add(-keepMarks), Rest: now.Add(-keepRest)})
 		if err != nil && ctx.Err() == nil {
 			rt.cfg.Log.Error("can't delete expired data from the store; it will be retried", "err", err)
 		}

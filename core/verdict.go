@@ -14,9 +14,9 @@ import (
 
 // verdict says what people see at last of a run that ended with err. It adds the mark to the answer.
 func (x *execution) verdict(err error) chat.Verdict {
-	o := answer.Outcome{Status: statusOf(err)}
+	o := answer.Outcome{Status: chat.StatusOf(err)}
 	if o.Status == answer.Failed || o.Status == answer.TimedOut {
-		o.Failure = failureKind(err)
+		o.Failure = chat.FailureOf(err)
 		x.rt.cfg.Log.Error("a run failed", "run", x.run.ID, "kind", o.Failure, "err", err)
 	}
 	v := x.answer.View()
@@ -36,7 +36,7 @@ func (x *execution) verdict(err error) chat.Verdict {
 	x.savedFiles = snapshot.Files
 	return chat.Verdict{
 		Outcome: o, Text: v.Text(), History: v.History, Calls: calls,
-		Thought: x.trace.Thought, Actions: x.trace.Actions, Providers: x.trace.Providers, Files: len(v.Files()),
+		Thought: x.gen.Trace.Thought, Actions: x.gen.Trace.Actions, Providers: x.gen.Trace.Providers, Files: len(v.Files()),
 	}
 }
 
@@ -68,7 +68,7 @@ func (x *execution) leavesNothing(s answer.Status, v answer.View) bool {
 func (x *execution) unasked() bool {
 	var run chat.Run
 	err := x.persist(x.life, func() (err error) {
-		run, err = x.rt.cfg.Store.Run(x.life, x.run.ID)
+		run, err = x.store.Run(x.life, x.run.ID)
 		return err
 	})
 	return err == nil && len(run.Inputs) == 0
@@ -91,23 +91,6 @@ func said(v answer.View) (n int) {
 		}
 	}
 	return n
-}
-
-// statusOf sorts the ways in which a run ends.
-func statusOf(err error) answer.Status {
-	switch {
-	case err == nil:
-		return answer.Completed
-	case errors.Is(err, errNothingToSay):
-		return answer.Ignored
-	case errors.Is(err, chat.ErrSuperseded):
-		return answer.Superseded
-	case errors.Is(err, chat.ErrStopped):
-		return answer.Stopped
-	case errors.Is(err, chat.ErrTimeout):
-		return answer.TimedOut
-	}
-	return answer.Failed
 }
 
 // remembered is what is kept of what the run said; zero if nothing is.
@@ -142,7 +125,7 @@ func (x *execution) finish(v chat.Verdict) error {
 		if err := x.deciding.rememberSilence(v); err != nil {
 			return err
 		}
-		return x.rt.cfg.Store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
+		return x.store.Finish(x.life, x.run.ID, x.run.Epoch, v.Outcome, out)
 	})
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", x.run.ID, err)

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/core"
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/generate"
 	"parley/core/llm"
 	. "parley/models/modelfake"
 	"parley/models/openai"
@@ -21,7 +21,7 @@ import (
 type wire struct {
 	*world
 	*Server
-	mode core.GenerationMode
+	mode generate.Mode
 	asks []Script // of a question, what each call of the model is answered; the last again and again
 	call int      // of these
 }
@@ -29,13 +29,13 @@ type wire struct {
 // onWire plays a story in each mode.
 func onWire(t *testing.T, play func(w *wire)) {
 	t.Helper()
-	for _, mode := range []core.GenerationMode{core.Native, core.XML} {
+	for _, mode := range []generate.Mode{generate.Native, generate.XML} {
 		t.Run("mode="+string(mode), func(t *testing.T) { inMode(t, mode, play) })
 	}
 }
 
 // inMode plays a story, and wants every request to be one that providers take.
-func inMode(t *testing.T, mode core.GenerationMode, play func(w *wire)) {
+func inMode(t *testing.T, mode generate.Mode, play func(w *wire)) {
 	t.Helper()
 	inWorld(t, func(in *world) {
 		w := &wire{world: in, mode: mode}
@@ -77,7 +77,7 @@ func (w *wire) goesOn(n *node) {
 
 // says is the step of an answer.
 func (w *wire) says(text string, by ...Pieces) Step {
-	if w.mode == core.XML {
+	if w.mode == generate.XML {
 		return Text("<response><thought>a secret</thought><actions>REPLY</actions><text>"+text+"</text></response>", by...)
 	}
 	return Text("<think>a secret</think>"+text, by...)
@@ -96,7 +96,7 @@ func TestFaultBeforeEachEvent(t *testing.T) {
 				_, _, _ = w.asked(n, good)
 				events := w.Requests()[0].Events
 				said := events - 1 // the finish reason; the closing tag of the form says it before
-				if w.mode == core.XML {
+				if w.mode == generate.XML {
 					said--
 				}
 				for at := range events + 1 {
@@ -192,7 +192,7 @@ func TestCutParametersOnTheWire(t *testing.T) {
 		for name, end := range ends {
 			for cut := 0; cut < len(whole); cut += 6 {
 				broken := ToolCall("c", "DELETE", whole[:cut], ByBytes(7))
-				if w.mode == core.XML {
+				if w.mode == generate.XML {
 					broken = Text(`<response><actions><action name="DELETE"><params>` + whole[:cut])
 				}
 				o, said, _ := w.asked(n, append(Script{broken}, end...), Script{w.says("Well.")})
@@ -226,7 +226,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 		n := w.start()
 		for name, c := range cases {
 			odd, before := c.native, do.times()
-			if w.mode == core.XML {
+			if w.mode == generate.XML {
 				odd = c.form
 			}
 			o, said, calls := w.asked(n, Script{odd}, Script{w.says("Well.")})
@@ -241,7 +241,7 @@ func TestOddCallsOnTheWire(t *testing.T) {
 // LM-09: wherever in a turn with an action a process dies, what comes next is a request that providers take.
 func TestCrashOnTheWire(t *testing.T) {
 	for k, effects := 0, 1; k <= effects; k++ {
-		inMode(t, core.Native, func(w *wire) {
+		inMode(t, generate.Native, func(w *wire) {
 			w.plug(&fakeAction{name: "WRITE", effect: action.Writes, do: lasts(time.Second)})
 			w.asks = []Script{{Text("I write."), ToolCall("c", "WRITE", "{}")}, {Text("Written.")}}
 			p, sound := &ports{}, w.cfg

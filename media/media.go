@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/core"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/llm"
 	"parley/core/quota"
@@ -45,13 +45,13 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Reader is a [core.Reader].
+// Reader is a [attachment.Reader].
 type Reader struct {
 	options Options
 	places  chan struct{}
 }
 
-var _ core.Reader = (*Reader)(nil)
+var _ attachment.Reader = (*Reader)(nil)
 
 // New returns a Reader.
 func New(o Options) *Reader {
@@ -77,7 +77,7 @@ const (
 	noModel   unread = "the model that should read it failed"
 )
 
-// Read implements [core.Reader].
+// Read implements [attachment.Reader].
 func (r *Reader) Read(ctx context.Context, connector string, files []chat.Attachment, describe string) []chat.Attachment {
 	read := make([]chat.Attachment, len(files))
 	var work sync.WaitGroup
@@ -230,9 +230,6 @@ func (r *Reader) pdf(ctx context.Context, data []byte) (string, error) {
 
 // listen writes down what is said.
 func (r *Reader) listen(ctx context.Context, f *chat.Attachment, b llm.File) error {
-	if r.options.Transcriber == nil {
-		return deaf
-	}
 	text, err := r.options.Transcriber.Transcribe(ctx, f.Name, f.Type, b.Data)
 	if err != nil {
 		return fmt.Errorf("%w: transcribe: %w", noModel, err)

@@ -131,7 +131,7 @@ func within(said, tag string) string {
 	return strings.TrimSpace(inner)
 }
 
-// Pictures implements [core.Reader].
+// Pictures implements [attachment.Reader].
 func (r *Reader) Pictures(ctx context.Context, connector string, files []chat.Attachment, most int) (shown []llm.File, fetched []chat.Attachment) {
 	for _, f := range files {
 		if kindOf(f.Type, f.Name) == picture && f.Unread == "" && len(fetched) < most {

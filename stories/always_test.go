@@ -33,7 +33,7 @@ func TestChatAlwaysAnswered(t *testing.T) {
 
 // IN-05: another bot is answered if it is allowed to be, three times in a row; then it waits for a person.
 func TestChatBotsAllowed(t *testing.T) {
-	mention := func(cfg *config.Config) { cfg.Access.Bots = config.BotsMention }
+	mention := func(cfg *config.Config) { cfg.Access.Bots = "mention" }
 	onEach(t, mention, func(c *chatStory) {
 		c.Mention(Robot, c.group, "I was not invited")
 		c.pass(time.Minute)

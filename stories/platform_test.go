@@ -63,7 +63,7 @@ func TestChatGroup(t *testing.T) {
 
 // SE: strangers are told once, politely, and cost nothing.
 func TestChatStranger(t *testing.T) {
-	allowlist := func(cfg *config.Config) { cfg.Access.Direct = config.DirectAllowlist }
+	allowlist := func(cfg *config.Config) { cfg.Access.Direct = "allowlist" }
 	onEach(t, allowlist, func(c *chatStory) {
 		eve := c.Direct(Eve)
 		c.Say(Eve, eve, "Hello")

@@ -32,29 +32,24 @@ type Client struct {
 	conversation string
 }
 
-// Frame is one event of an answer, as documented for the web API.
+// Frame holds the fields that are read of one event of an answer, as documented for the web API.
 type Frame struct {
 	Type          string          `json:"type"`
 	Text          *string         `json:"text,omitempty"`
 	FullText      *string         `json:"fullText,omitempty"`
 	Kind          string          `json:"kind,omitempty"`
-	ActionName    string          `json:"actionName,omitempty"`
 	CallID        string          `json:"callId,omitempty"`
 	ToolName      string          `json:"toolName,omitempty"`
 	Stage         string          `json:"stage,omitempty"`
 	At            int             `json:"at,omitempty"` // of tool: bytes of text above it
 	Args          string          `json:"args,omitempty"`
 	CompactParams string          `json:"compactParams,omitempty"`
-	Result        string          `json:"result,omitempty"`
 	ShortResult   string          `json:"shortResult,omitempty"`
 	Images        []string        `json:"images,omitempty"` // of tool: data: URLs; of done and of earlier messages: paths at the gateway
 	Files         []File          `json:"files,omitempty"`  // other than images
 	Error         string          `json:"error,omitempty"`
-	MessageID     string          `json:"messageId,omitempty"`
 	FailureKind   string          `json:"failureKind,omitempty"`
-	Interrupted   bool            `json:"interrupted,omitempty"`
 	NoResponse    string          `json:"noResponseReason,omitempty"`
-	History       []string        `json:"actionCallbackHistory,omitempty"`
 	Choices       *answer.Choices `json:"choices,omitempty"`
 	After         int             `json:"after,omitempty"` // of reconnect, in milliseconds
 	raw           []byte

@@ -94,10 +94,7 @@ func (k *keyboard) setAside() {
 func (k *keyboard) bringBack() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	since := bytes.Clone(k.typed.Bytes())
-	k.typed.Reset()
-	k.typed.Write(k.later)
-	k.typed.Write(since)
+	k.typed = *bytes.NewBuffer(append(k.later, k.typed.Bytes()...))
 	k.later = nil
 	k.more.Broadcast()
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -178,10 +179,10 @@ func fold(s string, width int) (rows []string) {
 	var row, open strings.Builder
 	used := 0
 	for len(s) > 0 {
-		if n := sequence(s); n > 0 {
-			row.WriteString(s[:n])
-			open.WriteString(s[:n])
-			s = s[n:]
+		if style := style.FindString(s); style != "" {
+			row.WriteString(style)
+			open.WriteString(style)
+			s = s[len(style):]
 			continue
 		}
 		cluster, rest, w, _ := uniseg.FirstGraphemeClusterInString(s, -1)
@@ -201,10 +202,11 @@ func fold(s string, width int) (rows []string) {
 	return append(rows, row.String())
 }
 
-// sequence returns the length of the control sequence that s starts with.
-func sequence(s string) int {
-	if !strings.HasPrefix(s, "\x1b[") {
-		return 0
-	}
-	return strings.IndexByte(s, 'm') + 1
-}
+// style matches a control sequence that sets a style: the one at the beginning, and any.
+var (
+	style  = regexp.MustCompile(`^\x1b\[[^m]*m`)
+	styles = regexp.MustCompile(`\x1b\[[^m]*m`)
+)
+
+// written returns a line without its styles.
+func written(line string) string { return styles.ReplaceAllString(line, "") }

@@ -156,7 +156,7 @@ func TestRowsAreHarmlessAndFit(t *testing.T) {
 					}, address)
 					continue
 				}
-				if n := sequence(rest); n > 0 && l.color {
+				if n := len(style.FindString(rest)); n > 0 && l.color {
 					rest = rest[n:]
 					continue
 				}

@@ -65,13 +65,12 @@ func (r *reply) take(f Frame) {
 
 // say applies text: the whole text, if present, replaces the previous text.
 func (r *reply) say(f Frame) {
-	if f.FullText == nil {
-		r.grown.WriteString(*f.Text)
-		r.text = r.grown.String()
-		return
+	added := f.Text
+	if f.FullText != nil {
+		r.grown.Reset()
+		added = f.FullText
 	}
-	r.grown.Reset()
-	r.grown.WriteString(*f.FullText)
+	r.grown.WriteString(*added)
 	r.text = r.grown.String()
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 )
@@ -112,34 +111,15 @@ func erase(rows int) string {
 
 // rowsAt returns how many rows a line takes in a terminal of the given width.
 func rowsAt(line string, width int) int {
-	columns := 0
-	for len(line) > 0 {
-		if n := sequence(line); n > 0 {
-			line = line[n:]
-			continue
-		}
-		var w int
-		_, line, w, _ = uniseg.FirstGraphemeClusterInString(line, -1)
-		columns += w
-	}
-	return max(1, (columns+width-1)/width)
+	return max(1, (uniseg.StringWidth(written(line))+width-1)/width)
 }
 
 // letters returns the part of lines that does not depend on their width.
 func letters(lines []string) string {
-	var b strings.Builder
-	for _, line := range lines {
-		for len(line) > 0 {
-			if n := sequence(line); n > 0 {
-				line = line[n:]
-				continue
-			}
-			r, n := utf8.DecodeRuneInString(line)
-			line = line[n:]
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				b.WriteRune(r)
-			}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
 		}
-	}
-	return b.String()
+		return -1
+	}, written(strings.Join(lines, "\n")))
 }

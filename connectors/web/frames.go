@@ -66,6 +66,7 @@ type encoder struct {
 	calls   []frame        // started and not yet ended at the reader
 	places  map[string]int // of the calls that the reader has received
 	asked   bool           // the reader shows options
+	out     []frame        // of the last call of encode
 }
 
 // thinking returns the first frame.
@@ -94,10 +95,13 @@ func (e *encoder) restart() (out []frame) {
 	return out
 }
 
-// encode returns the frames that bring the reader up to date with view. changes are those in between: their text is
-// sent at the position of the last one among the calls.
+// encode returns the frames that bring the reader up to date with view, until the next call. changes are those in
+// between: their text is sent at the position of the last one among the calls.
 func (e *encoder) encode(run chat.RunID, changes []answer.Change, view answer.View) (out []frame) {
 	e.run = run
+	clear(e.out)
+	out = e.out[:0]
+	defer func() { e.out = out }()
 	added, replaced := diff(e.seen, view)
 	before, were := e.seen, e.places
 	e.seen, e.places = view, places(view)
@@ -254,12 +258,11 @@ func diff(old, now answer.View) (added string, replaced bool) {
 	for _, s := range now.Segments[:i] {
 		above = above || s.Text != ""
 	}
-	var b strings.Builder
 	if i < len(old.Segments) && old.Segments[i].Text != "" {
 		if !strings.HasPrefix(now.Segments[i].Text, old.Segments[i].Text) { // a call's text has changed
 			return "", true
 		}
-		b.WriteString(now.Segments[i].Text[len(old.Segments[i].Text):])
+		added = now.Segments[i].Text[len(old.Segments[i].Text):]
 		above = true
 		i++
 	}
@@ -268,7 +271,13 @@ func diff(old, now answer.View) (added string, replaced bool) {
 			return "", true // visible content below the change
 		}
 	}
-	for _, s := range now.Segments[i:] {
+	return added + textOf(now.Segments[i:], above), false
+}
+
+// textOf returns the text of segments below others, with text above or not.
+func textOf(segments []answer.Segment, above bool) string {
+	var b strings.Builder
+	for _, s := range segments {
 		if s.Text == "" {
 			continue
 		}
@@ -278,7 +287,7 @@ func diff(old, now answer.View) (added string, replaced bool) {
 		b.WriteString(s.Text)
 		above = true
 	}
-	return b.String(), false
+	return b.String()
 }
 
 // showed reports whether files of a call were visible.

@@ -1,12 +1,15 @@
 package web
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/chat"
 )
 
 // errGone means that the reader has disconnected.
@@ -14,13 +17,19 @@ var errGone = errors.New("the reader disconnected")
 
 // sse writes one event stream. It belongs to one goroutine.
 type sse struct {
-	w   http.ResponseWriter
-	ctl *http.ResponseController
-	buf bytes.Buffer
+	w       http.ResponseWriter
+	ctl     *http.ResponseController
+	buf     []byte
+	timer   *time.Timer
+	leaving <-chan struct{} // closed when the stream has to end
 }
 
 // newSSE writes a stream to w, which sets a deadline for each write: see [deadlines].
-func newSSE(w http.ResponseWriter) *sse { return &sse{w: w, ctl: http.NewResponseController(w)} }
+func newSSE(w http.ResponseWriter, leaving <-chan struct{}) *sse {
+	timer := time.NewTimer(beat)
+	timer.Stop()
+	return &sse{w: w, ctl: http.NewResponseController(w), timer: timer, leaving: leaving}
+}
 
 // start sends the header and a first byte at once, because some proxies hold the header back until there is a body.
 func (s *sse) start() error {
@@ -37,13 +46,14 @@ const mostBuffered = 1 << 20
 
 // frames writes each frame as one event, and small ones in one write.
 func (s *sse) frames(fs []frame) error {
-	for _, f := range fs {
-		b, err := json.Marshal(f)
-		if err != nil {
+	for i := range fs {
+		var err error
+		s.buf = append(s.buf, "data: "...)
+		if s.buf, err = fs[i].append(s.buf); err != nil {
 			return fmt.Errorf("encode a frame: %w", err)
 		}
-		fmt.Fprintf(&s.buf, "data: %s\n\n", b)
-		if s.buf.Len() < mostBuffered {
+		s.buf = append(s.buf, "\n\n"...)
+		if len(s.buf) < mostBuffered {
 			continue
 		}
 		if err := s.flush(); err != nil {
@@ -54,27 +64,71 @@ func (s *sse) frames(fs []frame) error {
 }
 
 func (s *sse) comment(text string) error {
-	fmt.Fprintf(&s.buf, ": %s\n\n", text)
+	s.buf = fmt.Appendf(s.buf, ": %s\n\n", text)
 	return s.flush()
+}
+
+// wait returns when a has changed after at, and reports whether it had to wait; meanwhile it sends keep-alives for
+// proxies.
+func (s *sse) wait(ctx context.Context, a *answer.Answer, at answer.Cursor) (waited bool, err error) {
+	for ; ; waited = true {
+		changed, err := a.Changed(at)
+		if err != nil || changed == nil {
+			return waited, err
+		}
+		if err := s.sleep(ctx, beat, changed); err != nil {
+			return true, err
+		}
+		select {
+		case <-changed:
+		default:
+			if err := s.comment("alive"); err != nil {
+				return true, err
+			}
+		}
+	}
+}
+
+// pause returns at a time, or when cut is closed.
+func (s *sse) pause(ctx context.Context, until time.Time, cut <-chan struct{}) error {
+	if d := time.Until(until); d > 0 {
+		return s.sleep(ctx, d, cut)
+	}
+	return nil
+}
+
+// sleep returns after d, or when cut is closed. It fails when the stream has to end.
+func (s *sse) sleep(ctx context.Context, d time.Duration, cut <-chan struct{}) error {
+	s.timer.Reset(d)
+	defer s.timer.Stop()
+	select {
+	case <-cut:
+	case <-s.timer.C:
+	case <-s.leaving:
+		return chat.ErrShutdown
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // reconnect ends the stream with a request to reconnect, after a random delay that spreads the clients.
 func (s *sse) reconnect() error {
 	after := 500 + rand.IntN(1500)
-	fmt.Fprintf(&s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
+	s.buf = fmt.Appendf(s.buf, "retry: %d\nevent: reconnect\ndata: {\"type\":\"reconnect\",\"after\":%d}\n\n", after, after)
 	return s.flush()
 }
 
 func (s *sse) flush() error {
-	if s.buf.Len() == 0 {
+	if len(s.buf) == 0 {
 		return nil
 	}
 	defer func() {
-		if s.buf.Reset(); s.buf.Cap() > 2*mostBuffered {
-			s.buf = bytes.Buffer{} // a file was sent: the next event needs less memory
+		if s.buf = s.buf[:0]; cap(s.buf) > 2*mostBuffered {
+			s.buf = nil // a file was sent: the next event needs less memory
 		}
 	}()
-	if _, err := s.w.Write(s.buf.Bytes()); err != nil {
+	if _, err := s.w.Write(s.buf); err != nil {
 		return fmt.Errorf("%w: %w", errGone, err)
 	}
 	if err := s.ctl.Flush(); err != nil {

@@ -87,19 +87,20 @@ func (w *Web) known(ctx context.Context, m chat.Memory) (bool, error) {
 
 // stream streams a run's answer until the answer ends, the reader disconnects or the gateway stops.
 func (w *Web) stream(rw http.ResponseWriter, r *http.Request, room chat.RoomID, acc chat.Accepted, legacy bool) {
-	out := newSSE(rw)
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-w.leaving:
-			if acc.Chosen {
-				wait(ctx, choiceGrace)
+	out, ctx := newSSE(rw, w.leaving), r.Context()
+	if acc.Chosen {
+		grace, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go func() {
+			select {
+			case <-w.leaving:
+				wait(grace, choiceGrace)
+				cancel(chat.ErrShutdown)
+			case <-grace.Done():
 			}
-			cancel(chat.ErrShutdown)
-		case <-ctx.Done():
-		}
-	}()
+		}()
+		out.leaving, ctx = nil, grace
+	}
 	err := out.start()
 	if err == nil {
 		err = w.follow(ctx, out, room, acc, legacy)
@@ -151,12 +152,25 @@ func (w *Web) follow(ctx context.Context, out *sse, room chat.RoomID, acc chat.A
 // is queued for it.
 func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, a *answer.Answer) error {
 	var at answer.Cursor
+	var next time.Time // of a frame, unless the answer ends before
+	dense := false     // changes come faster than frames: pausing before waiting saves a wake-up for each
+	ended := a.Ended()
 	for {
-		err := w.wait(ctx, out, a, at)
+		if dense {
+			if err := out.pause(ctx, next, ended); err != nil {
+				return err
+			}
+		}
+		waited, err := out.wait(ctx, a, at)
 		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return err
+		}
+		if dense = !waited || time.Now().Before(next); dense {
+			if err := out.pause(ctx, next, ended); err != nil {
+				return err
+			}
 		}
 		changes, view := a.Read(at)
 		at = view.At
@@ -166,12 +180,7 @@ func (w *Web) copy(ctx context.Context, out *sse, enc *encoder, run chat.RunID, 
 		if view.Outcome.Done() {
 			return nil
 		}
-		select {
-		case <-time.After(enc.pause()):
-		case <-a.Ended():
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		next = time.Now().Add(enc.pause())
 	}
 }
 
@@ -187,20 +196,3 @@ func (e *encoder) pause() time.Duration {
 	}
 	return max(pace, time.Duration(length)*time.Second/legacyRate)
 }
-
-// wait returns when a has changed; meanwhile it sends keep-alives for proxies.
-func (w *Web) wait(ctx context.Context, out *sse, a *answer.Answer, at answer.Cursor) error {
-	for {
-		quiet, cancel := context.WithTimeoutCause(ctx, beat, errQuiet)
-		err := a.Wait(quiet, at)
-		cancel()
-		if !errors.Is(err, errQuiet) {
-			return err
-		}
-		if err := out.comment("alive"); err != nil {
-			return err
-		}
-	}
-}
-
-var errQuiet = errors.New("nothing new for a while")

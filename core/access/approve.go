@@ -30,7 +30,7 @@ func (d *Pairing) Approve(ctx context.Context, code string) (chat.Person, error)
 
 // Approve gives the user access who was told code, and has them told so first. [chat.ErrNotFound] if the code is unknown or has
 // expired.
-func Approve(ctx context.Context, store PairingStore, tell Tell, code string) (chat.Person, error) {
+func Approve(ctx context.Context, store ApprovalStore, tell Tell, code string) (chat.Person, error) {
 	k, err := waitsWith(ctx, store, code)
 	if err != nil {
 		return chat.Person{}, fmt.Errorf("approve the user with this code: %w", err)
@@ -45,7 +45,7 @@ func Approve(ctx context.Context, store PairingStore, tell Tell, code string) (c
 }
 
 // waitsWith finds the stranger who was told code.
-func waitsWith(ctx context.Context, people PairingStore, code string) (who chat.PairingRequest, err error) {
+func waitsWith(ctx context.Context, people ApprovalStore, code string) (who chat.PairingRequest, err error) {
 	code, _ = codeIn(code)
 	waiting, err := people.PairingRequests(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (d *Pairing) OwnersRooms(ctx context.Context) (map[chat.EntityID]chat.RoomI
 	if err == nil {
 		rooms[owner.ID] = owner.Address.Room
 	}
-	return rooms, unless(err, chat.ErrNotFound)
+	return rooms, chat.Unless(err, chat.ErrNotFound)
 }
 
 // Chosen does what an owner chose for a user who asks for access, and returns what the owner is told. The payload of q is the
@@ -128,7 +128,7 @@ func (d *Pairing) Chosen(ctx context.Context, q chat.Question, notYours, over st
 		p, err = d.Store.Person(ctx, chat.EntityID(id))
 	}
 	switch {
-	case unless(err, chat.ErrNotFound) != nil:
+	case chat.Unless(err, chat.ErrNotFound) != nil:
 		return "", err
 	case q.Choice != 0 && (done || err != nil):
 		return awayLine, nil

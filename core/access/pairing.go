@@ -25,15 +25,20 @@ const (
 	wrongLine    = "Unknown or expired code. Codes are valid for an hour."
 )
 
-// PairingStore is what pairing needs of a store. Errors are those of core's ports.
+// ApprovalStore is what it takes to approve a user. Errors are those of package storage.
+type ApprovalStore interface {
+	Approve(ctx context.Context, p chat.Person) error
+	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
+}
+
+// PairingStore is what pairing needs of a store. Errors are those of package storage.
 type PairingStore interface {
 	Person(ctx context.Context, id chat.EntityID) (chat.Person, error)
 	Owner(ctx context.Context) (chat.Person, error)
 	Own(ctx context.Context, p chat.Person) (bool, error)
-	Approve(ctx context.Context, p chat.Person) error
+	ApprovalStore
 	Reject(ctx context.Context, code string) error
 	RequestPairing(ctx context.Context, k chat.PairingRequest, r chat.PairingRule) (chat.PairingRequest, bool, error)
-	PairingRequests(ctx context.Context) ([]chat.PairingRequest, error)
 	DirectRoom(ctx context.Context, author chat.EntityID) (chat.Room, error)
 }
 
@@ -65,7 +70,7 @@ func (d *Pairing) Invited(ctx context.Context, r chat.Room, author chat.EntityID
 		return c == Yes, nil
 	}
 	_, err := d.Store.Person(ctx, author)
-	return err == nil, unless(err, chat.ErrNotFound)
+	return err == nil, chat.Unless(err, chat.ErrNotFound)
 }
 
 // Check reports whether g may come in, and what they are told in place of an answer.
@@ -173,7 +178,7 @@ func (d *Pairing) ownerless(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	_, err := d.Store.Owner(ctx)
-	return errors.Is(err, chat.ErrNotFound), unless(err, chat.ErrNotFound)
+	return errors.Is(err, chat.ErrNotFound), chat.Unless(err, chat.ErrNotFound)
 }
 
 // Owns reports whether id is the owner: the one of the configuration, or else who has become it.
@@ -182,13 +187,5 @@ func (d *Pairing) Owns(ctx context.Context, id chat.EntityID) (bool, error) {
 		return d.Policy.Owners[id], nil
 	}
 	owner, err := d.Store.Owner(ctx)
-	return err == nil && owner.ID == id, unless(err, chat.ErrNotFound)
-}
-
-// unless is err, or nil where that is usual.
-func unless(err, usual error) error {
-	if errors.Is(err, usual) {
-		return nil
-	}
-	return err
+	return err == nil && owner.ID == id, chat.Unless(err, chat.ErrNotFound)
 }

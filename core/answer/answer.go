@@ -271,38 +271,36 @@ func (a *Answer) viewLocked() View {
 // Wait returns nil when there is a change after at, io.EOF if there never will be one, [ErrLost] if the answer was
 // abandoned, and the cause of ctx if that is done.
 func (a *Answer) Wait(ctx context.Context, at Cursor) error {
+	for {
+		changed, err := a.Changed(at)
+		if err != nil || changed == nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Changed returns nil if there is a change after at, and otherwise a channel that is closed when there is one, or when
+// the answer is abandoned. Errors are those of Wait.
+func (a *Answer) Changed(at Cursor) (<-chan struct{}, error) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	switch {
 	case a.lost:
-		a.mu.Unlock()
-		return ErrLost
+		return nil, ErrLost
 	case a.at > at:
-		a.mu.Unlock()
-		return nil
+		return nil, nil
 	case a.outcome.Done():
-		a.mu.Unlock()
-		return io.EOF
+		return nil, io.EOF
 	}
 	if a.changed == nil {
 		a.changed = make(chan struct{})
 	}
-	changed := a.changed
-	a.mu.Unlock()
-	select {
-	case <-changed:
-		return a.afterChange()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (a *Answer) afterChange() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.lost {
-		return ErrLost
-	}
-	return nil
+	return a.changed, nil
 }
 
 // Ended returns a channel that is closed by End.

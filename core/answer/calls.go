@@ -35,7 +35,7 @@ type PastCall struct {
 
 const (
 	mostCalls     = 100       // stored calls of one answer: the first ones
-	maxCallsBytes = MaxResult // total size of stored parameters and results, so that they don't crowd out the conversation
+	maxCallsBytes = maxResult // total size of stored parameters and results, so that they don't crowd out the conversation
 	maxGallery    = 24 << 20  // total size of stored files
 )
 

@@ -50,7 +50,7 @@ func TestCallsAreBounded(t *testing.T) {
 	picture := llm.File{Type: "image/png", Data: make([]byte, maxGallery/7)}
 	for i := range 2 * mostCalls {
 		a.Apply(Change{Kind: ToolStage, Call: fmt.Sprint(i), Tool: &Tool{Name: "LOOK", Stage: StageEnd, Success: true,
-			Result: "\xff" + strings.Repeat("🙂", MaxResult/8)}, Files: []llm.File{picture}})
+			Result: "\xff" + strings.Repeat("🙂", maxResult/8)}, Files: []llm.File{picture}})
 	}
 	var k CallSnapshot
 	bytes := 0

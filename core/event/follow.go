@@ -2,8 +2,6 @@ package event
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 
 	"parley/core/answer"
 )
@@ -86,11 +84,5 @@ func (f *follower) add(step int) {
 
 // deliver calls the observer and recovers its panics.
 func (f *follower) deliver(e AnswerEvent) {
-	defer func() {
-		if p := recover(); p != nil {
-			f.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", f.observer), "event", fmt.Sprintf("%T", e),
-				"panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	f.observer.ObserveAnswer(e)
+	observe(f.log, f.observer, e, func() { f.observer.ObserveAnswer(e) })
 }

@@ -3,10 +3,11 @@ package event
 import (
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/core/panics"
 )
 
 // backlog is the queue length after which a slow observer misses events.
@@ -105,11 +106,16 @@ func (l *listener) serve(end <-chan struct{}) {
 
 // enqueue calls the observer and recovers its panics.
 func (l *listener) enqueue(e Event) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.log.Error("an observer panicked", "observer", fmt.Sprintf("%T", l.Observer), "event", fmt.Sprintf("%T", e),
-				"panic", p, "stack", string(debug.Stack()))
-		}
-	}()
-	l.Observe(e)
+	observe(l.log, l.Observer, e, func() { l.Observe(e) })
+}
+
+// observe gives e to an observer, and logs its panic.
+func observe(log *slog.Logger, observer, e any, call func()) {
+	err := panics.Call("the observer", func() error {
+		call()
+		return nil
+	})
+	if err != nil {
+		log.Error("an observer panicked", "observer", fmt.Sprintf("%T", observer), "event", fmt.Sprintf("%T", e), "err", err)
+	}
 }

@@ -36,8 +36,8 @@ func modelMessage(s action.TurnContext, m chat.Memory) llm.Message {
 	return llm.Message{Role: llm.RoleUser, Text: guard(s.Line(m), contextTag)}
 }
 
-// Conversation is the part of the room's messages that a prompt contains.
-type Conversation struct {
+// conversation is the part of the room's messages that a prompt contains.
+type conversation struct {
 	Kept []chat.Memory
 	Lost bool // messages were dropped that no summary covers
 }
@@ -45,9 +45,9 @@ type Conversation struct {
 // Keep returns the messages that no summary covers yet, within budget tokens, always including those from index asked
 // on, each cut to longest tokens. Its beginning changes as rarely as possible, so that the provider's prompt cache
 // stays valid.
-func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) Conversation {
+func Keep(recent []chat.Memory, asked int, summed chat.MemoryID, budget, longest int) conversation {
 	from := min(1+slices.IndexFunc(recent, func(m chat.Memory) bool { return m.ID == summed }), asked)
-	c := Conversation{Lost: from == 0 && len(recent) == Window}
+	c := conversation{Lost: from == 0 && len(recent) == Window}
 	for i, m := range slices.Backward(recent[from:]) {
 		if from+i < asked {
 			m = WithTexts(m, func(t string) string { return text.Excerpt(t, longTurn) })

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"parley/core/action"
+	"parley/core/panics"
 )
 
 // provideLimit is the default time limit of a provider.
@@ -105,10 +105,6 @@ func (c *Composer) provide(ctx context.Context, s source, turn action.TurnContex
 
 // callProvider calls one provider. A panic becomes an error of that provider alone.
 func callProvider(ctx context.Context, s source, turn action.TurnContext) (f action.ProviderResult, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			f, err = action.ProviderResult{}, fmt.Errorf("it panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer panics.Recover(&err, "the provider")
 	return s.Provide(ctx, turn)
 }

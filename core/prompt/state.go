@@ -128,7 +128,7 @@ func (st *Builder) Prompt(ctx context.Context, name string, more map[string]stri
 
 // speaks reports whether a template makes the agent write to users. The others only evaluate messages.
 func speaks(name string) bool {
-	return name != ShouldRespond && name != Reflection && name != Summary && name != ImageDescription
+	return name != ShouldRespond && name != Reflection && name != Summary && name != imageDescription
 }
 
 // feeds reports whether a template uses what a provider returns.

@@ -17,7 +17,7 @@ const (
 	MessageHandler    = "messageHandler"    // the prompt of an answer
 	ContinueAnswer    = "continue"          // the rest of a truncated answer
 	PostCreation      = "postCreation"      // an unprompted message of the agent
-	ImageDescription  = "imageDescription"  // the content of an image
+	imageDescription  = "imageDescription"  // the content of an image
 	Reflection        = "reflection"        // facts to remember from a conversation; also known as evaluation
 	Summary           = "summary"           // a summary of an earlier part of a conversation
 	MultiStepDecision = "multiStepDecision" // the next step toward an answer
@@ -30,7 +30,7 @@ var prompts embed.FS
 // TemplateNames returns the names of all templates.
 func TemplateNames() []string {
 	return []string{
-		ShouldRespond, MessageHandler, ContinueAnswer, PostCreation, ImageDescription, Reflection, Summary, MultiStepDecision, MultiStepSummary,
+		ShouldRespond, MessageHandler, ContinueAnswer, PostCreation, imageDescription, Reflection, Summary, MultiStepDecision, MultiStepSummary,
 	}
 }
 
@@ -47,7 +47,7 @@ func TemplateName(key string) string {
 }
 
 // Variables returns the variables of every template; a list has the fields of its items. Those of
-// [action.ProviderSpec.Values] come in addition.
+// [action.ProviderSpec] come in addition.
 func Variables() template.Vars {
 	vars := template.Vars{
 		"actions":          {"name", "description", "parameters"},
@@ -102,7 +102,7 @@ func (c *Composer) SetTemplates(texts map[string]string) error {
 
 // Describe returns the instruction for describing an image.
 func (c *Composer) Describe(agent string) string {
-	return (*c.set.Load())[ImageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
+	return (*c.set.Load())[imageDescription].Execute(template.Values{Texts: map[string]string{"agentName": agent}})
 }
 
 // CheckTemplates validates the templates of plugins and of a character. The error is a [*TemplateError].

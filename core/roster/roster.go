@@ -16,7 +16,7 @@ import (
 // meetTimeout is how long saving the author of a message may take: the next message does it again.
 const meetTimeout = time.Second
 
-// Store is what a roster needs of a store. Errors are those of core's ports; what is saved unchanged is [chat.Nothing] new.
+// Store is what a roster needs of a store. Errors are those of package storage; what is saved unchanged is [chat.Nothing] new.
 type Store interface {
 	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
 	World(ctx context.Context, id chat.WorldID) (chat.World, error)
@@ -95,7 +95,7 @@ func (ro *Roster) enter(ctx context.Context, w chat.World, reached bool) error {
 func (ro *Roster) open(ctx context.Context, r chat.Room) error {
 	r.Name, r.Gone = text.Visible(r.Name), false
 	old, err := ro.Store.Room(ctx, r.ID)
-	if unlessMissing(err) != nil {
+	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return err
 	}
 	if err := ro.Store.SaveRoom(ctx, r); err != nil {
@@ -161,7 +161,7 @@ func (ro *Roster) dismiss(ctx context.Context, m chat.Member) error {
 func (ro *Roster) leaveWorld(ctx context.Context, id chat.WorldID) error {
 	w, err := ro.Store.World(ctx, id)
 	if err != nil {
-		return unlessMissing(err)
+		return chat.Unless(err, chat.ErrNotFound)
 	}
 	w.Gone = true
 	news, err := ro.Store.SaveWorld(ctx, w)
@@ -181,7 +181,7 @@ func (ro *Roster) leaveWorld(ctx context.Context, id chat.WorldID) error {
 func (ro *Roster) leaveRoom(ctx context.Context, id chat.RoomID) error {
 	r, err := ro.Store.Room(ctx, id)
 	if err != nil {
-		return unlessMissing(err)
+		return chat.Unless(err, chat.ErrNotFound)
 	}
 	if !r.Gone {
 		r.Gone = true
@@ -197,15 +197,8 @@ func (ro *Roster) leaveRoom(ctx context.Context, id chat.RoomID) error {
 func (ro *Roster) BotRemoved(ctx context.Context, run chat.Run) (bool, error) {
 	r, err := ro.Store.Room(ctx, run.Room)
 	if err != nil || r.Gone || r.World == "" {
-		return r.Gone, unlessMissing(err)
+		return r.Gone, chat.Unless(err, chat.ErrNotFound)
 	}
 	w, err := ro.Store.World(ctx, r.World)
-	return w.Gone, unlessMissing(err)
-}
-
-func unlessMissing(err error) error {
-	if errors.Is(err, chat.ErrNotFound) {
-		return nil
-	}
-	return err
+	return w.Gone, chat.Unless(err, chat.ErrNotFound)
 }

@@ -31,23 +31,16 @@ const (
 	userAgent    = "Parley (attachment reader)"
 )
 
-// Options restrict what a [Client] can reach. The zero Options allow the whole public internet over HTTPS.
+// Options restrict what a [Client] can reach. The zero Options allow the whole public internet.
 type Options struct {
 	// Hosts are the only allowed host names, also for redirects; empty for all.
 	Hosts []string
 	// Trusted is the owner's own server, as scheme://host or scheme://host:port, which can have any address. Empty for
 	// none.
 	Trusted string
-	// Schemes and Ports are the allowed ones; default https and 443.
-	Schemes []string
-	Ports   []string
-	// Limit is the time limit for a file; default half a minute.
-	Limit time.Duration
 	// Dial opens connections instead of the system's network. It is never called for a forbidden address, and must not
 	// connect to one either.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Resolver resolves host names if Dial is nil; nil is the system's resolver.
-	Resolver *net.Resolver
 }
 
 // Client downloads files from URLs chosen by other people. It is safe for concurrent use.
@@ -55,21 +48,16 @@ type Client struct {
 	options Options
 	trusted string // host and port of that server
 	http    *http.Client
+
+	schemes, ports []string      // the allowed ones
+	limit          time.Duration // for a file
+	resolver       *net.Resolver // of host names, if there is no Dial; nil is the system's
 }
 
 // New returns a Client. It ignores the proxy of the environment: the proxy would resolve the host, so its address could
 // not be checked.
 func New(o Options) *Client {
-	if len(o.Schemes) == 0 {
-		o.Schemes = []string{"https"}
-	}
-	if len(o.Ports) == 0 {
-		o.Ports = []string{"443"}
-	}
-	if o.Limit == 0 {
-		o.Limit = wholeTime
-	}
-	c := &Client{options: o}
+	c := &Client{options: o, schemes: []string{"https"}, ports: []string{"443"}, limit: wholeTime}
 	if u, err := url.Parse(o.Trusted); err == nil && o.Trusted != "" {
 		c.trusted = net.JoinHostPort(u.Hostname(), portOf(u))
 	}
@@ -92,7 +80,7 @@ func New(o Options) *Client {
 
 // Get downloads at most limit bytes from address, and returns them with the content type reported by the server.
 func (c *Client) Get(ctx context.Context, address string, limit int64) (data []byte, mime string, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.options.Limit, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, c.limit, errSlow)
 	defer cancel()
 	data, mime, err = c.get(ctx, address, limit)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
@@ -161,11 +149,11 @@ func (c *Client) allowed(u *url.URL) error {
 	switch {
 	case c.trusted != "" && u.User == nil && c.options.Trusted == u.Scheme+"://"+u.Host:
 		return nil
-	case !slices.Contains(c.options.Schemes, u.Scheme):
+	case !slices.Contains(c.schemes, u.Scheme):
 		return fmt.Errorf("%w: its scheme is %q", ErrForbidden, u.Scheme)
 	case u.User != nil:
 		return fmt.Errorf("%w: it has a user name", ErrForbidden)
-	case !slices.Contains(c.options.Ports, port):
+	case !slices.Contains(c.ports, port):
 		return fmt.Errorf("%w: its port is %q", ErrForbidden, port)
 	case host == "", len(c.options.Hosts) > 0 && !slices.Contains(c.options.Hosts, host):
 		return fmt.Errorf("%w: its host is not an allowed file host", ErrForbidden)
@@ -189,7 +177,7 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	if c.options.Dial != nil {
 		return c.dialled(ctx, network, address)
 	}
-	d := net.Dialer{Timeout: dialTime, Resolver: c.options.Resolver, Control: func(_, found string, _ syscall.RawConn) error {
+	d := net.Dialer{Timeout: dialTime, Resolver: c.resolver, Control: func(_, found string, _ syscall.RawConn) error {
 		if address == c.trusted {
 			return nil
 		}

@@ -50,7 +50,8 @@ func TestPublic(t *testing.T) {
 
 // SE-03: what the text of an address tells.
 func TestAllowed(t *testing.T) {
-	any, some := New(Options{}), New(Options{Hosts: []string{"cdn.test"}, Schemes: []string{"http", "https"}, Ports: []string{"80", "443"}})
+	any, some := New(Options{}), New(Options{Hosts: []string{"cdn.test"}})
+	some.schemes, some.ports = []string{"http", "https"}, []string{"80", "443"}
 	own := New(Options{Trusted: "http://127.0.0.1:8080"})
 	for _, c := range []struct {
 		client  *Client
@@ -161,7 +162,8 @@ func TestRebinding(t *testing.T) {
 	if ips, err := r.LookupHost(t.Context(), "evil.test"); err != nil || !slices.Equal(ips, []string{"1.1.1.1"}) {
 		t.Fatalf("who looks first finds %v, %v", ips, err)
 	}
-	c := New(Options{Schemes: []string{"http"}, Ports: []string{port}, Resolver: r})
+	c := New(Options{})
+	c.schemes, c.ports, c.resolver = []string{"http"}, []string{port}, r
 	_, _, err = c.Get(t.Context(), "http://evil.test:"+port+"/", 10)
 	if !errors.Is(err, ErrForbidden) {
 		t.Errorf("got %v", err)
@@ -185,8 +187,10 @@ func within(t *testing.T, o Options, h http.HandlerFunc, play func(*testing.T, *
 		server := &http.Server{Handler: h}
 		done := make(chan struct{})
 		go func() { _ = server.Serve(l); close(done) }()
-		o.Schemes, o.Ports, o.Dial = []string{"http"}, []string{"80"}, n.Dial
-		play(t, New(o))
+		o.Dial = n.Dial
+		c := New(o)
+		c.schemes, c.ports = []string{"http"}, []string{"80"}
+		play(t, c)
 		_ = server.Close()
 		<-done
 		time.Sleep(time.Minute) // in a bubble: lets the handlers end, for which Close doesn't wait

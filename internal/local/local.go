@@ -15,12 +15,9 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-	"time"
 
-	"parley/backends/sqlite"
 	"parley/config"
 	"parley/connectors/web"
-	"parley/core/storage"
 )
 
 // contact is what the file contains.
@@ -65,7 +62,7 @@ func URL(cfg config.Config) (url string, ok bool) {
 
 // Running reports whether a gateway of cfg answers on this machine.
 func Running(ctx context.Context, cfg config.Config) bool {
-	return ask(ctx, cfg, "pair", pairRequest{}, &pairReply{}) == nil
+	return ask(ctx, cfg, "pair", pairRequest{}, &struct{}{}) == nil
 }
 
 func readContact(cfg config.Config) (c contact, err error) {
@@ -80,20 +77,6 @@ func readContact(cfg config.Config) (c contact, err error) {
 }
 
 var errNotRunning = errors.New("no gateway with this configuration is running")
-
-// askOrOpen asks the running gateway of cfg. If none runs, it opens the store and calls here with it.
-func askOrOpen(ctx context.Context, cfg config.Config, name string, request, reply any, here func(storage.Store) error) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	if err := ask(ctx, cfg, name, request, reply); !errors.Is(err, errNotRunning) {
-		return err
-	}
-	store, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{})
-	if err != nil {
-		return fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
-	}
-	return errors.Join(here(store), store.Close())
-}
 
 // ask sends a request to the running gateway. It stays on this machine and ignores proxies.
 func ask(ctx context.Context, cfg config.Config, name string, request, reply any) error {

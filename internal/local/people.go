@@ -8,7 +8,6 @@ import (
 	"parley/config"
 	"parley/core/access"
 	"parley/core/chat"
-	"parley/core/storage"
 	"parley/internal/settings"
 )
 
@@ -27,43 +26,33 @@ type pairRequest struct{ Code, Remove string }
 type pairReply struct {
 	Person chat.Person // who was approved
 	People People
-	Error  string
 }
+
+var pair = command[pairRequest, pairReply]{"pair", pairAt}
 
 // Approve gives access to the user who was told code, at the running gateway of cfg, or in its store if none runs.
 func Approve(ctx context.Context, cfg config.Config, code string) (chat.Person, error) {
-	reply, err := pair(ctx, cfg, pairRequest{Code: code})
+	reply, err := pair.run(ctx, cfg, pairRequest{Code: code})
 	return reply.Person, err
 }
 
 // Revoke takes away the access of an approved account, in the same way.
 func Revoke(ctx context.Context, cfg config.Config, account string) error {
-	_, err := pair(ctx, cfg, pairRequest{Remove: account})
+	_, err := pair.run(ctx, cfg, pairRequest{Remove: account})
 	return err
 }
 
 // ListPeople returns the approved and waiting users, in the same way.
 func ListPeople(ctx context.Context, cfg config.Config) (People, error) {
-	reply, err := pair(ctx, cfg, pairRequest{})
+	reply, err := pair.run(ctx, cfg, pairRequest{})
 	if len(cfg.Owner) > 0 {
 		reply.People.OwnerCode = "" // it was made before the configuration named an owner, and has no effect now
 	}
 	return reply.People, err
 }
 
-func pair(ctx context.Context, cfg config.Config, req pairRequest) (reply pairReply, err error) {
-	err = askOrOpen(ctx, cfg, "pair", req, &reply, func(store storage.Store) error {
-		reply, err = pairAt(ctx, store, offline{store, settings.Agent(cfg)}, req)
-		return err
-	})
-	if err == nil && reply.Error != "" {
-		err = errors.New(reply.Error)
-	}
-	return reply, err
-}
-
 // pairAt does what req asks for.
-func pairAt(ctx context.Context, store storage.People, rt Runtime, req pairRequest) (reply pairReply, err error) {
+func pairAt(ctx context.Context, store Store, rt Runtime, req pairRequest) (reply pairReply, err error) {
 	switch {
 	case req.Code != "":
 		reply.Person, err = rt.Approve(ctx, req.Code)

@@ -9,7 +9,6 @@ import (
 	"parley/config"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/storage"
 	"parley/core/text"
 )
 
@@ -29,21 +28,20 @@ type SetAside struct {
 // runsRequest is what `gateway runs` asks for: the run to retry, or the list.
 type runsRequest struct{ Retry chat.RunID }
 
-type runsReply struct {
-	Runs  []SetAside
-	Error string
-}
+type runsReply struct{ Runs []SetAside }
+
+var runs = command[runsRequest, runsReply]{"runs", runsAt}
 
 // runsAt does what req asks for.
-func runsAt(ctx context.Context, store storage.Store, rt Runtime, req runsRequest) (out runsReply, err error) {
+func runsAt(ctx context.Context, store Store, rt Runtime, req runsRequest) (out runsReply, err error) {
 	if req.Retry != "" {
 		return out, retryError(req.Retry, rt.RetryRun(ctx, req.Retry))
 	}
-	runs, err := store.SetAside(ctx, mostListed)
+	all, err := store.SetAside(ctx, mostListed)
 	if err != nil {
 		return out, err
 	}
-	for _, run := range runs {
+	for _, run := range all {
 		s := SetAside{Run: run.ID, Room: run.Room, Opened: run.Opened, Deaths: run.Deaths, Attempts: run.Attempts}
 		if n := len(run.Inputs); n > 0 {
 			m, err := store.Memory(ctx, run.Inputs[n-1])
@@ -73,23 +71,12 @@ func retryError(id chat.RunID, err error) error {
 // ListSetAside returns the runs that are set aside, newest first, from the running gateway of cfg, or from its store if none
 // runs.
 func ListSetAside(ctx context.Context, cfg config.Config) ([]SetAside, error) {
-	out, err := askRuns(ctx, cfg, runsRequest{})
+	out, err := runs.run(ctx, cfg, runsRequest{})
 	return out.Runs, err
 }
 
 // RetryRun answers a run that is set aside again: the running gateway of cfg does, or the next one.
 func RetryRun(ctx context.Context, cfg config.Config, id string) error {
-	_, err := askRuns(ctx, cfg, runsRequest{Retry: chat.RunID(id)})
+	_, err := runs.run(ctx, cfg, runsRequest{Retry: chat.RunID(id)})
 	return err
-}
-
-func askRuns(ctx context.Context, cfg config.Config, req runsRequest) (out runsReply, err error) {
-	err = askOrOpen(ctx, cfg, "runs", req, &out, func(store storage.Store) error {
-		out, err = runsAt(ctx, store, offline{store: store}, req)
-		return err
-	})
-	if err == nil && out.Error != "" {
-		err = errors.New(out.Error)
-	}
-	return out, err
 }

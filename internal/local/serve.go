@@ -3,12 +3,17 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
+	"time"
 
+	"parley/backends/sqlite"
+	"parley/config"
 	"parley/connectors/web"
 	"parley/core"
 	"parley/core/chat"
-	"parley/core/storage"
+	"parley/internal/settings"
 )
 
 // Runtime makes the changes that a running gateway must notice: [core.Runtime] does.
@@ -19,9 +24,19 @@ type Runtime interface {
 	RetryRun(ctx context.Context, id chat.RunID) error
 }
 
+// Store is what the commands need of a store. Errors are those of package storage.
+type Store interface {
+	core.ApprovalStore
+	Dismiss(ctx context.Context, id chat.EntityID) error
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	People(ctx context.Context) ([]chat.Person, error)
+	RetryRun(ctx context.Context, id chat.RunID) error
+	SetAside(ctx context.Context, limit int) ([]chat.Run, error)
+}
+
 // offline is the Runtime of a store that no gateway has open. The next gateway notices the changes when it starts.
 type offline struct {
-	store storage.Store
+	store Store
 	agent chat.Agent
 }
 
@@ -31,41 +46,59 @@ func (o offline) Approve(ctx context.Context, code string) (chat.Person, error) 
 
 func (o offline) RetryRun(ctx context.Context, id chat.RunID) error { return o.store.RetryRun(ctx, id) }
 
+// command is what a program on the same machine can ask of a gateway.
+type command[Request, Reply any] struct {
+	name string
+	do   func(context.Context, Store, Runtime, Request) (Reply, error)
+}
+
+// result is what a gateway answers to a command.
+type result[Reply any] struct {
+	Reply Reply
+	Error string
+}
+
+// run asks the running gateway of cfg. If none runs, it opens the store itself.
+func (c command[Request, Reply]) run(ctx context.Context, cfg config.Config, req Request) (Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var out result[Reply]
+	err := ask(ctx, cfg, c.name, req, &out)
+	if errors.Is(err, errNotRunning) {
+		store, err := sqlite.Open(ctx, storePath(cfg), sqlite.Options{})
+		if err != nil {
+			return out.Reply, fmt.Errorf("no gateway with this configuration can be reached, and: %w", err)
+		}
+		out.Reply, err = c.do(ctx, store, offline{store, settings.Agent(cfg)}, req)
+		return out.Reply, errors.Join(err, store.Close())
+	}
+	if err == nil && out.Error != "" {
+		err = errors.New(out.Error)
+	}
+	return out.Reply, err
+}
+
+// serve answers the command in a running gateway.
+func (c command[Request, Reply]) serve(mux *http.ServeMux, store Store, rt Runtime) {
+	mux.HandleFunc("POST "+web.LocalPath+c.name, func(rw http.ResponseWriter, r *http.Request) {
+		var req Request
+		var out result[Reply]
+		err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(&req)
+		if err == nil {
+			out.Reply, err = c.do(r.Context(), store, rt, req)
+		}
+		if err != nil {
+			out = result[Reply]{Error: err.Error()}
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(out) // it fails only if the command has gone
+	})
+}
+
 // Handler answers the commands. The caller checks the secret of [Announce].
-func Handler(store storage.Store, rt Runtime) http.Handler {
+func Handler(store Store, rt Runtime) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+web.LocalPath+"pair", func(rw http.ResponseWriter, r *http.Request) {
-		var req pairRequest
-		var reply pairReply
-		err := readRequest(rw, r, &req)
-		if err == nil {
-			reply, err = pairAt(r.Context(), store, rt, req)
-		}
-		if err != nil {
-			reply = pairReply{Error: err.Error()}
-		}
-		writeReply(rw, reply)
-	})
-	mux.HandleFunc("POST "+web.LocalPath+"runs", func(rw http.ResponseWriter, r *http.Request) {
-		var req runsRequest
-		var reply runsReply
-		err := readRequest(rw, r, &req)
-		if err == nil {
-			reply, err = runsAt(r.Context(), store, rt, req)
-		}
-		if err != nil {
-			reply = runsReply{Error: err.Error()}
-		}
-		writeReply(rw, reply)
-	})
+	pair.serve(mux, store, rt)
+	runs.serve(mux, store, rt)
 	return mux
-}
-
-func readRequest(rw http.ResponseWriter, r *http.Request, v any) error {
-	return json.NewDecoder(http.MaxBytesReader(rw, r.Body, 4<<10)).Decode(v)
-}
-
-func writeReply(rw http.ResponseWriter, v any) {
-	rw.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(rw).Encode(v) // it fails only if the command has gone
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"parley/core/llm"
+	"parley/core/text"
 )
 
 // The actions that the model asks for, where it is given them.
@@ -176,11 +177,7 @@ func amount(n int, what string) string {
 // maxQuote is the maximum length of a quotation from a user's message, in runes.
 const maxQuote = 400
 
-// quote is text as a block quote.
-func quote(text string) string {
-	text = strings.TrimSpace(text)
-	if runes := []rune(text); len(runes) > maxQuote {
-		text = string(runes[:maxQuote]) + "…"
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
+// quote returns said as a block quote.
+func quote(said string) string {
+	return "> " + strings.ReplaceAll(text.Excerpt(strings.TrimSpace(said), maxQuote), "\n", "\n> ")
 }

@@ -44,13 +44,8 @@ func (*Model) Generate(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 
 // pause waits for the time of one word, or returns why there is no more time.
 func pause(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(wordTime)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wordTime):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -10,6 +10,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/text"
 )
 
 // step is how long each status of PLAY_DEMO stands.
@@ -97,18 +98,13 @@ func shown(title string) string {
 	if title == "" {
 		return defaultTitle
 	}
-	if runes := []rune(title); len(runes) > maxTitle {
-		return string(runes[:maxTitle]) + "…"
-	}
-	return title
+	return text.Excerpt(title, maxTitle)
 }
 
 // wait returns after d, or with the cause of ctx.
 func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -24,19 +24,15 @@ func chooseOption() namedAction {
 			Effect: action.Reads,
 		},
 		available: func(s action.TurnContext) bool { return s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct {
-				Question string
-				Options  []string
-			}
-			if err := c.Read(&p); err != nil {
-				return action.Result{}, err
-			}
+		act: reading(func(ctx context.Context, c *action.Call, p struct {
+			Question string
+			Options  []string
+		}) (action.Result, error) {
 			if err := c.Ask(ctx, chat.Question{Options: p.Options, Chooser: core.AsMessage}); err != nil {
 				return action.Result{}, err
 			}
 			c.Update(p.Question)
 			return action.Result{Text: fmt.Sprintf("Asked: %s\n%s", p.Question, answer.Choices{Options: p.Options}.Numbered()), Short: strings.Join(p.Options, " / "), Last: true}, nil
-		},
+		}),
 	}
 }

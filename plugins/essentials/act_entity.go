@@ -11,12 +11,6 @@ import (
 	"parley/core/text"
 )
 
-// People stores details about people, like a [storage.Store].
-type People interface {
-	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
-	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
-}
-
 // details are the facts that can be stored about a person, in display order. The list is fixed because they are shown
 // in every room in which the person writes.
 var details = [...]struct{ key, means string }{
@@ -24,7 +18,7 @@ var details = [...]struct{ key, means string }{
 }
 
 // updateEntity stores what people say about themselves. It grants no rights.
-func updateEntity(people People) namedAction {
+func updateEntity(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "UPDATE_ENTITY", Similes: []string{"UPDATE_CONTACT", "UPDATE_PERSON", "REMEMBER_PERSON"},
@@ -35,28 +29,24 @@ func updateEntity(people People) namedAction {
 			Effect: action.Writes,
 		},
 		available: func(s action.TurnContext) bool { return named(s) && s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct{ About, Value, Person string }
-			if err := c.Read(&p); err != nil {
-				return action.Result{}, err
-			}
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ About, Value, Person string }) (action.Result, error) {
 			who, err := meant(c.Scene, p.Person)
 			if err != nil {
 				return action.Result{}, err
 			}
-			e, err := people.Entity(ctx, who.Author)
+			e, err := store.Entity(ctx, who.Author)
 			if errors.Is(err, chat.ErrNotFound) {
 				e, err = chat.Entity{ID: who.Author, Connector: c.Scene.Room.Connector}, nil
 			}
 			if err == nil {
 				e.Details = map[string]string{p.About: text.Label(p.Value)}
-				_, err = people.Meet(ctx, e)
+				_, err = store.Meet(ctx, e)
 			}
 			if err != nil {
 				return action.Result{}, fmt.Errorf("save the fact: %w", err)
 			}
 			return action.Result{Text: fmt.Sprintf("Saved for %s.", text.Label(who.Name)), Short: "noted"}, nil
-		},
+		}),
 	}
 }
 
@@ -89,11 +79,8 @@ func meant(s action.TurnContext, name string) (chat.Memory, error) {
 }
 
 // detailsOf returns the stored details of a person in one line; empty if there are none.
-func detailsOf(ctx context.Context, people People, id chat.EntityID) (string, error) {
-	if people == nil {
-		return "", nil
-	}
-	e, err := people.Entity(ctx, id)
+func detailsOf(ctx context.Context, store Store, id chat.EntityID) (string, error) {
+	e, err := store.Entity(ctx, id)
 	if err != nil && !errors.Is(err, chat.ErrNotFound) {
 		return "", fmt.Errorf("read the saved facts: %w", err)
 	}

@@ -19,16 +19,12 @@ func generateImage(painter llm.ImageGenerator) namedAction {
 			Effect:      action.Reads,
 			Limit:       3 * time.Minute,
 		},
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct{ Prompt string }
-			if err := c.Read(&p); err != nil {
-				return action.Result{}, err
-			}
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Prompt string }) (action.Result, error) {
 			picture, err := painter.Paint(ctx, p.Prompt)
 			if err != nil {
 				return action.Result{}, fmt.Errorf("generate the image: %w", err)
 			}
 			return action.Result{Text: "The image was generated and is shown below your answer.", Short: "an image", Files: []llm.File{picture}}, nil
-		},
+		}),
 	}
 }

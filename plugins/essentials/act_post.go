@@ -16,7 +16,7 @@ const maxPost = 2000
 
 // createPost writes in a feed, in the agent's own voice. Of the room where it is asked for the post knows nothing but the
 // topic (SE-12).
-func createPost(rooms Rooms) namedAction {
+func createPost(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "CREATE_POST", Similes: []string{"POST", "PUBLISH", "WRITE_POST"},
@@ -26,9 +26,8 @@ func createPost(rooms Rooms) namedAction {
 			Effect: action.Writes,
 		},
 		available: func(s action.TurnContext) bool { return s.Owner && s.Room.Kind != chat.Feed },
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct{ Topic string }
-			room, err := roomMeant(ctx, rooms, c, &p)
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Topic string }) (action.Result, error) {
+			room, err := find(ctx, store, c.Scene, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err
@@ -39,15 +38,11 @@ func createPost(rooms Rooms) namedAction {
 			if err != nil {
 				return action.Result{}, err
 			}
-			err = c.Say(ctx, room.ID, text)
-			switch {
-			case errors.Is(err, chat.ErrUnreached):
-				return action.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
-			case err != nil:
-				return action.Result{}, fmt.Errorf("post in %s: %w", label(room), err)
+			if err := say(ctx, c, room, text); err != nil {
+				return action.Result{}, err
 			}
 			return action.Result{Text: fmt.Sprintf("It will be posted in %s as soon as the platform accepts it:\n%s", label(room), text), Short: "→ " + label(room)}, nil
-		},
+		}),
 	}
 }
 

@@ -13,21 +13,21 @@ import (
 )
 
 // roomActions set how closely the agent listens in a room.
-func roomActions(rooms Rooms) []namedAction {
+func roomActions(store Store) []namedAction {
 	return []namedAction{
-		listening(rooms, chat.Ambient, action.Spec{
+		listening(store, chat.Ambient, action.Spec{
 			Name: "FOLLOW_ROOM", Similes: []string{"FOLLOW_CHANNEL", "FOLLOW_CHAT", "FOLLOW_CONVERSATION"},
 			Description: "Join a room: also consider messages not addressed to you. Only when asked to.",
 		}, "I now follow %s."),
-		listening(rooms, chat.Unfollowed, action.Spec{
+		listening(store, chat.Unfollowed, action.Spec{
 			Name: "UNFOLLOW_ROOM", Similes: []string{"UNFOLLOW_CHANNEL", "UNFOLLOW_CHAT", "UNFOLLOW_CONVERSATION"},
 			Description: "Leave a room: ignore it until you are addressed there. Only when asked to.",
 		}, "I'll stay quiet in %s until someone mentions me."),
-		listening(rooms, chat.Muted, action.Spec{
+		listening(store, chat.Muted, action.Spec{
 			Name: "MUTE_ROOM", Similes: []string{"MUTE_CHANNEL", "MUTE_CHAT", "MUTE_CONVERSATION"},
 			Description: "Mute a room: say nothing there, even when addressed, until you are asked in another room to unmute it. Only when asked to.",
 		}, "I've muted %s. To unmute it, ask me in another room."),
-		listening(rooms, chat.Normal, action.Spec{
+		listening(store, chat.Normal, action.Spec{
 			Name: "UNMUTE_ROOM", Similes: []string{"UNMUTE_CHANNEL", "UNMUTE_CHAT", "UNMUTE_CONVERSATION"},
 			Description: "Unmute a room: answer there again. Only when asked to.",
 		}, "I answer in %s again."),
@@ -35,42 +35,31 @@ func roomActions(rooms Rooms) []namedAction {
 }
 
 // listening is an action that sets the attention for a room, and says done of it.
-func listening(rooms Rooms, a chat.Attention, spec action.Spec, done string) namedAction {
+func listening(store Store, a chat.Attention, spec action.Spec, done string) namedAction {
 	spec.Effect = action.Writes
 	spec.Parameters = object(`"room":{"type":"string","description":"the name or id of the room; this room if omitted"}`)
 	return namedAction{spec: spec,
 		available: func(s action.TurnContext) bool { return among(s) || named(s) },
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			room, err := roomMeant(ctx, rooms, c)
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room string }) (action.Result, error) {
+			room, err := find(ctx, store, c.Scene, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err
 			case room.Kind.Private():
 				return action.Result{}, errors.New("that is a private conversation, where every message is for you; name the room")
 			}
-			if err := rooms.SetAttention(ctx, room.ID, a); err != nil {
+			if err := store.SetAttention(ctx, room.ID, a); err != nil {
 				return action.Result{}, fmt.Errorf("change how you follow the room: %w", err)
 			}
 			text := fmt.Sprintf(done, label(room))
 			return action.Result{Text: text, Short: text}, nil
-		},
+		}),
 	}
-}
-
-// roomMeant finds the room that the parameters name, and reads the others of them.
-func roomMeant(ctx context.Context, rooms Rooms, c *action.Call, others ...any) (chat.Room, error) {
-	var named struct{ Room string }
-	for _, into := range append(others, &named) {
-		if err := c.Read(into); err != nil {
-			return chat.Room{}, err
-		}
-	}
-	return find(ctx, rooms, c.Scene, named.Room)
 }
 
 // find is the room that the asker means: this one, or one by its name or id, of those that they take part in. An owner
 // may mean any.
-func find(ctx context.Context, rooms Rooms, s action.TurnContext, name string) (chat.Room, error) {
+func find(ctx context.Context, store Store, s action.TurnContext, name string) (chat.Room, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || name == string(s.Room.ID) || strings.EqualFold(plain(name), s.Room.Name) {
 		return s.Room, nil
@@ -82,9 +71,9 @@ func find(ctx context.Context, rooms Rooms, s action.TurnContext, name string) (
 	if s.Owner {
 		author = ""
 	}
-	found, err := rooms.RoomsNamed(ctx, name, author)
+	found, err := store.RoomsNamed(ctx, name, author)
 	if err == nil && len(found) == 0 && plain(name) != name {
-		found, err = rooms.RoomsNamed(ctx, plain(name), author)
+		found, err = store.RoomsNamed(ctx, plain(name), author)
 	}
 	if err != nil {
 		return chat.Room{}, fmt.Errorf("find the room: %w", err)

@@ -10,7 +10,7 @@ import (
 )
 
 // sendMessage writes where the asker may write. It is the agent who speaks there, once.
-func sendMessage(rooms Rooms) namedAction {
+func sendMessage(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "SEND_MESSAGE", Similes: []string{"SEND_DM", "MESSAGE_ROOM", "POST_MESSAGE", "WRITE_TO"},
@@ -20,23 +20,30 @@ func sendMessage(rooms Rooms) namedAction {
 			Effect: action.Writes,
 		},
 		available: named,
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct{ Text string }
-			room, err := roomMeant(ctx, rooms, c, &p)
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Text string }) (action.Result, error) {
+			room, err := find(ctx, store, c.Scene, p.Room)
 			switch {
 			case err != nil:
 				return action.Result{}, err
 			case room.ID == c.Scene.Room.ID:
 				return action.Result{}, errors.New("that is the current room; just write your answer")
 			}
-			err = c.Say(ctx, room.ID, p.Text)
-			switch {
-			case errors.Is(err, chat.ErrUnreached):
-				return action.Result{}, fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
-			case err != nil:
-				return action.Result{}, fmt.Errorf("send a message to %s: %w", label(room), err)
+			if err := say(ctx, c, room, p.Text); err != nil {
+				return action.Result{}, err
 			}
 			return action.Result{Text: fmt.Sprintf("The message will be sent to %s after the answer in progress there.", label(room)), Short: "→ " + label(room)}, nil
-		},
+		}),
 	}
+}
+
+// say sends a message of the agent to a room.
+func say(ctx context.Context, c *action.Call, room chat.Room, text string) error {
+	err := c.Say(ctx, room.ID, text)
+	switch {
+	case errors.Is(err, chat.ErrUnreached):
+		return fmt.Errorf("there is no message in %s yet, so it can't be reached", label(room))
+	case err != nil:
+		return fmt.Errorf("send a message to %s: %w", label(room), err)
+	}
+	return nil
 }

@@ -11,16 +11,11 @@ import (
 	"parley/core/text"
 )
 
-// Settings stores the settings of rooms, like a [storage.Store].
-type Settings interface {
-	SaveNote(ctx context.Context, n chat.RoomNote) error
-}
-
 // lengths are how long answers may be.
 var lengths = map[string]string{"short": "a sentence or two", "normal": "", "detailed": "in detail, with reasons"}
 
 // updateSettings sets how the agent answers in a room, for all who write there; SETTINGS tells it.
-func updateSettings(settings Settings, rooms Rooms) namedAction {
+func updateSettings(store Store) namedAction {
 	return namedAction{
 		spec: action.Spec{
 			Name: "UPDATE_SETTINGS", Similes: []string{"SET_SETTING", "CONFIGURE_ROOM"},
@@ -31,9 +26,8 @@ func updateSettings(settings Settings, rooms Rooms) namedAction {
 			Effect: action.Writes,
 		},
 		available: func(s action.TurnContext) bool { return s.Owner },
-		act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-			var p struct{ Setting, Value string }
-			room, err := roomMeant(ctx, rooms, c, &p)
+		act: reading(func(ctx context.Context, c *action.Call, p struct{ Room, Setting, Value string }) (action.Result, error) {
+			room, err := find(ctx, store, c.Scene, p.Room)
 			if err != nil {
 				return action.Result{}, err
 			}
@@ -46,11 +40,11 @@ func updateSettings(settings Settings, rooms Rooms) namedAction {
 				value = words
 			}
 			note := chat.RoomNote{Room: room.ID, Kind: chat.SettingNote, Key: p.Setting, Text: value, At: time.Now()}
-			if err := settings.SaveNote(ctx, note); err != nil {
+			if err := store.SaveNote(ctx, note); err != nil {
 				return action.Result{}, fmt.Errorf("save the setting: %w", err)
 			}
 			text := fmt.Sprintf("The %s of answers in %s is set.", p.Setting, label(room))
 			return action.Result{Text: text, Short: text}, nil
-		},
+		}),
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // turnActions are about the turn itself. A model that calls actions answers by writing, so REPLY and NONE are not
 // listed for it: they are for those that know them from elsewhere.
-func turnActions(rooms Rooms) []namedAction {
+func turnActions(store Store) []namedAction {
 	return []namedAction{
 		{
 			spec: action.Spec{
@@ -18,7 +18,7 @@ func turnActions(rooms Rooms) []namedAction {
 				Description: "Answer with text.",
 				Parameters:  object(`"text":{"type":"string","description":"the answer; empty if it is already written"}`),
 			},
-			act: reply,
+			act: reading(reply),
 		},
 		{
 			spec: action.Spec{
@@ -42,7 +42,7 @@ func turnActions(rooms Rooms) []namedAction {
 			},
 			available: among,
 			act: func(ctx context.Context, c *action.Call) (action.Result, error) {
-				if err := rooms.SetAttention(ctx, c.Scene.Room.ID, chat.Unfollowed); err != nil {
+				if err := store.SetAttention(ctx, c.Scene.Room.ID, chat.Unfollowed); err != nil {
 					return action.Result{}, fmt.Errorf("unfollow the room: %w", err)
 				}
 				return action.Result{Last: true}, nil
@@ -51,11 +51,7 @@ func turnActions(rooms Rooms) []namedAction {
 	}
 }
 
-func reply(_ context.Context, c *action.Call) (action.Result, error) {
-	var p struct{ Text string }
-	if err := c.Read(&p); err != nil {
-		return action.Result{}, err
-	}
+func reply(_ context.Context, c *action.Call, p struct{ Text string }) (action.Result, error) {
 	if p.Text != "" {
 		c.Update(p.Text)
 	}

@@ -3,31 +3,34 @@ package essentials
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"parley/core/action"
 )
 
 // actions are listed in the order in which models are told of them.
-func actions(d Deps) []action.Action {
-	var all []action.Action
-	var paint []namedAction
+func actions(d Deps) (all []action.Action) {
+	named := slices.Concat(turnActions(d.Store), roomActions(d.Store), []namedAction{
+		sendMessage(d.Store), createPost(d.Store), chooseOption(), updateEntity(d.Store), updateSettings(d.Store),
+	})
 	if d.Painter != nil {
-		paint = []namedAction{generateImage(d.Painter)}
+		named = append(named, generateImage(d.Painter))
 	}
-	var note []namedAction
-	if d.People != nil {
-		note = []namedAction{updateEntity(d.People)}
-	}
-	var set []namedAction
-	if d.Settings != nil {
-		set = []namedAction{updateSettings(d.Settings, d.Rooms)}
-	}
-	for _, group := range [][]namedAction{turnActions(d.Rooms), roomActions(d.Rooms), {sendMessage(d.Rooms), createPost(d.Rooms), chooseOption()}, note, set, paint} {
-		for _, a := range group {
-			all = append(all, a)
-		}
+	for _, a := range named {
+		all = append(all, a)
 	}
 	return all
+}
+
+// reading is the act of an action with the parameters P.
+func reading[P any](act func(context.Context, *action.Call, P) (action.Result, error)) func(context.Context, *action.Call) (action.Result, error) {
+	return func(ctx context.Context, c *action.Call) (action.Result, error) {
+		var p P
+		if err := c.Read(&p); err != nil {
+			return action.Result{}, err
+		}
+		return act(ctx, c, p)
+	}
 }
 
 // namedAction is a [action.Action] made of its parts.

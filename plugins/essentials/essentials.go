@@ -12,28 +12,31 @@ import (
 
 // Deps are the dependencies of the plugin.
 type Deps struct {
-	Rooms    Rooms
-	People   People             // nil: no details about people are stored
-	Settings Settings           // nil: no settings can be changed by messages
-	Painter  llm.ImageGenerator // nil without image generation
-	Lore     Lore               // nil: no context from the store
-	Journal  Journal            // stores facts; nil: none are stored
-	Embedder llm.Embedder       // for semantic search; nil: search by keywords
-	Log      *slog.Logger       // nil: no logging
+	Store      Store
+	Painter    llm.ImageGenerator // nil without image generation
+	Reflection bool               // whether to extract facts from conversations
+	Embedder   llm.Embedder       // for semantic search; nil: search by keywords
+	Log        *slog.Logger
 }
 
-// Rooms provides the agent's rooms and its attention there, like a [storage.Store].
-type Rooms interface {
+// Store contains the methods of a [storage.Store] that the plugin uses.
+type Store interface {
 	RoomsNamed(ctx context.Context, name string, author chat.EntityID) ([]chat.Room, error)
 	SetAttention(ctx context.Context, room chat.RoomID, a chat.Attention) error
+	Entity(ctx context.Context, id chat.EntityID) (chat.Entity, error)
+	Meet(ctx context.Context, e chat.Entity) (chat.News, error)
+	World(ctx context.Context, id chat.WorldID) (chat.World, error)
+	Recent(ctx context.Context, room chat.RoomID, kind chat.MemoryKind, upTo chat.ResponseID, limit int) ([]chat.Memory, error)
+	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
+	SaveNote(ctx context.Context, n chat.RoomNote) error
 }
 
 // New returns the plugin.
 func New(d Deps) action.Plugin {
 	known := newKnowledge(d)
-	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: providers(d, known), Work: known.work}
-	if d.Journal != nil {
-		p.Evaluators = []action.Evaluator{reflection{d.Journal}}
+	p := action.Plugin{Name: "essentials", Actions: actions(d), Providers: d.providers(known), Work: known.work}
+	if d.Reflection {
+		p.Evaluators = []action.Evaluator{reflection{d.Store}}
 	}
 	return p
 }

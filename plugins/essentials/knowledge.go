@@ -50,11 +50,7 @@ type knowledge struct {
 }
 
 func newKnowledge(d Deps) *knowledge {
-	log := d.Log
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	return &knowledge{embedder: d.Embedder, log: log, indexed: make(chan struct{})}
+	return &knowledge{embedder: d.Embedder, log: d.Log, indexed: make(chan struct{})}
 }
 
 // Spec implements [action.Provider].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -155,6 +156,7 @@ func TestKnowledgeByMeaning(t *testing.T) {
 
 // working is knowledge whose work goes on until the test ends.
 func working(t *testing.T, d Deps) *knowledge {
+	d.Log = slog.New(slog.DiscardHandler)
 	k := newKnowledge(d)
 	ctx, stop := context.WithCancel(t.Context())
 	var work sync.WaitGroup

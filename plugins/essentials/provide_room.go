@@ -33,13 +33,7 @@ const mostDetails = 10
 
 // people lists the participants, and the author's relation to the agent. That relation follows from platform accounts
 // only, never from stored details, which are people's own claims.
-func people(known People) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-		return tellPeople(ctx, s, known)
-	}
-}
-
-func tellPeople(ctx context.Context, s action.TurnContext, known People) (action.ProviderResult, error) {
+func (d Deps) people(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
 	asks := text.Label(s.Message.Name)
 	standing := "a guest"
 	switch {
@@ -53,7 +47,7 @@ func tellPeople(ctx context.Context, s action.TurnContext, known People) (action
 			return action.ProviderResult{}, nil
 		}
 		text := fmt.Sprintf("You are talking to %q, who is %s.", asks, standing)
-		noted, err := detailsOf(ctx, known, s.Message.Author)
+		noted, err := detailsOf(ctx, d.Store, s.Message.Author)
 		if noted != "" {
 			text += " Saved facts: " + noted + "."
 		}
@@ -71,7 +65,7 @@ func tellPeople(ctx context.Context, s action.TurnContext, known People) (action
 			name += ", who is asking and is " + standing
 		}
 		if len(lines) < mostDetails || m.Author == s.Message.Author {
-			noted, err := detailsOf(ctx, known, m.Author)
+			noted, err := detailsOf(ctx, d.Store, m.Author)
 			if err != nil {
 				return action.ProviderResult{}, err
 			}
@@ -88,87 +82,79 @@ func tellPeople(ctx context.Context, s action.TurnContext, known People) (action
 }
 
 // surroundings tells what sort of place the conversation is in.
-func surroundings(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-		txt := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
-		if name := text.Label(s.Room.Name); name != "" {
-			txt += fmt.Sprintf(" %q", name)
-		}
-		txt += " on " + s.Room.Connector
-		if s.Room.World != "" {
-			w, err := lore.World(ctx, s.Room.World)
-			if err != nil && !errors.Is(err, chat.ErrNotFound) {
-				return action.ProviderResult{}, fmt.Errorf("read the world: %w", err)
-			}
-			if name := text.Label(w.Name); name != "" {
-				txt += fmt.Sprintf(", in %q", name)
-			}
-		}
-		txt = "This is a " + txt + "."
-		return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
+func (d Deps) surroundings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	txt := strings.ReplaceAll(string(s.Room.Kind), "_", " ") + " chat"
+	if name := text.Label(s.Room.Name); name != "" {
+		txt += fmt.Sprintf(" %q", name)
 	}
+	txt += " on " + s.Room.Connector
+	if s.Room.World != "" {
+		w, err := d.Store.World(ctx, s.Room.World)
+		if err != nil && !errors.Is(err, chat.ErrNotFound) {
+			return action.ProviderResult{}, fmt.Errorf("read the world: %w", err)
+		}
+		if name := text.Label(w.Name); name != "" {
+			txt += fmt.Sprintf(", in %q", name)
+		}
+	}
+	txt = "This is a " + txt + "."
+	return action.ProviderResult{Text: txt, Values: map[string]string{"worldContext": txt}}, nil
 }
 
 // settings tells what people chose for the room.
-func settings(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-		notes, err := lore.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
-		if err != nil || len(notes) == 0 {
-			return action.ProviderResult{}, err
-		}
-		var lines []string
-		for _, n := range notes {
-			lines = append(lines, text.Label(n.Key)+": "+n.Text)
-		}
-		return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
+func (d Deps) settings(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.SettingNote, chat.MaxNotes)
+	if err != nil || len(notes) == 0 {
+		return action.ProviderResult{}, err
 	}
+	var lines []string
+	for _, n := range notes {
+		lines = append(lines, text.Label(n.Key)+": "+n.Text)
+	}
+	return action.ProviderResult{Text: "# How you answer in this room\n" + dashes(lines)}, nil
 }
 
 // facts lists what was noted in this room: first about the author and the room, then about others.
-func facts(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-		notes, err := lore.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
-		if err != nil || len(notes) == 0 {
-			return action.ProviderResult{}, err
-		}
-		var near, far []string
-		for _, n := range notes {
-			if n.About == "" || n.About == s.Message.Author {
-				near = append(near, n.Text)
-			} else {
-				far = append(far, n.Text)
-			}
-		}
-		near = near[max(0, len(near)-lastFacts):]
-		far = far[max(0, len(far)-(lastFacts-len(near))):]
-		text := dashes(append(far, near...))
-		return action.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
+func (d Deps) facts(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	notes, err := d.Store.Notes(ctx, s.Room.ID, chat.FactNote, chat.MaxNotes)
+	if err != nil || len(notes) == 0 {
+		return action.ProviderResult{}, err
 	}
+	var near, far []string
+	for _, n := range notes {
+		if n.About == "" || n.About == s.Message.Author {
+			near = append(near, n.Text)
+		} else {
+			far = append(far, n.Text)
+		}
+	}
+	near = near[max(0, len(near)-lastFacts):]
+	far = far[max(0, len(far)-(lastFacts-len(near))):]
+	text := dashes(append(far, near...))
+	return action.ProviderResult{Text: "# Facts from earlier conversations here\n" + text, Values: map[string]string{"facts": text}}, nil
 }
 
 // actionState tells what the agent's actions found and did in its last turns of the room.
-func actionState(lore Lore) func(context.Context, action.TurnContext) (action.ProviderResult, error) {
-	return func(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
-		results, err := lore.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)
-		if err != nil {
-			return action.ProviderResult{}, err
-		}
-		var lines []string
-		for _, m := range results {
-			if m.InReplyTo == s.Message.ID {
-				continue // this turn's own stand with their calls
-			}
-			outcome := "done"
-			if m.Failure != "" {
-				outcome = "failed"
-			}
-			lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, text.Excerpt(m.Text, resultSize)))
-		}
-		if len(lines) == 0 {
-			return action.ProviderResult{}, nil
-		}
-		return action.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
+func (d Deps) actionState(ctx context.Context, s action.TurnContext) (action.ProviderResult, error) {
+	results, err := d.Store.Recent(ctx, s.Room.ID, chat.ActionResult, 0, lastResults)
+	if err != nil {
+		return action.ProviderResult{}, err
 	}
+	var lines []string
+	for _, m := range results {
+		if m.InReplyTo == s.Message.ID {
+			continue // this turn's own stand with their calls
+		}
+		outcome := "done"
+		if m.Failure != "" {
+			outcome = "failed"
+		}
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", strings.Join(m.Actions, ", "), outcome, text.Excerpt(m.Text, resultSize)))
+	}
+	if len(lines) == 0 {
+		return action.ProviderResult{}, nil
+	}
+	return action.ProviderResult{Text: "# Results of your earlier actions\n" + dashes(lines)}, nil
 }
 
 // attachments tells everything that was read of the files.

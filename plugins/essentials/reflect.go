@@ -19,14 +19,8 @@ const (
 	factSize = 240 // characters
 )
 
-// Journal contains the store methods that the reflection uses.
-type Journal interface {
-	Notes(ctx context.Context, room chat.RoomID, kind chat.NoteKind, limit int) ([]chat.RoomNote, error)
-	SaveNote(ctx context.Context, n chat.RoomNote) error
-}
-
 // reflection notes lasting facts that people have said.
-type reflection struct{ journal Journal }
+type reflection struct{ store Store }
 
 // Name implements [action.Evaluator].
 func (reflection) Name() string { return "REFLECTION" }
@@ -37,7 +31,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 	if len(s.Recent) == 0 {
 		return nil
 	}
-	known, err := r.journal.Notes(ctx, s.Room.ID, chat.FactNote, lastFacts)
+	known, err := r.store.Notes(ctx, s.Room.ID, chat.FactNote, lastFacts)
 	if err != nil {
 		return fmt.Errorf("read facts: %w", err)
 	}
@@ -50,7 +44,7 @@ func (r reflection) Evaluate(ctx context.Context, s action.TurnContext, _ chat.M
 		return fmt.Errorf("extract facts: %w", err)
 	}
 	for _, n := range noted(s, answer) {
-		if err := r.journal.SaveNote(ctx, n); err != nil && !errors.Is(err, chat.ErrNotFound) { // not found: just deleted
+		if err := r.store.SaveNote(ctx, n); err != nil && !errors.Is(err, chat.ErrNotFound) { // not found: just deleted
 			return fmt.Errorf("save a fact: %w", err)
 		}
 	}

@@ -53,7 +53,7 @@ func inWorld(t *testing.T, play func(w *world)) {
 		w := &world{T: t, store: store, model: &model{}}
 		w.rt, err = core.New(core.Config{
 			Agent: chat.Agent{ID: "agent", Name: "Agent"}, Owner: "test", Store: store, Tracker: inmem.NewTracker(), Bus: inmem.NewBus(),
-			Models: llm.Models{Large: w.model}, Plugins: []action.Plugin{New(Deps{Rooms: store, People: store, Settings: store, Lore: store})}, Schema: schema.Compile,
+			Models: llm.Models{Large: w.model}, Plugins: []action.Plugin{New(Deps{Store: store})}, Schema: schema.Compile,
 			Open:   func(context.Context, chat.Run) (core.Surface, error) { return nil, nil },
 			Turns:  schedule.TurnPolicy{Direct: schedule.Queue, Group: schedule.Queue, Limit: time.Hour, First: time.Minute, Idle: time.Minute},
 			Access: access.Policy{Owners: map[chat.EntityID]bool{"ada": true}, People: map[chat.EntityID]bool{"bob": true}, Guests: access.RoomSet{Worlds: map[chat.WorldID]bool{"fake/house": true}}},

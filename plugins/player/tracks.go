@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"parley/core/text"
 )
 
 const (
@@ -53,16 +55,12 @@ func (t track) secret() bool { return t.url.User != nil || t.url.RawQuery != "" 
 
 // plain is a title without what Markdown would read as marks, not too long.
 func plain(title string) string {
-	title = strings.Map(func(r rune) rune {
+	return text.Excerpt(strings.Map(func(r rune) rune {
 		if strings.ContainsRune("*_`~|[]<>\\", r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r
-	}, title)
-	if runes := []rune(title); len(runes) > maxTitle {
-		return string(runes[:maxTitle]) + "…"
-	}
-	return title
+	}, title), maxTitle)
 }
 
 // tracks is all the music, in order of the titles.

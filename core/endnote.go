@@ -9,9 +9,9 @@ import (
 )
 
 var (
-	errNothingToSay = errors.New("nothing to say")
-	errCutOff       = errors.New("the process died while an action wrote")
-	errUnshown      = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
+	errTold    = errors.New("the user was told why not") // the answer is complete, without the model
+	errCutOff  = errors.New("the process died while an action wrote")
+	errUnshown = fmt.Errorf("the conversation no longer accepts messages: %w", chat.ErrStopped)
 )
 
 // ErrRemoved is what a [Surface] returns when people have removed the answer: it ends, and counts as stopped.

@@ -1,4 +1,4 @@
-package core
+package generate
 
 import (
 	"time"
@@ -8,14 +8,14 @@ import (
 )
 
 // used tells what one call of the model cost. What the provider does not report is estimated: 4 bytes a token.
-func (gn *generation) used(req llm.Request, r *round, took time.Duration) {
-	e := event.ModelUsed{RunInfo: gn.x.info, Took: took}
+func (w *Writer) used(req llm.Request, r *round, took time.Duration) {
+	e := event.ModelUsed{RunInfo: w.Info, Took: took}
 	if r.usage != nil {
 		e.Usage = *r.usage
 	} else {
 		e.Estimated, e.Usage = true, estimate(req, r)
 	}
-	gn.x.rt.hub.Emit(e)
+	w.Emit(e)
 }
 
 func estimate(req llm.Request, r *round) llm.Usage {

@@ -1,4 +1,4 @@
-package core
+package toolcall
 
 import (
 	"bytes"
@@ -15,21 +15,21 @@ import (
 	"parley/core/text"
 )
 
-// tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
-func (tc *toolCalls) tools() (specs []action.Spec) {
-	for _, t := range tc.x.rt.toolbox.All {
-		if !t.Def.Unlisted && tc.x.rt.offers(t, tc.x.turn) {
+// Tools lists what is offered in this turn, in the plugins' order: a prompt that stays the same is cached by providers.
+func (tc *Calls) Tools() (specs []action.Spec) {
+	for _, t := range tc.Toolbox.All {
+		if !t.Def.Unlisted && tc.Offers(t, *tc.Turn) {
 			specs = append(specs, t.Def)
 		}
 	}
 	return specs
 }
 
-// act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
+// Act makes one call and returns what the model is told of it. The call is brought to its end in every case. An error
 // ends the run: it has lost the room, or the journal.
-func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, err error) {
+func (tc *Calls) Act(ctx context.Context, c llm.ToolCall) (result string, err error) {
 	end, files := answer.Tool{Stage: answer.StageEnd}, []llm.File(nil)
-	defer func() { tc.stage(c, end, files...) }()
+	defer func() { tc.Stage(c, end, files...) }()
 	t, params, problem := tc.resolve(c)
 	if problem != "" { // LM-04, LM-05: nothing runs on a doubt; the model may do better
 		end.Error = problem
@@ -49,7 +49,7 @@ func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, er
 		}
 		if end.Error = refused; refused != "" {
 			done := action.Acted{Action: t.Def.Name, Parameters: params, Err: refused}
-			tc.acted = append(tc.acted, done)
+			tc.Acted = append(tc.Acted, done)
 			return done.ForModel(), tc.record(c, done, false)
 		}
 	}
@@ -59,7 +59,7 @@ func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, er
 			return "", err
 		}
 	}
-	tc.stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
+	tc.Stage(c, answer.Tool{Stage: answer.StageRunning, Parameters: string(params)})
 	r, failure := tc.perform(ctx, t, c, params)
 	if cause := context.Cause(ctx); cause != nil && failure != nil {
 		end.Error = "It was interrupted."
@@ -68,7 +68,7 @@ func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, er
 	done := action.Acted{Action: t.Def.Name, Parameters: params, Result: r}
 	done.Result.Text = answer.LimitResult(text.Clean(r.Text))
 	if failure != nil {
-		tc.x.rt.cfg.Log.Warn("an action failed", "run", tc.x.run.ID, "action", t.Def.Name, "err", failure)
+		tc.Log.Warn("an action failed", "run", tc.Run.ID, "action", t.Def.Name, "err", failure)
 		end.Error = "It failed."
 		done.Result, done.Err = action.Result{}, answer.LimitResult(text.Clean(forModel(failure)))
 	} else {
@@ -77,13 +77,13 @@ func (tc *toolCalls) act(ctx context.Context, c llm.ToolCall) (result string, er
 			done.Result.Text += fmt.Sprintf("\n[%d of the files can't be shown: they are empty or larger than %d MiB]", n, llm.MaxFile>>20)
 		}
 	}
-	tc.acted = append(tc.acted, done)
+	tc.Acted = append(tc.Acted, done)
 	return done.ForModel(), tc.record(c, done, writes)
 }
 
-// over reports whether an action has asked for the end of the turn.
-func (tc *toolCalls) over() bool {
-	for _, a := range tc.acted {
+// Over reports whether an action has asked for the end of the turn.
+func (tc *Calls) Over() bool {
+	for _, a := range tc.Acted {
 		if a.Result.Last {
 			return true
 		}
@@ -91,53 +91,51 @@ func (tc *toolCalls) over() bool {
 	return false
 }
 
-// requireOutput is [errNothingToSay] where nothing was said or shown.
-func (tc *toolCalls) requireOutput() error {
-	if v := tc.x.answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
-		return errNothingToSay
+// RequireOutput is [chat.ErrNothingToSay] where nothing was said or shown.
+func (tc *Calls) RequireOutput() error {
+	if v := tc.Answer.View(); strings.TrimSpace(v.Text()) == "" && len(v.Files()) == 0 {
+		return chat.ErrNothingToSay
 	}
 	return nil
 }
 
 // beginWriting starts a writing action only if the turn still has the room. From then on it is not cut off: the context
 // is that of the process. What was said so far is noted too: the process that adopts the run shows that, and generates nothing.
-func (tc *toolCalls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
-	if err := settled(tc.x.settle()); err != nil {
+func (tc *Calls) beginWriting(ctx context.Context, c llm.ToolCall) (context.Context, error) {
+	if err := tc.Journal.Settle(); err != nil {
 		return nil, err
 	}
-	n := chat.Note{Acting: c.ID, Text: tc.x.answer.View().Text()}
-	return tc.x.life, tc.x.persist(ctx, func() error { return tc.x.note(n) })
+	n := chat.Note{Acting: c.ID, Text: tc.Answer.View().Text()}
+	return tc.Life, tc.Journal.Note(ctx, n)
 }
 
 // record stores what came of a call unless its action is quiet, and journals the end of one that wrote. What was asked may be
 // forgotten by now; then this is too.
-func (tc *toolCalls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
+func (tc *Calls) record(c llm.ToolCall, done action.Acted, wrote bool) error {
 	m := chat.Memory{
-		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.x.run.ID, tc.x.run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.x.run.Room,
-		Author: tc.x.rt.cfg.Agent.Entity(), Name: tc.x.rt.cfg.Agent.Name, Text: done.ForModel(), InReplyTo: tc.x.turn.Message.ID, At: time.Now(),
+		ID: chat.MemoryID(fmt.Sprintf("%s/%d/%s", tc.Run.ID, tc.Run.Epoch, c.ID)), Kind: chat.ActionResult, Room: tc.Run.Room,
+		Author: tc.Turn.Agent.Entity(), Name: tc.Turn.Agent.Name, Text: done.ForModel(), InReplyTo: tc.Turn.Message.ID, At: time.Now(),
 		Actions: []string{done.Action},
 	}
 	if done.Err != "" {
 		m.Failure = llm.ActionFailed
 	}
-	t := tc.x.rt.toolbox.Find(c.Name)
-	return tc.x.persist(tc.x.life, func() error {
-		if t == nil || !t.Def.Quiet {
-			if err := tc.x.rt.cfg.Store.Remember(tc.x.life, tc.x.run.ID, m); ignore(err, chat.ErrNotFound) != nil {
-				return fmt.Errorf("remember %s: %w", m.ID, err)
-			}
+	t := tc.Toolbox.Find(c.Name)
+	if t == nil || !t.Def.Quiet {
+		if err := tc.Journal.Remember(tc.Life, m); err != nil {
+			return fmt.Errorf("remember %s: %w", m.ID, err)
 		}
-		if !wrote {
-			return nil
-		}
-		return tc.x.note(chat.Note{Acted: c.ID})
-	})
+	}
+	if !wrote {
+		return nil
+	}
+	return tc.Journal.Note(tc.Life, chat.Note{Acted: c.ID})
 }
 
 // resolve finds the action and checks the parameters, or says what is wrong with the call.
-func (tc *toolCalls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
-	t := tc.x.rt.toolbox.Find(c.Name)
-	if t == nil || !tc.x.rt.offers(t, tc.x.turn) {
+func (tc *Calls) resolve(c llm.ToolCall) (*action.Tool, json.RawMessage, string) {
+	t := tc.Toolbox.Find(c.Name)
+	if t == nil || !tc.Offers(t, *tc.Turn) {
 		return nil, nil, fmt.Sprintf("There is no action %q.", c.Name)
 	}
 	params := bytes.TrimSpace(c.Parameters)

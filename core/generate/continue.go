@@ -1,4 +1,4 @@
-package core
+package generate
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const continuations = 2
 // be lost (LM-04).
 func (r *round) severed() bool {
 	for _, c := range r.calls {
-		if r.reservedAction(c) != replyWord {
+		if r.reservedAction(c) != reply {
 			return false
 		}
 	}
@@ -23,10 +23,10 @@ func (r *round) severed() bool {
 }
 
 // continueText asks for the rest of an answer that was cut off. It is appended as it comes, as if it were of one piece.
-func (gn *generation) continueText(ctx context.Context, st *prompt.Builder, r *round) error {
+func (w *Writer) continueText(ctx context.Context, st *prompt.Builder, r *round) error {
 	asksForm := r.form || st.AsksForm(prompt.ContinueAnswer)
 	for n := 0; n < continuations && r.severed(); n++ {
-		rest, err := gn.fill(ctx, st, prompt.ContinueAnswer, &round{x: gn.x, form: asksForm, rest: true, step: r.step}, nil)
+		rest, err := w.fill(ctx, st, prompt.ContinueAnswer, &round{w: w, form: asksForm, rest: true, step: r.step}, nil)
 		var f *llm.Failure
 		switch {
 		case errors.Is(err, errEmpty), errors.As(err, &f) && f.Kind == llm.PromptTooLong:

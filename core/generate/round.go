@@ -1,15 +1,15 @@
-package core
+package generate
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"parley/core/answer"
 	"parley/core/llm"
+	"parley/core/panics"
 	"parley/core/scan"
 	"parley/core/text"
 )
@@ -21,7 +21,7 @@ const (
 
 // round is what one call of the model says, in whatever form.
 type round struct {
-	x      *execution
+	w      *Writer
 	step   int
 	form   bool // it was asked for tags
 	hidden bool // its text is not shown
@@ -54,7 +54,7 @@ func (r *round) useless() bool {
 		return len(r.calls) == 0
 	}
 	for _, c := range r.calls {
-		if r.reservedAction(c) != replyWord {
+		if r.reservedAction(c) != reply {
 			return false
 		}
 	}
@@ -63,14 +63,14 @@ func (r *round) useless() bool {
 
 // round is one answer of the model, tried again within one budget while nothing of it can be seen. Each attempt begins as
 // a copy of like.
-func (gn *generation) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
+func (w *Writer) round(ctx context.Context, req llm.Request, like *round) (*round, error) {
 	empty := false
 	req.Messages = llm.NormalizeMessages(req.Messages)
 	for try := 1; ; try++ {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		r := &round{x: like.x, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
+		r := &round{w: like.w, step: like.step, form: like.form, hidden: like.hidden, rest: like.rest}
 		err := r.read(ctx, req)
 		var f *llm.Failure
 		switch {
@@ -82,16 +82,16 @@ func (gn *generation) round(ctx context.Context, req llm.Request, like *round) (
 			return nil, &llm.Failure{Kind: llm.ProviderIssue, Err: errEmpty}
 		case err == nil: // LM-06: nothing once more, unchanged; what can't be read, as often as there is budget
 			empty = !r.some
-			gn.x.rt.cfg.Log.Warn("the model returned nothing usable; retrying", "run", gn.x.run.ID, "try", try, "wrote", r.some)
+			w.Log.Warn("the model returned nothing usable; retrying", "run", w.Info.Run, "try", try, "wrote", r.some)
 			continue
 		case !errors.As(err, &f) || !f.Retry || r.visible || try == attempts:
 			return nil, err
 		}
-		wait := max(f.After, gn.x.rt.jitter(backoff<<try))
+		wait := max(f.After, w.Jitter(backoff<<try))
 		if end, ok := ctx.Deadline(); ok && time.Until(end) < wait { // people are told now, not when the time is up
 			return nil, err
 		}
-		gn.x.rt.cfg.Log.Warn("the model failed; retrying", "run", gn.x.run.ID, "try", try, "err", err)
+		w.Log.Warn("the model failed; retrying", "run", w.Info.Run, "try", try, "err", err)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -103,27 +103,23 @@ func (gn *generation) round(ctx context.Context, req llm.Request, like *round) (
 // read follows the model under a watchdog: only what the model produces counts as life (LM-03).
 func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	begun := time.Now()
-	defer func() { r.x.gen.used(req, r, time.Since(begun)) }()
+	defer func() { r.w.used(req, r, time.Since(begun)) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	dog := time.AfterFunc(r.x.rt.cfg.Turns.First, func() { cancel(llm.ErrStalled) })
+	dog := time.AfterFunc(r.w.First, func() { cancel(llm.ErrStalled) })
 	defer dog.Stop()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the model panicked: %v\n%s", p, debug.Stack())
-		}
-		r.close(err)
-	}()
-	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.permits}
+	defer func() { r.close(err) }()
+	defer panics.Recover(&err, "the model")
+	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
 	if !r.rest { // there is only text to go on with
-		opt.Known = func(name string) bool { return r.x.rt.toolbox.Find(name) != nil }
+		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }
 	}
 	r.scan = scan.New(opt)
-	for c, err := range r.x.rt.cfg.Models.Large.Generate(ctx, req) {
+	for c, err := range r.w.Model.Generate(ctx, req) {
 		if err != nil {
 			return r.broken(ctx, fmt.Errorf("generate: %w", err))
 		}
-		dog.Reset(r.x.rt.cfg.Turns.Idle)
+		dog.Reset(r.w.Idle)
 		r.take(c)
 	}
 	return r.broken(ctx, nil)
@@ -140,7 +136,7 @@ func (r *round) broken(ctx context.Context, err error) error {
 	if err == nil || !whole || cause != nil && !errors.Is(cause, llm.ErrStalled) {
 		return err
 	}
-	r.x.rt.cfg.Log.Warn("the model failed after its answer", "run", r.x.run.ID, "err", err)
+	r.w.Log.Warn("the model failed after its answer", "run", r.w.Info.Run, "err", err)
 	return nil
 }
 
@@ -168,7 +164,7 @@ func (r *round) say(text string) {
 	r.text.WriteString(text)
 	if !r.hidden {
 		r.visible = true
-		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
+		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step, Text: text})
 	}
 }
 
@@ -183,16 +179,16 @@ func (r *round) piece(d llm.CallDelta) {
 		r.index[d.Index] = i
 		c := llm.ToolCall{Name: text.Clean(d.Name)}
 		if !r.hidden && r.reservedAction(c) == "" {
-			c.ID = r.x.toolCalls.callID(d.ID)
+			c.ID = r.w.Calls.NewID(d.ID)
 			r.visible = true
-			r.x.toolCalls.begin(c, r.step)
+			r.w.Calls.Begin(c, r.step, false)
 		}
 		r.calls = append(r.calls, c)
 	}
 	if d.Parameters != "" {
 		r.calls[i].Parameters = append(r.calls[i].Parameters, d.Parameters...)
 		if r.calls[i].ID != "" {
-			r.x.toolCalls.stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
+			r.w.Calls.Stage(r.calls[i], answer.Tool{Stage: answer.StageStreaming, ParametersChunk: d.Parameters})
 		}
 	}
 }
@@ -216,7 +212,7 @@ func (r *round) close(err error) {
 		r.calls = append(r.calls, llm.ToolCall{Name: c.Name, Parameters: []byte(c.Parameters)})
 	}
 	if wrote.Lost > 0 || wrote.Odd > 0 { // LM-11
-		r.x.rt.cfg.Log.Warn("the model wrote malformed tags", "run", r.x.run.ID, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
+		r.w.Log.Warn("the model wrote malformed tags", "run", r.w.Info.Run, "odd", wrote.Odd, "lost_bytes", wrote.Lost)
 	}
 }
 
@@ -237,11 +233,11 @@ func (r *round) limit() {
 	}
 	for _, c := range r.calls {
 		if c.ID != "" { // people have seen something of it
-			r.x.toolCalls.stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
+			r.w.Calls.Stage(c, answer.Tool{Stage: answer.StageEnd, Error: "It was cut off before it was complete."})
 		}
 	}
 	r.calls = nil
 	if !r.hidden {
-		r.x.answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: why})
+		r.w.Answer.Apply(answer.Change{Kind: answer.Text, Step: r.step + 1, Text: why})
 	}
 }

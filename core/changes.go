@@ -9,11 +9,18 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/attachment"
 	"parley/core/chat"
 	"parley/core/event"
 	"parley/core/schedule"
 	"parley/core/text"
 )
+
+// changes takes what changes messages: edits, deletions, reactions.
+type changes struct {
+	rt    *Runtime
+	store changeStore
+}
 
 // freshFor is how old a question can be whose edit is answered.
 const freshFor = 15 * time.Minute
@@ -23,26 +30,26 @@ const quoted = 50
 
 // edited revises a memory; the same text again, as when a platform unfurls a link, is nothing. A run that was not
 // started will read the new text anyway. A later one is answered again if it may be (IN-12).
-func (t *intake) edited(ctx context.Context, e chat.Edited) error {
-	if err := checkFiles(e.Memory); err != nil {
+func (c *changes) edited(ctx context.Context, e chat.Edited) error {
+	if err := attachment.Check(e.Memory); err != nil {
 		return err
 	}
-	e.Text, e.Files = text.Visible(e.Text), cleanFiles(e.Files)
-	old, err := t.known(ctx, e.Room, e.ID)
+	e.Text, e.Files = text.Visible(e.Text), attachment.Clean(e.Files)
+	old, err := c.known(ctx, e.Room, e.ID)
 	switch {
 	case err != nil:
 		return fmt.Errorf("edit %s: %w", e.ID, err)
-	case old.ID == "" || old.Author != e.Author || e.Author == t.rt.cfg.Agent.Entity():
+	case old.ID == "" || old.Author != e.Author || e.Author == c.rt.cfg.Agent.Entity():
 		return nil
 	case old.Kind != chat.Said || isCommand(e.Text): // an edit makes no command, and unmakes none
 		return nil
 	}
-	e.Files = keepRead(e.Files, old.Files)
+	e.Files = attachment.KeepRead(e.Files, old.Files)
 	e.Text = chat.WithTranscripts(e.Text, e.Files)
-	if e.Text == old.Text && sameFiles(e.Files, old.Files) || e.Empty() {
+	if e.Text == old.Text && attachment.Same(e.Files, old.Files) || e.Empty() {
 		return nil
 	}
-	if err := t.rt.revise(ctx, e); err != nil {
+	if err := c.revise(ctx, e); err != nil {
 		return fmt.Errorf("edit %s: %w", e.ID, err)
 	}
 	return nil
@@ -50,57 +57,57 @@ func (t *intake) edited(ctx context.Context, e chat.Edited) error {
 
 // revise stores the new text, and has the run that answers it answered again. The run is reopened first: with the new text
 // stored and the run not reopened, the edit would be nothing new when it comes again after an error.
-func (rt *Runtime) revise(ctx context.Context, e chat.Edited) error {
-	run, err := rt.answers(ctx, e)
+func (c *changes) revise(ctx context.Context, e chat.Edited) error {
+	run, err := c.answers(ctx, e)
 	if err != nil {
 		return err
 	}
-	epoch, err := rt.reopen(ctx, run)
+	epoch, err := c.reopen(ctx, run)
 	if err != nil {
 		return err
 	}
 	again := epoch > run.Epoch
 	defer func() {
 		if again {
-			rt.restart(run)
+			c.restart(run)
 		}
 	}()
-	if err := rt.cfg.Store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
-		return ignore(err, chat.ErrNotFound)
+	if err := c.store.Revise(ctx, e.ID, e.Text, e.Files); err != nil {
+		return chat.Unless(err, chat.ErrNotFound)
 	}
-	now, err := rt.answers(ctx, e)
+	now, err := c.answers(ctx, e)
 	if err == nil && now.Epoch > epoch { // it was started meanwhile, and may have read the old text
 		run = now
-		epoch, err = rt.reopen(ctx, run)
+		epoch, err = c.reopen(ctx, run)
 		again = epoch > run.Epoch
 	}
 	if err != nil {
-		rt.cfg.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
+		c.rt.cfg.Log.Warn("an edited message may be answered as it was before", "message", e.ID, "err", err)
 	}
 	return nil
 }
 
 // answers returns the started run that is to be answered again after e, or none.
-func (rt *Runtime) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
-	if rt.cfg.Turns.OnEdit == schedule.RememberEdit {
+func (c *changes) answers(ctx context.Context, e chat.Edited) (chat.Run, error) {
+	if c.rt.cfg.Turns.OnEdit == schedule.RememberEdit {
 		return chat.Run{}, nil
 	}
-	run, err := rt.cfg.Store.RunOf(ctx, e.ID)
+	run, err := c.store.RunOf(ctx, e.ID)
 	if err != nil || run.Epoch == 0 || time.Since(run.Opened) > freshFor {
-		return chat.Run{}, ignore(err, chat.ErrNotFound)
+		return chat.Run{}, chat.Unless(err, chat.ErrNotFound)
 	}
-	if stays, err := rt.intake.stays(ctx, run, e.Author); err != nil || !stays {
+	if stays, err := c.rt.intake.stays(ctx, run, e.Author); err != nil || !stays {
 		return chat.Run{}, err
 	}
 	return run, nil
 }
 
 // reopen has run answered once more, unless it must stay as it is, and returns the epoch that it then has.
-func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
+func (c *changes) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error) {
 	if run.ID == "" {
 		return run.Epoch, nil
 	}
-	err := rt.cfg.Store.Reopen(ctx, run.ID)
+	err := c.store.Reopen(ctx, run.ID)
 	if errors.Is(err, answer.ErrLost) {
 		return run.Epoch, nil
 	} else if err != nil {
@@ -110,59 +117,59 @@ func (rt *Runtime) reopen(ctx context.Context, run chat.Run) (chat.Epoch, error)
 }
 
 // restart ends what is being made of a run that was reopened, and starts again.
-func (rt *Runtime) restart(run chat.Run) {
-	rt.live.Lose(run.ID)
-	rt.scheduler.wake(run.Room)
+func (c *changes) restart(run chat.Run) {
+	c.rt.live.Lose(run.ID)
+	c.rt.scheduler.wake(run.Room)
 }
 
 // deleted forgets a message. A run that answers nothing else ends, and takes back what it showed: at once if it was
 // started, and otherwise when its turn comes.
-func (t *intake) deleted(ctx context.Context, d chat.Deleted) error {
-	old, err := t.known(ctx, d.Room, d.ID)
+func (c *changes) deleted(ctx context.Context, d chat.Deleted) error {
+	old, err := c.known(ctx, d.Room, d.ID)
 	if err != nil || old.ID == "" {
 		return err
 	}
-	asked, err := t.rt.cfg.Store.RunOf(ctx, d.ID)
-	if ignore(err, chat.ErrNotFound) != nil {
+	asked, err := c.store.RunOf(ctx, d.ID)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
-	if err := t.rt.cfg.Store.Forget(ctx, d.ID); err != nil {
+	if err := c.store.Forget(ctx, d.ID); err != nil {
 		return fmt.Errorf("delete %s: %w", d.ID, err)
 	}
-	t.rt.hub.Emit(event.MessageDeleted{Message: old})
+	c.rt.hub.Emit(event.MessageDeleted{Message: old})
 	if asked.ID == "" {
 		return nil
 	}
-	defer t.rt.scheduler.wake(d.Room)
-	run, err := t.rt.cfg.Store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
-	if err != nil {                               // the message is gone, and nothing comes of it when it is deleted again
-		t.rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
+	defer c.rt.scheduler.wake(d.Room)
+	run, err := c.store.Run(ctx, asked.ID) // once more: what starts from now on sees that the message is gone
+	if err != nil {                        // the message is gone, and nothing comes of it when it is deleted again
+		c.rt.cfg.Log.Warn("can't read again what a deleted message was answered with", "run", asked.ID, "err", err)
 		run = asked
 		run.Inputs = slices.DeleteFunc(run.Inputs, func(id chat.MemoryID) bool { return id == d.ID })
 	}
 	if run.Outcome.Done() || run.Epoch == 0 || len(run.Inputs) > 0 {
 		return nil
 	}
-	if err := t.rt.cfg.Tracker.Stop(ctx, t.rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
-		t.rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
+	if err := c.rt.cfg.Tracker.Stop(ctx, c.rt.cfg.Agent.ID, run.Room, run.Turn()); err != nil {
+		c.rt.cfg.Log.Warn("can't stop the answer to a deleted message; it will end on its own", "run", run.ID, "err", err)
 	}
 	return nil
 }
 
 // reaction remembers r as a remark of its author. The same one again is a duplicate, also if it was taken away meanwhile.
-func (t *intake) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
+func (c *changes) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, error) {
 	id := chat.MemoryID(fmt.Sprintf("%s/%s/%s/%s", r.On, reactionVerb(r), r.Author, r.Emoji))
-	if r.Author == t.rt.cfg.Agent.Entity() {
+	if r.Author == c.rt.cfg.Agent.Entity() {
 		return chat.Accepted{Memory: id}, nil
 	}
-	on, err := t.rt.cfg.Store.Memory(ctx, r.On)
-	if ignore(err, chat.ErrNotFound) != nil {
+	on, err := c.store.Memory(ctx, r.On)
+	if chat.Unless(err, chat.ErrNotFound) != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if on.ID != "" {
 		r.Room = on.Room // platforms may tell of the chat alone
 	}
-	room, err := t.rt.cfg.Store.Room(ctx, r.Room)
+	room, err := c.store.Room(ctx, r.Room)
 	if errors.Is(err, chat.ErrNotFound) { // nothing was ever said there
 		return chat.Accepted{Memory: id}, nil
 	} else if err != nil {
@@ -171,12 +178,12 @@ func (t *intake) reaction(ctx context.Context, r chat.Reaction) (chat.Accepted, 
 	m := chat.Memory{
 		ID: id, Room: r.Room, Author: r.Author, Name: text.Visible(r.Name), Text: text.Visible(reactionText(r, on)), InReplyTo: r.On, At: r.At,
 	}
-	acc, err := t.rt.cfg.Store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
+	acc, err := c.store.Accept(ctx, chat.Message{Memory: m, Place: room}, chat.JoinRule{NoRun: true})
 	if err != nil {
 		return chat.Accepted{}, fmt.Errorf("react to %s: %w", r.On, err)
 	}
 	if !acc.Duplicate {
-		t.rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
+		c.rt.hub.Emit(event.ReactionReceived{Reaction: r, Accepted: acc})
 	}
 	return acc, nil
 }
@@ -200,35 +207,27 @@ func reactionText(r chat.Reaction, on chat.Memory) string {
 	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
 }
 
-func (t *intake) cleared(ctx context.Context, c chat.Cleared) (chat.Accepted, error) {
+func (c *changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {
 	var n int
 	var err error
-	if c.Entirely {
-		n, err = t.rt.cfg.Store.ClearEntirely(ctx, c.Room, c.Person)
+	if what.Entirely {
+		n, err = c.store.ClearEntirely(ctx, what.Room, what.Person)
 	} else {
-		n, err = t.rt.cfg.Store.Clear(ctx, c.Room)
+		n, err = c.store.Clear(ctx, what.Room)
 	}
 	if err != nil {
-		return chat.Accepted{}, fmt.Errorf("clear %s: %w", c.Room, err)
+		return chat.Accepted{}, fmt.Errorf("clear %s: %w", what.Room, err)
 	}
-	t.rt.cfg.Log.Info("a room was cleared", "room", c.Room, "deleted", n)
-	t.rt.hub.Emit(event.ChannelCleared{Room: c.Room, Deleted: n, Total: n})
+	c.rt.cfg.Log.Info("a room was cleared", "room", what.Room, "deleted", n)
+	c.rt.hub.Emit(event.ChannelCleared{Room: what.Room, Deleted: n, Total: n})
 	return chat.Accepted{Deleted: n}, nil
 }
 
 // known is a memory of room, or a zero one.
-func (t *intake) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
-	m, err := t.rt.cfg.Store.Memory(ctx, id)
+func (c *changes) known(ctx context.Context, room chat.RoomID, id chat.MemoryID) (chat.Memory, error) {
+	m, err := c.store.Memory(ctx, id)
 	if err != nil || m.Room != room {
-		return chat.Memory{}, ignore(err, chat.ErrNotFound)
+		return chat.Memory{}, chat.Unless(err, chat.ErrNotFound)
 	}
 	return m, nil
-}
-
-// ignore is err, unless that is usual.
-func ignore(err, usual error) error {
-	if errors.Is(err, usual) {
-		return nil
-	}
-	return err
 }

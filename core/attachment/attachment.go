@@ -1,4 +1,6 @@
-package core
+// Package attachment has the files of messages read, or shown to a model, and remembers what they hold: each is read once, and shown
+// with one question. Reading never fails a turn.
+package attachment
 
 import (
 	"fmt"
@@ -8,11 +10,8 @@ import (
 	"parley/core/text"
 )
 
-// deafLine is what people hear who speak to an agent that has nothing to listen with.
-const deafLine = "I can't listen to voice messages here. Please send me text instead."
-
-// cleanFiles makes what a sender calls a file fit to be shown: one line, and not a long one.
-func cleanFiles(files []chat.Attachment) []chat.Attachment {
+// Clean makes what a sender calls a file fit to be shown: one line, and not a long one.
+func Clean(files []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
 		all[i].Ref, all[i].Name, all[i].Type, all[i].Title = text.Clean(f.Ref), label(f.Name), label(f.Type), label(f.Title)
@@ -24,8 +23,8 @@ func cleanFiles(files []chat.Attachment) []chat.Attachment {
 // label is what a sender calls a file, in one line.
 func label(txt string) string { return text.OneLine(txt, 200) }
 
-// checkFiles reports whether all refs can be stored.
-func checkFiles(m chat.Memory) error {
+// Check reports whether all refs can be stored.
+func Check(m chat.Memory) error {
 	for _, f := range m.Files {
 		if len(f.Ref) > chat.MaxOwn {
 			return fmt.Errorf("reference to a file of %s: %w", m.ID, chat.ErrTooLarge)
@@ -34,8 +33,8 @@ func checkFiles(m chat.Memory) error {
 	return nil
 }
 
-// keepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
-func keepRead(files, old []chat.Attachment) []chat.Attachment {
+// KeepRead gives files what was read of the ones they are: a platform may tell of a file again, under another reference.
+func KeepRead(files, old []chat.Attachment) []chat.Attachment {
 	all := slices.Clone(files)
 	for i, f := range all {
 		if k := slices.IndexFunc(old, f.Same); k >= 0 {
@@ -45,5 +44,5 @@ func keepRead(files, old []chat.Attachment) []chat.Attachment {
 	return all
 }
 
-// sameFiles compares two lists.
-func sameFiles(a, b []chat.Attachment) bool { return slices.EqualFunc(a, b, chat.Attachment.Same) }
+// Same compares two lists.
+func Same(a, b []chat.Attachment) bool { return slices.EqualFunc(a, b, chat.Attachment.Same) }

@@ -1,4 +1,4 @@
-package core
+package toolcall
 
 import (
 	"bytes"
@@ -17,16 +17,15 @@ import (
 	"parley/core/text"
 )
 
-// permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
+// Permits reports whether calls that a model wrote as text, without being asked for a form, are carried out: they only read, and
 // nothing that the model was given to read holds them. Without calls, raw is the beginning of one that was cut off.
-func (r *round) permits(calls []scan.Call, raw string) bool {
-	x := r.x
+func (tc *Calls) Permits(calls []scan.Call, raw string) bool {
 	if len(calls) == 0 {
-		return !strings.Contains(x.toolCalls.untrusted().plain, text.Plain(raw))
+		return !strings.Contains(tc.untrusted().plain, text.Plain(raw))
 	}
 	for _, c := range calls {
-		t := x.rt.toolbox.Find(c.Name)
-		if t == nil || t.Def.Effect != action.Reads || !x.rt.offers(t, x.turn) || x.toolCalls.quotes(c.Name, json.RawMessage(c.Parameters)) {
+		t := tc.Toolbox.Find(c.Name)
+		if t == nil || t.Def.Effect != action.Reads || !tc.Offers(t, *tc.Turn) || tc.Quotes(c.Name, json.RawMessage(c.Parameters)) {
 			return false
 		}
 	}
@@ -34,8 +33,8 @@ func (r *round) permits(calls []scan.Call, raw string) bool {
 }
 
 // quoted reports whether the model wrote c as text and may only repeat what it was given to read.
-func (tc *toolCalls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
-	return tc.block(c, 0).Written && (tc.quotes(c.Name, params) || tc.quotes(t.Def.Name, params))
+func (tc *Calls) quoted(c llm.ToolCall, t *action.Tool, params json.RawMessage) bool {
+	return tc.block(c, 0).Written && (tc.Quotes(c.Name, params) || tc.Quotes(t.Def.Name, params))
 }
 
 // The text and the options of the question whether a call is carried out that may be a quote.
@@ -47,7 +46,7 @@ const (
 )
 
 // confirm asks the person who is answered whether to carry out c. Refused says why not; an error ends the turn.
-func (tc *toolCalls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
+func (tc *Calls) confirm(ctx context.Context, c llm.ToolCall, t *action.Tool, params json.RawMessage) (refused string, err error) {
 	if len([]rune(string(params))) > maxConfirm {
 		return "It came from content that was read, and is too long to confirm.", nil
 	}
@@ -73,29 +72,27 @@ type corpus struct {
 }
 
 // untrusted returns the corpus of the turn: what others wrote, replies quote, files say, providers told, and actions found.
-func (tc *toolCalls) untrusted() corpus {
-	s := tc.x.turn
+func (tc *Calls) untrusted() corpus {
+	s := *tc.Turn
 	texts := []string{s.Summary, s.Room.Name}
 	for _, memories := range [][]chat.Memory{s.Recent, s.Attached, {s.Message}} {
 		for _, m := range memories {
 			texts = append(texts, isForeign(m, s.Message.Author)...)
 		}
 	}
-	if tc.x.state != nil {
-		for _, t := range tc.x.state.Outputs {
-			if t.Spec.Own {
-				continue
-			}
-			texts = append(texts, t.Text)
-			if t.Transcript != s.Transcript() {
-				texts = append(texts, t.Transcript)
-			}
-			for _, v := range t.Values {
-				texts = append(texts, v)
-			}
+	for _, t := range tc.Outputs() {
+		if t.Spec.Own {
+			continue
+		}
+		texts = append(texts, t.Text)
+		if t.Transcript != s.Transcript() {
+			texts = append(texts, t.Transcript)
+		}
+		for _, v := range t.Values {
+			texts = append(texts, v)
 		}
 	}
-	for _, a := range tc.acted {
+	for _, a := range tc.Acted {
 		texts = append(texts, a.ForModel())
 	}
 	all := strings.Join(texts, "\n")
@@ -124,9 +121,9 @@ func isForeign(m chat.Memory, asker chat.EntityID) (texts []string) {
 	return texts
 }
 
-// quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
+// Quotes reports whether the corpus holds an action's name and all of the parameters' values. Without values, the name has to stand
 // there as in a call.
-func (tc *toolCalls) quotes(name string, params json.RawMessage) bool {
+func (tc *Calls) Quotes(name string, params json.RawMessage) bool {
 	c, values := tc.untrusted(), leaves(params)
 	for _, v := range values {
 		if !strings.Contains(c.plain, v) {

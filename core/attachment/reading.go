@@ -1,9 +1,10 @@
-package core
+package attachment
 
 import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -31,28 +32,51 @@ const (
 
 var errReading = errors.New("reading the files took too long")
 
-// read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
+// Store is what a reading needs of a store. Errors are those of package storage.
+type Store interface {
+	Memory(ctx context.Context, id chat.MemoryID) (chat.Memory, error)
+	Revise(ctx context.Context, id chat.MemoryID, text string, files []chat.Attachment) error
+}
+
+// Reading reads for the turns of one run.
+type Reading struct {
+	Reader    Reader // nil: nothing is read
+	Store     Store
+	Inputs    []chat.MemoryID // of the run
+	Vision    bool            // the model that answers can be shown pictures
+	Describes bool            // another model describes pictures
+	Describe  func() string   // what that is asked
+	Life      context.Context // outlives the turn: what was read is remembered
+	Log       *slog.Logger
+}
+
+// HasUnread reports whether files that the turn is about are still to be read, as far as wanted says.
+func (rd *Reading) HasUnread(s action.TurnContext, wanted func(chat.Attachment) bool) bool {
+	return len(rd.unread(rd.about(s), wanted)) > 0
+}
+
+// Read finds out what the files hold that the turn is about, as far as wanted says, and remembers it: each is read once.
 // Whatever goes wrong, the turn goes on.
-func (pn *preparation) read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
-	about := pn.about(*s)
-	files := pn.unread(about, wanted)
+func (rd *Reading) Read(ctx context.Context, s *action.TurnContext, wanted func(chat.Attachment) bool) {
+	about := rd.about(*s)
+	files := rd.unread(about, wanted)
 	if len(files) == 0 {
 		return
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, readLimit, errReading)
 	defer cancel()
-	files = pn.x.rt.cfg.Reader.Read(limited, s.Room.Connector, files, pn.describe())
+	files = rd.Reader.Read(limited, s.Room.Connector, files, rd.Describe())
 	if ctx.Err() != nil { // the turn is over; what it could not wait for may be read in another one
 		files = slices.DeleteFunc(files, func(f chat.Attachment) bool { return f.Unread != "" })
 	}
 	for _, m := range about {
-		pn.learn(s, m, files)
+		rd.learn(s, m, files)
 	}
 }
 
 // unread are the files of about that are still to be read, as far as wanted says.
-func (pn *preparation) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
-	if pn.x.rt.cfg.Reader == nil {
+func (rd *Reading) unread(about []chat.Memory, wanted func(chat.Attachment) bool) (files []chat.Attachment) {
+	if rd.Reader == nil {
 		return nil
 	}
 	for _, m := range about {
@@ -65,18 +89,13 @@ func (pn *preparation) unread(about []chat.Memory, wanted func(chat.Attachment) 
 	return files
 }
 
-// describe is what a model is asked about a picture.
-func (pn *preparation) describe() string {
-	return pn.x.rt.composer.Describe(pn.x.rt.cfg.Agent.Name)
-}
-
 // about are the memories that a turn is about: what it answers, what that replies to, and what the same people sent shortly
 // before. The latest come last.
-func (pn *preparation) about(s action.TurnContext) (about []chat.Memory) {
+func (rd *Reading) about(s action.TurnContext) (about []chat.Memory) {
 	replied := map[chat.MemoryID]bool{}
 	people := map[chat.EntityID]time.Time{} // when each asked first
 	for _, m := range s.Recent {
-		if m.ID == s.Message.ID || slices.Contains(pn.x.run.Inputs, m.ID) {
+		if m.ID == s.Message.ID || slices.Contains(rd.Inputs, m.ID) {
 			replied[m.InReplyTo] = true
 			if _, ok := people[m.Author]; !ok {
 				people[m.Author] = m.At
@@ -93,8 +112,8 @@ func (pn *preparation) about(s action.TurnContext) (about []chat.Memory) {
 }
 
 // learn remembers what was read of m, and puts it into the turn. It takes m as it is now: it may have been edited meanwhile.
-func (pn *preparation) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
-	now, err := pn.x.rt.cfg.Store.Memory(pn.x.life, m.ID)
+func (rd *Reading) learn(s *action.TurnContext, m chat.Memory, read []chat.Attachment) {
+	now, err := rd.Store.Memory(rd.Life, m.ID)
 	if err == nil {
 		before := now.Files
 		now.Files = merged(before, read)
@@ -102,10 +121,10 @@ func (pn *preparation) learn(s *action.TurnContext, m chat.Memory, read []chat.A
 			return
 		}
 		now.Text = chat.WithTranscripts(now.Text, fresh(before, now.Files))
-		err = pn.x.rt.cfg.Store.Revise(pn.x.life, now.ID, now.Text, now.Files)
+		err = rd.Store.Revise(rd.Life, now.ID, now.Text, now.Files)
 	}
 	if err != nil {
-		pn.x.rt.cfg.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
+		rd.Log.Warn("extracted file text can't be saved", "memory", m.ID, "err", err)
 	}
 	if now.ID == "" { // forgotten meanwhile, or the store is away
 		return
@@ -133,7 +152,7 @@ func merged(files, read []chat.Attachment) []chat.Attachment {
 		}
 		all[i].Seen = read[k].Seen
 	}
-	return cleanFiles(all)
+	return Clean(all)
 }
 
 // fresh are those of files that were not read before.
@@ -146,22 +165,22 @@ func fresh(before, files []chat.Attachment) (all []chat.Attachment) {
 	return all
 }
 
-// anyFile and voice are what [preparation.read] may want.
-func anyFile(chat.Attachment) bool { return true }
+// Any and Voice are what [Reading.Read] may want.
+func Any(chat.Attachment) bool { return true }
 
-func voice(f chat.Attachment) bool { return f.Voice }
+func Voice(f chat.Attachment) bool { return f.Voice }
 
-// viewImages fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
+// View fetches the pictures that the turn is about, the latest first, for a model that sees, and remembers that it was shown them:
 // each is shown with one question, also if that is answered again. For other questions it is words.
-func (pn *preparation) viewImages(ctx context.Context, s *action.TurnContext) []llm.File {
-	if !pn.x.rt.cfg.Models.LargeVision || pn.x.rt.cfg.Reader == nil {
+func (rd *Reading) View(ctx context.Context, s *action.TurnContext) []llm.File {
+	if !rd.Vision || rd.Reader == nil {
 		return nil
 	}
 	var files []chat.Attachment
-	about := pn.about(*s)
+	about := rd.about(*s)
 	for _, m := range slices.Backward(about) {
 		for _, f := range m.Files {
-			if f.Unread == "" && (f.Seen == "" || f.Seen == questionText(*s)) {
+			if f.Unread == "" && (f.Seen == "" || f.Seen == questionOf(*s)) {
 				files = append(files, f)
 			}
 		}
@@ -169,26 +188,26 @@ func (pn *preparation) viewImages(ctx context.Context, s *action.TurnContext) []
 	if len(files) == 0 {
 		return nil
 	}
-	shown, fetched := pn.x.rt.cfg.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
+	shown, fetched := rd.Reader.Pictures(ctx, s.Room.Connector, files, maxPictures)
 	if ctx.Err() != nil {
 		return nil
 	}
 	for i := range fetched {
-		fetched[i].Seen = questionText(*s)
+		fetched[i].Seen = questionOf(*s)
 	}
 	for _, m := range about {
-		pn.learn(s, m, fetched)
+		rd.learn(s, m, fetched)
 	}
 	return shown
 }
 
-// questionText is the message that a turn answers, by its id.
-func questionText(s action.TurnContext) chat.MemoryID {
+// questionOf is the message that a turn answers, by its id.
+func questionOf(s action.TurnContext) chat.MemoryID {
 	return cmp.Or(s.Message.ID, chat.MemoryID(s.Run))
 }
 
-// worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
+// Worded picks the files that a turn needs in words: not the pictures that the model is shown with it, unless another model
 // describes them anyway.
-func (pn *preparation) worded(s action.TurnContext) func(chat.Attachment) bool {
-	return func(f chat.Attachment) bool { return f.Seen != questionText(s) || pn.x.rt.cfg.Models.Vision != nil }
+func (rd *Reading) Worded(s action.TurnContext) func(chat.Attachment) bool {
+	return func(f chat.Attachment) bool { return f.Seen != questionOf(s) || rd.Describes }
 }

@@ -1,0 +1,212 @@
+// Package generate asks the model for an answer, in rounds: natively or in a form of tags, with the calls of actions between the
+// rounds. A round is tried again only while nothing of it can be seen.
+package generate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/core/answer"
+	"parley/core/event"
+	"parley/core/llm"
+	"parley/core/prompt"
+	"parley/core/text"
+	"parley/core/toolcall"
+)
+
+// Config says how the model is asked for an answer.
+type Config struct {
+	Mode Mode
+	// MultiStep decides one step after the other before it answers, with [XML] only.
+	MultiStep bool
+	// MaxSteps is how many rounds of the model one run may have; 0 is 6.
+	MaxSteps int
+}
+
+// Mode is the form in which the model answers.
+type Mode string
+
+// The modes. Both make the same of an answer.
+const (
+	Native Mode = ""    // text, and calls of tools
+	XML    Mode = "xml" // text with tags around its parts, which every model can write
+)
+
+func (g Config) steps() int {
+	if g.MaxSteps == 0 {
+		return 6
+	}
+	return g.MaxSteps
+}
+
+var (
+	errEmpty   = errors.New("the model returned nothing")
+	errEndless = errors.New("the model keeps calling actions")
+)
+
+// A Writer writes the answer of one run, with the model's text and the calls of actions between. Its fields are set before Write.
+type Writer struct {
+	Config
+	Model       llm.Model
+	First, Idle time.Duration // how long the model may take to its first output, and between two
+	Answer      *answer.Answer
+	Calls       *toolcall.Calls
+	Unfollow    func() error // ends the agent's participation in the room until it is addressed again
+	Jitter      func(time.Duration) time.Duration
+	Info        event.RunInfo
+	Emit        func(event.Event)
+	Log         *slog.Logger
+
+	Trace Trace // how the answer came about
+}
+
+// Write writes the answer from the prompts of st. [chat.ErrNothingToSay] if the model chose to say nothing.
+func (w *Writer) Write(ctx context.Context, st *prompt.Builder) error {
+	switch form := w.Mode == XML; {
+	case form && w.MultiStep:
+		return w.generateSteps(ctx, st)
+	case form || !st.Native():
+		return w.generateForm(ctx, st)
+	}
+	req, err := st.Request(ctx)
+	if err != nil {
+		return err
+	}
+	return w.generateNative(ctx, st, req)
+}
+
+// generateNative makes rounds of the model, with the actions that it asks for between them. The last is given no tools,
+// so that it answers.
+func (w *Writer) generateNative(ctx context.Context, st *prompt.Builder, req llm.Request) error {
+	last := w.steps() - 1
+	for step := range last + 1 {
+		if step == last {
+			req.Tools = nil
+		}
+		r, err := w.round(ctx, req, &round{w: w, step: step})
+		if err != nil {
+			return err
+		}
+		if err := w.resolveReservedActions(ctx, st, r); err != nil || len(r.calls) == 0 {
+			return err
+		}
+		if step == last {
+			return errEndless
+		}
+		results, err := w.actAll(ctx, r.calls)
+		if err != nil {
+			return err
+		}
+		if w.Calls.Over() {
+			return w.Calls.RequireOutput()
+		}
+		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: r.text.String(), Calls: r.calls})
+		req.Messages = append(req.Messages, results...)
+	}
+	return nil
+}
+
+// actAll makes the calls of a round, one after the other, and returns what the model is told of them.
+func (w *Writer) actAll(ctx context.Context, calls []llm.ToolCall) (results []llm.Message, err error) {
+	for _, c := range calls {
+		result, err := w.Calls.Act(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, llm.Message{Role: llm.RoleTool, Call: c.ID, Text: result})
+	}
+	return results, nil
+}
+
+// resolveReservedActions has a text go on that was cut off, and takes the words out of the calls that no action stands for: REPLY is the text
+// itself, NONE is nothing, and IGNORE says nothing unless there is a text. STOP is the agent's leave from the room. What a
+// limit has cut off is not done (LM-04).
+func (w *Writer) resolveReservedActions(ctx context.Context, st *prompt.Builder, r *round) error {
+	if err := w.continueText(ctx, st, r); err != nil {
+		return err
+	}
+	ignored := ""
+	var calls []llm.ToolCall
+	for _, c := range r.calls {
+		switch r.reservedAction(c) {
+		case reply:
+		case Ignore, None:
+			ignored = Ignore
+		case Stop:
+			ignored = Stop
+			if r.form && w.Calls.Quotes(c.Name, nil) { // it can be quoted from another author
+				continue
+			}
+			if err := w.Unfollow(); err != nil {
+				return err
+			}
+		default:
+			calls = append(calls, c)
+		}
+	}
+	r.calls = calls
+	r.limit()
+	for i, c := range r.calls {
+		if c.ID == "" { // it has not been shown yet
+			r.calls[i].ID = w.Calls.NewID("")
+			w.Calls.Begin(r.calls[i], r.step, r.form)
+		}
+	}
+	w.Trace.add(r)
+	if ignored != "" && r.blank() && len(r.calls) == 0 {
+		w.Trace.Actions = append(w.Trace.Actions, ignored)
+		return w.Calls.RequireOutput()
+	}
+	return nil
+}
+
+// The words that stand among actions and are none.
+const (
+	reply  = "REPLY"
+	Ignore = "IGNORE"
+	None   = "NONE"
+	Stop   = "STOP"
+)
+
+// reservedAction is which of these words a call is, or "". Natively there may be an action of that name.
+func (r *round) reservedAction(c llm.ToolCall) string {
+	word := strings.ToUpper(strings.TrimSpace(c.Name))
+	is := slices.Contains([]string{reply, Ignore, None, Stop}, word)
+	if is && (r.form && len(c.Parameters) <= len("{}") || r.w.Calls.Toolbox.Find(c.Name) == nil) {
+		return word
+	}
+	return ""
+}
+
+// Trace is what is remembered of how an answer came about. People never see it.
+type Trace struct {
+	Thought   string
+	Actions   []string
+	Providers []string
+}
+
+// maxThought is how much is remembered of what the model thought, in characters.
+const maxThought = 4000
+
+func (t *Trace) add(r *round) {
+	t.Thought = text.Excerpt(strings.TrimSpace(t.Thought+"\n\n"+r.wrote.Thought), maxThought)
+	if !r.hidden && !r.blank() {
+		t.Actions = append(t.Actions, reply)
+	}
+	for _, c := range r.calls {
+		name := c.Name
+		if known := r.w.Calls.Toolbox.Find(name); known != nil {
+			name = known.Def.Name
+		}
+		if name == prompt.ProviderTool {
+			t.Providers = append(t.Providers, prompt.RequestedProviders(c.Parameters)...)
+			continue
+		}
+		t.Actions = append(t.Actions, name)
+	}
+	t.Providers = append(t.Providers, r.wrote.Providers...)
+}

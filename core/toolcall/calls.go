@@ -1,0 +1,120 @@
+// Package toolcall makes the calls of actions that a model asks for: it checks them, has those confirmed that may repeat what the
+// model was given to read, runs them within their time, and records what came of them. A writing action starts only after the
+// journal says so, and is not repeated.
+package toolcall
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+
+	"parley/core/action"
+	"parley/core/answer"
+	"parley/core/chat"
+	"parley/core/event"
+	"parley/core/llm"
+	"parley/core/prompt"
+)
+
+// Calls makes the calls of one run. Its fields are set before the first call. Its methods that show calls are safe for concurrent
+// use; calls are made one after the other.
+type Calls struct {
+	Run     chat.Run
+	Info    event.RunInfo
+	Turn    *action.TurnContext // may change until the first call
+	Answer  *answer.Answer
+	Toolbox *action.Toolbox
+	Offers  func(*action.Tool, action.TurnContext) bool // whether an action can be used in a turn
+	Outputs func() []prompt.Output                      // what providers have told the model
+	Host    action.Host
+	Journal Journal
+	Life    context.Context // outlives the turn: an action that has begun to write is not cut off
+	Emit    func(event.Event)
+	Log     *slog.Logger
+
+	Acted []action.Acted // the calls that have ended
+
+	mu     sync.Mutex
+	blocks map[string]*action.Block // by the ids of their calls
+}
+
+// A Journal records calls. An error ends the run: it has lost the room, or the store.
+type Journal interface {
+	// Settle returns why the turn no longer has the room: [chat.ErrSuperseded] or [chat.ErrStopped]; nil if it has it, or that
+	// is unknown.
+	Settle() error
+	// Note adds to the run.
+	Note(ctx context.Context, n chat.Note) error
+	// Remember stores what a call came to, unless what was asked is forgotten.
+	Remember(ctx context.Context, m chat.Memory) error
+}
+
+// block is the one of c, whose id is unique in the run. It is new if nothing of the call was shown yet.
+func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
+	tc.mu.Lock()
+	defer tc.mu.Unlock()
+	b := tc.blocks[c.ID]
+	if b == nil {
+		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: action.Brief(c.Name, action.MaxName), Step: step, Place: len(tc.blocks)}
+		if t := tc.Toolbox.Find(c.Name); t != nil {
+			b.Compact, b.Quiet = t.Def.Compact, t.Def.Quiet
+		}
+		if tc.blocks == nil {
+			tc.blocks = map[string]*action.Block{}
+		}
+		tc.blocks[c.ID] = b
+	}
+	return b
+}
+
+// Begin shows that a round of the model asks for c, which was written as text or is a native call.
+func (tc *Calls) Begin(c llm.ToolCall, step int, written bool) {
+	b := tc.block(c, step)
+	b.Written = written
+	b.Show(answer.Tool{Stage: answer.StageStart})
+}
+
+// Stage shows how far a call has come.
+func (tc *Calls) Stage(c llm.ToolCall, t answer.Tool, files ...llm.File) {
+	tc.block(c, 0).Show(t, files...)
+}
+
+// call is what the action is given of c.
+func (tc *Calls) call(ctx context.Context, c llm.ToolCall, parameters json.RawMessage) *action.Call {
+	return tc.block(c, 0).Call(ctx, parameters, *tc.Turn, slices.Clip(tc.Acted), tc.Host)
+}
+
+// NewID makes sure that no two calls of a run have one id, whatever the model says (LM-05).
+func (tc *Calls) NewID(id string) string {
+	tc.mu.Lock()
+	defer tc.mu.Unlock()
+	for n := len(tc.blocks); id == "" || tc.blocks[id] != nil; n++ {
+		id = fmt.Sprintf("call-%d", n)
+	}
+	return id
+}
+
+// dropped is what people read of a call that was asked for and not made.
+func dropped(err error) string {
+	if chat.StatusOf(err) == answer.Failed {
+		return chat.FailureOf(err).Sentence()
+	}
+	return tooLate
+}
+
+const tooLate = "Cancelled before it started."
+
+// EndCalls ends the calls that were asked for and not made: no block outlives its answer. err is how the turn ended.
+func (tc *Calls) EndCalls(err error) {
+	tc.mu.Lock()
+	calls := slices.SortedFunc(maps.Values(tc.blocks), func(a, b *action.Block) int { return cmp.Compare(a.Place, b.Place) })
+	tc.mu.Unlock()
+	for _, b := range calls {
+		b.Show(answer.Tool{Stage: answer.StageEnd, Error: dropped(err)})
+	}
+}
