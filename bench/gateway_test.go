@@ -18,6 +18,12 @@ func gateway(
 	b *testing.B, path string, choose func(modelfake.Request) modelfake.Script, settings ...func(*config.Config),
 ) visitor {
 	b.Helper()
+	return gatewayIn(b, parley.Env{}, path, model(b, choose)+"/v1", settings...)
+}
+
+// gatewayIn is gateway with an environment, and with a model server that is there already.
+func gatewayIn(b testing.TB, env parley.Env, path, model string, settings ...func(*config.Config)) visitor {
+	b.Helper()
 	if path == "" {
 		path = filepath.Join(b.TempDir(), "parley.db")
 	}
@@ -25,7 +31,7 @@ func gateway(
 	if err != nil {
 		b.Fatal(err)
 	}
-	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = model(b, choose)+"/v1", "none"
+	cfg.Providers.OpenAI.BaseURL, cfg.Providers.OpenAI.APIKey = model, "none"
 	cfg.Models.Large.Model = modelfake.DefaultModel
 	cfg.Store = config.DSN("sqlite:" + path)
 	cfg.Web.Listen, cfg.Web.Limits = "127.0.0.1:0", config.Limits{}
@@ -33,7 +39,7 @@ func gateway(
 	for _, set := range settings {
 		set(&cfg)
 	}
-	g, err := parley.New(cfg, parley.Env{})
+	g, err := parley.New(cfg, env)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -50,7 +56,7 @@ func gateway(
 }
 
 // model serves a model on a free port.
-func model(b *testing.B, choose func(modelfake.Request) modelfake.Script) (base string) {
+func model(b testing.TB, choose func(modelfake.Request) modelfake.Script) (base string) {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -45,7 +45,7 @@ type seat struct {
 
 const leastShown = 24 // characters; less is no first text
 
-func newStage(b *testing.B, people int) *stage {
+func newStage(b testing.TB, people int) *stage {
 	s := &stage{
 		fake: telegramfake.New(telegramfake.WithoutFlood()), seats: map[int64]*seat{}, polled: make(chan time.Time, 1),
 	}
