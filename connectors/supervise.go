@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
+
+	"parley/core/contain"
 )
 
 const (
@@ -42,10 +43,6 @@ func Supervise(ctx context.Context, c Connector, h Handler, log *slog.Logger) er
 }
 
 func run(ctx context.Context, c Connector, h Handler) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer contain.Recover(&err, "the connector")
 	return c.Run(ctx, h)
 }

@@ -7,7 +7,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
-	"parley/core/panics"
+	"parley/core/contain"
 )
 
 const (
@@ -84,7 +84,7 @@ func (x *execution) due() bool {
 
 // attempt does one thing. Its failure, also a panic, is logged and ends nothing else.
 func (rt *Runtime) attempt(ctx context.Context, what string, do func() error) {
-	if err := panics.Call(what, do); err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
+	if err := contain.Call(what, do); err != nil && !errors.Is(context.Cause(ctx), chat.ErrShutdown) {
 		rt.counts.evaluators.Add(1)
 		rt.cfg.Log.Warn("a turn evaluator failed", "what", what, "err", err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"parley/core/action"
+	"parley/core/contain"
 	"parley/core/llm"
-	"parley/core/panics"
 	"parley/core/scan"
 )
 
@@ -17,7 +17,7 @@ const maxReply = 64 << 10
 
 // small has a short question answered by the small model, in one attempt. What the answer asks to be done is not done.
 func (rt *Runtime) small(ctx context.Context, req llm.Request) (text string, err error) {
-	defer panics.Recover(&err, "the small model")
+	defer contain.Recover(&err, "the small model")
 	model := rt.cfg.Models.SmallOrLarge()
 	if model == nil {
 		return "", errors.New("no small model is configured")

@@ -9,7 +9,7 @@ import (
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
-	"parley/core/panics"
+	"parley/core/contain"
 	"parley/core/text"
 )
 
@@ -74,7 +74,7 @@ func (ak *asking) chosen(ctx context.Context, q chat.Question) (says string, err
 	if c == nil {
 		return "", fmt.Errorf("there is no choice handler %q", q.Chooser)
 	}
-	defer panics.Recover(&err, "the choice handler")
+	defer contain.Recover(&err, "the choice handler")
 	says, err = c.Chosen(ctx, q)
 	return text.Visible(says), err
 }

@@ -200,11 +200,8 @@ func reactionText(r chat.Reaction, on chat.Memory) string {
 	if on.ID == "" {
 		return fmt.Sprintf("*%s %s to a message*", reactionVerb(r), r.Emoji)
 	}
-	quote := []rune(strings.Join(strings.Fields(on.Text), " "))
-	if len(quote) > quoted {
-		quote = append(quote[:quoted], '…')
-	}
-	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(string(quote), `"`, "'"))
+	quote := text.Excerpt(strings.Join(strings.Fields(on.Text), " "), quoted)
+	return fmt.Sprintf("*%s %s to: \"%s\"*", reactionVerb(r), r.Emoji, strings.ReplaceAll(quote, `"`, "'"))
 }
 
 func (c *changes) cleared(ctx context.Context, what chat.Cleared) (chat.Accepted, error) {

@@ -6,8 +6,8 @@ import (
 
 	"parley/core/action"
 	"parley/core/answer"
+	"parley/core/contain"
 	"parley/core/llm"
-	"parley/core/panics"
 )
 
 // claimant is the action that claims the turn before any model is asked. Only a turn of one message is claimed: what
@@ -28,7 +28,7 @@ func (pn *preparation) claimant(s action.TurnContext) (t *action.Tool, params js
 
 // match asks one action. If that breaks, it has claimed nothing.
 func (pn *preparation) match(t *action.Tool, m action.Matcher, s action.TurnContext) (params json.RawMessage, ok bool) {
-	err := panics.Call("the action", func() error {
+	err := contain.Call("the action", func() error {
 		params, ok = m.Match(s)
 		return nil
 	})

@@ -4,12 +4,12 @@ import (
 	"context"
 
 	"parley/core/action"
-	"parley/core/panics"
+	"parley/core/contain"
 )
 
 // background does the work of a plugin.
 func (rt *Runtime) background(ctx context.Context, p action.Plugin) {
-	err := panics.Call("the background work", func() error {
+	err := contain.Call("the background work", func() error {
 		p.Work(ctx)
 		return nil
 	})

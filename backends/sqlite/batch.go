@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"runtime/debug"
+
+	"parley/core/contain"
 )
 
 // batch is how many writes share a transaction at most.
@@ -124,10 +124,6 @@ func (j *job) in(ctx context.Context, tx *sql.Tx) error {
 
 // try keeps a panic from those who share the transaction.
 func (j *job) try(tx *sql.Tx) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("a write panicked: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer contain.Recover(&err, "a write")
 	return j.do(j.ctx, tx)
 }

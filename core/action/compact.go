@@ -32,7 +32,7 @@ func values(r *partialjson.Reader) string {
 func value(name string, v any) string {
 	switch v := v.(type) {
 	case string:
-		return Brief(v, maxCompact/2)
+		return text.Brief(v, maxCompact/2)
 	case float64:
 		return fmt.Sprint(v)
 	case bool:
@@ -43,20 +43,4 @@ func value(name string, v any) string {
 		return fmt.Sprintf("%s: %d", name, len(v))
 	}
 	return ""
-}
-
-// Brief returns s as one line of at most most characters, without invisible ones. It reads no more of s than needed.
-func Brief(s string, most int) string {
-	cut := false
-	if limit := 4 * most; len(s) > limit {
-		s, cut = strings.ToValidUTF8(s[:limit], ""), true
-	}
-	s = strings.Join(strings.Fields(text.Visible(s)), " ")
-	if runes := []rune(s); len(runes) > most {
-		s, cut = strings.TrimSpace(string(runes[:most-1])), true
-	}
-	if cut {
-		s += "…"
-	}
-	return s
 }

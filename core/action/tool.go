@@ -92,7 +92,7 @@ func (b *Block) running(short string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.tool; t.Stage == answer.StageRunning && !b.over() {
-		t.ShortResult = Brief(text.Clean(short), maxShort)
+		t.ShortResult = text.Brief(text.Clean(short), maxShort)
 		b.apply(t, nil)
 	}
 }
@@ -126,12 +126,12 @@ func (b *Block) apply(t answer.Tool, files []llm.File) {
 func (b *Block) line() (line string) {
 	defer func() {
 		if recover() != nil { // Compact may not expect missing parameters
-			line = Brief(values(&b.parameters), maxCompact)
+			line = text.Brief(values(&b.parameters), maxCompact)
 		}
 	}()
 	object := b.parameters.Object()
 	if b.Compact == nil || object == nil {
-		return Brief(values(&b.parameters), maxCompact)
+		return text.Brief(values(&b.parameters), maxCompact)
 	}
-	return Brief(text.Clean(b.Compact(object)), maxCompact)
+	return text.Brief(text.Clean(b.Compact(object)), maxCompact)
 }

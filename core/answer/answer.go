@@ -24,7 +24,7 @@ type Answer struct {
 	outcome   Outcome
 	lost      bool
 	seen      seen
-	changed   chan struct{} // created by waiters, closed by the next change
+	changed   Signal // of the next change
 	ended     chan struct{}
 }
 
@@ -75,7 +75,7 @@ func (a *Answer) Apply(c Change) {
 	}
 	a.apply(c)
 	a.at = c.End
-	a.wakeLocked()
+	a.changed.Notify()
 }
 
 // End applies the last change. It adds no text.
@@ -88,14 +88,7 @@ func (a *Answer) Abandon() {
 	defer a.mu.Unlock()
 	if !a.outcome.Done() && !a.lost {
 		a.lost = true
-		a.wakeLocked()
-	}
-}
-
-func (a *Answer) wakeLocked() {
-	if a.changed != nil {
-		close(a.changed)
-		a.changed = nil
+		a.changed.Notify()
 	}
 }
 
@@ -297,10 +290,7 @@ func (a *Answer) Changed(at Cursor) (<-chan struct{}, error) {
 	case a.outcome.Done():
 		return nil, io.EOF
 	}
-	if a.changed == nil {
-		a.changed = make(chan struct{})
-	}
-	return a.changed, nil
+	return a.changed.Next(), nil
 }
 
 // Ended returns a channel that is closed by End.

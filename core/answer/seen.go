@@ -5,7 +5,7 @@ import "context"
 // seen is the position up to which an answer is visible in messages.
 type seen struct {
 	to      Cursor
-	changed chan struct{} // created by waiters, closed by the next call of Seen
+	changed Signal // of the next call of Seen
 }
 
 // AllSeen is reported by surfaces that show nothing (more) before the end.
@@ -19,10 +19,8 @@ func (a *Answer) Seen(at Cursor) {
 	if at <= a.seen.to {
 		return
 	}
-	if a.seen.to = at; a.seen.changed != nil {
-		close(a.seen.changed)
-		a.seen.changed = nil
-	}
+	a.seen.to = at
+	a.seen.changed.Notify()
 }
 
 // Hidden reports whether nothing more is shown before the end.
@@ -40,10 +38,7 @@ func (a *Answer) WaitSeen(ctx context.Context, at Cursor) error {
 			a.mu.Unlock()
 			return nil
 		}
-		if a.seen.changed == nil {
-			a.seen.changed = make(chan struct{})
-		}
-		changed := a.seen.changed
+		changed := a.seen.changed.Next()
 		a.mu.Unlock()
 		select {
 		case <-changed:

@@ -82,7 +82,7 @@ func (f *follower) add(step int) {
 	}
 }
 
-// deliver calls the observer and recovers its panics.
+// deliver calls the observer and recovers its contain.
 func (f *follower) deliver(e AnswerEvent) {
 	observe(f.log, f.observer, e, func() { f.observer.ObserveAnswer(e) })
 }

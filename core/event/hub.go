@@ -1,13 +1,14 @@
 package event
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"parley/core/panics"
+	"parley/core/contain"
 )
 
 // backlog is the queue length after which a slow observer misses events.
@@ -74,17 +75,16 @@ func (h *Hub) Missed() (n uint64) {
 // Listen serves the observers until the returned function is called. That function delivers queued events, but gives up
 // soon on an observer that hangs, because a goroutine can't be killed.
 func (h *Hub) Listen() (stop func()) {
-	end, done := make(chan struct{}), make(chan struct{})
+	end := make(chan struct{})
 	var all sync.WaitGroup
 	for _, l := range h.listeners {
 		all.Go(func() { l.serve(end) })
 	}
-	go func() { all.Wait(); h.following.Wait(); close(done) }()
 	return func() {
 		close(end)
-		select {
-		case <-done:
-		case <-time.After(observerGrace):
+		ctx, cancel := context.WithTimeout(context.Background(), observerGrace)
+		defer cancel()
+		if contain.Wait(ctx, func() { all.Wait(); h.following.Wait() }) != nil {
 			h.log.Warn("an observer did not return in time and is ignored")
 		}
 	}
@@ -104,14 +104,14 @@ func (l *listener) serve(end <-chan struct{}) {
 	}
 }
 
-// enqueue calls the observer and recovers its panics.
+// enqueue calls the observer and recovers its contain.
 func (l *listener) enqueue(e Event) {
 	observe(l.log, l.Observer, e, func() { l.Observe(e) })
 }
 
 // observe gives e to an observer, and logs its panic.
 func observe(log *slog.Logger, observer, e any, call func()) {
-	err := panics.Call("the observer", func() error {
+	err := contain.Call("the observer", func() error {
 		call()
 		return nil
 	})

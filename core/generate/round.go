@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"parley/core/answer"
+	"parley/core/contain"
 	"parley/core/llm"
-	"parley/core/panics"
 	"parley/core/scan"
 	"parley/core/text"
 )
@@ -109,7 +109,7 @@ func (r *round) read(ctx context.Context, req llm.Request) (err error) {
 	dog := time.AfterFunc(r.w.First, func() { cancel(llm.ErrStalled) })
 	defer dog.Stop()
 	defer func() { r.close(err) }()
-	defer panics.Recover(&err, "the model")
+	defer contain.Recover(&err, "the model")
 	opt := scan.Options{Tags: r.form, Joins: r.rest, Permit: r.w.Calls.Permits}
 	if !r.rest { // there is only text to go on with
 		opt.Known = func(name string) bool { return r.w.Calls.Toolbox.Find(name) != nil }

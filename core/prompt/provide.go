@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"parley/core/action"
-	"parley/core/panics"
+	"parley/core/contain"
 )
 
 // provideLimit is the default time limit of a provider.
@@ -81,30 +81,10 @@ func (st *Builder) Lacks(names []string) bool {
 func (c *Composer) provide(ctx context.Context, s source, turn action.TurnContext) action.ProviderResult {
 	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(s.spec.Limit, provideLimit), errLate)
 	defer cancel()
-	type reply struct {
-		f   action.ProviderResult
-		err error
-	}
-	done := make(chan reply, 1)
-	c.late.Go(func() {
-		f, err := callProvider(ctx, s, turn)
-		done <- reply{f, err}
-	})
-	var r reply
-	select {
-	case r = <-done:
-	case <-ctx.Done():
-		r.err = context.Cause(ctx)
-	}
-	if r.err != nil {
-		c.skipped(s.spec, turn.Run, r.err)
+	f, err := contain.Await(ctx, c.late.Go, "the provider", 0, func() (action.ProviderResult, error) { return s.Provide(ctx, turn) })
+	if err != nil {
+		c.skipped(s.spec, turn.Run, err)
 		return action.ProviderResult{}
 	}
-	return r.f
-}
-
-// callProvider calls one provider. A panic becomes an error of that provider alone.
-func callProvider(ctx context.Context, s source, turn action.TurnContext) (f action.ProviderResult, err error) {
-	defer panics.Recover(&err, "the provider")
-	return s.Provide(ctx, turn)
+	return f
 }

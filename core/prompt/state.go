@@ -10,6 +10,7 @@ import (
 
 	"parley/core/action"
 	"parley/core/chat"
+	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/template"
 	"parley/core/text"
@@ -58,16 +59,7 @@ func NewComposer(plugins []action.Plugin, character map[string]string, recall Re
 }
 
 // Wait returns when no overdue provider runs any more, or when ctx is done, because providers can't be killed.
-func (c *Composer) Wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() { c.late.Wait(); close(done) }()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func (c *Composer) Wait(ctx context.Context) error { return contain.Wait(ctx, c.late.Wait) }
 
 // Builder builds the prompts of one turn from the turn and the provider results so far.
 type Builder struct {

@@ -44,7 +44,7 @@ type liveRun struct {
 	epoch        chat.Epoch              // of the answer's content; 0 if empty
 	held         bool                    // this process holds the run
 	quit         context.CancelCauseFunc // cancels the holder's work; nil before that has begun
-	choiceSignal chan struct{}           // created by waiters, closed by the next choice
+	choiceSignal answer.Signal           // of the next choice
 	watchers     int
 }
 
@@ -96,9 +96,8 @@ func (l *Registry) Lose(id chat.RunID) {
 func (l *Registry) NotifyChoice(id chat.RunID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r := l.runs[id]; r != nil && r.choiceSignal != nil {
-		close(r.choiceSignal)
-		r.choiceSignal = nil
+	if r := l.runs[id]; r != nil {
+		r.choiceSignal.Notify()
 	}
 }
 
@@ -110,10 +109,7 @@ func (l *Registry) ChoiceMade(id chat.RunID) <-chan struct{} {
 	if r == nil { // no longer held
 		return nil
 	}
-	if r.choiceSignal == nil {
-		r.choiceSignal = make(chan struct{})
-	}
-	return r.choiceSignal
+	return r.choiceSignal.Next()
 }
 
 // Stop cancels the work in this process on the runs of room.

@@ -1,6 +1,9 @@
 package text
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // CutBytes returns s cut to at most n bytes.
 func CutBytes(s string, n int) string {
@@ -11,4 +14,20 @@ func CutBytes(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// Brief returns s as one line of at most most characters, without invisible ones. It reads no more of s than needed.
+func Brief(s string, most int) string {
+	cut := false
+	if limit := 4 * most; len(s) > limit {
+		s, cut = strings.ToValidUTF8(s[:limit], ""), true
+	}
+	s = strings.Join(strings.Fields(Visible(s)), " ")
+	if runes := []rune(s); len(runes) > most {
+		s, cut = strings.TrimSpace(string(runes[:most-1])), true
+	}
+	if cut {
+		s += "…"
+	}
+	return s
 }

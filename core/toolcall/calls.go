@@ -19,6 +19,7 @@ import (
 	"parley/core/event"
 	"parley/core/llm"
 	"parley/core/prompt"
+	"parley/core/text"
 )
 
 // Calls makes the calls of one run. Its fields are set before the first call. Its methods that show calls are safe for concurrent
@@ -60,7 +61,7 @@ func (tc *Calls) block(c llm.ToolCall, step int) *action.Block {
 	defer tc.mu.Unlock()
 	b := tc.blocks[c.ID]
 	if b == nil {
-		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: action.Brief(c.Name, action.MaxName), Step: step, Place: len(tc.blocks)}
+		b = &action.Block{Answer: tc.Answer, ID: c.ID, Name: text.Brief(c.Name, action.MaxName), Step: step, Place: len(tc.blocks)}
 		if t := tc.Toolbox.Find(c.Name); t != nil {
 			b.Compact, b.Quiet = t.Def.Compact, t.Def.Quiet
 		}

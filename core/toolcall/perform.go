@@ -1,18 +1,18 @@
 package toolcall
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"parley/core/action"
 	"parley/core/answer"
 	"parley/core/chat"
+	"parley/core/contain"
 	"parley/core/event"
 	"parley/core/llm"
-	"parley/core/panics"
 )
 
 const (
@@ -41,41 +41,14 @@ func (tc *Calls) perform(ctx context.Context, t *action.Tool, c llm.ToolCall, pa
 // do runs an action within its time. A panic fails this call alone. One that does not heed its context is
 // left behind: it can't be ended, and nothing waits for it.
 func (tc *Calls) do(ctx context.Context, t *action.Tool, c *action.Call) (action.Result, error) {
-	limit := t.Def.Limit
-	if limit == 0 {
-		limit = actLimit
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(t.Def.Limit, actLimit), errSlow)
 	defer cancel()
-	type outcome struct {
-		action.Result
-		error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		var o outcome
-		o.error = panics.Call("the action", func() (err error) {
-			o.Result, err = t.Act(ctx, c)
-			return err
-		})
-		done <- o
-	}()
-	select {
-	case o := <-done:
-		return o.Result, o.error
-	case <-ctx.Done():
-	}
-	select {
-	case o := <-done:
-		return o.Result, o.error
-	case <-time.After(cancelGrace):
-		return action.Result{}, fmt.Errorf("abandoned: %w", context.Cause(ctx))
-	}
+	return contain.Await(ctx, func(act func()) { go act() }, "the action", cancelGrace, func() (action.Result, error) { return t.Act(ctx, c) })
 }
 
 // forModel is what the model is told of an action's error: it may repeat it to people, so no stack.
 func forModel(err error) string {
-	var panicked *panics.Error
+	var panicked *contain.Panic
 	switch {
 	case errors.As(err, &panicked):
 		return "the action panicked"

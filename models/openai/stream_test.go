@@ -106,7 +106,7 @@ func TestDeltas(t *testing.T) {
 	}
 }
 
-// FuzzChunking: however a stream's bytes are cut on their way, the chunks are the same; and nothing panics.
+// FuzzChunking: however a stream's bytes are cut on their way, the chunks are the same; and nothing contain.
 func FuzzChunking(f *testing.F) {
 	f.Add(events(`{"content":"a ü 👩‍👩‍👧"}`, `{"reasoning":"x"}`), uint64(1))
 	f.Add(events(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"F","arguments":"{}"}}]}`), uint64(2))

@@ -1,0 +1,73 @@
+package contain_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"parley/core/contain"
+)
+
+func TestCall(t *testing.T) {
+	broken := errors.New("broken")
+	if err := contain.Call("it", func() error { return broken }); err != broken {
+		t.Errorf("an error becomes %v", err)
+	}
+	err := contain.Call("the plugin", func() error { panic("no way") })
+	var p *contain.Panic
+	if !errors.As(err, &p) || p.Value != "no way" || !strings.HasPrefix(err.Error(), "the plugin panicked: no way\n") || !strings.Contains(err.Error(), "TestCall") {
+		t.Errorf("a panic becomes %v", err)
+	}
+}
+
+// A result that was there before a panic goes: the error takes the place of any other.
+func TestRecover(t *testing.T) {
+	f := func() (err error) {
+		defer contain.Recover(&err, "the plugin")
+		err = errors.New("earlier")
+		panic("no way")
+	}
+	var p *contain.Panic
+	if err := f(); !errors.As(err, &p) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// A call that ends within the grace is waited for; one that does not is left behind.
+func TestAwait(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes time.Duration
+		want  error
+	}{"in time": {time.Second, nil}, "within the grace": {6 * time.Second, nil}, "never": {time.Hour, errLate}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var late sync.WaitGroup
+				ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errLate)
+				defer cancel()
+				got, err := contain.Await(ctx, late.Go, "it", 2*time.Second, func() (int, error) {
+					time.Sleep(c.takes)
+					return 1, nil
+				})
+				if !errors.Is(err, c.want) || (err == nil) != (got == 1) {
+					t.Errorf("it returned %d, %v", got, err)
+				}
+				if err := contain.Wait(t.Context(), late.Wait); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+var errLate = errors.New("late")
+
+func TestAwaitPanic(t *testing.T) {
+	var p *contain.Panic
+	if _, err := contain.Await(t.Context(), func(f func()) { go f() }, "it", 0, func() (int, error) { panic("no way") }); !errors.As(err, &p) {
+		t.Errorf("a panic becomes %v", err)
+	}
+}
