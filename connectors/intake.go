@@ -3,13 +3,12 @@ package connectors
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"parley/core/chat"
+	"parley/core/contain"
 )
 
 const (
@@ -255,11 +254,10 @@ type failure struct {
 	panics int
 }
 
-var errPanic = errors.New("panic")
-
 // hopeless reports whether an event that failed with err is to be dropped.
 func (i *Intake[K, M]) hopeless(f *failure, err error) bool {
-	if errors.Is(err, errPanic) {
+	var p *contain.Panic
+	if errors.As(err, &p) {
 		f.panics++
 	}
 	i.mu.Lock()
@@ -271,13 +269,8 @@ func (i *Intake[K, M]) hopeless(f *failure, err error) bool {
 	return alone || f.panics >= mostPanics || errors.Is(err, chat.ErrTooLarge)
 }
 
-func (i *Intake[K, M]) attempt(e Event[M]) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanic, p, debug.Stack())
-		}
-	}()
-	return e.Deliver(i.ctx)
+func (i *Intake[K, M]) attempt(e Event[M]) error {
+	return contain.Call("the delivery of an event", func() error { return e.Deliver(i.ctx) })
 }
 
 // pause is the back-off of a lane. Close ends it.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 
 	"parley/core/attachment"
 	"parley/core/chat"
+	"parley/core/contain"
 	"parley/core/llm"
 	"parley/core/quota"
 )
@@ -127,12 +127,7 @@ func (r *Reader) inPlace(ctx context.Context, work func(context.Context) error) 
 	defer func() { <-r.places }()
 	ctx, cancel := context.WithTimeoutCause(ctx, fileTime, tooSlow)
 	defer cancel()
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v\n%s", broken, p, debug.Stack())
-		}
-	}()
-	err = work(ctx)
+	err = contain.Call("the decoder", func() error { return work(ctx) })
 	if err != nil && ctx.Err() != nil {
 		return fmt.Errorf("%w: %w", tooSlow, err)
 	}
